@@ -1,0 +1,64 @@
+# Every target sets up .venv by itself: it is made when missing and updated when pyproject.toml or
+# constraints.txt changed. Another interpreter: make test PYTHON=python3.12 (after `make clean`).
+
+PYTHON ?= python3
+# How pytest runs: -n auto is one process per core. Debugging: make unit PYTEST_ARGS='-x --pdb'
+PYTEST_ARGS ?= -n auto --cov --cov-report=term-missing
+
+RUN := .venv/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check -qq
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check format unit wheel-test bench docs constraints clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+demo: .venv/installed  ## train the example skill offline and show what it learned
+	@$(RUN) -m benchmarks.demo
+
+test: check wheel-test unit  ## everything below, as CI runs it
+
+check: .venv/installed  ## format, lint, types, layers, house rules
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy
+	.venv/bin/lint-imports --no-logo --no-cache
+	$(RUN) -m tools.check_house_rules
+
+format: .venv/installed  ## rewrite the sources to the format that `check` asks for
+	$(RUN) -m ruff check --fix --exit-zero --quiet .
+	$(RUN) -m ruff format .
+
+unit: .venv/installed  ## the tests, with branch coverage
+	$(RUN) -m pytest $(PYTEST_ARGS)
+
+wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
+	$(RUN) -m tools.check_wheel
+
+bench: .venv/installed  ## measure speed, print ratios
+	@$(RUN) -m benchmarks.performance
+
+docs: .venv/installed  ## rewrite the generated parts of docs/
+	$(RUN) -m tools.generate_docs
+
+constraints:  ## resolve every pin anew into constraints.txt
+	@rm -rf .venv-pins && $(PYTHON) -m venv .venv-pins
+	@.venv-pins/bin/python -m pip --disable-pip-version-check -qq install --upgrade pip
+	@.venv-pins/bin/python -m pip --disable-pip-version-check -qq install --group dev .
+	@{ grep '^#' constraints.txt; .venv-pins/bin/python -m pip freeze --all --exclude skillopt-mcp --exclude setuptools; } > .venv-pins/new
+	@mv .venv-pins/new constraints.txt && rm -rf .venv-pins
+
+clean:  ## remove all that make and the tools produced
+	rm -rf .venv .venv-pins .demo .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
+
+# Last of all, so that a set-up that was interrupted is done again.
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo 'skillopt needs Python 3.11 or newer, and "$(PYTHON)" is not one; name it: make PYTHON=python3.12 ...' >&2; exit 1; }
+	@$(RUN) -m pip --version >/dev/null 2>&1 || { echo 'Setting up .venv, once ...' >&2; $(PYTHON) -m venv --clear .venv; }
+	@$(PIP) install --upgrade --constraint constraints.txt pip
+	@$(PIP) install --constraint constraints.txt --group dev
+	@$(PIP) install --constraint constraints.txt --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,1 @@
+"""Task suites and measurements; not part of the installed package."""

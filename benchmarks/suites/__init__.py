@@ -1,0 +1,1 @@
+"""Task suites that can be generated or fetched."""

@@ -1,0 +1,1 @@
+"""Messy vendor tables and their house format, generated from a seed."""

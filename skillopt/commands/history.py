@@ -1,0 +1,141 @@
+"""The user actions on versions: `log`, `diff`, `rollback`. They read only git."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from skillopt.documents import SkillDocument
+from skillopt.edits import unified
+from skillopt.errors import UsageError
+from skillopt.project import Selection, Target
+from skillopt.skill_folder import files_of, skill_from_files
+from skillopt.tasks import File
+from skillopt.versions import Repository, Version, VersionDraft
+
+__all__ = ["Diffed", "Logged", "RolledBack", "diff", "log", "rollback"]
+
+_WORKTREE = "worktree"
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """The versions of a skill, newest first."""
+
+    skill: str
+    branch: str
+    versions: tuple[Version, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diffed:
+    """The difference of two versions of a skill; `text` is a unified diff, empty when they are equal."""
+
+    skill: str
+    before: str
+    after: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """An older version published as a new commit."""
+
+    skill: str
+    branch: str
+    version: str
+    commit: str
+
+
+def log(selection: Selection) -> Logged:
+    """List the accepted versions of a skill, newest first.
+
+    Raises:
+        UsageError: There is no such skill or no repository.
+    """
+    target, repository = _open(selection)
+    return Logged(target.name, f"skillopt/{target.name}", repository.versions(target.name))
+
+
+def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
+    """Show what changed between two versions of a skill.
+
+    Args:
+        selection: The skill.
+        before: A version, or `worktree`; None for the parent of the oldest version.
+        after: A version, or `worktree`; None for the newest version.
+
+    Raises:
+        UsageError: A version does not exist.
+    """
+    target, repository = _open(selection)
+    if before is None or after is None:
+        versions = _versions(repository, target)
+        before = before or versions[-1].parent or versions[-1].sha
+        after = after or versions[0].sha
+    old, new = (_files(repository, target, side) for side in (before, after))
+    paths = sorted({file.path for file in (*old, *new)})
+    texts = [unified(_document(old, path), _document(new, path), path, context=3) for path in paths]
+    return Diffed(target.name, before, after, "\n".join(text for text in texts if text))
+
+
+def rollback(
+    selection: Selection,
+    version: str,
+    *,
+    now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
+) -> RolledBack:
+    """Publish an older version of a skill as a new commit on its branch; nothing is rewritten.
+
+    Args:
+        selection: The skill.
+        version: The version to publish again.
+        now: Gives the time of the commit.
+
+    Raises:
+        UsageError: The version does not exist or is what the branch holds.
+        VersionConflictError: The branch moved meanwhile.
+    """
+    target, repository = _open(selection)
+    newest = _versions(repository, target)[0].sha
+    tip = repository.branch_tip(target.name) or newest
+    wanted = repository.resolve(version)
+    path = repository.relative(target.folder)
+    files = files_of(skill_from_files(target.name, repository.read_folder(wanted, path)))
+    if files == files_of(skill_from_files(target.name, repository.read_folder(tip, path))):
+        message = f"skillopt/{target.name} holds the text of {version!r} already; nothing to roll back"
+        raise UsageError(message)
+    draft = VersionDraft(
+        skill=target.name,
+        path=path,
+        files=files,
+        subject=f"{target.name}: go back to {wanted[:10]}",
+        body=f"The skill is again as it was in {wanted}.",
+        trailers=(("Skill", target.name), ("Rollback-To", wanted)),
+        at=now(),
+        parent=tip,
+        expected_tip=tip,
+    )
+    return RolledBack(target.name, f"skillopt/{target.name}", wanted, repository.commit_version(draft))
+
+
+def _open(selection: Selection) -> tuple[Target, Repository]:
+    project = selection.project()
+    return project.target(selection), project.repository()
+
+
+def _versions(repository: Repository, target: Target) -> tuple[Version, ...]:
+    versions = repository.versions(target.name)
+    if not versions:
+        message = f"skill {target.name!r} has no versions yet; train it with `skillopt optimize {target.name}`"
+        raise UsageError(message)
+    return versions
+
+
+def _files(repository: Repository, target: Target, version: str) -> tuple[File, ...]:
+    if version == _WORKTREE:
+        return files_of(target.skill())
+    return repository.read_folder(repository.resolve(version), repository.relative(target.folder))
+
+
+def _document(files: tuple[File, ...], path: str) -> SkillDocument:
+    return SkillDocument.parse(next((file.content for file in files if file.path == path), b""))

@@ -1,0 +1,109 @@
+"""The user actions `status` and `report`: what the ledger holds of runs."""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillopt.errors import UsageError
+from skillopt.events import Event, StepStarted, VersionAccepted, decode_event
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.locks import is_locked
+from skillopt.project import Project
+
+__all__ = ["RunReport", "RunStatus", "Status", "report", "status"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """How far a run is.
+
+    Args:
+        run: Its id.
+        skill: What it trains.
+        state: `running`, `finished`, `stopped`, `failed`, or `interrupted` (its process is gone).
+        reason: Why it ended, empty while it goes on.
+        started_at: When, ISO 8601 in UTC.
+        step: Last step begun.
+        versions: Versions accepted.
+        val: Mean score of the newest version on val, None before the first.
+    """
+
+    run: str
+    skill: str
+    state: str
+    reason: str
+    started_at: str
+    step: int
+    versions: int
+    val: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """All runs, newest first, and what the ledger holds in all."""
+
+    runs: tuple[RunStatus, ...]
+    rollouts: int
+    replies: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """Everything recorded of one run, for a report."""
+
+    record: RunRecord
+    events: tuple[tuple[str, Event], ...]
+
+
+def status(*, folder: Path | None = None) -> Status:
+    """List the runs of a project.
+
+    Raises:
+        UsageError: There is no ledger yet.
+    """
+    project = Project.find(folder or Path.cwd())
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        counts = ledger.counts()
+        rows = [_row(project.root, record, _events(ledger, record)) for record in ledger.runs()]
+    return Status(tuple(rows), counts.rollouts, counts.replies)
+
+
+def report(run: str | None = None, *, folder: Path | None = None) -> RunReport:
+    """Read all events of a run.
+
+    Args:
+        run: Its id or the beginning of it; None for the newest.
+        folder: Where the command is given; the current folder when None.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    project = Project.find(folder or Path.cwd())
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        runs = ledger.runs()
+        if not runs:
+            message = "no runs yet; train a skill with `skillopt optimize`"
+            raise UsageError(message)
+        record = ledger.run(run) if run else runs[0]
+        return RunReport(record, tuple(_events(ledger, record)))
+
+
+def _events(ledger: Ledger, record: RunRecord) -> list[tuple[str, Event]]:
+    return [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
+
+
+def _row(root: Path, record: RunRecord, events: Sequence[tuple[str, Event]]) -> RunStatus:
+    steps = [event.step for _, event in events if isinstance(event, StepStarted)]
+    accepted = [event for _, event in events if isinstance(event, VersionAccepted)]
+    gone = record.state == "running" and not is_locked(root, record.skill)
+    return RunStatus(
+        record.id,
+        record.skill,
+        "interrupted" if gone else record.state,
+        record.reason,
+        record.started_at,
+        max(steps, default=0),
+        len(accepted),
+        accepted[-1].verdict.after if accepted else None,
+    )

@@ -1,0 +1,155 @@
+"""Results of commands as text for people, one renderer per kind of result.
+
+Owns wording and layout on stdout. Does not own progress (progress) or JSON (cli).
+"""
+
+from functools import singledispatch
+from pathlib import Path
+
+from skillopt.commands.doctor import Diagnosis
+from skillopt.commands.estimate import Estimated
+from skillopt.commands.evaluate import Evaluated, Subject
+from skillopt.commands.history import Diffed, Logged, RolledBack
+from skillopt.commands.init import Initialized
+from skillopt.commands.optimize import Optimized
+from skillopt.commands.status import RunReport, Status
+from skillopt.errors import UsageError
+from skillopt.reports.markdown import render_report
+
+__all__ = ["render", "write_report"]
+
+
+@singledispatch
+def render(result: object) -> str:
+    """Give the text of a command's result."""
+    message = f"no text form for {type(result).__name__}"
+    raise TypeError(message)
+
+
+@render.register
+def _(result: Optimized) -> str:
+    lines = [f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {result.reason}"]
+    if result.test is None:
+        lines.append("no version was accepted; the skill is as it was")
+    else:
+        test = result.test
+        lines.append(f"sealed test score: {test.before.score:.3f} -> {test.after.score:.3f}")
+        lines.append(f"sealed test passed: {test.before.passed:.0%} -> {test.after.passed:.0%}")
+        lines.append(f"test verdict: {test.verdict.outcome.value}, {test.verdict.reason}")
+        lines.append(f"{len(result.versions)} versions on branch {result.branch}, newest {result.versions[-1][:10]}")
+    lines.append(
+        f"asked: {result.rollouts} rollouts, {result.calls} optimizer calls; "
+        f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
+    )
+    if result.versions:
+        lines.append(
+            f"look further: skillopt log {result.skill}; skillopt diff {result.skill}; skillopt report {result.run}"
+        )
+    return "\n".join(lines)
+
+
+@render.register
+def _(result: Evaluated) -> str:
+    lines = [f"{result.skill} on {result.split}, {result.trials} trial(s) a task, {result.paid_rollouts} newly run"]
+    return "\n".join([*lines, *(_subject(subject) for subject in result.subjects)])
+
+
+def _subject(subject: Subject) -> str:
+    tally = subject.tally
+    missing = f", {tally.missing} not measured" if tally.missing else ""
+    line = f"{subject.name}: score {tally.score:.3f}, {tally.passed:.0%} of {tally.measured} tasks passed{missing}"
+    verdict = subject.against_first
+    if verdict is None:
+        return line
+    return (
+        f"{line}; against the first {verdict.gain:+.3f}, {verdict.wins} better, {verdict.ties} equal, "
+        f"{verdict.losses} worse, confidence {verdict.confidence:.2f}"
+    )
+
+
+@render.register
+def _(result: Estimated) -> str:
+    train, val, test = result.tasks
+    gain = (
+        f"a gain below {result.resolvable_gain:.1%} of tasks is noise at confidence {result.confidence:g}"
+        if result.resolvable_gain is not None
+        else f"val is too small to certify any gain at confidence {result.confidence:g}; add tasks"
+    )
+    return "\n".join(
+        [
+            f"{result.skill}: {train} train, {val} val, {test} test tasks",
+            f"steps: {result.steps}, edits per step {', '.join(map(str, result.edits))}",
+            f"rollouts: {result.least_rollouts} to {result.most_rollouts}",
+            f"optimizer calls: up to {result.most_calls}",
+            f"resolution: {gain}",
+            "nothing was run; recorded rollouts would be free",
+        ]
+    )
+
+
+@render.register
+def _(result: Diagnosis) -> str:
+    return "\n".join(f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.found}" for check in result.checks)
+
+
+@render.register
+def _(result: Initialized) -> str:
+    lines = [f"{'wrote' if result.created else 'kept'} {result.config}"]
+    lines += [
+        f"skill {name}: {path}, {f'suite {suite}' if suite else 'no suite yet'}" for name, path, suite in result.skills
+    ]
+    if not result.skills:
+        lines.append("no skills found; name one in the file")
+    return "\n".join([*lines, "next: skillopt doctor"])
+
+
+@render.register
+def _(result: Status) -> str:
+    rows = [
+        f"{row.run}  {row.started_at}  {row.skill}: {row.state}, step {row.step}, {row.versions} versions"
+        f"{'' if row.val is None else f', val {row.val:.3f}'}{f' ({row.reason})' if row.reason else ''}"
+        for row in result.runs
+    ]
+    return "\n".join([*(rows or ["no runs yet"]), f"recorded: {result.rollouts} rollouts, {result.replies} replies"])
+
+
+@render.register
+def _(result: Logged) -> str:
+    if not result.versions:
+        return f"{result.skill}: no versions yet"
+    rows = []
+    for version in result.versions:
+        trailers = dict(version.trailers)
+        scores = f"  val {trailers['Val-Before']} -> {trailers['Val-After']}" if "Val-After" in trailers else ""
+        rows.append(f"{version.sha[:10]}  {version.at}  {version.subject}{scores}")
+    return "\n".join([f"branch {result.branch}", *rows])
+
+
+@render.register
+def _(result: Diffed) -> str:
+    return result.text or f"{result.skill}: {result.before} and {result.after} are the same"
+
+
+@render.register
+def _(result: RolledBack) -> str:
+    return f"{result.branch} is now {result.commit[:10]}, with the text of {result.version[:10]}"
+
+
+@render.register
+def _(result: RunReport) -> str:
+    return render_report(result.record.skill, result.record.id, [event for _, event in result.events])
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write a report aside and put it in place.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    aside = path.with_name(f"{path.name}.new")
+    try:
+        aside.write_text(text + "\n", encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}; choose another --output"
+        raise UsageError(message) from error

@@ -1,0 +1,102 @@
+"""Text that looks like a credential, and the same text with it masked.
+
+Owns the shapes: keys with a known prefix, tokens, private keys, passwords in addresses, and random
+values assigned to a telling name. Matches shapes only; nothing is ever tried out. Does not own what
+happens to a text that holds one (lint, redaction).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import log2
+
+__all__ = ["Credential", "find_credentials", "mask"]
+
+_PRIVATE_KEY = "private key"
+# Every pattern starts at a fixed prefix and repeats one class within bounds, so matching is linear.
+_SHAPES = {
+    "AWS access key": re.compile(r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])"),
+    "GitHub token": re.compile(r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"),
+    "GitLab token": re.compile(r"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-[\w-]{16,}"),
+    "Anthropic key": re.compile(r"sk-ant-[\w-]{8,}"),
+    "OpenAI key": re.compile(r"(?<![A-Za-z0-9])sk-(?!ant-)(?=[A-Za-z_-]{0,60}[0-9])[\w-]{20,}"),
+    "Slack token": re.compile(r"xox[a-z]-[\w-]{10,}|xapp-\d-[\w-]{10,}"),
+    "Google key": re.compile(r"AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}"),
+    "Stripe key": re.compile(r"[rsw][kh](?:_live_|_test_|sec_)[A-Za-z0-9]{16,}"),
+    "package index token": re.compile(r"npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}"),
+    "Hugging Face token": re.compile(r"hf_[A-Za-z0-9]{30,}"),
+    "JSON web token": re.compile(r"eyJ[\w-]{8,400}\.eyJ[\w-]{8,}(?:\.[\w-]*)?"),
+    _PRIVATE_KEY: re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),
+    "bearer token": re.compile(r"(?i)\b(?:bearer|basic)[ \t]{1,5}(?=[A-Za-z_.~+/-]{0,60}[0-9])[\w.~+/-]{16,}={0,2}"),
+    "password in an address": re.compile(r"(?<=://)[^\s/@:<>{}$]{0,100}:[^\s/@<>{}$]{3,200}@"),
+}
+_ASSIGNMENT = re.compile(
+    r"(?i)(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential|auth)"
+    r"[\w-]{0,20}[\"'`]{0,2}[ \t]{0,5}(?::=|=>|[:=])[ \t]{0,5}[\"'`]{0,2}(?P<value>[^\s\"'`<>{}$()\[\],;]{12,200})"
+)
+_KEY_LINES = re.compile(r"(?:(?:\s|\\[nr]){0,8}[A-Za-z0-9+/=]{16,})*")
+_LONGEST_KEY = 20_000
+_MIXED = re.compile(r"(?=[^0-9]{0,200}[0-9])(?=[^A-Za-z]{0,200}[A-Za-z])")
+_SHORTEST_RANDOM = 8
+_ENTROPY = 3.0
+"""Bits a character above which a value looks random."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What looks like a credential: its kind and where it stands."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def find_credentials(text: str) -> Iterator[Credential]:
+    """Find everything shaped like a credential, in order; of shapes that overlap, the first or longest."""
+    found = [
+        Credential(kind, match.start(), _key_end(text, match.end()) if kind == _PRIVATE_KEY else match.end())
+        for kind, pattern in _SHAPES.items()
+        for match in pattern.finditer(text)
+    ]
+    found += [
+        Credential("secret value", *match.span("value"))
+        for match in _ASSIGNMENT.finditer(text)
+        if _looks_random(match["value"])
+    ]
+    position = 0
+    for credential in sorted(found, key=lambda credential: (credential.start, -credential.end)):
+        if credential.start >= position:
+            yield credential
+            position = credential.end
+
+
+def mask(text: str) -> str:
+    """Replace credentials by their kind.
+
+    >>> mask("use AKIAABCDEFGHIJKLMNOP now")
+    'use [AWS access key] now'
+    """
+    pieces, position = [], 0
+    for credential in find_credentials(text):
+        pieces += [text[position : credential.start], f"[{credential.kind}]"]
+        position = credential.end
+    return "".join([*pieces, text[position:]])
+
+
+def _key_end(text: str, start: int) -> int:
+    """Find where a private key ends; one that is cut off ends with its last line of key text."""
+    footer = text.find("-----END ", start, start + _LONGEST_KEY)
+    if footer >= 0:
+        closing = text.find("-----", footer + 9, footer + 80)
+        return closing + 5 if closing >= 0 else footer
+    lines = _KEY_LINES.match(text, start)
+    return lines.end() if lines else start
+
+
+def _looks_random(value: str) -> bool:
+    """Tell a random value from words, a path, a date or a placeholder."""
+    if not any(len(part) >= _SHORTEST_RANDOM and _MIXED.match(part) for part in re.split(r"[-_./+]", value)):
+        return False
+    counts = Counter(value).values()
+    return -sum(count / len(value) * log2(count / len(value)) for count in counts) >= _ENTROPY

@@ -1,0 +1,297 @@
+"""A SKILL.md as bytes with structure: frontmatter, body, sections, list items, protected regions.
+
+Owns reading that structure; the text itself is never normalised, so rendering a parsed document
+gives back the same bytes. Does not own changing it (edits), judging it (validation) or finding it
+on disk (skill_folder).
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from skillopt.errors import SkillError
+from skillopt.tasks import File, digest_of
+
+__all__ = ["GUIDANCE", "Block", "Region", "Section", "Skill", "SkillDocument", "estimate_tokens"]
+
+GUIDANCE = "guidance"
+"""Name of the protected region that only the slow update writes."""
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_FENCE = re.compile(r"---[ \t]*(?:\r\n|\r|\n|\Z)")
+_MARKER = re.compile(r"<!--[ \t]*skillopt:(?P<kind>begin|end)[ \t]+(?P<name>[\w-]+)[ \t]*-->")
+_BOM = "\ufeff"
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text as a quarter of its UTF-8 bytes, rounded up.
+
+    An estimate for when no provider has counted; show it as one.
+    """
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and all below it down to the next heading of its level or higher.
+
+    Args:
+        title: The heading's text.
+        level: 1 to 6.
+        line: 1-based line of the heading.
+        start: Offset of the heading in the text.
+        body: Offset after the heading's lines.
+        end: Offset after the section.
+    """
+
+    title: str
+    level: int
+    line: int
+    start: int
+    body: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A list item or paragraph that an edit can name: its exact text and where it stands.
+
+    `start` and `end` are offsets in the text, the line ending not included; `line` is 1-based.
+    """
+
+    text: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A protected region: markers and content, `start` to `end`; `inner` bounds the content."""
+
+    name: str
+    start: int
+    end: int
+    inner: tuple[int, int]
+
+    @property
+    def closed(self) -> bool:
+        """Tell whether it has an end marker; without one it reaches to the end of the text."""
+        return self.inner[1] < self.end
+
+
+@dataclass(frozen=True)
+class SkillDocument:
+    """The text of a SKILL.md. Bytes that are not UTF-8 are carried as lone surrogates.
+
+    Args:
+        text: The whole file, frontmatter, BOM and line endings included.
+    """
+
+    text: str
+
+    @classmethod
+    def parse(cls, source: bytes) -> "SkillDocument":
+        """Read any bytes; `parse(b).render() == b` holds for all of them."""
+        return cls(source.decode("utf-8", "surrogateescape"))
+
+    def render(self) -> bytes:
+        """Give back the bytes of the file."""
+        return self.text.encode("utf-8", "surrogateescape")
+
+    @cached_property
+    def digest(self) -> str:
+        """Identify the document by its bytes."""
+        return digest_of(self.render())
+
+    @cached_property
+    def line_starts(self) -> tuple[int, ...]:
+        """List the offset of every line, and last the offset of the end."""
+        starts = [match.start() for match in _LINE.finditer(self.text)]
+        return (*starts, len(self.text))
+
+    @cached_property
+    def _frontmatter(self) -> tuple[int, int, int] | None:
+        """Find (content start, content end, body start) of the frontmatter."""
+        start = len(_BOM) if self.text.startswith(_BOM) else 0
+        opening = _FENCE.match(self.text, start)
+        if opening is None:
+            return None
+        for line_start in self.line_starts:
+            if line_start < opening.end():
+                continue
+            closing = _FENCE.match(self.text, line_start)
+            if closing is not None and line_start < len(self.text):
+                return opening.end(), line_start, closing.end()
+        return None
+
+    @property
+    def frontmatter(self) -> str | None:
+        """Give the YAML between the fences, or None when there is no closed frontmatter."""
+        span = self._frontmatter
+        return None if span is None else self.text[span[0] : span[1]]
+
+    @property
+    def body_start(self) -> int:
+        """Give the offset at which the body starts."""
+        span = self._frontmatter
+        if span is not None:
+            return span[2]
+        return len(_BOM) if self.text.startswith(_BOM) else 0
+
+    @property
+    def body(self) -> str:
+        """Give the Markdown after the frontmatter; edits touch only this."""
+        return self.text[self.body_start :]
+
+    @property
+    def newline(self) -> str:
+        """Give CRLF when most lines end in it, else LF."""
+        crlf = self.text.count("\r\n")
+        return "\r\n" if crlf * 2 > self.text.count("\n") else "\n"
+
+    def line_of(self, offset: int) -> int:
+        """Give the 1-based line on which an offset lies."""
+        return bisect_right(self.line_starts, offset, 0, len(self.line_starts) - 1) or 1
+
+    def byte_offset(self, offset: int) -> int:
+        """Turn an offset in the text into one in the file's bytes."""
+        return len(self.text[:offset].encode("utf-8", "replace"))  # A carried byte becomes one `?`.
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """List the body's sections in order; headings inside code fences are not headings."""
+        sections = []
+        nearest = [len(self.text)] * 7  # Start of the nearest later heading of each level.
+        for title, level, first, after in reversed(list(self._headings())):
+            start = self._body_line(first)
+            end = min(nearest[: level + 1])
+            sections.append(Section(title, level, self.line_of(start), start, self._body_line(after), end))
+            nearest[level] = start
+        return tuple(reversed(sections))
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """List the body's list items and top-level paragraphs in order, protected ones left out."""
+        found = []
+        for token in self._tokens:
+            wanted = token.type == "list_item_open" or (token.type == "paragraph_open" and token.level == 0)
+            if not wanted or token.map is None:
+                continue
+            start, end = self._body_line(token.map[0]), self._body_line(token.map[1])
+            text = self.text[start:end].rstrip()
+            if not self._is_protected(start, start + len(text)):
+                found.append(Block(text, self.line_of(start), start, start + len(text)))
+        return tuple(found)
+
+    @cached_property
+    def regions(self) -> tuple[Region, ...]:
+        """List protected regions by where they start; one that is never closed protects to the end.
+
+        An end marker closes the innermost open region of its name. Markers count wherever they
+        stand, in code fences too, and regions may overlap.
+        """
+        opened: dict[str, list[re.Match[str]]] = {}
+        regions = []
+        for mark in _MARKER.finditer(self.text, self.body_start):
+            begins = opened.setdefault(mark["name"], [])
+            if mark["kind"] == "begin":
+                begins.append(mark)
+            elif begins:
+                begin = begins.pop()
+                regions.append(Region(mark["name"], begin.start(), mark.end(), (begin.end(), mark.start())))
+        size = len(self.text)
+        for name, begins in opened.items():
+            regions += [Region(name, begin.start(), size, (begin.end(), size)) for begin in begins]
+        return tuple(sorted(regions, key=lambda region: region.start))
+
+    def region(self, name: str) -> str:
+        """Give the text inside a protected region, or an empty string when there is none."""
+        return next((self.text[slice(*region.inner)].strip() for region in self.regions if region.name == name), "")
+
+    def with_region(self, name: str, content: str) -> "SkillDocument":
+        """Replace the text inside a protected region, adding the region at the end when missing.
+
+        Raises:
+            SkillError: The region is never closed, so its content cannot be told from what follows.
+        """
+        newline = self.newline
+        inner = newline + content.strip().replace("\r\n", "\n").replace("\n", newline) + newline
+        for region in self.regions:
+            if region.name == name and not region.closed:
+                message = (
+                    f"SKILL.md:{self.line_of(region.start)}: expected an end to the protected region {name!r}, "
+                    f"found none; add the line <!-- skillopt:end {name} --> where it ends"
+                )
+                raise SkillError(message)
+            if region.name == name:
+                return SkillDocument(self.text[: region.inner[0]] + inner + self.text[region.inner[1] :])
+        lead = "" if not self.text else newline if self.text.endswith(("\n", "\r")) else newline * 2
+        return SkillDocument(
+            f"{self.text}{lead}<!-- skillopt:begin {name} -->{inner}<!-- skillopt:end {name} -->{newline}"
+        )
+
+    @cached_property
+    def _tokens(self) -> list[Token]:
+        """List the body's Markdown blocks; inline markup is left alone, it has no offsets."""
+        return MarkdownIt("commonmark").disable(["inline", "text_join"]).parse(self.body)
+
+    @cached_property
+    def _body_lines(self) -> tuple[int, ...]:
+        first = bisect_right(self.line_starts, self.body_start)
+        return (self.body_start, *self.line_starts[first:-1])
+
+    @cached_property
+    def _protected(self) -> tuple[tuple[int, int], ...]:
+        """Join overlapping regions to disjoint spans in order."""
+        spans: list[tuple[int, int]] = []
+        for region in self.regions:
+            if spans and region.start < spans[-1][1]:
+                spans[-1] = (spans[-1][0], max(spans[-1][1], region.end))
+            else:
+                spans.append((region.start, region.end))
+        return tuple(spans)
+
+    def _is_protected(self, start: int, end: int) -> bool:
+        """Tell whether any character between two offsets is protected."""
+        last = bisect_right(self._protected, (end, -1)) - 1
+        return last >= 0 and start < self._protected[last][1]
+
+    def _body_line(self, number: int) -> int:
+        """Give the offset of a 0-based body line, the end of the text for one past the last."""
+        return self._body_lines[number] if number < len(self._body_lines) else len(self.text)
+
+    def _headings(self) -> Iterator[tuple[str, int, int, int]]:
+        """Yield (title, level, first line, line after) of top-level headings."""
+        for token, inline in zip(self._tokens, self._tokens[1:], strict=False):
+            if token.type == "heading_open" and token.level == 0 and token.map is not None:
+                yield inline.content.strip(), int(token.tag[1:]), token.map[0], token.map[1]
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A skill folder: its name, its SKILL.md and its other files.
+
+    Args:
+        name: The folder's name.
+        document: The SKILL.md.
+        files: Everything else that ships (`evals/` does not), sorted by path.
+    """
+
+    name: str
+    document: SkillDocument
+    files: tuple[File, ...] = ()
+
+    @cached_property
+    def digest(self) -> str:
+        """Identify the skill by all its bytes."""
+        return digest_of(self.document.render(), *(part for file in self.files for part in (file.path, file.content)))
+
+    def with_document(self, document: SkillDocument) -> "Skill":
+        """Give the same skill with another SKILL.md."""
+        return replace(self, document=document)

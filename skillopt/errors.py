@@ -1,0 +1,161 @@
+"""The one error tree of the project.
+
+Owns every exception type that crosses a module boundary and the exit code each one means.
+Does not own messages: whoever raises says what was expected, what was found and what to do next.
+
+    SkilloptError
+    ├── UsageError                    exit 2: the user's input or configuration
+    │   ├── SettingsError             an unknown key, a value out of range
+    │   ├── SuiteError                a task file, with file and line
+    │   ├── SkillError                a skill folder or its SKILL.md
+    │   ├── EditError                 an edit that cannot be applied
+    │   │   ├── EditConflictError     its anchor is missing or ambiguous, or two edits overlap
+    │   │   ├── ProtectedTextError    it touches frontmatter or a protected region
+    │   │   └── LintError             it adds a class of text that was not allowed
+    │   ├── RepositoryError           git is missing, or the folder is not a repository
+    │   │   └── VersionConflictError  a branch moved since it was read
+    │   └── BusyError                 another writer holds the lock
+    ├── ReplyError                    a model reply is not what was asked for
+    └── InfrastructureError           exit 3: a dead provider, a full disk, a crashed verifier
+        ├── ProviderError             a model's provider or client failed, with the kind of failure
+        ├── LedgerError               the ledger is unreadable, or a replay diverged from it
+        └── InvalidMeasurementError   too little was measured for a verdict
+"""
+
+from enum import StrEnum
+
+__all__ = [
+    "BusyError",
+    "EditConflictError",
+    "EditError",
+    "FailureKind",
+    "InfrastructureError",
+    "InvalidMeasurementError",
+    "LedgerError",
+    "LintError",
+    "ProtectedTextError",
+    "ProviderError",
+    "ReplyError",
+    "RepositoryError",
+    "SettingsError",
+    "SkillError",
+    "SkilloptError",
+    "SuiteError",
+    "UsageError",
+    "VersionConflictError",
+]
+
+
+class FailureKind(StrEnum):
+    """Why a provider or client failed; what is `transient` may work a little later."""
+
+    AUTH = "auth"
+    QUOTA = "quota"
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    SERVER = "server"
+    NETWORK = "network"
+    TIMEOUT = "timeout"
+    BAD_REQUEST = "bad_request"
+    UNKNOWN_MODEL = "unknown_model"
+    TOO_LARGE = "too_large"
+    MALFORMED = "malformed"
+    EMPTY = "empty"
+    MISSING_PROGRAM = "missing_program"
+    CRASHED = "crashed"
+
+    @property
+    def transient(self) -> bool:
+        """Tell whether the same call is worth repeating."""
+        return self in _TRANSIENT
+
+
+_TRANSIENT = frozenset(
+    (
+        *(FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.SERVER, FailureKind.NETWORK),
+        *(FailureKind.TIMEOUT, FailureKind.MALFORMED, FailureKind.EMPTY),
+    )
+)
+
+
+class SkilloptError(Exception):
+    """Any failure this project explains to its user; `exit_code` is what a command ends with."""
+
+    exit_code = 3
+
+
+class UsageError(SkilloptError):
+    """The user's input or configuration is wrong; nothing was spent."""
+
+    exit_code = 2
+
+
+class SettingsError(UsageError):
+    """A setting has an unknown name or a value out of range."""
+
+
+class SuiteError(UsageError):
+    """A task file is wrong; the message starts with `file:line:` where a line is known."""
+
+
+class SkillError(UsageError):
+    """A skill folder or its SKILL.md cannot be used."""
+
+
+class EditError(UsageError):
+    """An edit cannot be applied; no part of its patch was."""
+
+
+class EditConflictError(EditError):
+    """The anchor is missing or occurs more than once, or two edits of a patch overlap."""
+
+
+class ProtectedTextError(EditError):
+    """The edit touches the frontmatter or a protected region."""
+
+
+class LintError(EditError):
+    """The edit adds a class of text that the user has not allowed."""
+
+
+class RepositoryError(UsageError):
+    """Git is missing, or the folder is not inside a usable repository."""
+
+
+class VersionConflictError(RepositoryError):
+    """A branch is not where it was when it was read; it was left as it is."""
+
+
+class BusyError(UsageError):
+    """Another process is writing what this one wants to write."""
+
+
+class ReplyError(SkilloptError):
+    """A model reply is not what the prompt asked for."""
+
+
+class InfrastructureError(SkilloptError):
+    """Something outside the project failed; what was measured so far is kept."""
+
+
+class ProviderError(InfrastructureError):
+    """A model's provider or client failed.
+
+    Args:
+        kind: What kind of failure.
+        message: What happened, in the provider's own words, and what to do.
+        retry_after: Seconds that the provider asked to wait, None when it did not say.
+    """
+
+    def __init__(self, kind: FailureKind, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after
+
+
+class LedgerError(InfrastructureError):
+    """The ledger cannot be read or written, or a rerun does not match what it holds."""
+
+
+class InvalidMeasurementError(InfrastructureError):
+    """Too few rollouts were measured for a verdict; rerun to measure what is missing."""

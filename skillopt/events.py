@@ -1,0 +1,177 @@
+"""What a run reports as it goes: one frozen value per thing that happened.
+
+Owns the events and their JSON form. Events carry no clock and no machine fact, so a rerun gives the
+same ones. Does not own showing them (progress, reports) or keeping them (ledger).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+from pydantic import TypeAdapter
+
+from skillopt.edits import Change, Edit
+from skillopt.gate import Tally, Verdict
+
+__all__ = [
+    "BaselineMeasured",
+    "EditRefused",
+    "EpochEnded",
+    "Event",
+    "GateDecided",
+    "MemoryUpdated",
+    "RunEnded",
+    "RunStarted",
+    "SealedTestMeasured",
+    "StepFailed",
+    "StepStarted",
+    "TrainMeasured",
+    "VersionAccepted",
+    "decode_event",
+    "encode_event",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run begins: which skill text, which suite, how many steps at most."""
+
+    skill: str
+    skill_digest: str
+    suite: str
+    suite_digest: str
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineMeasured:
+    """The first skill was measured on `val`; `noise` is the standard error of a gain, if known."""
+
+    tally: Tally
+    noise: float | None
+    least_gain: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepStarted:
+    """A step begins, with at most `edits` edits."""
+
+    epoch: int
+    step: int
+    edits: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainMeasured:
+    """The incumbent was run on the step's train tasks."""
+
+    step: int
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class EditRefused:
+    """A proposed edit did not join the candidate, and why."""
+
+    step: int
+    edit: Edit
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepFailed:
+    """A step ended without a candidate: which stage, and why."""
+
+    step: int
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecided:
+    """A candidate was compared with the incumbent. `kind` is `edits` or `slow update`."""
+
+    step: int
+    kind: str
+    changes: tuple[Change, ...]
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class VersionAccepted:
+    """A candidate became the incumbent; `text` is its whole SKILL.md, `rollouts` those asked so far."""
+
+    number: int
+    epoch: int
+    step: int
+    kind: str
+    text: str
+    changes: tuple[Change, ...]
+    verdict: Verdict
+    rollouts: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUpdated:
+    """The optimizer model rewrote its strategy memory, which never ships."""
+
+    epoch: int
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnded:
+    """An epoch is over, with so many accepted versions."""
+
+    epoch: int
+    accepted: int
+
+
+@dataclass(frozen=True, slots=True)
+class SealedTestMeasured:
+    """The first and the last skill were compared on the sealed `test` split."""
+
+    before: Tally
+    after: Tally
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """The run is over: why, versions accepted, and what was asked of target and optimizer model."""
+
+    reason: str
+    accepted: int
+    rollouts: int
+    calls: int
+
+
+Event = (
+    RunStarted
+    | BaselineMeasured
+    | StepStarted
+    | TrainMeasured
+    | EditRefused
+    | StepFailed
+    | GateDecided
+    | VersionAccepted
+    | MemoryUpdated
+    | EpochEnded
+    | SealedTestMeasured
+    | RunEnded
+)
+
+
+@cache
+def _adapters() -> dict[str, TypeAdapter[Event]]:
+    return {kind.__name__: TypeAdapter(kind) for kind in Event.__args__}
+
+
+def encode_event(event: Event) -> tuple[str, str]:
+    """Give an event's kind and its JSON text."""
+    kind = type(event).__name__
+    return kind, _adapters()[kind].dump_json(event).decode()
+
+
+def decode_event(kind: str, payload: str) -> Event:
+    """Read an event back from its kind and JSON text."""
+    return _adapters()[kind].validate_json(payload)

@@ -1,0 +1,64 @@
+"""Rollouts as evidence in a prompt: what was asked, what the target did, what the verifier said.
+
+Owns the text form and its shortening to a stated budget. Tasks, traces and feedback are untrusted,
+so they only ever appear inside a fence that their own text cannot close. Does not own prompts
+(stages).
+"""
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from skillopt.documents import estimate_tokens
+from skillopt.rollouts import Message, Rollout
+from skillopt.tasks import Task
+
+__all__ = ["fence", "render_rollout", "render_rollouts", "shorten"]
+
+
+def fence(kind: str, text: str) -> str:
+    """Wrap untrusted text in marks that depend on the text, so it cannot contain its own end mark."""
+    tag = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"<<<{kind} {tag}\n{text}\n{kind} {tag}>>>"
+
+
+def shorten(text: str, tokens: int) -> str:
+    """Cut the middle of a text so that about `tokens` (estimated) remain, saying how much is gone."""
+    if estimate_tokens(text) <= tokens:
+        return text
+    keep = max(tokens * 4, 40)
+    head, tail = text[: keep * 2 // 3], text[-(keep // 3) :]
+    gone = estimate_tokens(text) - estimate_tokens(head) - estimate_tokens(tail)
+    return f"{head}\n[... about {gone} tokens left out ...]\n{tail}"
+
+
+def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
+    """Show one rollout; feedback first, because it is what a cut must not take.
+
+    Args:
+        task: The task that was done; its verifier is not shown.
+        rollout: A rollout with a score.
+        tokens: Budget of the whole, in estimated tokens; the trajectory gets what is left.
+    """
+    score = rollout.score
+    head = [f"### Task {task.id}", f"status: {rollout.status.value}"]
+    if score is not None:
+        head.append(f"score: {score.value:.3f} ({'passed' if score.passed else 'not passed'})")
+        head.append(f"feedback:\n{shorten(score.feedback or 'all correct', tokens // 2)}")
+    head.append(f"prompt:\n{shorten(task.prompt, tokens // 4)}")
+    text = "\n".join(head)
+    left = tokens - estimate_tokens(text)
+    trajectory = "\n".join(_render_message(message) for message in rollout.trajectory.messages[1:])
+    if left > 50 and trajectory:  # noqa: PLR2004 - fewer tokens would show nothing but the cut
+        text += f"\ntrajectory:\n{shorten(trajectory, left)}"
+    return text
+
+
+def render_rollouts(pairs: Iterable[tuple[Task, Rollout]], tokens: int) -> str:
+    """Show rollouts one after the other, fenced as untrusted, `tokens` for each."""
+    return fence("evidence", "\n\n".join(render_rollout(task, rollout, tokens) for task, rollout in pairs))
+
+
+def _render_message(message: Message) -> str:
+    lines = [f"{message.role}: {message.text}"] if message.text else []
+    lines += [f"tool {call.name}({call.arguments}) -> {call.result}" for call in message.tool_calls]
+    return "\n".join(lines)

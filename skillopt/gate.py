@@ -1,0 +1,248 @@
+"""The gate: does the candidate really score higher than the incumbent on the same tasks?
+
+Owns the comparison and its verdict. The unit of inference is the task: trials average inside a
+task and are never extra samples. A rollout that was not measured is missing, not a zero. Does not
+own which rollouts are compared (optimizer).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import NormalDist, fmean
+from typing import assert_never
+
+from skillopt.rollouts import Rollout, Score
+
+__all__ = [
+    "GateRule",
+    "Metric",
+    "Outcome",
+    "Tally",
+    "Verdict",
+    "compare",
+    "least_gain",
+    "noise_floor",
+    "sign_flip",
+    "tally",
+]
+
+_EXACT = 16
+"""Most differing tasks for which all sign patterns are counted (65,536 of them)."""
+
+
+class Metric(StrEnum):
+    """Which number of a score is compared."""
+
+    SOFT = "soft"
+    HARD = "hard"
+    MIXED = "mixed"
+
+    def of(self, score: Score) -> float:
+        """Read the number, in [0, 1]."""
+        match self:
+            case Metric.SOFT:
+                number = score.value
+            case Metric.HARD:
+                number = float(score.passed)
+            case Metric.MIXED:
+                number = (score.value + score.passed) / 2
+            case _:
+                assert_never(self)
+        return number
+
+
+class GateRule(StrEnum):
+    """What a candidate must show: a greater mean (`strict`), or confidence as well (`paired`)."""
+
+    STRICT = "strict"
+    PAIRED = "paired"
+
+
+class Outcome(StrEnum):
+    """The verdict in a word; `invalid` says that too little was measured to tell anything."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    INCONCLUSIVE = "inconclusive"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What rollouts of one skill on one split came to.
+
+    Args:
+        score: Mean soft score over measured tasks, in [0, 1], whatever metric the gate compares.
+        passed: Share of measured tasks passed, in [0, 1].
+        measured: Tasks with a score.
+        missing: Tasks without one.
+    """
+
+    score: float
+    passed: float
+    measured: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the gate found, candidate against incumbent on the tasks measured for both.
+
+    Args:
+        outcome: The decision.
+        reason: The decision in words.
+        before: Mean score of the incumbent, in [0, 1].
+        after: Mean score of the candidate.
+        confidence: One minus the one-sided p-value of the paired sign-flip test.
+        wins: Tasks that score higher under the candidate.
+        ties: Tasks that score the same.
+        losses: Tasks that score lower.
+        fixed: Ids of tasks that passed only under the candidate.
+        broken: Ids of tasks that passed only under the incumbent.
+        missing: Tasks not measured for both.
+    """
+
+    outcome: Outcome
+    reason: str
+    before: float
+    after: float
+    confidence: float
+    wins: int
+    ties: int
+    losses: int
+    fixed: tuple[str, ...]
+    broken: tuple[str, ...]
+    missing: int
+
+    @property
+    def gain(self) -> float:
+        """Give the mean paired difference, in [-1, 1]."""
+        return self.after - self.before
+
+
+def tally(rollouts: Iterable[Rollout]) -> Tally:
+    """Average rollouts, trials inside a task first."""
+    rollouts = tuple(rollouts)
+    scores = _by_task(rollouts, Metric.SOFT)
+    passes = _by_task(rollouts, Metric.HARD)
+    missing = len({rollout.task_id for rollout in rollouts}) - len(scores)
+    if not scores:
+        return Tally(0.0, 0.0, 0, missing)
+    return Tally(fmean(scores.values()), fmean(passes.values()), len(scores), missing)
+
+
+def compare(
+    before: Sequence[Rollout],
+    after: Sequence[Rollout],
+    *,
+    rule: GateRule,
+    metric: Metric,
+    confidence: float,
+    coverage: float,
+) -> Verdict:
+    """Compare a candidate with the incumbent, task by task.
+
+    Args:
+        before: Rollouts of the incumbent.
+        after: Rollouts of the candidate on the same tasks.
+        rule: What the candidate must show.
+        metric: Which number is compared.
+        confidence: What `paired` asks for, in (0.5, 1).
+        coverage: Least share of tasks measured for both, in (0, 1].
+
+    Returns:
+        The verdict. Exchanging the two sides negates the gain and exchanges wins and losses.
+    """
+    old, new = _by_task(before, metric), _by_task(after, metric)
+    tasks = sorted(old.keys() & new.keys())
+    wanted = {rollout.task_id for rollout in (*before, *after)}
+    differences = [new[task] - old[task] for task in tasks]
+    gain = math.fsum(differences) / len(tasks) if tasks else 0.0
+    certainty = 1.0 - sign_flip(differences)
+    covered = bool(tasks) and len(tasks) >= coverage * len(wanted)
+    outcome, reason = _decide(gain, certainty, rule, confidence) if covered else _uncovered(len(tasks), len(wanted))
+    old_pass, new_pass = _by_task(before, Metric.HARD), _by_task(after, Metric.HARD)
+    mean_before = fmean(old[task] for task in tasks) if tasks else 0.0
+    return Verdict(
+        outcome,
+        reason,
+        mean_before,
+        mean_before + gain,
+        certainty,
+        sum(difference > 0 for difference in differences),
+        sum(difference == 0 for difference in differences),
+        sum(difference < 0 for difference in differences),
+        tuple(task for task in tasks if new_pass[task] > old_pass[task]),
+        tuple(task for task in tasks if new_pass[task] < old_pass[task]),
+        len(wanted) - len(tasks),
+    )
+
+
+def sign_flip(differences: Sequence[float]) -> float:
+    """Give the one-sided p-value of paired differences under random signs; ties carry no weight.
+
+    Exact up to 16 differing tasks, the normal approximation with the same mean and variance beyond.
+    The test of Fisher (The Design of Experiments, 1935, §21).
+
+    >>> sign_flip([1.0, 1.0, 1.0])
+    0.125
+    """
+    sizes = [difference for difference in differences if difference != 0]
+    total = math.fsum(sizes)
+    if len(sizes) > _EXACT:
+        return 1.0 - NormalDist().cdf(total / math.sqrt(math.fsum(size * size for size in sizes)))
+    sums = [0.0]
+    for size in sizes:
+        sums = [value + sign for value in sums for sign in (size, -size)]
+    return sum(value >= total - 1e-9 for value in sums) / len(sums)
+
+
+def noise_floor(trials: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:
+    """Estimate the standard error of the gain between two measurements of one and the same skill.
+
+    Args:
+        trials: At least two measurements of the skill on the same tasks; fewer give None.
+        metric: Which number is compared.
+    """
+    if len(trials) < 2:  # noqa: PLR2004 - a difference needs two
+        return None
+    first, second = (_by_task(rollouts, metric) for rollouts in trials[:2])
+    differences = [second[task] - first[task] for task in first.keys() & second.keys()]
+    if not differences:
+        return None
+    return math.sqrt(math.fsum(difference**2 for difference in differences)) / len(differences)
+
+
+def least_gain(tasks: int, confidence: float) -> float | None:
+    """Give the smallest gain in passed tasks that a split could ever certify, in (0, 1].
+
+    That is the case of no loss at all: k wins have p = 2⁻ᵏ. None when the split is too small.
+    """
+    wins = math.ceil(-math.log2(1.0 - confidence) - 1e-9)
+    return wins / tasks if 0 < wins <= tasks else None
+
+
+def _by_task(rollouts: Iterable[Rollout], metric: Metric) -> dict[str, float]:
+    """Average the scores of each task; tasks without any are left out."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    for rollout in rollouts:
+        if rollout.score is not None:
+            scores[rollout.task_id].append(metric.of(rollout.score))
+    return {task: fmean(values) for task, values in scores.items()}
+
+
+def _decide(gain: float, certainty: float, rule: GateRule, confidence: float) -> tuple[Outcome, str]:
+    found = f"gain {gain:+.3f} at confidence {certainty:.2f}"
+    if gain <= 0:
+        return Outcome.REJECT, f"{found}: not better than the incumbent"
+    if rule is GateRule.STRICT:
+        return Outcome.ACCEPT, f"{found}: greater mean than the incumbent's"
+    if certainty >= confidence:
+        return Outcome.ACCEPT, f"{found}: at least {confidence:.2f} asked for"
+    return Outcome.INCONCLUSIVE, f"{found}: below the {confidence:.2f} asked for, so it may be noise"
+
+
+def _uncovered(measured: int, wanted: int) -> tuple[Outcome, str]:
+    return Outcome.INVALID, f"only {measured} of {wanted} tasks could be measured; see the infrastructure errors"

@@ -1,0 +1,356 @@
+"""What lasts of runs: paid calls, runs and their events, in one SQLite database under `.skillopt/`.
+
+Owns the schema, the keys of paid calls and durability.
+Does not own what is worth recording (runner) or what events mean (events).
+
+Invariants:
+1. What a `store_` or `append_` call was given is on disk when the call returns (WAL, synchronous FULL).
+2. A rollout that failed is not kept among the paid calls, so it is tried again.
+3. The first record of a call or an event stays; recording it again gives the first.
+"""
+
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from filelock import FileLock
+from pydantic import TypeAdapter, ValidationError
+
+from skillopt.errors import LedgerError, UsageError
+from skillopt.locks import state_folder
+from skillopt.rollouts import Reply, Rollout, readable
+from skillopt.tasks import digest_of
+
+__all__ = ["Counts", "EventRow", "Ledger", "RunRecord", "reply_key", "rollout_key"]
+
+_SCHEMA_VERSION: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE calls (
+    key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, trial INTEGER, score REAL,
+    passed INTEGER, input_tokens INTEGER, output_tokens INTEGER, usd REAL, at TEXT NOT NULL, payload BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE gaps (run TEXT NOT NULL, key TEXT NOT NULL, payload BLOB NOT NULL, PRIMARY KEY (run, key)) WITHOUT ROWID;
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY, skill TEXT NOT NULL, skill_path TEXT NOT NULL, config TEXT NOT NULL,
+    config_digest TEXT NOT NULL, suite_digest TEXT NOT NULL, start BLOB NOT NULL, base TEXT NOT NULL,
+    seed INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT NOT NULL
+);
+CREATE TABLE events (
+    run TEXT NOT NULL REFERENCES runs (id), seq INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,
+    at TEXT NOT NULL, PRIMARY KEY (run, seq)
+) WITHOUT ROWID;
+"""
+_PATIENCE: Final = 30
+_CHUNK: Final = 500
+_RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
+_CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What identifies a run and how it stands; `state` is running, finished, stopped or failed.
+
+    `config` is canonical JSON, `start` the encoded skill that training starts from, `base` the commit
+    it starts from (empty for none), times are ISO 8601 in UTC.
+    """
+
+    id: str
+    skill: str
+    skill_path: str
+    config: str
+    config_digest: str
+    suite_digest: str
+    start: bytes
+    base: str
+    seed: int
+    state: str = "running"
+    reason: str = ""
+    started_at: str = ""
+    ended_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """A recorded event: its kind, its JSON text, and when it was first recorded."""
+
+    kind: str
+    payload: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many rollouts and replies are recorded."""
+
+    rollouts: int
+    replies: int
+
+
+def rollout_key(skill_digest: str, task_digest: str, harness: str, trial: int) -> str:
+    """Give the key of a rollout: everything that can change what it comes to."""
+    return digest_of("rollout", skill_digest, task_digest, harness, str(trial))
+
+
+def reply_key(model: str, prompt: str) -> str:
+    """Give the key of a model's reply."""
+    return digest_of("reply", model, prompt)
+
+
+class Ledger:
+    """The open database; use `Ledger.open`, and close it.
+
+    Args:
+        path: The database file.
+        database: An open connection.
+        now: Gives the time, ISO 8601 in UTC.
+    """
+
+    def __init__(self, path: Path, database: sqlite3.Connection, now: Callable[[], str]) -> None:
+        self.path = path
+        self._database = database
+        self._now = now
+
+    @classmethod
+    def open(
+        cls,
+        root: Path,
+        *,
+        read_only: bool = False,
+        now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
+    ) -> "Ledger":
+        """Open the ledger of a project; made when missing, unless only to be read.
+
+        Raises:
+            UsageError: There is none to read, or the folder cannot be written.
+            LedgerError: It is corrupt or from a newer version of this program.
+        """
+        path = root / ".skillopt" / "ledger.db"
+        if read_only and not path.exists():
+            message = f"no runs yet in {root}; train a skill with `skillopt optimize`"
+            raise UsageError(message)
+        if not read_only:
+            state_folder(root)
+        with _explained(path):
+            if not path.exists():
+                _make(path)
+            place = f"{path.absolute().as_uri()}?mode=rw"
+            database = sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None, uri=True)
+            try:
+                _prepare(database, path, read_only=read_only)
+            except BaseException:
+                database.close()
+                raise
+        return cls(path, database, now)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def rollouts(self, keys: Sequence[str]) -> dict[str, Rollout]:
+        """Give the recorded rollouts among some keys."""
+        return self._payloads(_RECORDED, keys, Rollout)
+
+    def replies(self, keys: Sequence[str]) -> dict[str, Reply]:
+        """Give the recorded replies among some keys."""
+        return self._payloads(_RECORDED, keys, Reply)
+
+    def store_rollouts(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> dict[str, Rollout]:
+        """Record rollouts by key, all in one transaction; every one must have a score.
+
+        Returns:
+            What is recorded now; for a key that another process recorded first, that one's rollout.
+        """
+        at = self._now()
+        rows = []
+        for key, rollout in pairs:
+            if rollout.score is None:
+                message = f"rollout of {rollout.task_id!r} has no score: failures are not kept"
+                raise ValueError(message)
+            usage = rollout.trajectory.usage
+            found = (rollout.task_id, rollout.skill_digest, rollout.trial, rollout.score.value, rollout.score.passed)
+            spent = (usage.input_tokens, usage.output_tokens, usage.usd)
+            rows.append((key, "rollout", run, *found, *spent, at, _pack(rollout)))
+        return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
+
+    def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]]) -> dict[str, Reply]:
+        """Record replies by key, all in one transaction.
+
+        Returns:
+            What is recorded now; for a key that another process recorded first, that one's reply.
+        """
+        at = self._now()
+        rows = []
+        for key, reply in pairs:
+            spent = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
+            rows.append((key, "reply", run, None, None, None, None, None, *spent, at, _pack(reply)))
+        return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
+
+    def gaps(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
+        """Give the failed rollouts among some keys that a run went on without."""
+        return self._payloads("SELECT key, payload FROM gaps WHERE run = ? AND key IN", keys, Rollout, run)
+
+    def store_gaps(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> None:
+        """Record failed rollouts that a run goes on without."""
+        self._write("INSERT OR IGNORE INTO gaps VALUES (?,?,?)", [(run, key, _pack(rollout)) for key, rollout in pairs])
+
+    def begin_run(self, record: RunRecord) -> RunRecord:
+        """Record a run, or take up one of the same id again; one that was finished begins anew, as the newest."""
+        begun = replace(record, started_at=record.started_at or self._now())
+        values = tuple(getattr(begun, name) for name in RunRecord.__dataclass_fields__)
+        self._write("INSERT OR IGNORE INTO runs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)", [values])
+        started = "started_at = CASE state WHEN 'finished' THEN ? ELSE started_at END"
+        update = f"UPDATE runs SET {started}, state = 'running', reason = '', ended_at = '' WHERE id = ?"  # noqa: S608 - our own text
+        self._write(update, [(self._now(), record.id)])
+        return self.run(record.id)
+
+    def end_run(self, run: str, state: str, reason: str) -> None:
+        """Record how a run ended: `finished`, `stopped` or `failed`."""
+        values = (state, readable(reason), self._now(), run)
+        self._write("UPDATE runs SET state = ?, reason = ?, ended_at = ? WHERE id = ?", [values])
+
+    def find_interrupted(self, skill: str, config_digest: str, suite_digest: str) -> RunRecord | None:
+        """Give the newest unfinished run of a skill with this configuration and suite."""
+        wanted = (skill, config_digest, suite_digest)
+        same = (run for run in self.runs() if (run.skill, run.config_digest, run.suite_digest) == wanted)
+        newest = next(same, None)
+        return newest if newest and newest.state != "finished" else None
+
+    def run(self, beginning: str) -> RunRecord:
+        """Find a run by its id or the beginning of it.
+
+        Raises:
+            UsageError: There is none, or more than one.
+        """
+        alike = [record for record in self.runs() if record.id.startswith(beginning)]
+        found = [record for record in alike if record.id == beginning] or alike
+        if len(found) != 1:
+            message = f"expected one run, found {len(found)} whose id begins with {beginning!r}; see `skillopt status`"
+            raise UsageError(message)
+        return found[0]
+
+    def runs(self) -> list[RunRecord]:
+        """List the runs, newest first."""
+        names = ", ".join(RunRecord.__dataclass_fields__)
+        rows = self._read(f"SELECT {names} FROM runs ORDER BY started_at DESC, rowid DESC", [])  # noqa: S608 - names of our own fields
+        return [RunRecord(*row) for row in rows]
+
+    def append_event(self, run: str, seq: int, kind: str, payload: str) -> str:
+        """Record an event, or check it against the one recorded; give the time of the first record.
+
+        Raises:
+            LedgerError: Another event is recorded at this place.
+        """
+        self._write("INSERT OR IGNORE INTO events VALUES (?,?,?,?,?)", [(run, seq, kind, payload, self._now())])
+        ((kept_kind, kept_payload, at),) = self._read(
+            "SELECT kind, payload, at FROM events WHERE run = ? AND seq = ?", [run, seq]
+        )
+        if (kept_kind, kept_payload) != (kind, payload):
+            message = (
+                f"run {run} does not repeat what {self.path} holds: event {seq} was {kept_kind}, is {kind} now; "
+                "the program, the skill's files or the target changed; start anew with another --seed"
+            )
+            raise LedgerError(message)
+        return str(at)
+
+    def events(self, run: str) -> list[EventRow]:
+        """List the events of a run in order."""
+        rows = self._read("SELECT kind, payload, at FROM events WHERE run = ? ORDER BY seq", [run])
+        return [EventRow(*row) for row in rows]
+
+    def counts(self) -> Counts:
+        """Count what is recorded."""
+        found = dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", []))
+        return Counts(found.get("rollout", 0), found.get("reply", 0))
+
+    def _payloads(self, query: str, keys: Sequence[str], shape: "type[T]", *values: str) -> "dict[str, T]":
+        found: dict[str, T] = {}
+        for start in range(0, len(keys), _CHUNK):
+            chunk: Sequence[str] = keys[start : start + _CHUNK]
+            rows = self._read(f"{query} ({','.join('?' * len(chunk))})", [*values, *chunk])
+            with _explained(self.path):
+                found |= {key: _unpack(payload, shape) for key, payload in rows}
+        return found
+
+    def _read(self, query: str, values: Sequence[object]) -> list[Any]:
+        """Give rows as SQLite types them, which only the schema knows."""
+        with _explained(self.path):
+            return self._database.execute(query, values).fetchall()
+
+    def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> int:
+        """Run a statement for all rows in one transaction; give how many it changed."""
+        if not rows:
+            return 0
+        with _explained(self.path):
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                changed = self._database.executemany(statement, rows).rowcount
+                self._database.execute("COMMIT")
+            except BaseException:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                raise
+        return changed
+
+
+T = TypeVar("T", Rollout, Reply)
+
+
+def _make(path: Path) -> None:
+    """Make the database aside and one process at a time, so that nobody ever opens half of one."""
+    with FileLock(path.with_suffix(".lock"), timeout=_PATIENCE):
+        if path.exists():
+            return
+        for leftover in path.parent.glob("ledger.new*"):
+            leftover.unlink()
+        staged = path.with_suffix(".new")
+        with closing(sqlite3.connect(staged, isolation_level=None)) as database:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;")
+        staged.replace(path)
+
+
+def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version != _SCHEMA_VERSION:
+        found = f"expected {path} in format {_SCHEMA_VERSION}, found {version}"
+        message = f"{found}; use the skillopt that wrote it, or move it away"
+        raise LedgerError(message)
+    database.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("PRAGMA foreign_keys = ON")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say in one line what went wrong with the database and what to do."""
+    try:
+        yield
+    except (sqlite3.DatabaseError, zlib.error, ValidationError, OSError) as error:
+        outside = isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode != sqlite3.SQLITE_ERROR
+        if outside or isinstance(error, OSError):
+            advice = "free some space, make it writable, or wait for its other user; nothing was lost"
+            message = f"cannot use {path}: {error}; {advice}"
+        else:
+            found = " ".join(str(error).split())
+            message = f"{path} is damaged: {found}; it was left as it is, move it away to start with an empty one"
+        raise LedgerError(message) from error
+
+
+@cache
+def _adapters() -> dict[type, TypeAdapter[Any]]:
+    return {shape: TypeAdapter(shape) for shape in (Rollout, Reply)}
+
+
+def _pack(value: Rollout | Reply) -> bytes:
+    return zlib.compress(_adapters()[type(value)].dump_json(value), 1)
+
+
+def _unpack(payload: bytes, shape: "type[T]") -> "T":
+    value: T = _adapters()[shape].validate_json(zlib.decompress(payload))
+    return value

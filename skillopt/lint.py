@@ -1,0 +1,268 @@
+"""What a change may not add to a skill unless the user allows it.
+
+Owns the classes of refused text and finding what a change introduces. Whole documents are compared,
+so text that two harmless edits form together is found. Matching sees through entities, escapes,
+full-width letters and hidden characters, and takes linear time. Does not own applying edits (edits)
+or judging the skill as it was (validation).
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from html import unescape
+
+from skillopt.credentials import find_credentials, mask
+from skillopt.hidden_unicode import hidden_runs, without_hidden
+
+__all__ = ["LintClass", "LintFinding", "lint_change"]
+
+
+class LintClass(StrEnum):
+    """A class of text that edits may not add."""
+
+    HIDDEN_UNICODE = "hidden-unicode"
+    HTML_COMMENT = "html-comment"
+    COMMAND_SUBSTITUTION = "command-substitution"
+    URL = "url"
+    PERMISSION_KEY = "permission-key"
+    CREDENTIAL = "credential"
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """One thing that a change adds.
+
+    Args:
+        kind: Its class.
+        message: One line: what was found, on which line of the new text, and what to do.
+        excerpt: The text, escaped, shortened, and with credentials masked.
+        line: 1-based line of the new text.
+    """
+
+    kind: LintClass
+    message: str
+    excerpt: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A match in a whole text. Two matches of one kind and key are the same thing to a reader."""
+
+    kind: LintClass
+    key: str
+    line: int
+    text: str
+    what: str
+    never: bool = False  # No setting allows it.
+
+
+_MOST_FINDINGS = 20
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
+_MARKER = re.compile(r"<!--\s*skillopt:")
+
+# Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
+_COMMENT_END = re.compile(r"--!?>")
+_DECLARATION = re.compile(r"<(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
+_LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
+_COMMAND = re.compile(r"!`+[^`]*`*")
+_COMMAND_FENCE = re.compile(r"(?P<fence>`{3}|~{3})[`~]*[ \t]*!")
+_SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
+_REST = r"[^\s<>\"`]*"
+_DOMAINS = (
+    "com|net|org|io|dev|app|ai|sh|co|me|xyz|info|biz|top|site|online|cloud|club|link|click|tk|cc|page|gg|to|ly"
+    "|ru|cn|uk|de|fr|eu|in|br|us|ca|au|nl|se|ch|it|es|pl|jp|kr|ir|su|gov|edu|mil"
+)
+_HAS_URL = re.compile(r"[:@/]\S|\.[\w-]|xn--", re.IGNORECASE)
+_URL = re.compile(
+    rf"[a-z0-9+.-]{{0,20}}://{_REST}"  # Any scheme, also one cut off after the slashes.
+    rf"|(?<![a-z0-9])(?:https?|ftps?|wss?|file):[/\\]{_REST}"
+    rf"|(?<![a-z0-9])(?:https?:[\w%]|(?:javascript|vbscript|mailto):[^\s<>]){_REST}"
+    rf"|(?<![a-z0-9])data:(?:[a-z0-9.+-]{{1,40}}/[a-z0-9.+-]{{1,80}}|[;,]){_REST}"
+    rf"|(?<![\w:/.])//[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}{_REST}"  # //host/path
+    r"|(?<=\]\()<?[a-z][a-z0-9+.-]{1,31}:[^\s<>\"`)]*"  # [text](scheme:...)
+    r"|(?<=<)[a-z][a-z0-9+.-]{1,31}:(?!:)[^\s<>]*(?=>)"  # <scheme:...>
+    rf"|(?<![\w.@-])www\.{_REST}"
+    rf"|(?<![\w.@-])[\w.-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}:[\w~/]{_REST}"  # user@host:path
+    rf"|(?<![\w.-])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?::\d{{1,5}}|/(?!\d{{1,2}}\b)){_REST}"
+    rf"|\[[0-9a-f:]{{2,45}}\]:\d{{1,5}}{_REST}"
+    rf"|(?<![\w.-])localhost:\d{{1,5}}{_REST}"
+    rf"|(?<![\w-])xn--[a-z0-9-]{{1,60}}{_REST}"
+    rf"|(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,8}}(?:{_DOMAINS})(?::\d{{1,5}}|/){_REST}"  # host.tld/path
+    r"|(?<![\w.@-])(?:[\w-]{1,63}\.){1,8}(?:com|org|xyz|biz)(?![\w.-]?\w)",
+    re.IGNORECASE,
+)
+_URL_EDGES = "](<.,;:!?'*_|)>}/\\"
+_URL_HOST = re.compile(r"(?:[a-z0-9+.-]*:)?/{0,2}[^/?#]*", re.IGNORECASE)
+_KEY_SIGN = r"[\"'`\]]{0,2}[ \t]{0,5}[:=]"
+_PERMISSION = re.compile(
+    r"(?:dis)?allowed[-_]?tools|permission[-_]?mode|permission[-_]?prompt[-_]?tool|bypass[-_]?permissions|accept[-_]?edits"
+    r"|dangerously[-_]?(?:skip|bypass|allow|disable)[\w-]{0,40}|danger[-_]?full[-_]?access|dont[-_]?ask(?![a-z])"
+    r"|--(?:yolo|full-auto|sandbox|no-sandbox|allow-all[\w-]{0,20}|trust-plugin|ask-for-approval)\b"
+    r"|disable[-_]?skill[-_]?shell[-_]?execution|enable[-_]?all[-_]?project[-_]?mcp[-_]?servers|api[-_]?key[-_]?helper"
+    r"|sandbox[-_]?mode|approval[-_]?policy|approvals[-_]?reviewer|tools[-_]?approval[-_]?mode"
+    r"|(?<![\w-])(?:permissions|hooks|auto[-_]?approve|always[-_]?allow|trust[-_]?level|mcp[-_]?servers"
+    rf"|default[-_]?mode){_KEY_SIGN}"
+    r"|\[(?:permissions|hooks|mcp_servers)[\].]|(?<![\w-])mcp_servers\.\w",
+    re.IGNORECASE,
+)
+_ADVICE = {
+    LintClass.HIDDEN_UNICODE: "remove it",
+    LintClass.HTML_COMMENT: "say it in visible text, or leave it out",
+    LintClass.COMMAND_SUBSTITUTION: "tell the reader to run the command instead",
+    LintClass.URL: "name the source without an address",
+    LintClass.PERMISSION_KEY: "leave permissions to the user",
+    LintClass.CREDENTIAL: "leave it out, and revoke it if it is real",
+}
+
+
+def lint_change(before: str, after: str, allow: frozenset[LintClass] = frozenset()) -> tuple[LintFinding, ...]:
+    """Find what a change introduces, in the order of the new text.
+
+    A URL or credential is new when the old text does not have it. Anything else is new when the
+    new text has it more often, so that moving text adds nothing.
+
+    >>> for finding in lint_change("Trim cells.", "Trim cells, see https://example.com/x."):
+    ...     print(finding.message)
+    line 1 adds the URL 'https://example.com/x'; name the source without an address, or allow the class 'url'
+
+    Args:
+        before: The whole text as it was.
+        after: The whole text as it would be.
+        allow: Classes that may be added. Markers of protected regions and characters that no
+            encoding has are refused all the same.
+
+    Returns:
+        One finding for each thing added, the first twenty; empty when the change may be made.
+    """
+    known = Counter((match.kind, match.key) for match in _scan(before))
+    added = []
+    for match in _scan(after):
+        identity = (match.kind, match.key)
+        is_known = known[identity] > 0
+        if match.kind not in (LintClass.URL, LintClass.CREDENTIAL):
+            known[identity] -= 1
+        if not is_known and (match.never or match.kind not in allow):
+            added.append(match)
+    findings = [_finding(match) for match in added[:_MOST_FINDINGS]]
+    if len(added) > _MOST_FINDINGS:
+        last = findings[-1]
+        findings[-1] = replace(last, message=f"{last.message} ({len(added) - _MOST_FINDINGS} more not shown)")
+    return tuple(findings)
+
+
+def _finding(match: _Match) -> LintFinding:
+    shown = mask(match.text)
+    excerpt = _shorten(ascii(shown) if match.kind is LintClass.HIDDEN_UNICODE else repr(shown))
+    remedy = "remove it" if match.never else f"{_ADVICE[match.kind]}, or allow the class {match.kind.value!r}"
+    return LintFinding(match.kind, f"line {match.line} adds {match.what} {excerpt}; {remedy}", excerpt, match.line)
+
+
+def _shorten(text: str, limit: int = 120) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _scan(text: str) -> list[_Match]:
+    """Find all matches of all classes, in the order of the text's lines."""
+    starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+    found = [*_hidden(text), *_comments(text), *_commands(text)]
+    matches = [replace(match, line=bisect_right(starts, match.line)) for match in found]
+    for number, line in enumerate(_LINE_END.split(text), 1):
+        matches += [replace(match, line=number) for match in _line_matches(line)]
+    return sorted(matches, key=lambda match: match.line)
+
+
+# What spans lines is found in the whole text; these matches carry their offset for a line.
+
+
+def _hidden(text: str) -> Iterator[_Match]:
+    for run in hidden_runs(text):
+        broken = any("\ud800" <= character <= "\udfff" for character in run.text)
+        what = f"hidden characters ({mask(run.description)})"
+        yield _Match(LintClass.HIDDEN_UNICODE, run.text, run.start, run.text, what, never=broken)
+
+
+def _comments(text: str) -> Iterator[_Match]:
+    """Find comments. The key of one is all of it, so that what it hides cannot change unseen."""
+    starts = [match.start() for match in re.finditer("<!--", text)]
+    ends = [match.span() for match in _COMMENT_END.finditer(text)]
+    for start, following in zip(starts, [*starts[1:], len(text)], strict=False):
+        index = bisect_right(ends, (start + 2, -1))
+        if index < len(ends) and ends[index][0] < following:
+            key = comment = text[start : ends[index][1]]
+        else:  # Perhaps code that shows how a comment starts: known by what stands around it.
+            comment = _LINE_END.split(text[start:following], maxsplit=1)[0]
+            key = text[max(start - 1, 0) : start] + comment
+        marker = _MARKER.search(comment) is not None
+        what = "a marker of a protected region" if marker else "an HTML comment"
+        yield _Match(LintClass.HTML_COMMENT, key, start, comment, what, never=marker)
+
+
+def _commands(text: str) -> Iterator[_Match]:
+    """Find commands that Claude Code runs when it loads a skill."""
+    for match in _COMMAND.finditer(text):
+        yield _Match(LintClass.COMMAND_SUBSTITUTION, match[0], match.start(), match[0], "a command run on load")
+    position = 0
+    while (opening := _COMMAND_FENCE.search(text, position)) is not None:
+        end = text.find(opening["fence"], opening.end())
+        position = len(text) if end < 0 else end + 3
+        block = text[opening.start() : position]
+        yield _Match(LintClass.COMMAND_SUBSTITUTION, block, opening.start(), block, "commands run on load")
+
+
+# What stands on one line is found line by line, and remembered, because versions share most lines.
+
+
+@lru_cache(maxsize=4096)
+def _line_matches(line: str) -> tuple[_Match, ...]:
+    flat = _as_read(line)
+    return (*_markup(line), *_urls(flat), *_permissions(flat), *_credentials(flat))
+
+
+def _as_read(line: str) -> str:
+    """Give a line as a reader takes it: no entities, escapes, look-alike letters or hidden characters."""
+    if "&" in line:
+        line = unescape(line)
+    if not line.isascii():
+        line = unicodedata.normalize("NFKC", without_hidden(line)).translate(_DASHES)
+    return _ESCAPE.sub("", line)
+
+
+def _markup(line: str) -> Iterator[_Match]:
+    for match in _DECLARATION.finditer(line):
+        yield _Match(LintClass.HTML_COMMENT, match[0], 0, match[0], "markup that is not shown")
+    label = _LABEL_COMMENT.match(line)
+    if label:
+        yield _Match(LintClass.HTML_COMMENT, label[0], 0, label[0], "a link label that is not shown")
+    for match in _SUBSTITUTION.finditer(line):
+        yield _Match(LintClass.COMMAND_SUBSTITUTION, match[0], 0, match[0], "a value filled in on load")
+
+
+def _urls(line: str) -> Iterator[_Match]:
+    if not _HAS_URL.search(line):
+        return
+    for match in _URL.finditer(line):
+        url = match[0].strip(_URL_EDGES)
+        host = _URL_HOST.match(url)
+        end = host.end() if host else 0
+        yield _Match(LintClass.URL, url[:end].lower() + url[end:], 0, match[0].rstrip(_URL_EDGES), "the URL")
+
+
+def _permissions(line: str) -> Iterator[_Match]:
+    match = _PERMISSION.search(line)
+    if match:
+        key = " ".join(line.split()).lower()
+        yield _Match(LintClass.PERMISSION_KEY, key, 0, match[0], "the permission key")
+
+
+def _credentials(line: str) -> Iterator[_Match]:
+    for found in find_credentials(line):
+        secret = line[found.start : found.end]
+        yield _Match(LintClass.CREDENTIAL, secret, 0, f"[{found.kind}]", "what looks like a credential")

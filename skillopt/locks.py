@@ -1,0 +1,75 @@
+"""The folder for what lasts, `.skillopt/`, and the lock that keeps one writer per skill.
+
+Owns making the folder and who may write. Does not own what is written (ledger).
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from skillopt.errors import BusyError, UsageError
+
+__all__ = ["is_locked", "state_folder", "writer_lock"]
+
+
+def state_folder(root: Path) -> Path:
+    """Make `.skillopt/`, which git ignores by itself.
+
+    Raises:
+        UsageError: The folder cannot be made.
+    """
+    folder = root / ".skillopt"
+    try:
+        folder.mkdir(exist_ok=True)
+        ignore = folder / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write in {folder}: {error.strerror or error}; make {root} writable"
+        raise UsageError(message) from error
+    return folder
+
+
+@contextmanager
+def writer_lock(root: Path, skill: str) -> Iterator[None]:
+    """Be the only process that trains a skill; the lock ends with the process, however it ends.
+
+    Raises:
+        BusyError: Another process holds it; the message names its id.
+    """
+    folder = state_folder(root) / "locks"
+    holder = folder / f"{skill}.pid"
+    lock = FileLock(folder / f"{skill}.lock", timeout=0)
+    try:
+        folder.mkdir(exist_ok=True)
+        lock.acquire()
+        holder.write_text(str(os.getpid()), encoding="utf-8")
+    except Timeout as error:
+        pid = holder.read_text(encoding="utf-8") if holder.exists() else ""
+        message = (
+            f"process {pid or 'unknown'} is training {skill!r} already; wait for it or end it, then run this again"
+        )
+        raise BusyError(message) from error
+    except OSError as error:
+        lock.release()
+        message = f"cannot lock {folder / skill}: {error.strerror or error}; make the folder writable"
+        raise UsageError(message) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_locked(root: Path, skill: str) -> bool:
+    """Tell whether some process is training a skill now."""
+    path = root / ".skillopt" / "locks" / f"{skill}.lock"
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path, timeout=0):
+            return False
+    except (Timeout, OSError):
+        return True

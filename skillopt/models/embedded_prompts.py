@@ -1,0 +1,165 @@
+"""Take the optimizer's prompts apart, as a language model does by reading.
+
+Owns everything that depends on the layout of prompts: the task line, the fences `<<<kind tag … kind
+tag>>>`, the budget. Does not own what to answer (embedded).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from skillopt.models.embedded_diagnosis import Feedback, read_feedback
+
+__all__ = ["Prompt", "ProposedEdit", "read_prompt", "tasks_counted"]
+
+_FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{12})\n(.*?)\n\1 \2>>>", re.DOTALL)
+_TASK = re.compile(r"Task: (.+)")
+_BUDGET = re.compile(r"\bat most (\d+)(?: edits|\.)|Only (\d+) of them", re.IGNORECASE)
+_HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
+_ROLLOUT = re.compile(r"^### Task (\S+)$", re.MULTILINE)
+_COMPARED = re.compile(r"^(?:regressed|keeps failing): task (\S+), score .*$", re.MULTILINE)
+_STABLE = re.compile(r"^(?:improved|stable): task .*$", re.MULTILINE)
+_LISTED = re.compile(r"^\[([^\]]+)\] (.*)$", re.MULTILINE)
+_COUNT = re.compile(r"why: (\d+) tasks?")
+_REGION = re.compile(r"<!--\s*skillopt:begin.*?(?:skillopt:end\s+[\w-]+\s*-->|\Z)", re.DOTALL)
+_FRONTMATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n---[ \t]*\n", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedEdit:
+    """An edit as a reply states it."""
+
+    op: str
+    anchor: str = ""
+    section: str = ""
+    content: str = ""
+    rationale: str = ""
+    tasks: tuple[str, ...] = ()
+
+    def citing(self, tasks: tuple[str, ...]) -> "ProposedEdit":
+        """Give the same edit with more tasks."""
+        return replace(self, tasks=tuple(dict.fromkeys((*self.tasks, *tasks))))
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt that can be asked for its parts; parts it does not have are empty."""
+
+    text: str
+
+    @cached_property
+    def task(self) -> str:
+        """Give what the first line asks for."""
+        found = _TASK.match(self.text)
+        return found[1].strip() if found else ""
+
+    @cached_property
+    def budget(self) -> int:
+        """Give the greatest number of edits, 1 when none is said."""
+        found = _BUDGET.search(self.text)
+        return int(found[1] or found[2]) if found else 1
+
+    @cached_property
+    def _fenced(self) -> dict[str, str]:
+        """Give fenced texts by the heading above them, else by kind."""
+        parts = {}
+        for found in _FENCED.finditer(self.text):
+            headings = _HEADING.findall(self.text[: found.start()])
+            parts[found[1]] = found[3]
+            if headings:
+                parts[headings[-1].strip()] = found[3]
+        return parts
+
+    @cached_property
+    def skill(self) -> str:
+        """Give the skill document's body."""
+        return _FRONTMATTER.sub("", self._fenced.get("skill", ""))
+
+    @cached_property
+    def open_lines(self) -> tuple[str, ...]:
+        """List the body's lines that an edit may touch: outside protected regions, occurring once."""
+        text = _REGION.sub("", self.skill)
+        return tuple(line for line in text.splitlines() if line.strip() and self._fenced["skill"].count(line) == 1)
+
+    @cached_property
+    def sections(self) -> tuple[str, ...]:
+        """List the titles of the skill's sections."""
+        return tuple(title.strip() for title in re.findall(r"^#{2,6} (.+)$", self.skill, re.MULTILINE))
+
+    @cached_property
+    def guidance(self) -> tuple[str, ...]:
+        """List the lines of the guidance so far."""
+        text = self._fenced.get("guidance", "")
+        return tuple(line for line in text.splitlines() if line.strip().startswith("-"))
+
+    @cached_property
+    def rejected(self) -> tuple[str, ...]:
+        """List what was tried and not kept."""
+        return (*self._lines("Tried before and not kept"), *self._lines("Not accepted"))
+
+    @cached_property
+    def accepted(self) -> tuple[str, ...]:
+        """List what was accepted."""
+        return self._lines("Accepted")
+
+    @cached_property
+    def memory(self) -> str:
+        """Give the notes of earlier epochs."""
+        return self._fenced.get("memory", "")
+
+    @cached_property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """Read the feedback of the tasks in the evidence or in a comparison."""
+        if "evidence" in self._fenced:
+            return tuple(read_feedback(task, text) for task, text in _cut(_ROLLOUT, self._fenced["evidence"]))
+        text = _STABLE.sub("", self._fenced.get("comparison", ""))
+        return tuple(read_feedback(task, part) for task, part in _cut(_COMPARED, text))
+
+    @cached_property
+    def edits(self) -> tuple[ProposedEdit, ...]:
+        """Read the edits of all proposals that are to be merged."""
+        return tuple(_edits(self._fenced.get("proposals", "")))
+
+    @cached_property
+    def listed(self) -> tuple[tuple[str, str], ...]:
+        """List ids and descriptions of edits that are to be ranked or counted."""
+        return tuple(_LISTED.findall(self._fenced.get("edits", "")))
+
+    def _lines(self, heading: str) -> tuple[str, ...]:
+        return tuple(line.removeprefix("- ") for line in self._fenced.get(heading, "").splitlines() if line.strip())
+
+
+def read_prompt(text: str) -> Prompt:
+    """Read a prompt; a request to repair a reply is read as the prompt it repeats."""
+    if text.startswith("Task: repair a reply"):
+        _, _, original = text.partition("\n## Prompt\n")
+        return read_prompt(original.lstrip())
+    return Prompt(text.strip())
+
+
+def tasks_counted(description: str) -> int:
+    """Give the number of tasks that the reason of an edit names, 0 when it names none."""
+    found = _COUNT.search(description)
+    return int(found[1]) if found else 0
+
+
+def _cut(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
+    """Yield (task id, text up to the next mark)."""
+    found = list(mark.finditer(text))
+    ends = [*(match.start() for match in found[1:]), len(text)]
+    for start, end in zip(found, ends, strict=False):
+        yield start[1], text[start.end() : end]
+
+
+def _edits(text: str) -> Iterator[ProposedEdit]:
+    """Yield edits that stand as one JSON object on a line; other lines are passed over."""
+    for line in text.splitlines():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict) and isinstance(found.get("op"), str):
+            words = {name: str(found.get(name, "")) for name in ("op", "anchor", "section", "content", "rationale")}
+            yield ProposedEdit(**words, tasks=tuple(map(str, found.get("tasks", ()))))

@@ -1,0 +1,85 @@
+"""Every protocol of the project, on one screen.
+
+Owns what the core asks of the outside. A driver is one file behind one of these, named in a
+name → import-path table and held to the port's contract test. Paths are plain strings here
+because the core touches no files.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from skillopt.documents import Skill
+from skillopt.rollouts import Reply, Rollout, Score, Trajectory
+from skillopt.tasks import Task
+
+__all__ = ["Executor", "Harness", "Model", "RolloutRequest", "Runner", "Verifier"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutRequest:
+    """Ask for one trial of a task under a skill, or under no skill."""
+
+    skill: Skill | None
+    task: Task
+    trial: int = 0
+
+
+class Model(Protocol):
+    """Answers prompts. `identity` names everything that can change an answer."""
+
+    @property
+    def identity(self) -> str: ...
+
+    def reply(self, prompt: str) -> Reply:
+        """Answer one prompt; raise InfrastructureError when the provider fails."""
+        ...
+
+
+class Harness(Protocol):
+    """Lets the target do a task. `identity` names everything that can change what it does."""
+
+    @property
+    def identity(self) -> str: ...
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Do the task in a folder that already holds its input files; say how it ended.
+
+        A broken provider is a trajectory with status `infra_error`, or an InfrastructureError.
+        """
+        ...
+
+
+class Verifier(Protocol):
+    """Scores what the target left behind; built from a VerifierSpec, whose options it validates."""
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:
+        """Score an answer or a workspace; any exception is the verifier's crash, never a 0."""
+        ...
+
+
+class Executor(Protocol):
+    """Runs independent calls, several at a time."""
+
+    def run(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
+        """Yield results with their item's index, in groups, as soon as each group is there.
+
+        An exception from `function` is raised here after running calls have ended; calls that had
+        not started are dropped.
+        """
+        ...
+
+
+class Runner(Protocol):
+    """All the loop may ask of the world; every answer is recorded before it is handed over."""
+
+    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
+        """Run rollouts; answers are in the order of the requests, whatever ended first."""
+        ...
+
+    def replies(self, prompts: Iterable[str]) -> tuple[Reply, ...]:
+        """Ask the optimizer model; answers are in the order of the prompts."""
+        ...

@@ -1,0 +1,113 @@
+"""Progress of a run on stderr: a live line on a terminal, plain lines elsewhere.
+
+Owns what is shown while something runs. Does not own results, which go to stdout (cli).
+"""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from skillopt.events import (
+    BaselineMeasured,
+    EpochEnded,
+    Event,
+    GateDecided,
+    RunStarted,
+    SealedTestMeasured,
+    StepFailed,
+    StepStarted,
+    VersionAccepted,
+)
+from skillopt.runner import Activity, Watch
+
+__all__ = ["ProgressWatch", "describe"]
+
+_PLAIN_EVERY = 10.0
+"""Seconds between plain progress lines inside one batch."""
+
+
+def describe(event: Event) -> str:
+    """Say an event in one line; empty for those too small to tell."""
+    match event:
+        case RunStarted():
+            text = f"training {event.skill} on suite {event.suite}: at most {event.steps} steps"
+        case BaselineMeasured():
+            noise = "" if event.noise is None else f", noise ±{event.noise:.3f}"
+            text = f"baseline: val score {event.tally.score:.3f}, {event.tally.passed:.0%} passed{noise}"
+        case GateDecided():
+            what = f"{len(event.changes)} edits" if event.changes else event.kind
+            verdict = event.verdict
+            text = (
+                f"step {event.step}: {what}: {verdict.outcome.value} ({verdict.before:.3f} → {verdict.after:.3f}, "
+                f"{verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse)"
+            )
+        case VersionAccepted():
+            text = f"step {event.step}: version {event.number} committed"
+        case StepFailed():
+            text = f"step {event.step}: {event.stage}: {event.reason}"
+        case EpochEnded():
+            text = f"epoch {event.epoch} over: {event.accepted} accepted"
+        case SealedTestMeasured():
+            text = f"sealed test: {event.before.score:.3f} → {event.after.score:.3f}"
+        case _:
+            text = ""
+    return text
+
+
+class ProgressWatch(Watch):
+    """Follows a run; use as a context manager.
+
+    Args:
+        quiet: Show nothing.
+        max_rollouts: Cap of the run, 0 for none; what is left of it is shown.
+    """
+
+    def __init__(self, *, quiet: bool = False, max_rollouts: int = 0) -> None:
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._cap = max_rollouts
+        self._asked = 0
+        self._step = "baseline"
+        self._score = ""
+        self._last_plain = time.monotonic()
+        self._bar: Progress | None = None
+        if self._console.is_terminal and not quiet:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=self._console, transient=True)
+            self._task = self._bar.add_task("starting", total=None)
+
+    def __enter__(self) -> Self:
+        """Start the live line, on a terminal."""
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the live line."""
+        if self._bar:
+            self._bar.stop()
+
+    def event(self, event: Event) -> None:
+        """Print what happened, if it is worth a line."""
+        if isinstance(event, StepStarted):
+            self._step = f"epoch {event.epoch} step {event.step}"
+        line = describe(event)
+        if line:
+            self._console.print(line, markup=False, soft_wrap=True)
+
+    def activity(self, activity: Activity) -> None:
+        """Show how far the batch is."""
+        if activity.kind == "rollouts" and activity.done == activity.total:
+            self._asked += activity.total
+        left = f", {max(0, self._cap - self._asked)} rollouts left" if self._cap else ""
+        score = "" if activity.score is None else f", score {activity.score:.3f}"
+        text = f"{self._step}: {activity.kind}{score}{left}"
+        if self._bar:
+            self._bar.update(self._task, description=text, completed=activity.done, total=activity.total)
+        elif time.monotonic() - self._last_plain > _PLAIN_EVERY:
+            self._last_plain = time.monotonic()
+            self._console.print(f"{text}: {activity.done}/{activity.total}", markup=False, soft_wrap=True)

@@ -1,0 +1,42 @@
+"""The prompts, one Markdown file per stage, with strict placeholders.
+
+Owns finding a prompt and filling it in. A placeholder that is not filled, or a value that no
+placeholder takes, is an error.
+"""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+__all__ = ["fill", "names"]
+
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+
+
+def names() -> tuple[str, ...]:
+    """List the prompts."""
+    found = (entry.name for entry in files(__name__).iterdir())
+    return tuple(sorted(name.removesuffix(".md") for name in found if name.endswith(".md")))
+
+
+def fill(name: str, **values: str) -> str:
+    """Fill in a prompt in one pass, so that a value is never taken for a placeholder.
+
+    Args:
+        name: Which prompt.
+        values: One text per placeholder.
+
+    Raises:
+        ValueError: Placeholders and values do not match.
+    """
+    template = _template(name)
+    wanted = set(_PLACEHOLDER.findall(template))
+    if wanted != values.keys():
+        message = f"prompt {name!r} expects {sorted(wanted)}, found {sorted(values)}"
+        raise ValueError(message)
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], template)
+
+
+@cache
+def _template(name: str) -> str:
+    return files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")

@@ -1,0 +1,97 @@
+"""The commit message of an accepted version: what changed, why, and the numbers behind it.
+
+Owns the words and the trailers (DESIGN: one commit per accepted candidate). Every number comes from
+the recorded event, none from a model. Does not own writing the commit (versions).
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from textwrap import fill, indent
+
+from skillopt.edits import Change, Op
+from skillopt.events import VersionAccepted
+from skillopt.rollouts import Usage
+
+__all__ = ["Origin", "body_of", "subject_of", "trailers_of"]
+
+_WIDTH = 72
+_VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove"}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where versions of a run come from: the skill, the run, and what measured and proposed them."""
+
+    skill: str
+    run: str
+    harness: str
+    model: str
+    suite_digest: str
+    metric: str
+
+
+def subject_of(skill: str, event: VersionAccepted) -> str:
+    """Say in one line what the version changes.
+
+    Args:
+        skill: Name of the skill.
+        event: The accepted version.
+    """
+    if event.kind != "edits":
+        return f"{skill}: renew the durable guidance"
+    counts = Counter(change.edit.op for change in event.changes)
+    parts = [f"{_VERBS[op]} {_rules(counts[op])}" for op in Op if counts[op]]
+    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return f"{skill}: {listed}"
+
+
+def body_of(event: VersionAccepted) -> str:
+    """Explain each edit with its reason, then the result on the validation tasks."""
+    verdict = event.verdict
+    count = verdict.wins + verdict.ties + verdict.losses
+    result = (
+        f"On {count} validation tasks the mean score rose from {verdict.before:.3f} to {verdict.after:.3f}: "
+        f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
+        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
+    )
+    return "\n\n".join([*(_paragraph(change) for change in event.changes), fill(result, _WIDTH)])
+
+
+def trailers_of(origin: Origin, event: VersionAccepted, usage: Usage) -> tuple[tuple[str, str], ...]:
+    """List the trailers of a version.
+
+    Args:
+        origin: Where it comes from.
+        event: The accepted version.
+        usage: What the run has consumed so far, recorded answers included.
+    """
+    verdict = event.verdict
+    return (
+        ("Skill", origin.skill),
+        ("Skillopt-Run", origin.run),
+        ("Skillopt-Step", str(event.step)),
+        ("Gate-Metric", origin.metric),
+        ("Val-Before", f"{verdict.before:.4f}"),
+        ("Val-After", f"{verdict.after:.4f}"),
+        ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
+        ("Confidence", f"{verdict.confidence:.3f}"),
+        ("Rollouts", str(event.rollouts)),
+        ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
+        ("Harness", origin.harness),
+        ("Optimizer-Model", origin.model),
+        ("Suite-Digest", origin.suite_digest),
+    )
+
+
+def _rules(count: int) -> str:
+    return "a rule" if count == 1 else f"{count} rules"
+
+
+def _paragraph(change: Change) -> str:
+    edit = change.edit
+    place = f" in {edit.section}" if edit.section else ""
+    old, new = indent(edit.anchor.strip(), "    "), indent(edit.content.strip(), "    ")
+    shown = {Op.ADD: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
+    tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
+    reason = fill(f"{edit.rationale.strip() or 'No reason was given.'}{tasks}", _WIDTH)
+    return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"

@@ -1,0 +1,202 @@
+"""From rollouts to ranked edits: minibatches, hierarchical merge, checks, ranking, the edit budget.
+
+Owns the order of these stages and the one attempt to repair an unreadable reply. Does not own the
+prompts (stages) or what becomes of the edits (optimizer).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from skillopt.budget import Schedule, clip
+from skillopt.documents import SkillDocument
+from skillopt.edits import Change, Edit, Patch, apply_edits
+from skillopt.errors import EditConflictError, EditError, ReplyError
+from skillopt.evidence import render_rollouts
+from skillopt.lint import LintClass, lint_change
+from skillopt.ports import Runner
+from skillopt.rollouts import Rollout
+from skillopt.settings import Settings
+from skillopt.stages import (
+    ProposedEdit,
+    ask_edit_count,
+    ask_merge,
+    ask_ranking,
+    ask_reflection,
+    ask_repair,
+    read_edit_count,
+    read_edits,
+    read_ranking,
+)
+from skillopt.tasks import Task
+
+__all__ = ["Briefing", "Proposal", "check_change", "consult", "propose"]
+
+R = TypeVar("R")
+C = TypeVar("C")
+_Measured = tuple[Task, Rollout]
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What the optimizer model is told beside the evidence."""
+
+    document: SkillDocument
+    rejected: tuple[str, ...]
+    memory: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a reflection came to: the patch to try, and the edits that were refused with the reason."""
+
+    patch: Patch
+    refused: tuple[tuple[Edit, str], ...]
+
+
+def consult(runner: Runner, prompts: Sequence[str], read: Callable[[str], R]) -> tuple[R, ...]:
+    """Ask prompts and read the replies; a reply that cannot be read is asked for once more.
+
+    Raises:
+        ReplyError: A repaired reply cannot be read either.
+    """
+    read_back: list[R] = []
+    for prompt, reply in zip(prompts, runner.replies(prompts), strict=True):
+        try:
+            read_back.append(read(reply.text))
+        except ReplyError as error:
+            (again,) = runner.replies([ask_repair(prompt, reply.text, str(error))])
+            read_back.append(read(again.text))
+    return tuple(read_back)
+
+
+def propose(
+    runner: Runner, briefing: Briefing, measured: Sequence[_Measured], settings: Settings, step: int, budget: int
+) -> Proposal:
+    """Turn a step's rollouts into the patch to try.
+
+    Args:
+        runner: Asks the optimizer model.
+        briefing: The incumbent and what is known so far.
+        measured: Tasks with rollouts that have a score.
+        settings: Sizes and limits.
+        step: Number of the step; it prefixes the ids of edits.
+        budget: Most edits to try.
+
+    Raises:
+        ReplyError: A reply could not be read, not even after one repair.
+    """
+    proposed = _reflect(runner, briefing, measured, settings, budget)
+    edits = [edit.named(f"s{step}e{number}") for number, edit in enumerate(proposed, 1)]
+    sound, refused = _check(briefing.document, edits, settings)
+    ranked = _rank(runner, briefing, sound, settings, budget)
+    changes = [apply_edits(briefing.document, [edit]).changes[0] for edit in ranked]
+    kept = clip(changes, _allowed(runner, briefing, ranked, settings, budget), settings.token_budget)
+    patch, conflicts = _join(briefing.document, kept, settings)
+    dropped = [
+        (edit, "over the edit budget of this step") for edit in ranked if edit not in {change.edit for change in kept}
+    ]
+    return Proposal(patch, (*refused, *conflicts, *dropped))
+
+
+def check_change(before: SkillDocument, after: SkillDocument, allow: Sequence[LintClass]) -> str:
+    """Say why a change may not be made, in one line; empty when it may."""
+    return "; ".join(finding.message for finding in lint_change(before.text, after.text, frozenset(allow)))
+
+
+def _reflect(
+    runner: Runner, briefing: Briefing, measured: Sequence[_Measured], settings: Settings, budget: int
+) -> tuple[ProposedEdit, ...]:
+    """Reflect on minibatches of failures and of successes, and merge what comes of it."""
+    failures = [pair for pair in measured if pair[1].score is not None and not pair[1].score.passed]
+    successes = [pair for pair in measured if pair[1].score is not None and pair[1].score.passed]
+    prompts, failing = [], 0
+    for group, is_failure in ((failures, True), (successes, False)):
+        for minibatch in _chunks(group, settings.minibatch_size):
+            evidence = render_rollouts(minibatch, settings.evidence_tokens)
+            prompts.append(
+                ask_reflection(
+                    briefing.document,
+                    evidence,
+                    failures=is_failure,
+                    budget=budget,
+                    rejected=briefing.rejected,
+                    memory=briefing.memory,
+                )
+            )
+            failing += is_failure
+    replies = consult(runner, prompts, read_edits)
+    sides = [_merge(runner, briefing, side, settings.merge_size) for side in (replies[:failing], replies[failing:])]
+    return _merge(runner, briefing, sides, settings.merge_size)
+
+
+def _merge(
+    runner: Runner, briefing: Briefing, proposals: Sequence[tuple[ProposedEdit, ...]], size: int
+) -> tuple[ProposedEdit, ...]:
+    """Merge proposals in a tree of `size` to one; a lone proposal needs no merge."""
+    level = [edits for edits in proposals if edits]
+    while len(level) > 1:
+        groups = _chunks(level, size)
+        prompts = [ask_merge(briefing.document, group, memory=briefing.memory) for group in groups if len(group) > 1]
+        merged = iter(consult(runner, prompts, read_edits))
+        level = [next(merged) if len(group) > 1 else group[0] for group in groups]
+    return level[0] if level else ()
+
+
+def _check(
+    document: SkillDocument, edits: Sequence[Edit], settings: Settings
+) -> tuple[list[Edit], list[tuple[Edit, str]]]:
+    """Refuse edits that cannot be applied alone or that add what the lint refuses."""
+    sound: list[Edit] = []
+    refused: list[tuple[Edit, str]] = []
+    for edit in edits:
+        try:
+            problem = check_change(document, apply_edits(document, [edit]).document, settings.allow)
+        except EditError as error:
+            problem = str(error)
+        if problem:
+            refused.append((edit, problem))
+        else:
+            sound.append(edit)
+    return sound, refused
+
+
+def _rank(
+    runner: Runner, briefing: Briefing, edits: Sequence[Edit], settings: Settings, budget: int
+) -> tuple[Edit, ...]:
+    """Put edits in order, best first; fewer than fit need no order unless their number is chosen."""
+    if len(edits) <= budget and settings.schedule is not Schedule.AUTONOMOUS:
+        return tuple(edits)
+    prompt = ask_ranking(briefing.document, edits, budget=budget, memory=briefing.memory)
+    return consult(runner, [prompt], lambda reply: read_ranking(reply, edits))[0] if edits else ()
+
+
+def _allowed(runner: Runner, briefing: Briefing, edits: Sequence[Edit], settings: Settings, budget: int) -> int:
+    """Give the number of edits to try; under the autonomous schedule the model chooses it."""
+    if settings.schedule is not Schedule.AUTONOMOUS or not edits:
+        return budget
+    prompt = ask_edit_count(edits, budget=budget, rejected=briefing.rejected)
+    return consult(runner, [prompt], lambda reply: read_edit_count(reply, budget))[0]
+
+
+def _join(
+    document: SkillDocument, ranked: Sequence[Change], settings: Settings
+) -> tuple[Patch, list[tuple[Edit, str]]]:
+    """Apply edits together; one that conflicts with a better-ranked one is refused, and says so."""
+    patch, refused = Patch(document, ()), []
+    for change in ranked:
+        together = [kept.edit for kept in patch.changes] + [change.edit]
+        try:
+            wider = apply_edits(document, together)
+            problem = check_change(document, wider.document, settings.allow)
+        except EditConflictError as error:
+            problem = str(error)
+        if problem:
+            refused.append((change.edit, problem))
+        else:
+            patch = wider
+    return patch, refused
+
+
+def _chunks(items: Sequence[C], size: int) -> list[tuple[C, ...]]:
+    return [tuple(items[start : start + size]) for start in range(0, len(items), size)]

@@ -1,0 +1,172 @@
+"""What a rollout is: the trajectory of one trial of one task under one skill, and its score.
+
+Owns the values that harnesses and verifiers produce and the loop consumes. Does not own how they
+are produced (harnesses, verifiers) or stored (ledger).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import reduce
+
+__all__ = ["Message", "Reply", "Rollout", "Score", "Status", "ToolCall", "Trajectory", "Usage", "readable"]
+
+
+def readable(text: str) -> str:
+    """Replace what no encoding of Unicode can hold (lone surrogates), so that a text can be recorded and sent."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+class Status(StrEnum):
+    """How a rollout ended. Only `infra_error` is missing data; the rest is what the target did.
+
+    `limit` is the end of allowed turns or tokens, where what is left is scored; a `timeout` and a
+    `refusal` score 0.
+    """
+
+    OK = "ok"
+    LIMIT = "limit"
+    TIMEOUT = "timeout"
+    REFUSAL = "refusal"
+    INFRA_ERROR = "infra_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What calls consumed.
+
+    Args:
+        calls: Number of model calls, ≥ 0.
+        input_tokens: Tokens read, ≥ 0.
+        output_tokens: Tokens written, ≥ 0.
+        usd: Price in US dollars, or None when nobody knows it. Unknown is never 0.
+    """
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float | None = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Sum two usages; an unknown price makes the sum unknown."""
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Usage(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            usd,
+        )
+
+    @staticmethod
+    def total(usages: "Iterable[Usage]") -> "Usage":
+        """Sum any number of usages."""
+        return reduce(Usage.__add__, usages, Usage())
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One use of a tool: its name, its arguments as text, and what came back."""
+
+    name: str
+    arguments: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a trajectory: who spoke (`user`, `assistant`), the text, the tools used."""
+
+    role: str
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """What the target did in one rollout, in the same form for every harness.
+
+    Args:
+        messages: Turns in order.
+        answer: The final answer as text; empty when the work is in files.
+        files_changed: Workspace paths that were written or deleted, sorted.
+        status: How it ended.
+        reason: Why it ended so, in one line; empty when it ended well.
+        usage: What it consumed.
+    """
+
+    messages: tuple[Message, ...] = ()
+    answer: str = ""
+    files_changed: tuple[str, ...] = ()
+    status: Status = Status.OK
+    reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a verifier found.
+
+    Args:
+        value: Soft score in [0, 1].
+        passed: Hard score: the task is done exactly right.
+        feedback: What was wrong, in words the optimizer model may read; empty when all is right.
+    """
+
+    value: float
+    passed: bool
+    feedback: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a value outside [0, 1], NaN included.
+
+        Raises:
+            ValueError: The value is not in [0, 1].
+        """
+        if not 0.0 <= self.value <= 1.0:
+            message = f"expected a score in [0, 1], found {self.value!r}"
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One trial of one task under one skill.
+
+    Args:
+        task_id: Which task.
+        skill_digest: Which skill; empty for "no skill".
+        trial: Index of the repetition, ≥ 0.
+        trajectory: What the target did.
+        status: `ok`, `timeout`, or `infra_error` (the harness or the verifier broke).
+        score: The verifier's score; None exactly when the status is `infra_error`.
+        reason: Why it is not `ok`, in one line.
+    """
+
+    task_id: str
+    skill_digest: str
+    trial: int
+    trajectory: Trajectory
+    status: Status
+    score: Score | None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        """Hold the invariant that an infrastructure error has no score and all else has one.
+
+        Raises:
+            ValueError: Status and score do not fit each other.
+        """
+        if (self.score is None) != (self.status is Status.INFRA_ERROR):
+            message = f"a rollout with status {self.status!r} cannot have score {self.score!r}"
+            raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's answer to one prompt, and what it consumed."""
+
+    text: str
+    usage: Usage = field(default_factory=Usage)

@@ -1,0 +1,164 @@
+"""Every setting of a run, its bounds, its default, and the presets.
+
+Owns one frozen Settings, built as defaults < preset < file < environment < flags. The reference
+page is generated from the descriptions here. Does not own finding the file or the environment
+(project).
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.budget import Schedule
+from skillopt.errors import SettingsError
+from skillopt.gate import GateRule, Metric
+from skillopt.lint import LintClass
+from skillopt.tasks import digest_of
+
+__all__ = ["PRESETS", "Preset", "Settings", "make_settings"]
+
+
+class Preset(StrEnum):
+    """A named set of settings; both run on the same loop."""
+
+    DEFAULT = "default"
+    PAPER = "paper"
+
+
+class Settings(BaseModel):
+    """What shapes a run. `workers` alone cannot change its result."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    preset: Annotated[Preset, Field(description="Set of settings to start from.")] = Preset.DEFAULT
+    harness: Annotated[str, Field(description="How the target is run.", min_length=1)] = "embedded"
+    model: Annotated[str, Field(description="The optimizer model.", min_length=1)] = "embedded"
+    seed: Annotated[int, Field(description="Seed of every draw the loop makes.", ge=0)] = 0
+    epochs: Annotated[int, Field(description="Passes over the train split.", ge=1, le=1000)] = 4
+    batch_size: Annotated[
+        int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
+    ] = 24
+    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 8
+    merge_size: Annotated[int, Field(description="Proposals joined by one merge.", ge=2)] = 8
+    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 4
+    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 2
+    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 400
+    schedule: Annotated[Schedule, Field(description="How the edit budget moves from first to last step.")] = (
+        Schedule.COSINE
+    )
+    metric: Annotated[
+        Metric, Field(description="What the gate compares: `soft` scores, `hard` passes, or their mean, `mixed`.")
+    ] = Metric.MIXED
+    gate: Annotated[
+        GateRule,
+        Field(
+            description="`paired`: measure incumbent and candidate side by side and ask for confidence; "
+            "`strict`: a greater mean than the incumbent's recorded one, as published."
+        ),
+    ] = GateRule.PAIRED
+    confidence: Annotated[
+        float, Field(description="Confidence that the gain is real which `paired` asks for.", gt=0.5, lt=1)
+    ] = 0.9
+    coverage: Annotated[
+        float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
+    ] = 0.8
+    baseline_trials: Annotated[
+        int, Field(description="Times the first skill is measured on `val`; two or more give the noise floor.", ge=1)
+    ] = 2
+    slow_tasks: Annotated[
+        int, Field(description="Train tasks compared by the slow update at each epoch's end; 0 turns it off.", ge=0)
+    ] = 20
+    meta_update: Annotated[
+        bool, Field(description="Whether the optimizer model keeps a strategy memory between epochs.")
+    ] = True
+    patience: Annotated[
+        int, Field(description="Stop after so many epochs without an accepted version; 0 never stops early.", ge=0)
+    ] = 2
+    buffer_size: Annotated[int, Field(description="Rejected edits shown to the next reflection.", ge=0)] = 24
+    evidence_tokens: Annotated[
+        int, Field(description="Most tokens (estimated) of one rollout shown in a prompt.", ge=100)
+    ] = 1500
+    allow: Annotated[
+        tuple[LintClass, ...], Field(description="Classes of text that edits may add though the lint refuses them.")
+    ] = ()
+    max_rollouts: Annotated[
+        int, Field(description="Cap on rollouts of a run, sealed test included; 0 for none.", ge=0)
+    ] = 0
+    max_calls: Annotated[int, Field(description="Cap on optimizer calls of a run; 0 for none.", ge=0)] = 0
+    workers: Annotated[int, Field(description="Calls made at a time; cannot change a result.", ge=1, le=256)] = 2
+
+    @property
+    def identity(self) -> str:
+        """Give the settings that can change a result, as canonical JSON."""
+        return self.model_dump_json(exclude={"workers"})
+
+    @property
+    def digest(self) -> str:
+        """Identify the settings that can change a result."""
+        return digest_of(self.identity)
+
+
+PRESETS: Mapping[Preset, Mapping[str, object]] = {
+    Preset.DEFAULT: {},
+    # The published loop and defaults (microsoft/SkillOpt at bdfdc30), with the slow update gated as
+    # in the paper's own checkpoints. A batch of 40 becomes the whole split when that is smaller.
+    Preset.PAPER: {
+        "epochs": 4,
+        "batch_size": 40,
+        "minibatch_size": 8,
+        "merge_size": 8,
+        "edit_budget": 4,
+        "min_edits": 2,
+        "token_budget": 0,
+        "schedule": Schedule.COSINE,
+        "metric": Metric.HARD,
+        "gate": GateRule.STRICT,
+        "baseline_trials": 1,
+        "slow_tasks": 20,
+        "meta_update": True,
+        "patience": 0,
+    },
+}
+
+
+def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
+    """Build settings from layers, later ones winning, over the preset that the last layer names.
+
+    Args:
+        layers: (origin, values) pairs; the origin (a file, `environment`, `flags`) is named in errors.
+
+    Raises:
+        SettingsError: A key is unknown, or a value does not fit.
+    """
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        for key, value in layer.items():
+            if key not in Settings.model_fields:
+                raise SettingsError(_unknown(origin, key))
+            values[key], origins[key] = value, origin
+    preset = values.get("preset", Preset.DEFAULT)
+    known = {member.value: chosen for member, chosen in PRESETS.items()}
+    try:
+        settings = Settings.model_validate({**known.get(str(preset), {}), **values})
+    except ValidationError as error:
+        raise SettingsError(_invalid(error, origins)) from error
+    if settings.min_edits > settings.edit_budget:
+        message = f"expected min_edits ≤ edit_budget, found {settings.min_edits} > {settings.edit_budget}"
+        raise SettingsError(message)
+    return settings
+
+
+def _unknown(origin: str, key: str) -> str:
+    near = get_close_matches(key, Settings.model_fields, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(Settings.model_fields)}"
+    return f"{origin}: unknown setting {key!r}; {hint}"
+
+
+def _invalid(error: ValidationError, origins: Mapping[str, str]) -> str:
+    first = error.errors(include_url=False)[0]
+    key = str(first["loc"][0])
+    return f"{origins.get(key, 'defaults')}: {key}: {first['msg']}, found {first['input']!r}"

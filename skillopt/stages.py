@@ -1,0 +1,242 @@
+"""The optimizer model's stages, each as two pure functions around one call.
+
+Owns what each prompt is given (`ask_…`) and what its reply must be (`read_…`). A reply that is not
+the JSON asked for is a ReplyError, never an empty proposal. Does not own calling the model or the
+order of stages (reflection, epochs).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.documents import GUIDANCE, SkillDocument
+from skillopt.edits import Edit, Op
+from skillopt.errors import EditError, ReplyError
+from skillopt.evidence import fence, shorten
+from skillopt.prompts import fill
+
+__all__ = [
+    "ProposedEdit",
+    "ask_edit_count",
+    "ask_merge",
+    "ask_meta_update",
+    "ask_ranking",
+    "ask_reflection",
+    "ask_repair",
+    "ask_slow_update",
+    "read_edit_count",
+    "read_edits",
+    "read_meta_update",
+    "read_ranking",
+    "read_slow_update",
+]
+
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
+_NOTHING = "(nothing yet)"
+
+_Text = Annotated[str, Field(max_length=20_000)]
+
+
+class ProposedEdit(BaseModel):
+    """An edit as a model writes it: like Edit, without an id."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    op: Op
+    anchor: _Text = ""
+    section: _Text = ""
+    content: _Text = ""
+    rationale: _Text = ""
+    tasks: tuple[Annotated[str, Field(max_length=200)], ...] = ()
+
+    def named(self, identity: str) -> Edit:
+        """Give it an id.
+
+        Raises:
+            EditError: It lacks what its operation needs.
+        """
+        section = "" if self.anchor else self.section
+        content = "" if self.op is Op.DELETE else self.content
+        return Edit(identity, self.op, self.anchor, section, content, self.rationale, self.tasks)
+
+
+class _Edits(BaseModel):
+    edits: Annotated[tuple[ProposedEdit, ...], Field(max_length=64)]
+
+
+class _Ranking(BaseModel):
+    order: tuple[str, ...]
+
+
+class _EditCount(BaseModel):
+    edits: Annotated[int, Field(ge=1)]
+
+
+class _Guidance(BaseModel):
+    guidance: Annotated[str, Field(max_length=4_000)]
+
+
+class _Memory(BaseModel):
+    memory: Annotated[str, Field(max_length=4_000)]
+
+
+def ask_reflection(
+    document: SkillDocument, evidence: str, *, failures: bool, budget: int, rejected: Sequence[str], memory: str
+) -> str:
+    """Ask for edits from a minibatch of rollouts, of failures or of successes; `read_edits` reads it."""
+    return fill(
+        "reflect_failures" if failures else "reflect_successes",
+        budget=str(budget),
+        skill=fence("skill", document.text),
+        rejected=_lines(rejected),
+        memory=_note(memory),
+        evidence=evidence,
+    )
+
+
+def ask_merge(document: SkillDocument, proposals: Sequence[Sequence[ProposedEdit]], *, memory: str) -> str:
+    """Ask to join several proposals into one; `read_edits` reads it."""
+    blocks = (f"### Proposal {number}\n{_edits_json(edits)}" for number, edits in enumerate(proposals, 1))
+    return fill(
+        "merge",
+        skill=fence("skill", document.text),
+        memory=_note(memory),
+        proposals=fence("proposals", "\n\n".join(blocks)),
+    )
+
+
+def read_edits(reply: str) -> tuple[ProposedEdit, ...]:
+    """Read the edits of a reflection or a merge.
+
+    Raises:
+        ReplyError: The reply is not the JSON asked for, or an edit in it lacks a part.
+    """
+    edits = _read(reply, _Edits).edits
+    for number, edit in enumerate(edits, 1):
+        try:
+            edit.named(str(number))
+        except EditError as error:
+            raise ReplyError(str(error)) from error
+    return edits
+
+
+def ask_ranking(document: SkillDocument, edits: Sequence[Edit], *, budget: int, memory: str) -> str:
+    """Ask for the order of edits, best first; `read_ranking` reads it."""
+    return fill(
+        "rank",
+        budget=str(budget),
+        skill=fence("skill", document.text),
+        memory=_note(memory),
+        edits=fence("edits", "\n".join(f"[{edit.id}] {edit.summary}; why: {edit.rationale}" for edit in edits)),
+    )
+
+
+def read_ranking(reply: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Read an order; edits that the reply leaves out are ranked last, as they stood.
+
+    Raises:
+        ReplyError: The reply is not the JSON asked for, or names an edit that was not there.
+    """
+    order = _read(reply, _Ranking).order
+    by_id = {edit.id: edit for edit in edits}
+    strangers = [identity for identity in order if identity not in by_id]
+    if strangers:
+        message = f"expected ids among {sorted(by_id)}, found {strangers}"
+        raise ReplyError(message)
+    named = tuple(dict.fromkeys(order))
+    return tuple(by_id[identity] for identity in named) + tuple(edit for edit in edits if edit.id not in named)
+
+
+def ask_edit_count(edits: Sequence[Edit], *, budget: int, rejected: Sequence[str]) -> str:
+    """Ask how many edits to try, for the autonomous schedule; `read_edit_count` reads it."""
+    listed = "\n".join(f"[{edit.id}] {edit.summary}; why: {edit.rationale}" for edit in edits)
+    return fill("edit_count", budget=str(budget), edits=fence("edits", listed), rejected=_lines(rejected))
+
+
+def read_edit_count(reply: str, budget: int) -> int:
+    """Read a number of edits between 1 and the budget.
+
+    Raises:
+        ReplyError: The reply is not the JSON asked for, or the number is out of range.
+    """
+    count = _read(reply, _EditCount).edits
+    if count > budget:
+        message = f"expected at most {budget} edits, found {count}"
+        raise ReplyError(message)
+    return count
+
+
+def ask_slow_update(document: SkillDocument, comparison: str) -> str:
+    """Ask for durable guidance after an epoch; `read_slow_update` reads it."""
+    return fill(
+        "slow_update",
+        skill=fence("skill", document.text),
+        guidance=fence("guidance", document.region(GUIDANCE) or _NOTHING),
+        comparison=comparison,
+    )
+
+
+def read_slow_update(reply: str) -> str:
+    """Read guidance; empty when there is nothing worth saying.
+
+    Raises:
+        ReplyError: The reply is not the JSON asked for.
+    """
+    return _read(reply, _Guidance).guidance.strip()
+
+
+def ask_meta_update(memory: str, accepted: Sequence[str], rejected: Sequence[str], comparison: str) -> str:
+    """Ask for the optimizer's notes to itself after an epoch; `read_meta_update` reads it."""
+    return fill(
+        "meta_update",
+        memory=_note(memory),
+        accepted=_lines(accepted),
+        rejected=_lines(rejected),
+        comparison=comparison,
+    )
+
+
+def read_meta_update(reply: str) -> str:
+    """Read the notes.
+
+    Raises:
+        ReplyError: The reply is not the JSON asked for.
+    """
+    return _read(reply, _Memory).memory.strip()
+
+
+def ask_repair(prompt: str, reply: str, problem: str) -> str:
+    """Ask once more for a reply that could not be read."""
+    return fill("repair", problem=problem, reply=fence("reply", shorten(reply, 1000)), prompt=prompt)
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _read(reply: str, shape: type[M]) -> M:
+    """Read the one JSON object of a reply, with or without a code fence around it."""
+    found = _OBJECT.search(reply)
+    if found is None:
+        message = f"expected a JSON object, found {reply[:80]!r}"
+        raise ReplyError(message)
+    try:
+        return shape.model_validate_json(found[0])
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the object"
+        message = f"{place}: {first['msg']}"
+        raise ReplyError(message) from error
+
+
+def _lines(lines: Sequence[str]) -> str:
+    return fence("list", "\n".join(f"- {line}" for line in lines)) if lines else _NOTHING
+
+
+def _note(memory: str) -> str:
+    return fence("memory", memory) if memory else _NOTHING
+
+
+def _edits_json(edits: Sequence[ProposedEdit]) -> str:
+    return "\n".join(edit.model_dump_json(exclude_defaults=True) for edit in edits)

@@ -1,0 +1,215 @@
+"""Suites: where tasks come from. One file per format, imported on use.
+
+Owns choosing a loader, and reading YAML and JSON lines so that each part of a value knows the line it
+stands on. Does not own what the values mean (the loaders).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import isfinite
+from pathlib import Path
+from typing import cast
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
+
+from skillopt.errors import SuiteError
+from skillopt.tasks import Suite
+
+__all__ = ["LOADERS", "Place", "Source", "error_at", "load_suite", "read_json_lines", "read_yaml"]
+
+LOADERS = {
+    "native": "skillopt.suites.native:read_suite",
+}
+"""Format → `module:function` of every loader."""
+
+Place = tuple[str | int, ...]
+"""Keys and indices that lead to a part of a value."""
+
+_DEEPEST = 16
+_LONGEST_NUMBER = 64
+_CONVERTED = (":int", ":float", ":bool", ":null")
+
+
+def load_suite(path: Path | str) -> Suite:
+    """Read a suite from a folder or a file.
+
+    Raises:
+        SuiteError: There is none, or something in it is wrong.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise SuiteError(f"{path}: expected a suite, found nothing; correct the path or create the suite")
+    # Only one format is known so far, so there is nothing to tell apart.
+    module, _, function = LOADERS["native"].partition(":")
+    return cast("Suite", getattr(import_module(module), function)(path))  # the table names only loaders
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A value that was read from a file.
+
+    Args:
+        path: The file.
+        value: Mappings, lists, text, finite numbers, booleans, None.
+        lines: 1-based line of every key and list item; of a JSON line only its own.
+    """
+
+    path: Path
+    value: object
+    lines: Mapping[Place, int]
+
+    def line_of(self, place: Sequence[str | int]) -> int:
+        """Give the line of a place, or of the closest thing around it; unknown steps are passed over."""
+        known: Place = ()
+        for step in place:
+            if (*known, step) in self.lines:
+                known = (*known, step)
+        return self.lines.get(known, 1)
+
+
+def error_at(path: Path, line: int, problem: str) -> SuiteError:
+    """Make an error that starts with file and line."""
+    return SuiteError(f"{path}:{line}: {problem}")
+
+
+def read_json_lines(path: Path) -> Iterator[Source]:
+    """Read one JSON value per line; blank lines are passed over.
+
+    Raises:
+        SuiteError: A line is not JSON, or has a key twice.
+    """
+    for line, text in enumerate(_read_text(path).split("\n"), 1):
+        if not text.strip():
+            continue
+        try:
+            value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+        except json.JSONDecodeError as error:
+            problem = (
+                f"expected one JSON object on the line, found: {error.msg} at column {error.colno}; correct the line"
+            )
+            raise error_at(path, line, problem) from error
+        except (ValueError, RecursionError) as error:
+            raise error_at(
+                path, line, f"expected one JSON object on the line, found: {error}; correct the line"
+            ) from error
+        yield Source(path, value, {(): line})
+
+
+def read_yaml(path: Path) -> Source:
+    """Read one YAML document of plain values; dates stay the text they are.
+
+    Raises:
+        SuiteError: It is not YAML, or it uses anchors, aliases, tags, a key twice or deep nesting.
+    """
+    text = _read_text(path)
+    try:
+        _refuse_features(path, text)
+        yaml = YAML(typ="safe", pure=True)
+        node = yaml.compose(text)
+        lines: dict[Place, int] = {}
+        value = None if node is None else _Builder(path, yaml, lines).build(node, ())
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(str(error.problem or error.context).split())
+        hint = "; put a value that contains ': ' in quotes" if "mapping values" in problem else "; correct the line"
+        raise error_at(path, mark.line + 1 if mark else 1, f"expected YAML, found: {problem}{hint}") from error
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problem = f"expected text, found the character {chr(error.character)!r}; remove it"
+        raise error_at(path, line, problem) from error
+    except YAMLError as error:
+        raise error_at(path, 1, f"expected YAML, found: {' '.join(str(error).split())}; correct the file") from error
+    return Source(path, value, lines)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise error_at(path, 1, f"expected a readable file, found: {error.strerror}; correct the path") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise error_at(path, line, f"expected UTF-8, found {error.reason}; save the file as UTF-8") from error
+
+
+def _unique(pairs: "list[tuple[str, object]]") -> dict[str, object]:
+    """Refuse a key that occurs twice, because one of its values would be lost without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} twice")
+    return found
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name}, which JSON has no number for")
+
+
+def _refuse_features(path: Path, text: str) -> None:
+    """Refuse, before any value is built, what could be costly or mean more than it says."""
+    depth = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        line = event.start_mark.line + 1
+        if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
+            problem = "expected plain values, found a YAML anchor or alias (& or *); write the value out, or quote it"
+            raise error_at(path, line, problem)
+        if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag is not None:
+            problem = f"expected plain values, found the YAML tag {str(event.tag)!r}; remove it, or quote it"
+            raise error_at(path, line, problem)
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise error_at(path, line, f"expected at most {_DEEPEST} levels of nesting, found more; flatten the value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Turns nodes into values and writes down their lines."""
+
+    path: Path
+    yaml: YAML
+    lines: dict[Place, int]
+
+    def build(self, node: Node, place: Place) -> object:
+        self.lines.setdefault(place, node.start_mark.line + 1)
+        match node:
+            case MappingNode():
+                return self._mapping(node, place)
+            case SequenceNode():
+                return [self.build(item, (*place, at)) for at, item in enumerate(node.value)]
+            case _:
+                return self._scalar(node)
+
+    def _mapping(self, node: MappingNode, place: Place) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            name = str(key.value)
+            if not isinstance(key, ScalarNode) or name == "<<":
+                raise error_at(self.path, line, f"expected a key that is text, found {name!r}; put it in quotes")
+            if name in found:
+                first = self.lines[*place, name]
+                problem = f"expected each key once, found {name!r} again (first on line {first}); remove one"
+                raise error_at(self.path, line, problem)
+            self.lines[*place, name] = line
+            found[name] = self.build(value, (*place, name))
+        return found
+
+    def _scalar(self, node: Node) -> object:
+        """Give a scalar's value; what JSON has no value for stays the text it is."""
+        if not str(node.tag).endswith(_CONVERTED):
+            return str(node.value)
+        if len(node.value) > _LONGEST_NUMBER:
+            problem = f"expected text or a number, found {len(node.value)} digits; put them in quotes"
+            raise error_at(self.path, node.start_mark.line + 1, problem)
+        value = self.yaml.constructor.construct_object(node)
+        finite = isinstance(value, int | None) or (isinstance(value, float) and isfinite(value))
+        return value if finite else str(node.value)

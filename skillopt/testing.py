@@ -1,0 +1,84 @@
+"""Doubles for tests of users and of this project: scripted stand-ins that say so in their names.
+
+Owns a model and a harness that answer from a script, an executor that runs in line, and a runner
+that keeps nothing. Does not own real drivers.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
+
+__all__ = ["InlineExecutor", "ScriptedHarness", "ScriptedModel", "ScriptedRunner", "scored"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class ScriptedModel:
+    """A model whose replies are a function of the prompt; it remembers what it was asked."""
+
+    def __init__(self, answer: Callable[[str], str], identity: str = "scripted") -> None:
+        self.identity = identity
+        self.prompts: list[str] = []
+        self._answer = answer
+
+    def reply(self, prompt: str) -> Reply:
+        """Answer by the script."""
+        self.prompts.append(prompt)
+        return Reply(self._answer(prompt), Usage(calls=1))
+
+
+class ScriptedHarness:
+    """A harness whose trajectories are a function of the request; it remembers the requests."""
+
+    def __init__(self, act: Callable[[RolloutRequest, str], Trajectory], identity: str = "scripted") -> None:
+        self.identity = identity
+        self.requests: list[RolloutRequest] = []
+        self._act = act
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Act by the script."""
+        self.requests.append(request)
+        return self._act(request, workspace)
+
+
+class InlineExecutor:
+    """An executor that makes one call after the other, in the order given."""
+
+    def run(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
+        """Yield each result as a group of one."""
+        for index, item in enumerate(items):
+            yield [(index, function(item))]
+
+
+class ScriptedRunner:
+    """A runner without ledger, harness or verifier: two functions answer."""
+
+    def __init__(self, rollout: Callable[[RolloutRequest], Rollout], reply: Callable[[str], str]) -> None:
+        self.requests: list[RolloutRequest] = []
+        self.prompts: list[str] = []
+        self._rollout = rollout
+        self._reply = reply
+
+    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
+        """Answer rollouts by the script."""
+        self.requests += requests
+        return tuple(self._rollout(request) for request in requests)
+
+    def replies(self, prompts: Iterable[str]) -> tuple[Reply, ...]:
+        """Answer prompts by the script."""
+        asked = list(prompts)
+        self.prompts += asked
+        return tuple(Reply(self._reply(prompt), Usage(calls=1)) for prompt in asked)
+
+
+def scored(request: RolloutRequest, value: float | None, feedback: str = "") -> Rollout:
+    """Make the rollout of a request: a score in [0, 1], or None for an infrastructure error."""
+    digest = request.skill.digest if request.skill else ""
+    if value is None:
+        trajectory = Trajectory(status=Status.INFRA_ERROR, reason="scripted failure")
+        return Rollout(request.task.id, digest, request.trial, trajectory, Status.INFRA_ERROR, None, "scripted failure")
+    score = Score(value, passed=value == 1.0, feedback=feedback)
+    return Rollout(request.task.id, digest, request.trial, Trajectory(), Status.OK, score)

@@ -1,0 +1,333 @@
+"""Whether a skill is what the Agent Skills specification asks for, and what each client makes of it.
+
+Owns the findings about one skill, each with a line of its SKILL.md. Does not own reading the
+frontmatter (frontmatter), what edits may add (lint) or refusing to work with a skill (commands).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from itertools import chain
+
+from skillopt.documents import Skill, SkillDocument, estimate_tokens
+from skillopt.errors import SkillError
+from skillopt.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
+
+__all__ = ["Finding", "Level", "Severity", "check_trainable", "validate"]
+
+
+class Level(StrEnum):
+    """Whose rule it is: the specification's, a client's, or the optimizer's own."""
+
+    SPECIFICATION = "specification"
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    OPTIMIZER = "optimizer"
+
+
+class Severity(StrEnum):
+    """An `error` is refused or not loaded at its level; a `warning` loads, but not as meant."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong with a skill.
+
+    Args:
+        level: Whose rule it is.
+        severity: How bad it is there.
+        line: 1-based line of the SKILL.md.
+        message: What was expected, what was found, and what to do.
+    """
+
+    level: Level
+    severity: Severity
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        """Show it as a compiler does."""
+        return f"SKILL.md:{self.line}: {self.severity} ({self.level}): {self.message}"
+
+
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_MAX_NAME, _MAX_DESCRIPTION, _MAX_COMPATIBILITY = 64, 1024, 500
+_MAX_BODY_LINES, _MAX_BODY_TOKENS = 500, 5000
+_SPECIFIED = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+_CLAUDE_FLAGS = ("disable-model-invocation", "user-invocable")
+_CLAUDE_CHOICES = {
+    "context": ("fork",),
+    "effort": ("low", "medium", "high", "xhigh", "max"),
+    "shell": ("bash", "powershell"),
+}
+_CLAUDE_KEYS = (
+    *_CLAUDE_FLAGS,
+    *_CLAUDE_CHOICES,
+    *("when_to_use", "argument-hint", "arguments", "disallowed-tools", "model", "agent", "hooks", "paths"),
+)
+_CLAUDE_LISTING = 1536
+_CODEX_DESCRIPTION, _CODEX_LISTING, _CODEX_READ = 1024, 8000, 10_000
+_COMMAND = re.compile(r"!`[^`\r\n]+`|^[ \t]*(?:```|~~~)[`~]*[ \t]*!", re.MULTILINE)
+_FILLED_IN = re.compile(r"\$ARGUMENTS\b|\$\{CLAUDE_\w{1,60}\}")
+
+_NO_DESCRIPTION = "found no description; the first heading or paragraph is listed instead, so say when to use the skill"
+_MOVE = "move detail to files in references/"
+
+
+def validate(skill: Skill) -> tuple[Finding, ...]:
+    """Judge a skill by the specification and by each client.
+
+    Returns:
+        Findings in the order of their lines; empty when nothing is wrong.
+    """
+    try:
+        frontmatter = read_frontmatter(skill.document)
+    except SkillError as error:
+        line, problem = _split(str(error))
+        findings = chain(_encoding(skill.document), (_error(line, problem), _unlisted(line)))
+    else:
+        rules = (
+            _encoding(skill.document),
+            _body(skill.document),
+            _regions(skill.document),
+            _clients_body(skill.document),
+        )
+        fields = _missing() if frontmatter is None else _fields(skill, frontmatter)
+        findings = chain(*rules, fields)
+    return tuple(sorted(findings, key=lambda finding: (finding.line, finding.level, finding.severity)))
+
+
+def check_trainable(skill: Skill) -> None:
+    """Refuse a skill that cannot be trained at all; what a client merely dislikes does not stop training.
+
+    Raises:
+        SkillError: The text is not UTF-8, the frontmatter is missing or unreadable, or a protected
+            region is never closed.
+    """
+    document = skill.document
+    frontmatter = read_frontmatter(document)
+    missing = _missing() if frontmatter is None else ()
+    for finding in chain(_encoding(document), missing, _regions(document)):
+        if finding.severity is Severity.ERROR:
+            raise SkillError(f"{skill.name}/SKILL.md:{finding.line}: {finding.message}")
+
+
+def _error(line: int, message: str, level: Level = Level.SPECIFICATION) -> Finding:
+    return Finding(level, Severity.ERROR, line, message)
+
+
+def _warning(line: int, message: str, level: Level = Level.SPECIFICATION) -> Finding:
+    return Finding(level, Severity.WARNING, line, message)
+
+
+def _split(message: str) -> tuple[int, str]:
+    """Take the line out of `SKILL.md:LINE: problem`."""
+    _, line, problem = message.split(":", 2)
+    return int(line), problem.strip()
+
+
+def _missing() -> Iterator[Finding]:
+    """Find what a document without frontmatter lacks."""
+    yield _error(
+        1, "expected frontmatter with name and description, found none; start the file with '---', both fields, '---'"
+    )
+    yield _unlisted(1)
+    yield _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE)
+
+
+def _unlisted(line: int) -> Finding:
+    return _error(
+        line, "expected a readable frontmatter, found none, so the skill is not listed; repair it", Level.CODEX
+    )
+
+
+def _encoding(document: SkillDocument) -> Iterator[Finding]:
+    if document.text.startswith("\ufeff"):
+        yield _warning(1, "expected '---' as the first bytes, found a byte order mark; save the file without one")
+    broken = re.search("[\ud800-\udfff]", document.text)
+    if broken:
+        byte = ord(broken[0]) & 0xFF
+        yield _error(
+            document.line_of(broken.start()), f"expected UTF-8, found the byte 0x{byte:02x}; save the file as UTF-8"
+        )
+
+
+def _body(document: SkillDocument) -> Iterator[Finding]:
+    first = document.line_of(document.body_start)
+    if not document.body.strip():
+        yield _warning(first, "expected instructions after the frontmatter, found none; write what the skill does")
+        return
+    last = document.line_of(document.body_start + len(document.body.rstrip()) - 1)
+    if last - first + 1 >= _MAX_BODY_LINES:
+        message = f"expected a body under {_MAX_BODY_LINES} lines, found {last - first + 1}; {_MOVE}"
+        yield _warning(first + _MAX_BODY_LINES - 1, message)
+    tokens = estimate_tokens(document.body)
+    if tokens >= _MAX_BODY_TOKENS:
+        message = f"expected a body under {_MAX_BODY_TOKENS} tokens, found about {tokens} (estimated); {_MOVE}"
+        yield _warning(first, message)
+
+
+def _regions(document: SkillDocument) -> Iterator[Finding]:
+    for region in document.regions:
+        if not region.closed:
+            message = (
+                f"expected an end to the protected region {region.name!r}, found none, so nothing after it can be "
+                f"edited; add the line <!-- skillopt:end {region.name} --> where it ends"
+            )
+            yield _error(document.line_of(region.start), message, Level.OPTIMIZER)
+
+
+def _clients_body(document: SkillDocument) -> Iterator[Finding]:
+    for match in _COMMAND.finditer(document.text, document.body_start):
+        message = (
+            f"{match[0].strip()!r} runs as a command whenever the skill loads; remove the '!' unless that is meant"
+        )
+        yield _warning(document.line_of(match.start()), message, Level.CLAUDE_CODE)
+    for match in _FILLED_IN.finditer(document.text, document.body_start):
+        message = f"{match[0]!r} is filled in by Claude Code only; say it in words that hold without it"
+        yield _warning(document.line_of(match.start()), message, Level.CODEX)
+    size = len(document.render())
+    if size > _CODEX_READ:
+        message = (
+            f"expected at most {_CODEX_READ} bytes, found {size}; the middle may be cut when the model reads the file"
+        )
+        yield _warning(1, f"{message}, so move detail to references/", Level.CODEX)
+
+
+def _fields(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+    for rule in (_name, _description, _optional, _keys, _claude):
+        yield from rule(skill, frontmatter)
+
+
+def _name(skill: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+    line, name = frontmatter.line_of("name"), frontmatter.name
+    if name is None:
+        field = frontmatter.fields.find("name")
+        found = f"found {_kind(field.value)}; put it in quotes" if field else f"found none; add 'name: {skill.name}'"
+        yield _error(line, f"expected a name that is text, {found}")
+        return
+    if not _NAME.fullmatch(name):
+        message = f"expected a name of a-z, 0-9 and single hyphens inside, found {name!r}; rename it"
+        yield _error(line, message)
+    if len(name) > _MAX_NAME:
+        yield _error(line, f"expected a name of at most {_MAX_NAME} characters, found {len(name)}; shorten it")
+    if name != skill.name:
+        yield _error(line, f"expected the folder's name {skill.name!r}, found {name!r}; make them the same")
+        message = f"the skill is known by its folder's name and listed as '{skill.name} ({name})'; make them the same"
+        yield _warning(line, message, Level.CLAUDE_CODE)
+
+
+def _description(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+    field = frontmatter.fields.find("description")
+    text = (frontmatter.description or "").strip()
+    line = field.line if field else 1
+    if not text:
+        found = f"found {_kind(field.value)}" if field else "found none"
+        yield _error(line, f"expected a description that is text, {found}; say what the skill does and when to use it")
+        yield _error(line, f"expected a description, {found}, so the skill is not listed; add one", Level.CODEX)
+        return
+    if len(text) > _MAX_DESCRIPTION:
+        yield _error(
+            line, f"expected a description of at most {_MAX_DESCRIPTION} characters, found {len(text)}; shorten it"
+        )
+    if len(text) > _CODEX_DESCRIPTION:
+        message = f"the description is cut after {_CODEX_DESCRIPTION} of its {len(text)} characters; shorten it"
+        yield _warning(line, message, Level.CODEX)
+    elif len(text) > _CODEX_LISTING // 10:
+        message = (
+            f"the description takes {len(text)} of the about {_CODEX_LISTING} characters that all listed skills share; "
+            f"shorten it below {_CODEX_LISTING // 10}, or others are cut"
+        )
+        yield _warning(line, message, Level.CODEX)
+
+
+def _optional(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+    """Check the fields that the specification knows but does not ask for."""
+    for name in ("license", "compatibility", "allowed-tools"):
+        field = frontmatter.fields.find(name)
+        if field and not isinstance(field.value, str):
+            listed = name == "allowed-tools" and isinstance(field.value, tuple)
+            message = f"expected {name} to be text, found {_kind(field.value)}; write it on one line"
+            yield _warning(field.line, f"{message} with spaces between") if listed else _error(field.line, message)
+    compatibility = frontmatter.fields.find("compatibility")
+    if (
+        compatibility
+        and isinstance(compatibility.value, str)
+        and not 1 <= len(compatibility.value) <= _MAX_COMPATIBILITY
+    ):
+        found = len(compatibility.value)
+        message = f"expected compatibility of 1 to {_MAX_COMPATIBILITY} characters, found {found}; change it"
+        yield _error(compatibility.line, message)
+    metadata = frontmatter.fields.find("metadata")
+    if metadata and not isinstance(metadata.value, Fields):
+        yield _error(
+            metadata.line,
+            f"expected metadata to map keys to text, found {_kind(metadata.value)}; write 'key: \"text\"' lines",
+        )
+    elif metadata and isinstance(metadata.value, Fields):
+        for field in metadata.value.items:
+            if not isinstance(field.value, str):
+                message = f"expected metadata {field.name!r} to be text, found {_kind(field.value)}; put it in quotes"
+                yield _warning(field.line, message)
+
+
+def _keys(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+    """Check for keys that nobody or not everybody knows."""
+    for field in frontmatter.fields.items:
+        if field.name in _CLAUDE_KEYS:
+            yield _warning(field.line, f"{field.name!r} is not in the specification; only Claude Code heeds it")
+        elif field.name not in _SPECIFIED:
+            near = get_close_matches(field.name, (*_SPECIFIED, *_CLAUDE_KEYS), 1)
+            remedy = f"did you mean {near[0]!r}?" if near else "move it under 'metadata'"
+            yield _error(field.line, f"expected one of {', '.join(_SPECIFIED)}, found the key {field.name!r}; {remedy}")
+
+
+def _claude(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
+    """Check what Claude Code makes of its own keys."""
+    for field in frontmatter.fields.items:
+        if field.name in _CLAUDE_FLAGS and not isinstance(field.value, bool):
+            yield _warning(
+                field.line, f"expected {field.name} to be true or false, found {_kind(field.value)}", Level.CLAUDE_CODE
+            )
+        choices = _CLAUDE_CHOICES.get(field.name)
+        if choices and field.value not in choices:
+            message = f"expected {field.name} to be {' or '.join(choices)}, found {_kind(field.value)}"
+            yield _warning(field.line, message, Level.CLAUDE_CODE)
+    hidden = frontmatter.fields.find("disable-model-invocation")
+    if hidden and hidden.value is True:
+        message = (
+            "hides the skill from the model, so it is used only when a person names it; remove it unless that is meant"
+        )
+        yield _warning(hidden.line, f"'disable-model-invocation: true' {message}", Level.CLAUDE_CODE)
+    yield from _claude_listing(frontmatter)
+
+
+def _claude_listing(frontmatter: Frontmatter) -> Iterator[Finding]:
+    if not frontmatter.description:
+        yield _warning(frontmatter.line_of("description"), _NO_DESCRIPTION, Level.CLAUDE_CODE)
+        return
+    usage: Field | None = frontmatter.fields.find("when_to_use")
+    size = len(frontmatter.description) + (len(usage.value) if usage and isinstance(usage.value, str) else 0)
+    if size > _CLAUDE_LISTING:
+        message = f"description and when_to_use are cut after {_CLAUDE_LISTING} of {size} characters; shorten them"
+        yield _warning(frontmatter.line_of("description"), message, Level.CLAUDE_CODE)
+
+
+def _kind(value: Value) -> str:
+    """Say what a value is in words of YAML."""
+    match value:
+        case Fields():
+            return "a mapping"
+        case tuple():
+            return "a list"
+        case None:
+            return "nothing"
+        case str():
+            return repr(value[:60])
+        case _:
+            return f"{str(value).lower()} ({'true or false' if isinstance(value, bool) else 'a number'})"

@@ -1,0 +1,210 @@
+"""Verifiers: how a result is scored. One file per kind, imported on use.
+
+Owns the table of kinds and what all kinds do alike: reading their options, their reference files and
+the result, which an untrusted target wrote. Does not own any way of scoring.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib import import_module
+from typing import Annotated, TypeVar, cast
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.errors import SuiteError
+from skillopt.harnesses.workspace import Unreadable, check_path, read_file
+from skillopt.ports import Verifier
+from skillopt.rollouts import Score, Trajectory
+from skillopt.tasks import VerifierSpec
+
+__all__ = [
+    "VERIFIERS",
+    "FileName",
+    "Options",
+    "Result",
+    "decode_reference",
+    "failure",
+    "load_verifier",
+    "quote",
+    "read_options",
+    "read_reference",
+    "read_result",
+    "shorten",
+    "unfenced",
+]
+
+VERIFIERS = {
+    "command": "skillopt.verifiers.command:CommandVerifier",
+    "exact": "skillopt.verifiers.exact:ExactVerifier",
+    "json": "skillopt.verifiers.json_value:JsonVerifier",
+    "numeric": "skillopt.verifiers.numeric:NumericVerifier",
+    "regex": "skillopt.verifiers.regex:RegexVerifier",
+    "table": "skillopt.verifiers.table:TableVerifier",
+}
+"""Kind → `module:class` of every driver."""
+
+_FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def load_verifier(spec: VerifierSpec) -> Verifier:
+    """Import a driver and make a verifier of it.
+
+    Raises:
+        SuiteError: There is no such kind, an option is wrong, or a reference file cannot be used.
+    """
+    if spec.kind not in VERIFIERS:
+        near = get_close_matches(spec.kind, VERIFIERS, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"known kinds: {', '.join(VERIFIERS)}"
+        raise SuiteError(f"expected the kind of a verifier, found {spec.kind!r}; {hint}")
+    return cast("Verifier", _driver(spec.kind)(spec))  # the table names only verifiers
+
+
+@lru_cache
+def _driver(kind: str) -> type:
+    module, _, driver = VERIFIERS[kind].partition(":")
+    return cast("type", getattr(import_module(module), driver))  # the table names only classes
+
+
+def _checked(path: str) -> str:
+    try:
+        check_path(path)
+    except SuiteError as error:
+        raise ValueError(str(error)) from error
+    return path
+
+
+FileName = Annotated[str, AfterValidator(_checked)]
+"""A relative path that stays in its folder."""
+
+
+class Options(BaseModel):
+    """What every kind can be told."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: Annotated[
+        FileName | None, Field(description="Workspace file that holds the result; without it, the final answer does.")
+    ] = None
+
+
+AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
+
+
+def read_options(model: type[AnyOptions], spec: VerifierSpec) -> AnyOptions:
+    """Validate the options of a verifier.
+
+    Raises:
+        SuiteError: They are not JSON, an option is unknown, or a value does not fit.
+    """
+    try:
+        return model.model_validate_json(spec.options)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = ".".join(map(str, first["loc"])) or "options"
+        if first["type"] == "extra_forbidden":
+            near = get_close_matches(name, model.model_fields, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"known options: {', '.join(model.model_fields)}"
+            problem = f"unknown option {name!r}; {hint}"
+        elif first["type"] == "missing":
+            problem = f"expected the option {name!r}, found none; add it"
+        elif first["type"] == "value_error":
+            problem = f"{name}: {first['msg'].removeprefix('Value error, ')}"
+        else:
+            problem = f"{name}: {first['msg']}, found {first['input']!r}; correct the option"
+        raise SuiteError(f"verifier {spec.kind!r}: {problem}") from error
+
+
+def read_reference(spec: VerifierSpec, name: str) -> bytes:
+    """Give the bytes of a reference file.
+
+    Raises:
+        SuiteError: The verifier has no file of that name.
+    """
+    for file in spec.files:
+        if file.path == name:
+            return file.content
+    found = ", ".join(repr(file.path) for file in spec.files) or "none"
+    raise SuiteError(
+        f"verifier {spec.kind!r}: expected a file {name!r} among its files, found {found}; add it under `files`"
+    )
+
+
+def decode_reference(spec: VerifierSpec, name: str) -> str:
+    """Give the text of a reference file, a byte order mark left out.
+
+    Raises:
+        SuiteError: There is no such file, or it is not UTF-8.
+    """
+    try:
+        return read_reference(spec, name).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SuiteError(
+            f"verifier {spec.kind!r}: expected UTF-8 in {name!r}, found {error.reason} at byte {error.start}; "
+            "save the file as UTF-8"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the target delivered: the bytes, and the name that feedback calls them by."""
+
+    name: str
+    content: bytes
+
+    def text(self) -> str | Score:
+        """Decode as UTF-8, a byte order mark left out; text that is none has a score of 0."""
+        try:
+            return self.content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            return failure(f"{self.name}: expected UTF-8 text, found {error.reason} at byte {error.start}")
+
+
+def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit: int) -> Result | Score:
+    """Read the result, or give the score of a result that cannot be read.
+
+    Args:
+        file: Workspace file, None for the final answer.
+        trajectory: Holds the final answer.
+        workspace: The folder the target worked in.
+        limit: Most bytes to read.
+    """
+    name = file or "answer"
+    content: bytes | Unreadable
+    if file is not None:
+        content = read_file(workspace, file, limit)
+    else:
+        content = trajectory.answer.encode("utf-8", "surrogatepass")
+        if len(content) > limit:
+            content = Unreadable(f"expected at most {limit} bytes, found {len(content)}")
+        elif not content.strip():
+            content = Unreadable("missing")
+    return failure(f"{name}: {content.reason}") if isinstance(content, Unreadable) else Result(name, content)
+
+
+def unfenced(answer: str) -> str:
+    """Take the last code block of an answer that has one, else all of it."""
+    blocks = _FENCED.findall(answer)
+    return str(blocks[-1]) if blocks else answer
+
+
+def failure(feedback: str) -> Score:
+    """Score a result that has nothing right."""
+    return Score(0.0, passed=False, feedback=feedback)
+
+
+def shorten(text: str, limit: int = 300) -> str:
+    """Cut a long text and say so."""
+    return text if len(text) <= limit else f"{text[:limit]}[... {len(text) - limit} more characters]"
+
+
+def quote(value: object) -> str:
+    r"""Write a value as JSON on one line, everything invisible escaped; cut long text.
+
+    >>> print(quote("1\u00a0200 €"))
+    "1\u00a0200 €"
+    """
+    text = json.dumps(shorten(value) if isinstance(value, str) else value, ensure_ascii=False)
+    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)

@@ -1,0 +1,82 @@
+"""Verifier `exact`: the result is the expected text, or not.
+
+Owns comparing text and bytes. Does not own numbers (numeric) or structure (json, table).
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from skillopt.errors import SuiteError
+from skillopt.rollouts import Score, Trajectory
+from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import FileName, Options, failure, quote, read_options, read_reference, read_result
+
+__all__ = ["ExactOptions", "ExactVerifier"]
+
+_LARGEST = 4_000_000
+
+
+class ExactOptions(Options):
+    """What `exact` can be told; one of `value` and `expected` is required."""
+
+    value: Annotated[str | None, Field(description="The expected text.")] = None
+    expected: Annotated[FileName | None, Field(description="Reference file that holds what is expected.")] = None
+    strip: Annotated[bool, Field(description="Leave out white space at both ends of the text.")] = True
+    ignore_case: Annotated[bool, Field(description="Compare without regard to case.")] = False
+
+
+class ExactVerifier:
+    """Scores 1 for the expected text, else 0.
+
+    Raises:
+        SuiteError: An option is wrong, or the reference file is missing.
+    """
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        options = read_options(ExactOptions, spec)
+        if (options.value is None) == (options.expected is None):
+            raise SuiteError("verifier 'exact': expected one of the options 'value' and 'expected'; keep or add one")
+        self._options = options
+        if options.value is not None:
+            self._expected = options.value.encode("utf-8", "surrogatepass")
+        else:
+            self._expected = read_reference(spec, options.expected or "")
+        # What is not text can only be compared byte by byte.
+        self._text = _text(self._expected)
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:
+        """Compare the result with what is expected."""
+        result = read_result(self._options.file, trajectory, workspace, max(_LARGEST, 2 * len(self._expected)))
+        if isinstance(result, Score):
+            return result
+        if result.content == self._expected:
+            return Score(1.0, passed=True)
+        if self._text is None:
+            return failure(f"{result.name}: the bytes differ from what is expected")
+        found = result.text()
+        if isinstance(found, Score):
+            return found
+        if self._normal(found) == self._normal(self._text):
+            return Score(1.0, passed=True)
+        return failure(f"{result.name}{_first_difference(self._normal(self._text), self._normal(found))}")
+
+    def _normal(self, text: str) -> str:
+        text = text.strip() if self._options.strip else text
+        return text.casefold() if self._options.ignore_case else text
+
+
+def _text(content: bytes) -> str | None:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+def _first_difference(expected: str, found: str) -> str:
+    """Describe the first line that differs; one that is not there is null."""
+    wanted, given = expected.split("\n"), found.split("\n")
+    pairs = zip(wanted, given, strict=False)
+    line = next((at for at, (left, right) in enumerate(pairs) if left != right), min(len(wanted), len(given)))
+    left, right = (lines[line] if line < len(lines) else None for lines in (wanted, given))
+    return f" line {line + 1}: expected {quote(left)}, found {quote(right)}"

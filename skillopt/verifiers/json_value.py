@@ -1,0 +1,213 @@
+"""Verifier `json`: the result is the expected JSON value.
+
+Owns comparing two JSON values leaf by leaf, without recursion, so that no nesting is too deep. Does
+not own tables (table).
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Annotated, Final, TypeAlias, cast
+
+from pydantic import Field, JsonValue
+
+from skillopt.errors import SuiteError
+from skillopt.rollouts import Score, Trajectory
+from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import FileName, Options, decode_reference, failure, quote, read_options, read_result, unfenced
+
+__all__ = ["Comparison", "JsonOptions", "JsonVerifier", "Tolerance", "compare_values"]
+
+_Place: TypeAlias = "tuple[_Place, str | int] | None"  # the steps to a value, last first
+
+_LARGEST = 1_000_000
+_PLAIN = re.compile(r"[A-Za-z_]\w{0,79}", re.ASCII)
+_ABSENT: Final = object()
+
+
+class JsonOptions(Options):
+    """What `json` can be told; one of `value` and `expected` is required."""
+
+    value: Annotated[JsonValue, Field(description="The expected value.")] = None
+    expected: Annotated[FileName | None, Field(description="Reference file that holds the expected value.")] = None
+    absolute_tolerance: Annotated[
+        float, Field(description="Largest difference of two numbers.", ge=0, allow_inf_nan=False)
+    ] = 0.0
+    relative_tolerance: Annotated[
+        float,
+        Field(
+            description="Largest difference of two numbers as a share of the larger; "
+            "decimal fractions are always allowed 1e-12.",
+            ge=0,
+            allow_inf_nan=False,
+        ),
+    ] = 0.0
+    max_feedback: Annotated[int, Field(description="Most differences named in the feedback.", ge=1, le=1000)] = 12
+
+
+class JsonVerifier:
+    """Scores the share of right leaves; passes when all are right and none is extra.
+
+    Raises:
+        SuiteError: An option is wrong, or the reference file is missing or not JSON.
+    """
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        options = read_options(JsonOptions, spec)
+        if ("value" in options.model_fields_set) == (options.expected is not None):
+            raise SuiteError("verifier 'json': expected one of the options 'value' and 'expected'; keep or add one")
+        self._options = options
+        self._tolerance = Tolerance(options.absolute_tolerance, options.relative_tolerance)
+        self._expected: object = options.value
+        if options.expected is not None:
+            try:
+                self._expected = json.loads(decode_reference(spec, options.expected))
+            except (ValueError, RecursionError) as error:
+                raise SuiteError(
+                    f"verifier 'json': expected JSON in {options.expected!r}, found {error}; correct the file"
+                ) from error
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:
+        """Compare the result with what is expected; of an answer, the last code block counts."""
+        result = read_result(self._options.file, trajectory, workspace, _LARGEST)
+        if isinstance(result, Score):
+            return result
+        text = result.text()
+        if isinstance(text, Score):
+            return text
+        try:
+            found = json.loads(unfenced(text) if self._options.file is None else text)
+        except (ValueError, RecursionError) as error:
+            return failure(f"{result.name}: expected JSON, found {error}")
+        compared = compare_values(self._expected, found, self._tolerance, self._options.max_feedback)
+        if not compared.wrong:
+            return Score(1.0, passed=True)
+        feedback = "\n".join(f"{result.name} {difference}" for difference in compared.differences)
+        return Score(1 - compared.wrong / compared.total, passed=False, feedback=feedback)
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far two numbers may differ; whole numbers get no allowance for rounding."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+    def accepts(self, left: float, right: float) -> bool:
+        """Say whether two numbers count as equal; NaN equals NaN."""
+        if left == right or (left != left and right != right):  # noqa: PLR0124 - only NaN differs from itself
+            return True
+        try:
+            if isinstance(left, int) and isinstance(right, int):
+                return abs(left - right) <= max(self.absolute, self.relative * max(abs(left), abs(right)))
+            return math.isclose(left, right, rel_tol=max(self.relative, 1e-12), abs_tol=self.absolute)
+        except OverflowError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a comparison found.
+
+    Args:
+        total: Leaves of both values together, ≥ 1; an empty list or object is one.
+        wrong: Those that differ, are missing or are extra.
+        differences: The first of them, one line each, by JSON path.
+    """
+
+    total: int
+    wrong: int
+    differences: tuple[str, ...]
+
+
+def compare_values(expected: object, found: object, tolerance: Tolerance, most: int) -> Comparison:
+    """Compare two JSON values leaf by leaf.
+
+    Args:
+        expected: The right value.
+        found: The other.
+        tolerance: How far numbers may differ.
+        most: Most differences to describe.
+
+    >>> compare_values({"a": [1, 2]}, {"a": [1, 3]}, Tolerance(), 9).differences
+    ('$.a[1]: expected 2, found 3',)
+    """
+    total = wrong = 0
+    lines: list[str] = []
+    left: list[tuple[_Place, object, object]] = [(None, expected, found)]
+    while left:
+        place, right, given = left.pop()
+        pairs = _pairs(right, given)
+        if pairs is not None:
+            left.extend(((place, step), one, other) for step, one, other in reversed(pairs))
+            continue
+        leaves = max(_leaves(right), _leaves(given))
+        total += leaves
+        if not _equal(right, given, tolerance):
+            wrong += leaves
+            if len(lines) < most:
+                lines.append(f"{_path(place)}: {_describe(right, given)}")
+    return Comparison(total, wrong, tuple(lines))
+
+
+def _pairs(expected: object, found: object) -> list[tuple[str | int, object, object]] | None:
+    """Pair the members of two lists or objects; None when the values are leaves to each other."""
+    if isinstance(expected, dict) and isinstance(found, dict) and (expected or found):
+        keys = [*expected, *(key for key in found if key not in expected)]
+        return [(key, expected.get(key, _ABSENT), found.get(key, _ABSENT)) for key in keys]
+    if isinstance(expected, list) and isinstance(found, list) and (expected or found):
+        return [(at, one, other) for at, (one, other) in enumerate(zip_longest(expected, found, fillvalue=_ABSENT))]
+    return None
+
+
+def _leaves(value: object) -> int:
+    count, left = 0, [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict) and one:
+            left.extend(one.values())
+        elif isinstance(one, list) and one:
+            left.extend(one)
+        else:
+            count += 1
+    return count
+
+
+def _equal(expected: object, found: object, tolerance: Tolerance) -> bool:
+    if _is_number(expected) and _is_number(found):
+        return tolerance.accepts(cast("float", expected), cast("float", found))  # both were just found to be numbers
+    return type(expected) is type(found) and expected == found
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _describe(expected: object, found: object) -> str:
+    if expected is _ABSENT:
+        return f"unexpected {_brief(found)}"
+    if found is _ABSENT:
+        return f"missing, expected {_brief(expected)}"
+    return f"expected {_brief(expected)}, found {_brief(found)}"
+
+
+def _brief(value: object) -> str:
+    """Write a leaf as JSON, and of anything larger only its kind and size."""
+    if isinstance(value, dict) and value:
+        return f"an object with {len(value)} keys"
+    if isinstance(value, list) and value:
+        return f"a list of {len(value)} items"
+    return quote(value)
+
+
+def _path(place: "_Place") -> str:
+    steps: list[str] = []
+    while place is not None:
+        place, step = place
+        if isinstance(step, int):
+            steps.append(f"[{step}]")
+        else:
+            steps.append(f".{step}" if _PLAIN.fullmatch(step) else f"[{quote(step)}]")
+    return "$" + "".join(reversed(steps))

@@ -1,0 +1,120 @@
+"""Verifier `numeric`: the result holds the expected number, within a tolerance.
+
+Owns finding a number in text and comparing exactly in decimal. Does not own other text (exact).
+"""
+
+import re
+from decimal import Context, Decimal
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field
+
+from skillopt.errors import SuiteError
+from skillopt.rollouts import Score, Trajectory
+from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import FileName, Options, decode_reference, failure, quote, read_options, read_result
+
+__all__ = ["NumericOptions", "NumericVerifier", "Pick", "find_number"]
+
+_LARGEST = 1_000_000
+_ROUNDING = 1e-9
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+\u2212]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?"
+    r"|(?<!\w)[-+\u2212]?(?:inf(?:inity)?|nan)(?!\w)",
+    re.IGNORECASE,
+)
+# No traps: a number beyond all bounds becomes infinite or NaN and is compared as such.
+_EXACT = Context(prec=120, Emin=-999_999, Emax=999_999, traps=[])
+
+
+class Pick(StrEnum):
+    """Which number of several counts."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
+class NumericOptions(Options):
+    """What `numeric` can be told; one of `value` and `expected` is required."""
+
+    value: Annotated[
+        int | float | str | None, Field(description="The expected number; written as text it keeps all digits.")
+    ] = None
+    expected: Annotated[FileName | None, Field(description="Reference file that holds the expected number.")] = None
+    pick: Annotated[Pick, Field(description="Which number of the result counts, `first` or `last`.")] = Pick.LAST
+    absolute_tolerance: Annotated[float, Field(description="Largest difference.", ge=0, allow_inf_nan=False)] = 0.0
+    relative_tolerance: Annotated[
+        float | None,
+        Field(
+            description="Largest difference as a share of the expected number; "
+            "without it 0 for a whole number and 1e-9 for any other.",
+            ge=0,
+            allow_inf_nan=False,
+        ),
+    ] = None
+
+
+class NumericVerifier:
+    """Scores 1 for a number close enough to the expected one, else 0.
+
+    NaN is close to NaN alone, an infinity to itself alone.
+
+    Raises:
+        SuiteError: An option is wrong, or there is no expected number.
+    """
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        options = read_options(NumericOptions, spec)
+        if (options.value is None) == (options.expected is None):
+            raise SuiteError("verifier 'numeric': expected one of the options 'value' and 'expected'; keep or add one")
+        text = decode_reference(spec, options.expected) if options.expected is not None else str(options.value)
+        expected = find_number(text, Pick.LAST)
+        if expected is None:
+            raise SuiteError(f"verifier 'numeric': expected a number, found {quote(text)}; write one like 12.5")
+        self._options = options
+        self._expected = expected
+        relative = options.relative_tolerance
+        if relative is None:
+            relative = 0.0 if expected.is_finite() and expected == expected.to_integral_value() else _ROUNDING
+        share = _EXACT.multiply(Decimal(str(relative)), expected.copy_abs())
+        absolute = Decimal(str(options.absolute_tolerance))
+        self._tolerance = max(absolute, share) if expected.is_finite() else absolute
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:
+        """Find the number in the result and compare it."""
+        result = read_result(self._options.file, trajectory, workspace, _LARGEST)
+        if isinstance(result, Score):
+            return result
+        text = result.text()
+        if isinstance(text, Score):
+            return text
+        found = find_number(text, self._options.pick)
+        if found is None:
+            return failure(f"{result.name}: expected the number {self._expected}, found no number")
+        if self._is_close(found):
+            return Score(1.0, passed=True)
+        return failure(f"{result.name}: expected the number {self._expected}, found {found}")
+
+    def _is_close(self, found: Decimal) -> bool:
+        if found.is_nan() or self._expected.is_nan():
+            return found.is_nan() and self._expected.is_nan()
+        if found.is_infinite() or self._expected.is_infinite():
+            return found == self._expected
+        return _EXACT.subtract(found, self._expected).copy_abs() <= self._tolerance
+
+
+def find_number(text: str, pick: Pick) -> Decimal | None:
+    """Find a number in text: `1,200.50`, `-3`, `.5`, `1e-9`, `inf`, `nan`; a currency or unit may touch it.
+
+    >>> find_number("The total of 3 orders is $1,200.50.", Pick.LAST)
+    Decimal('1200.50')
+    """
+    found = None
+    for match in _NUMBER.finditer(text):
+        found = match[0]
+        if pick is Pick.FIRST:
+            break
+    if found is None:
+        return None
+    return _EXACT.create_decimal(found.replace(",", "").replace("\u2212", "-"))

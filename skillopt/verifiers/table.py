@@ -1,0 +1,397 @@
+"""Verifier `table`: the result is the expected table, cell by cell.
+
+Owns comparing tables of text and saying which cells are wrong, in lines of one fixed form that a
+program can read back:
+
+    output.csv: missing
+    output.csv: expected columns ["a", "b"], found ["A", "b "]
+    output.csv: expected 12 rows, found 14
+    output.csv row 3 column "date": expected "2024-03-05", found "05/03/2024"
+    output.csv row 3: expected 6 cells, found 7
+    output.csv row 5: missing row {"a": "1", "b": "2"}
+    output.csv row 13: unexpected row {"a": "9", "b": ""}
+
+Rows are counted from 1 below the header, in the expected table where a row has a partner or is
+missing, else in the result. Does not own CSV (the csv module) or workbooks (openpyxl).
+"""
+
+import csv
+import io
+import math
+import zipfile
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from enum import Enum, StrEnum
+from itertools import chain, islice, zip_longest
+from pathlib import PurePosixPath
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from skillopt.errors import SuiteError
+from skillopt.rollouts import Score, Trajectory
+from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import (
+    FileName,
+    Options,
+    failure,
+    quote,
+    read_options,
+    read_reference,
+    read_result,
+    shorten,
+    unfenced,
+)
+
+__all__ = ["Format", "Table", "TableOptions", "TableVerifier", "read_table"]
+
+_SMALLEST_LIMIT: Final = 1_000_000
+_GROWTH: Final = 20
+_MOST_CELLS: Final = 1_000_000
+_MOST_PARTS: Final = 1_000
+_MOST_UNPACKED: Final = 50_000_000
+_WIDEST: Final = 50
+
+
+class Format(StrEnum):
+    """How a table is written down."""
+
+    CSV = "csv"
+    TSV = "tsv"
+    XLSX = "xlsx"
+
+
+class TableOptions(Options):
+    """What `table` can be told."""
+
+    expected: Annotated[FileName, Field(description="Reference file that holds the expected table.")]
+    format: Annotated[
+        Format | None, Field(description="Format of the result; without it, what the name of its file says.")
+    ] = None
+    sheet: Annotated[str | None, Field(description="Sheet of a workbook; without it, the first.")] = None
+    key: Annotated[
+        tuple[str, ...] | str,
+        Field(description="Columns that identify a row; with them the order of rows does not count."),
+    ] = ()
+    absolute_tolerance: Annotated[
+        float, Field(description="Largest difference of two cells that are numbers.", ge=0, allow_inf_nan=False)
+    ] = 0.0
+    relative_tolerance: Annotated[
+        float,
+        Field(description="Largest difference of two cells that are numbers, as a share of the larger.", ge=0, le=1),
+    ] = 0.0
+    max_feedback: Annotated[int, Field(description="Most cells and rows named in the feedback.", ge=1, le=1000)] = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A header and rows of text; a row can be shorter or longer than the header."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class TableVerifier:
+    """Scores the share of right cells, those of the header included; passes when all are right.
+
+    A name in the header is right at its place. Cells are matched by the name of their column. Every
+    cell of a missing or extra row or column is wrong.
+
+    Raises:
+        SuiteError: An option is wrong, or the reference file is missing or not a table.
+    """
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        options = read_options(TableOptions, spec)
+        content = read_reference(spec, options.expected)
+        reference_format = _format_of(options.expected)
+        try:
+            expected = read_table(content, reference_format, options.sheet)
+        except ValueError as error:
+            raise SuiteError(f"verifier 'table': {options.expected}: {error}; correct the file") from error
+        for at, row in enumerate(expected.rows, 1):
+            if len(row) != len(expected.header):
+                raise SuiteError(
+                    f"verifier 'table': {options.expected} row {at}: expected {len(expected.header)} cells, "
+                    f"found {len(row)}; correct the file"
+                )
+        self._format = options.format or _format_of(options.file or options.expected)
+        if self._format is Format.XLSX and options.file is None:
+            raise SuiteError("verifier 'table': expected the option 'file' for a workbook, found none; add it")
+        key = (options.key,) if isinstance(options.key, str) else options.key
+        if strangers := [name for name in key if name not in expected.header]:
+            raise SuiteError(f"verifier 'table': key: expected columns of {options.expected}, found {strangers}")
+        if key and len(set(_keys(expected, key))) < len(expected.rows):
+            raise SuiteError(
+                f"verifier 'table': key: expected one row per {list(key)} in {options.expected}, found more"
+            )
+        self._options = options
+        self._key = key
+        self._expected = expected
+        self._limit = max(_SMALLEST_LIMIT, _GROWTH * len(content))
+        # The same bytes in the same format are the same table; there is no need to parse them.
+        self._same = content if reference_format is self._format else None
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:
+        """Compare the result with the expected table; of an answer, the last code block counts."""
+        result = read_result(self._options.file, trajectory, workspace, self._limit)
+        if isinstance(result, Score):
+            return result
+        if result.content == self._same:
+            return Score(1.0, passed=True)
+        content = result.content
+        if self._options.file is None:
+            content = unfenced(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        try:
+            found = read_table(content, self._format, self._options.sheet)
+        except ValueError as error:
+            return failure(f"{result.name}: {error}")
+        comparison = _Comparison(result.name, self._expected, found, self._options)
+        comparison.compare_headers()
+        for expected_row, found_row in _align(self._expected, found, self._key):
+            comparison.compare_rows(expected_row, found_row)
+        return comparison.score()
+
+
+class _Comparison:
+    """Counts right and wrong cells, and keeps of each kind of defect as many as could be shown."""
+
+    def __init__(self, name: str, expected: Table, found: Table, options: TableOptions) -> None:
+        self._name = name
+        self._expected = expected
+        self._found = found
+        self._options = options
+        self._tolerant = options.absolute_tolerance > 0 or options.relative_tolerance > 0
+        self._columns = _columns(expected.header, found.header)
+        self._extra_columns = len(found.header) - sum(column is not None for column in self._columns)
+        self._same_header = expected.header == found.header
+        self._total = 0
+        self._wrong = 0
+        self._structure: list[str] = []
+        self._defects: defaultdict[_Defect | int, list[tuple[int, int, str]]] = defaultdict(list)
+
+    def compare_headers(self) -> None:
+        """Compare the headers place by place, and the number of rows."""
+        expected, found = self._expected, self._found
+        places = list(zip_longest(expected.header, found.header))
+        self._count(len(places), sum(left != right for left, right in places))
+        if not self._same_header:
+            names = (quote([shorten(name) for name in header[:_WIDEST]]) for header in (expected.header, found.header))
+            self._structure.append(": expected columns {}, found {}".format(*names))
+        if len(expected.rows) != len(found.rows):
+            self._structure.append(f": expected {len(expected.rows)} rows, found {len(found.rows)}")
+
+    def compare_rows(self, expected_at: int | None, found_at: int | None) -> None:
+        """Compare two rows, or count a row that has no partner; rows are given by their indices."""
+        match expected_at, found_at:
+            case int(), int():
+                self._compare_cells(expected_at, self._expected.rows[expected_at], self._found.rows[found_at])
+            case int(), None:
+                self._count_row(_Defect.MISSING, expected_at, self._expected)
+            case None, int():
+                self._count_row(_Defect.UNEXPECTED, found_at, self._found)
+
+    def score(self) -> Score:
+        """Sum up."""
+        if not self._wrong:
+            return Score(1.0, passed=True)
+        feedback = "\n".join(f"{self._name}{line}" for line in (*self._structure, *self._chosen()))
+        return Score(1 - self._wrong / self._total, passed=False, feedback=feedback)
+
+    def _count(self, total: int, wrong: int) -> None:
+        self._total += total
+        self._wrong += wrong
+
+    def _count_row(self, defect: "_Defect", at: int, table: Table) -> None:
+        self._count(len(table.header), len(table.header))
+        if self._has_room(defect):
+            cells = zip(table.header[:_WIDEST], table.rows[at], strict=False)
+            row = quote({shorten(name): shorten(cell) for name, cell in cells})
+            self._defects[defect].append((at, -1, f" row {at + 1}: {defect.value} row {row}"))
+
+    def _compare_cells(self, at: int, expected: Sequence[str], found: Sequence[str]) -> None:
+        width = len(self._found.header)
+        excess = self._extra_columns + max(len(found) - width, 0)
+        self._count(len(expected) + excess, excess)
+        if self._same_header and expected == found:
+            return
+        if len(found) != width and self._has_room(_Defect.WIDTH):
+            line = f" row {at + 1}: expected {width} cells, found {len(found)}"
+            self._defects[_Defect.WIDTH].append((at, -1, line))
+        for index, (column, wanted) in enumerate(zip(self._columns, expected, strict=True)):
+            given = found[column] if column is not None and column < len(found) else None
+            if given is not None and (given == wanted or (self._tolerant and self._is_close(wanted, given))):
+                continue
+            self._wrong += 1
+            # A column or an empty cell that is not there has its own line.
+            if column is not None and (given or "") != wanted and self._has_room(index):
+                name = quote(self._expected.header[index])
+                line = f" row {at + 1} column {name}: expected {quote(wanted)}, found {quote(given or '')}"
+                self._defects[index].append((at, index, line))
+
+    def _is_close(self, expected: str, found: str) -> bool:
+        try:
+            left, right = float(expected), float(found)
+        except ValueError:
+            return False
+        options = self._options
+        return math.isclose(left, right, rel_tol=options.relative_tolerance, abs_tol=options.absolute_tolerance)
+
+    def _has_room(self, defect: "_Defect | int") -> bool:
+        return len(self._defects[defect]) < self._options.max_feedback
+
+    def _chosen(self) -> list[str]:
+        """Take one defect of every kind, then a second, up to the limit; give them by row and column."""
+        rounds = chain.from_iterable(zip_longest(*self._defects.values()))
+        chosen = islice((defect for defect in rounds if defect is not None), self._options.max_feedback)
+        return [line for _, _, line in sorted(chosen)]
+
+
+class _Defect(Enum):
+    """What can be wrong with a row; a wrong cell is a defect of its column, given by index."""
+
+    MISSING = "missing"
+    UNEXPECTED = "unexpected"
+    WIDTH = "width"
+
+
+def read_table(content: bytes, written: Format, sheet: str | None = None) -> Table:
+    """Read a table, a byte order mark and blank lines left out.
+
+    Args:
+        content: The file; it may be hostile.
+        written: Its format.
+        sheet: Sheet of a workbook, None for the first.
+
+    Raises:
+        ValueError: It is not such a table, or too large when unpacked.
+    """
+    rows = _workbook_rows(content, sheet) if written is Format.XLSX else _text_rows(content, written)
+    header = next(rows, None)
+    if header is None:
+        raise ValueError("expected a header, found nothing")
+    return Table(header, tuple(rows))
+
+
+def _text_rows(content: bytes, written: Format) -> "Iterator[tuple[str, ...]]":
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"expected UTF-8 text, found {error.reason} at byte {error.start}") from error
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if written is Format.TSV else ",")
+    try:
+        yield from filter(None, map(tuple, reader))
+    except csv.Error as error:
+        raise ValueError(f"expected {written.upper()}, found line {reader.line_num} broken: {error}") from error
+
+
+def _workbook_rows(content: bytes, sheet: str | None) -> "Iterator[tuple[str, ...]]":
+    """Yield rows as wide as the header, or wider where cells stand beyond it."""
+    try:
+        _refuse_bomb(content)
+        rows = _sheet_rows(content, sheet)
+    except ValueError:
+        raise
+    except Exception as error:
+        # On a hostile file openpyxl raises a dozen types; here they all mean the same.
+        raise ValueError(
+            f"expected a workbook, found one that cannot be read: {type(error).__name__}: {error}"
+        ) from error
+    while rows and not rows[-1]:
+        rows.pop()
+    width = len(rows[0]) if rows else 0
+    yield from (tuple(row) + ("",) * (width - len(row)) for row in rows)
+
+
+def _refuse_bomb(content: bytes) -> None:
+    """Refuse an archive that unpacks to far more than any table, or XML that defines entities."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = archive.infolist()
+        size = sum(part.file_size for part in parts)
+        if len(parts) > _MOST_PARTS or size > _MOST_UNPACKED:
+            raise ValueError(
+                f"expected a workbook of at most {_MOST_PARTS} parts and {_MOST_UNPACKED} bytes unpacked, "
+                f"found {len(parts)} and {size}"
+            )
+        if any(b"<!DOCTYPE" in archive.read(part) for part in parts if part.filename.endswith((".xml", ".rels"))):
+            raise ValueError("expected a workbook, found XML with a document type")
+
+
+def _sheet_rows(content: bytes, sheet: str | None) -> list[list[str]]:
+    from openpyxl import load_workbook  # noqa: PLC0415 - slow to import, and most tables are CSV
+
+    workbook = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+    try:
+        sheets = {each.title: each for each in workbook.worksheets}
+        if not sheets or (sheet is not None and sheet not in sheets):
+            raise ValueError(f"expected the sheet {sheet or 'of a table'!r}, found {list(sheets)[:_WIDEST]}")
+        chosen = sheets[sheet] if sheet is not None else next(iter(sheets.values()))
+        # The size that a file claims is not to be trusted; without it rows come as long as they are.
+        chosen.reset_dimensions()
+        rows, cells = [], 0
+        for values in chosen.iter_rows(values_only=True):
+            cells += len(values) + 1
+            if cells > _MOST_CELLS:
+                raise ValueError(f"expected a sheet of at most {_MOST_CELLS} cells, found more")
+            row = [_cell_text(value) for value in values]
+            while row and not row[-1]:
+                row.pop()
+            rows.append(row)
+        return rows
+    finally:
+        workbook.close()
+
+
+def _cell_text(value: object) -> str:
+    """Write a workbook's value as one would in CSV: dates in ISO form, 3.0 as 3."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).upper()
+        case float() if value.is_integer():
+            return str(int(value))
+        case datetime():
+            return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")
+        case date() | time():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+def _format_of(name: str) -> Format:
+    match PurePosixPath(name).suffix.lower():
+        case ".tsv" | ".tab":
+            return Format.TSV
+        case ".xlsx" | ".xlsm":
+            return Format.XLSX
+        case _:
+            return Format.CSV
+
+
+def _columns(expected: Sequence[str], found: Sequence[str]) -> list[int | None]:
+    """Find each expected column in the found header; of columns of one name, the first is matched first."""
+    places: defaultdict[str, deque[int]] = defaultdict(deque)
+    for at, name in enumerate(found):
+        places[name].append(at)
+    return [places[name].popleft() if places[name] else None for name in expected]
+
+
+def _keys(table: Table, key: Sequence[str]) -> list[tuple[str, ...]]:
+    """Give each row's values of the key columns; a cell that is not there is empty."""
+    columns = [table.header.index(name) for name in key]
+    return [tuple(row[column] if column < len(row) else "" for column in columns) for row in table.rows]
+
+
+def _align(expected: Table, found: Table, key: Sequence[str]) -> "Iterator[tuple[int | None, int | None]]":
+    """Pair rows by key, or by position without one or when the result lacks a key column."""
+    if not key or not set(key) <= set(found.header):
+        yield from zip_longest(range(len(expected.rows)), range(len(found.rows)))
+        return
+    places: dict[tuple[str, ...], int] = {}
+    unexpected = [at for at, value in enumerate(_keys(found, key)) if places.setdefault(value, at) != at]
+    for at, value in enumerate(_keys(expected, key)):
+        yield at, places.pop(value, None)
+    yield from ((None, at) for at in sorted((*places.values(), *unexpected)))

@@ -1,0 +1,178 @@
+"""The suite tidy_tables is what its generator writes, and leaves room to learn."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+from benchmarks.suites.tidy_tables.defects import DEFECTS
+from benchmarks.suites.tidy_tables.generate import SPLITS, generate
+from skillopt.documents import Skill, SkillDocument
+from skillopt.harnesses.embedded import EmbeddedHarness
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Score
+from skillopt.suites import load_suite
+from skillopt.tasks import Split, Suite
+from skillopt.verifiers import load_verifier
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "benchmarks" / "suites" / "tidy_tables"
+WEAK = ROOT / "skills" / "tidy-tables" / "SKILL.md"
+FULL = """\
+# Tidy tables
+
+## Reading
+
+- Write headers in snake_case: lower case with underscores.
+- Rename columns to the house names: `qty` to `quantity`, `tel` to `phone`, `amt` to `amount`,
+  `ctry` to `country`, `curr` to `currency`.
+- Drop unnamed columns that are empty.
+
+## Rows
+
+- Drop empty rows.
+- Drop rows with totals or subtotals.
+- Drop footer notes below the table.
+- Fill empty group labels in the first column down from the row above.
+- Remove rows that are exact duplicates of another row.
+- When the same id occurs more than once, keep only the row with the latest date.
+- Sort the rows by id, ascending.
+
+## Values
+
+- Trim spaces around values and collapse inner runs of spaces.
+- Replace missing-value markers such as N/A, - or null by an empty cell.
+- Write dates as YYYY-MM-DD; numeric dates are day first.
+- Numbers with a decimal comma get a decimal point.
+- Remove thousands separators.
+- Remove currency symbols from amounts, leaving plain numbers.
+- Move a currency code that stands beside an amount into its own column `currency`.
+- Write currencies as upper-case ISO 4217 codes.
+- Parentheses around a number mean it is negative.
+- Move a trailing minus to the front.
+- Write amounts and prices with exactly two decimals.
+- Write percentages as fractions, so 19% becomes 0.19.
+- Write yes/no answers as true or false.
+- Write e-mail addresses in lower case.
+- Write phone numbers in E.164; numbers without a country code get +49.
+- Write countries as two-letter ISO codes.
+- Convert weights to kg with two decimals and lengths to cm.
+- Write ids in upper case with the number padded to four digits.
+"""
+
+
+@pytest.fixture(scope="module")
+def suite() -> Suite:
+    return load_suite(FOLDER)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.suffix in {".csv", ".jsonl", ".yaml"})
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def scores(suite: Suite, split: Split, text: str | None, folder: Path, seed: int = 0) -> list[Score]:
+    skill = None if text is None else Skill("tidy-tables", SkillDocument(text))
+    found = []
+    for task in suite.tasks(split):
+        for file in task.files:
+            (folder / file.path).write_bytes(file.content)
+        trajectory = EmbeddedHarness(seed).run(RolloutRequest(skill, task), str(folder))
+        found.append(load_verifier(task.verifier).score(trajectory, str(folder)))
+    return found
+
+
+def soft(found: list[Score]) -> float:
+    return mean(score.value for score in found)
+
+
+def hard(found: list[Score]) -> float:
+    return mean(score.passed for score in found)
+
+
+def test_the_generator_writes_the_committed_files_again(tmp_path: Path) -> None:
+    generate(tmp_path)
+
+    assert files_in(tmp_path) == files_in(FOLDER)
+
+
+def test_splits_are_disjoint_and_as_large_as_stated(suite: Suite) -> None:
+    assert {split.value: len(suite.tasks(split)) for split in Split} == SPLITS
+    assert len({task.content_digest for _, task in suite.splits}) == len(suite.splits)
+
+
+def test_every_defect_occurs_in_every_split_about_equally_often(suite: Suite) -> None:
+    for defect in DEFECTS:
+        shares = [mean(f"defect:{defect.name}" in task.tags for task in suite.tasks(split)) for split in Split]
+        assert min(shares) > 0, defect.name
+        assert max(shares) - min(shares) < 0.05, defect.name
+
+
+def test_a_task_has_two_to_five_defects_of_its_own(suite: Suite) -> None:
+    counts = Counter(sum(tag.startswith("defect:") for tag in task.tags) for _, task in suite.splits)
+
+    assert set(counts) == {2, 3, 4, 5}
+    assert counts[5] < counts[3]
+
+
+def test_prompts_do_not_tell_the_rules(suite: Suite) -> None:
+    words = {word for _, task in suite.splits for word in task.prompt.lower().replace(".", " ").split()}
+
+    assert not words & {"iso", "trim", "decimal", "dates", "duplicates", "snake_case", "currency", "phone", "sort"}
+
+
+@pytest.mark.parametrize("split", Split)
+def test_the_weak_skill_leaves_much_to_learn(suite: Suite, split: Split, tmp_path: Path) -> None:
+    found = [scores(suite, split, WEAK.read_text(), tmp_path, seed) for seed in range(4)]
+
+    assert 0.55 <= mean(map(soft, found)) <= 0.72
+    assert 0.02 <= mean(map(hard, found)) <= 0.10
+
+
+@pytest.fixture(scope="module")
+def full_scores(suite: Suite, tmp_path_factory: pytest.TempPathFactory) -> dict[Split, list[list[Score]]]:
+    folder = tmp_path_factory.mktemp("full")
+    return {split: [scores(suite, split, FULL, folder, seed) for seed in range(6)] for split in Split}
+
+
+@pytest.mark.parametrize("split", Split)
+def test_a_full_set_of_rules_does_nearly_everything(split: Split, full_scores: dict[Split, list[list[Score]]]) -> None:
+    everywhere = [found for rounds in full_scores.values() for found in rounds]
+
+    assert mean(map(soft, everywhere)) >= 0.97
+    assert mean(map(soft, full_scores[split])) >= 0.96
+    assert mean(map(hard, full_scores[split])) >= 0.85
+
+
+def test_the_full_rules_solve_every_task_when_none_is_overlooked(full_scores: dict[Split, list[list[Score]]]) -> None:
+    for rounds in full_scores.values():
+        assert all(any(score.passed for score in of_one_task) for of_one_task in zip(*rounds, strict=True))
+
+
+@pytest.mark.parametrize(
+    "harmful",
+    [
+        "Write dates as YYYY-MM-DD; numeric dates are month first.",
+        "Drop every row with an empty cell.",
+        "Write all text in upper case.",
+        "Round all numbers to integers.",
+        "Remove all commas and dots from numbers.",
+        "Fill missing values with 0.",
+        "When an id occurs more than once, keep the first row.",
+    ],
+)
+def test_a_harmful_rule_costs_score(
+    suite: Suite, full_scores: dict[Split, list[list[Score]]], tmp_path: Path, harmful: str
+) -> None:
+    harmed = [hard(scores(suite, Split.TRAIN, f"{FULL}- {harmful}\n", tmp_path, seed)) for seed in range(2)]
+
+    assert mean(harmed) < mean(map(hard, full_scores[Split.TRAIN])) - 0.03
+
+
+def test_every_line_of_the_task_file_points_to_real_files() -> None:
+    for line in (FOLDER / "tasks.jsonl").read_text(encoding="utf-8").splitlines():
+        task = json.loads(line)
+        for path in (*task["files"].values(), *task["verifier"]["files"].values()):
+            assert (FOLDER / path).is_file()

@@ -1,0 +1,47 @@
+"""Tests see nothing of the machine they run on: no home, no git or skillopt settings, no terminal."""
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+_FOREIGN = ("GIT_", "SKILLOPT_", "XDG_")
+# Each of them makes Rich or Typer write colours, or guess at a terminal.
+_TERMINAL = ("CLICOLOR_FORCE", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+_FIXED = {
+    "COLUMNS": "100",
+    "GIT_AUTHOR_EMAIL": "tester@example.com",
+    "GIT_AUTHOR_NAME": "Tester",
+    "GIT_COMMITTER_EMAIL": "tester@example.com",
+    "GIT_COMMITTER_NAME": "Tester",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+}
+
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+
+
+def pytest_configure() -> None:
+    """Clean the environment before any test module is imported, and so for every process they start."""
+    settings.load_profile("ci" if "CI" in os.environ else "default")
+    for name in [name for name in os.environ if name.startswith(_FOREIGN) or name in _TERMINAL]:
+        del os.environ[name]
+    os.environ.update(_FIXED)
+    # A shell starts what it puts in the background with Ctrl-C ignored, and so would be every
+    # command that a test starts and then interrupts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Give all tests an empty home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield

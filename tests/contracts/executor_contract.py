@@ -1,0 +1,36 @@
+"""What every executor must do."""
+
+import threading
+
+import pytest
+
+from skillopt.ports import Executor
+
+__all__ = ["ExecutorContract"]
+
+
+class ExecutorContract:
+    """Inherit and give `executor`."""
+
+    @pytest.fixture
+    def executor(self) -> Executor:
+        raise NotImplementedError
+
+    def test_every_item_is_answered_once_under_its_index(self, executor: Executor) -> None:
+        pairs = [pair for group in executor.run(lambda number: number * number, range(50)) for pair in group]
+        assert sorted(pairs) == [(number, number * number) for number in range(50)]
+
+    def test_no_items_give_no_groups(self, executor: Executor) -> None:
+        assert not list(executor.run(str, []))
+
+    def test_an_exception_reaches_the_caller(self, executor: Executor) -> None:
+        def explode(number: int) -> int:
+            return 1 // number
+
+        with pytest.raises(ZeroDivisionError):
+            list(executor.run(explode, [0]))
+
+    def test_no_thread_outlives_the_run(self, executor: Executor) -> None:
+        before = threading.active_count()
+        list(executor.run(str, range(8)))
+        assert threading.active_count() == before

@@ -1,0 +1,65 @@
+"""What every harness must do."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.ports import Harness, RolloutRequest
+from skillopt.rollouts import Status
+from skillopt.tasks import File, Task, VerifierSpec
+
+__all__ = ["HarnessContract"]
+
+_TASK = Task(
+    "t1",
+    "Clean the vendor table input.csv to the house format and write output.csv.",
+    VerifierSpec("exact"),
+    (File("input.csv", b"id,email\n1, ANN@example.com \n"),),
+)
+_SKILL = Skill(
+    "rows",
+    SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim spaces around values.\n"),
+)
+
+
+class HarnessContract:
+    """Inherit and give `harness`."""
+
+    @pytest.fixture
+    def harness(self) -> Harness:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def workspace(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "workspace"
+        folder.mkdir()
+        for file in _TASK.files:
+            (folder / file.path).write_bytes(file.content)
+        return folder
+
+    @pytest.mark.parametrize("skill", [_SKILL, None], ids=["skill", "no skill"])
+    def test_a_task_is_done_in_the_workspace_and_told_from_prompt_to_answer(
+        self, harness: Harness, workspace: Path, skill: Skill | None
+    ) -> None:
+        trajectory = harness.run(RolloutRequest(skill, _TASK), str(workspace))
+        assert trajectory.status is Status.OK
+        assert trajectory.messages[0].role == "user"
+        assert _TASK.prompt in trajectory.messages[0].text
+        assert trajectory.answer
+        assert all((workspace / path).exists() for path in trajectory.files_changed)
+
+    def test_nothing_outside_the_workspace_is_written(self, harness: Harness, workspace: Path) -> None:
+        harness.run(RolloutRequest(_SKILL, _TASK), str(workspace))
+        assert [path.name for path in workspace.parent.iterdir()] == ["workspace"]
+
+    def test_a_rollout_says_what_it_consumed(self, harness: Harness, workspace: Path) -> None:
+        usage = harness.run(RolloutRequest(_SKILL, _TASK), str(workspace)).usage
+        assert usage.calls >= 1
+        assert usage.usd is None or usage.usd >= 0
+
+    def test_identity_names_the_target_and_stays_the_same(self, harness: Harness, workspace: Path) -> None:
+        before = harness.identity
+        harness.run(RolloutRequest(_SKILL, _TASK), str(workspace))
+        assert before
+        assert harness.identity == before

@@ -1,0 +1,47 @@
+"""What every optimizer model must do."""
+
+import pytest
+
+from skillopt.documents import SkillDocument
+from skillopt.evidence import fence
+from skillopt.ports import Model
+from skillopt.stages import ask_reflection, ask_slow_update, read_edits, read_slow_update
+
+__all__ = ["ModelContract"]
+
+_DOCUMENT = SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n## Values\n\n- Trim spaces.\n")
+_EVIDENCE = fence(
+    "evidence",
+    "### Task t1\nstatus: ok\nscore: 0.500 (not passed)\nfeedback:\n"
+    'output.csv row 1 column "email": expected "ann@example.com", found "ANN@example.com"\nprompt:\nClean the table.',
+)
+
+
+class ModelContract:
+    """Inherit and give `model`."""
+
+    @pytest.fixture
+    def model(self) -> Model:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def prompt(self) -> str:
+        return ask_reflection(_DOCUMENT, _EVIDENCE, failures=True, budget=3, rejected=(), memory="")
+
+    def test_a_reflection_is_answered_with_edits_that_can_be_read(self, model: Model, prompt: str) -> None:
+        assert len(read_edits(model.reply(prompt).text)) <= 3
+
+    def test_a_slow_update_is_answered_with_guidance_that_can_be_read(self, model: Model) -> None:
+        prompt = ask_slow_update(_DOCUMENT, fence("comparison", "stable: task t1, score 1.000 -> 1.000"))
+        read_slow_update(model.reply(prompt).text)
+
+    def test_a_reply_says_what_it_consumed(self, model: Model, prompt: str) -> None:
+        usage = model.reply(prompt).usage
+        assert usage.calls >= 1
+        assert usage.usd is None or usage.usd >= 0
+
+    def test_identity_names_the_model_and_stays_the_same(self, model: Model, prompt: str) -> None:
+        before = model.identity
+        model.reply(prompt)
+        assert before
+        assert model.identity == before

@@ -1,0 +1,62 @@
+"""The command line with embedded drivers that ask a parent process for leave before each paid call.
+
+    python -m tests.counted LEAVE PAID ARGUMENTS...
+
+LEAVE and PAID are descriptors of pipes: a call reads one byte of leave, or finds that the pipe was
+closed and all leave is given, and then writes its key. So a test can stop a run at any call and count
+what was paid, however the process ends.
+"""
+
+import os
+import sys
+
+from skillopt.cli import main
+from skillopt.harnesses import HARNESSES
+from skillopt.harnesses.embedded import EmbeddedHarness
+from skillopt.ledger import reply_key, rollout_key
+from skillopt.models import MODELS
+from skillopt.models.embedded import EmbeddedModel
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Reply, Trajectory
+
+__all__ = ["CountedHarness", "CountedModel"]
+
+
+def _pay(key: str) -> None:
+    leave, paid = map(int, os.environ["COUNTED"].split())
+    os.read(leave, 1)
+    os.write(paid, f"{key}\n".encode())
+
+
+class CountedHarness:
+    """The embedded harness, counted."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._inner = EmbeddedHarness(seed=seed)
+        self.identity = self._inner.identity
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Do the task once there is leave."""
+        digest = request.skill.digest if request.skill else ""
+        _pay(rollout_key(digest, request.task.digest, self.identity, request.trial))
+        return self._inner.run(request, workspace)
+
+
+class CountedModel:
+    """The embedded model, counted."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._inner = EmbeddedModel(seed=seed)
+        self.identity = self._inner.identity
+
+    def reply(self, prompt: str) -> Reply:
+        """Answer once there is leave."""
+        _pay(reply_key(self.identity, prompt))
+        return self._inner.reply(prompt)
+
+
+if __name__ == "__main__":
+    os.environ["COUNTED"] = f"{sys.argv.pop(1)} {sys.argv.pop(1)}"
+    HARNESSES["embedded"] = "tests.counted:CountedHarness"
+    MODELS["embedded"] = "tests.counted:CountedModel"
+    main()

@@ -1,0 +1,129 @@
+"""The embedded harness really does the work, repeatably, and only in its workspace."""
+
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.harnesses.embedded import EmbeddedHarness, ignore_probability
+from skillopt.ports import Harness, RolloutRequest
+from skillopt.rollouts import Status, Trajectory
+from skillopt.tasks import Task, VerifierSpec
+from tests.contracts.harness_contract import HarnessContract
+
+TASK = Task("t-1", "Clean input.csv and write output.csv.", VerifierSpec("table"))
+MESSY = "Order ID,Order Date\n ord-7 ,05/03/2024\n,\n"
+
+
+def ask(body: str | None, trial: int = 0) -> RolloutRequest:
+    return RolloutRequest(None if body is None else Skill("tidy", SkillDocument(body)), TASK, trial)
+
+
+def clean(folder: Path, body: str | None, trial: int = 0, seed: int = 0) -> tuple[str, Trajectory]:
+    folder.mkdir(exist_ok=True)
+    (folder / "input.csv").write_text(MESSY)
+    trajectory = EmbeddedHarness(seed).run(ask(body, trial), str(folder))
+    return (folder / "output.csv").read_text(), trajectory
+
+
+def test_rules_of_the_skill_are_done_and_shown(tmp_path: Path) -> None:
+    body = "- Write headers in snake_case.\n- Trim spaces.\n- Remove empty rows.\n- Numeric dates are day first.\n"
+
+    output, trajectory = clean(tmp_path, body, trial=1)
+
+    assert output == "order_id,order_date\nord-7,2024-03-05\n"
+    assert trajectory.status is Status.OK
+    assert trajectory.files_changed == ("output.csv",)
+    assert trajectory.answer == "Wrote output.csv with 1 rows and 2 columns."
+    assert [message.role for message in trajectory.messages] == ["user", "assistant", "assistant", "assistant"]
+    assert trajectory.messages[0].text == TASK.prompt
+    assert [call.name for message in trajectory.messages for call in message.tool_calls] == ["read_file", "write_file"]
+    assert "'Trim spaces.': trim()" in trajectory.messages[2].text
+
+
+def test_without_a_skill_the_table_stays_as_it_is(tmp_path: Path) -> None:
+    output, trajectory = clean(tmp_path, None)
+
+    assert output == MESSY
+    assert trajectory.usage.calls == 1
+    assert trajectory.usage.usd == 0.0
+
+
+def test_only_the_output_is_written(tmp_path: Path) -> None:
+    clean(tmp_path, "- Trim spaces.\n")
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["input.csv", "output.csv"]
+    assert (tmp_path / "input.csv").read_text() == MESSY
+
+
+def test_a_workspace_without_a_table_gets_an_answer_that_says_so(tmp_path: Path) -> None:
+    trajectory = EmbeddedHarness().run(ask("- Trim spaces.\n"), str(tmp_path))
+
+    assert trajectory.status is Status.OK
+    assert trajectory.files_changed == ()
+    assert "no table" in trajectory.answer
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00a,b\n1", b'"open,\n1,2\n', b"a\n1,2,3\n"])
+def test_a_damaged_table_never_raises(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "input.csv").write_bytes(content)
+
+    assert EmbeddedHarness().run(ask("- Trim spaces.\n- Drop rows with totals.\n"), str(tmp_path)).status is Status.OK
+
+
+def test_the_same_request_gives_the_same_trajectory_in_any_thread(tmp_path: Path) -> None:
+    body = "- Fix the dates.\n- Trim spaces.\n"
+
+    def run(number: int) -> tuple[str, Trajectory]:
+        return clean(tmp_path / str(number), body, trial=number % 4)
+
+    alone = [run(number) for number in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(run, range(16)))
+
+    assert together == alone
+
+
+def test_draws_are_the_same_in_every_process(tmp_path: Path) -> None:
+    outputs = "".join(clean(tmp_path, "- Fix the dates.\n", trial)[0] for trial in range(20))
+
+    assert sha256(outputs.encode()).hexdigest()[:12] == "c518228b475e"
+
+
+def test_a_vague_rule_is_read_differently_from_trial_to_trial(tmp_path: Path) -> None:
+    dates = {clean(tmp_path, "- Fix the dates.\n", trial)[0].split(",")[2][:10] for trial in range(40)}
+
+    assert {"2024-03-05", "2024-05-03", "05/03/2024"} <= dates
+
+
+def test_a_longer_document_is_followed_less(tmp_path: Path) -> None:
+    rule = "- Trim spaces.\n"
+    bloat = rule + "- Pay attention to details.\n" * 600
+
+    overlooked = {
+        name: sum(" ord-7 " in clean(tmp_path, body, trial)[0] for trial in range(200))
+        for name, body in {"short": rule, "long": bloat}.items()
+    }
+
+    assert overlooked["short"] < 10 < overlooked["long"]
+
+
+def test_the_probability_to_overlook_a_rule_grows_with_length_to_a_limit() -> None:
+    chances = [ignore_probability(tokens) for tokens in (0, 150, 500, 2000, 10**6)]
+
+    assert chances == sorted(chances)
+    assert chances[0] == chances[1] > 0
+    assert 0.02 <= ignore_probability(500) <= 0.03
+    assert chances[-1] == 0.25
+
+
+def test_identity_names_the_seed() -> None:
+    assert EmbeddedHarness(7).identity == "embedded-1 seed=7"
+
+
+class TestEmbeddedHarness(HarnessContract):
+    @pytest.fixture
+    def harness(self) -> Harness:
+        return EmbeddedHarness(seed=1)

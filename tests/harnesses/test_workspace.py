@@ -1,0 +1,264 @@
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.errors import InfrastructureError, SettingsError, SuiteError
+from skillopt.harnesses import HARNESSES, load_harness
+from skillopt.harnesses.workspace import (
+    ProcessResult,
+    Unreadable,
+    Workspace,
+    changed_files,
+    check_path,
+    read_file,
+    run_process,
+    workspace_size,
+)
+from skillopt.tasks import File
+
+FILES = (File("input.csv", b"a,b\n"), File("deep/er/notes.md", b"\xff"), File("empty", b""))
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with Workspace.create(FILES) as workspace:
+        yield Path(workspace.path)
+
+
+def run(code: str, folder: Path, timeout: float = 30, **env: str) -> ProcessResult:
+    return run_process([sys.executable, "-I", "-c", code], str(folder), env, timeout)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_workspace_holds_its_files_and_is_removed_at_the_end() -> None:
+    with Workspace.create(FILES) as workspace:
+        assert contents(Path(workspace.path)) == {file.path: file.content for file in FILES}
+
+    assert not Path(workspace.path).exists()
+
+
+def test_two_workspaces_are_two_folders() -> None:
+    with Workspace.create() as one, Workspace.create() as two:
+        assert one.path != two.path
+
+
+@pytest.mark.parametrize("path", ["", "/etc/passwd", "..", "a/../../b", "a//b", "./a", "a/", "a\0b", "..\\a"])
+def test_a_path_that_is_not_plain_is_refused_and_nothing_is_left(path: str, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tempfile.tempdir", str(tmp_path))
+        with pytest.raises(SuiteError, match="expected a relative path"), Workspace.create([File(path, b"")]):
+            pass
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.text())
+def test_a_path_that_is_accepted_stays_in_its_folder(path: str) -> None:
+    try:
+        check_path(path)
+    except SuiteError:
+        return
+    assert os.path.normpath(f"/w/{path}") == f"/w/{path}"
+
+
+def test_folders_without_permission_and_very_deep_ones_are_removed() -> None:
+    with Workspace.create() as workspace:
+        code = "import os\nfor _ in range(1500): os.mkdir('d'); os.chdir('d')"
+        assert run(code, Path(workspace.path)).status == 0
+        locked = Path(workspace.path, "locked")
+        locked.mkdir()
+        (locked / "file").touch()
+        locked.chmod(0)
+
+        # The superuser gets past permissions; nobody is held up by them.
+        assert changed_files(workspace.path, ()) in {(), ("locked/file",)}
+
+    assert not Path(workspace.path).exists()
+
+
+def test_changed_files_are_those_written_and_deleted(folder: Path) -> None:
+    assert changed_files(str(folder), FILES) == ()
+
+    (folder / "input.csv").write_bytes(b"a;b\n")
+    (folder / "deep/er/notes.md").unlink()
+    (folder / "new").mkdir()
+    (folder / "new/file").touch()
+    (folder / "link").symlink_to("empty")
+    os.mkfifo(folder / "pipe")
+
+    assert changed_files(str(folder), FILES) == ("deep/er/notes.md", "input.csv", "link", "new/file", "pipe")
+
+
+def test_a_file_replaced_by_a_link_to_the_same_text_has_changed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "same").write_bytes(b"a,b\n")
+    (folder / "input.csv").unlink()
+    (folder / "input.csv").symlink_to(tmp_path / "same")
+
+    assert changed_files(str(folder), FILES) == ("input.csv",)
+
+
+def test_reading_gives_the_bytes_of_a_file_up_to_the_limit(folder: Path) -> None:
+    assert read_file(str(folder), "deep/er/notes.md", 1) == b"\xff"
+    assert read_file(str(folder), "empty", 0) == b""
+    assert read_file(str(folder), "input.csv", 3) == Unreadable("expected at most 3 bytes, found 4")
+    assert read_file(str(folder), "deep/none", 3) == Unreadable("missing")
+
+
+@pytest.mark.parametrize("path", ["folder_link/secret", "link", "pipe", "deep", "input.csv/x"])
+def test_reading_follows_no_link_and_opens_nothing_but_files(folder: Path, tmp_path: Path, path: str) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (folder / "folder_link").symlink_to(tmp_path)
+    (folder / "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(folder / "pipe")
+
+    found = read_file(str(folder), path, 100)
+
+    assert isinstance(found, Unreadable)
+    assert found.reason.startswith("expected a regular file, found")
+
+
+def test_a_copy_holds_the_files_and_leaves_the_rest_out(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (folder / "link").symlink_to(tmp_path / "secret")
+    (folder / "tree").symlink_to(tmp_path)
+    os.mkfifo(folder / "pipe")
+    (folder / "reward.json").mkdir()
+    (folder / "reward.json/x").touch()
+    (folder / "script").touch(0o755)
+
+    with Workspace.copy(str(folder), without=["reward.json"]) as copy:
+        assert contents(Path(copy.path)) == {file.path: file.content for file in FILES} | {"script": b""}
+        assert os.access(Path(copy.path, "script"), os.X_OK)
+        assert changed_files(copy.path, [*FILES, File("script", b"")]) == ()
+
+
+@pytest.mark.parametrize("obstacle", ["link", "file", "folder", "nothing"])
+def test_files_placed_in_a_copy_win_over_whatever_stands_there(folder: Path, tmp_path: Path, obstacle: str) -> None:
+    for place in (folder / "check.py", folder / "tests"):
+        match obstacle:
+            case "link":
+                place.symlink_to(tmp_path)
+            case "file":
+                place.write_text("mine")
+            case "folder":
+                (place / "inner").mkdir(parents=True)
+
+    with Workspace.copy(str(folder), [File("check.py", b"1"), File("tests/a.py", b"2")]) as copy:
+        found = contents(Path(copy.path))
+
+    assert (found["check.py"], found["tests/a.py"]) == (b"1", b"2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_size_counts_sparse_files_in_full(folder: Path) -> None:
+    with (folder / "sparse").open("wb") as file:
+        file.truncate(10**12)
+
+    assert workspace_size(str(folder)) >= 10**12
+
+
+def test_a_program_gives_its_status_and_outputs(folder: Path) -> None:
+    ended = run("import sys, os; print(os.getcwd()); print('é', file=sys.stderr); sys.exit(3)", folder)
+
+    assert ended == ProcessResult(3, f"{folder.resolve()}\n", "é\n", timed_out=False)
+
+
+def test_a_program_has_no_input_and_a_minimal_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "x")
+
+    ended = run(
+        "import os, sys; print(sys.stdin.read(), *sorted(os.environ)); print(os.environ['HOME'])", folder, A="1"
+    )
+
+    names, home = ended.stdout.splitlines()
+    # macOS and the C locale add names of their own.
+    assert set(names.split()) - {"LC_CTYPE", "__CF_USER_TEXT_ENCODING"} == {"A", "HOME", "LANG", "PATH", "TMPDIR"}
+    assert home != os.environ["HOME"]
+    assert not Path(home).exists()
+
+
+def test_a_program_that_takes_too_long_is_killed_with_its_children(folder: Path) -> None:
+    code = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+    ended = run(code, folder, timeout=2)
+
+    assert ended.timed_out
+    assert ended.status == -9
+    assert is_gone(int(ended.stdout))
+
+
+def test_children_that_are_left_behind_are_killed(folder: Path) -> None:
+    code = """
+import subprocess, sys
+print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid)
+"""
+    ended = run(code, folder)
+
+    assert (ended.status, ended.timed_out) == (0, False)
+    assert is_gone(int(ended.stdout))
+
+
+def is_gone(pid: int) -> bool:
+    """Say whether a process has ended; a dead one that nobody waits for still has a line in /proc."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
+def test_a_child_that_left_the_group_does_not_hold_up_the_end(folder: Path) -> None:
+    code = """
+import subprocess, sys
+print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True).pid)
+"""
+    ended = run(code, folder)
+    os.kill(int(ended.stdout), 9)
+
+    assert (ended.status, ended.timed_out) == (0, False)
+
+
+def test_of_a_long_output_the_first_and_the_last_part_are_kept(folder: Path) -> None:
+    code = "print('first' + 'x' * 5_000_000 + 'last', end='')"
+
+    ended = run_process([sys.executable, "-I", "-c", code], str(folder), {}, 30, output_limit=1000)
+
+    assert ended.stdout.startswith("firstx")
+    assert ended.stdout.endswith("xlast")
+    assert "\n[... 4999009 bytes left out ...]\n" in ended.stdout
+    assert len(ended.stdout) < 1100
+
+
+def test_a_program_that_closes_its_outputs_is_still_waited_for(folder: Path) -> None:
+    ended = run("import os, sys; os.close(1); os.close(2); open('done', 'w').close(); os._exit(4)", folder)
+
+    assert ended.status == 4
+    assert (folder / "done").exists()
+
+
+def test_a_program_that_is_not_there_is_an_infrastructure_error(folder: Path) -> None:
+    with pytest.raises(InfrastructureError, match=r"could not start 'no-such-program'.*install it"):
+        run_process(["no-such-program"], str(folder), {}, 1)
+
+
+@pytest.mark.parametrize("name", HARNESSES)
+def test_every_harness_can_be_loaded(name: str) -> None:
+    assert load_harness(name, seed=3).identity
+
+
+def test_an_unknown_harness_is_refused_with_the_nearest_known_one() -> None:
+    with pytest.raises(SettingsError, match="found 'embeded'; did you mean 'embedded'"):
+        load_harness("embeded")

@@ -1,0 +1,72 @@
+"""A small real project for tests: a repository, a weak skill, tasks for the embedded target."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["SKILL", "git", "make_project", "skillopt"]
+
+SKILL = """\
+---
+name: rows
+description: Cleans small vendor tables. Use for any table that must follow the house format.
+---
+# Rows
+
+## Values
+
+- Trim spaces around every value.
+"""
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git and give what it prints."""
+    ended = subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return ended.stdout.strip()
+
+
+def make_project(folder: Path, tasks: int = 8, name: str = "rows") -> Path:
+    """Make a committed project whose tasks need e-mail addresses in lower case and dates in ISO form."""
+    (folder / "skills" / name).mkdir(parents=True)
+    skill = SKILL.replace("name: rows", f"name: {name}")
+    (folder / "skills" / name / "SKILL.md").write_text(skill, encoding="utf-8")
+    (folder / "suites").mkdir()
+    lines = [json.dumps(_task(split, number)) for split in ("train", "val", "test") for number in range(tasks)]
+    (folder / "suites" / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    config = f'[skills.{name}]\npath = "skills/{name}"\nsuite = "suites/{name}.jsonl"\n'
+    (folder / "skillopt.toml").write_text(config, encoding="utf-8")
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Begin")
+    return folder
+
+
+def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command line in its own process, as a user does."""
+    command = [sys.executable, "-m", "skillopt", *arguments]
+    return subprocess.run(
+        command, cwd=folder, check=False, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300
+    )
+
+
+def _task(split: str, number: int) -> dict[str, object]:
+    """Make a task that needs one of two rules, so that a version can get one without the other."""
+    day, name = 13 + number, f"{split}{number}"
+    if number % 2:
+        dirty, clean = f"id,email\n{number}, {name}@EXAMPLE.com \n", f"id,email\n{number},{name}@example.com\n"
+    else:
+        dirty, clean = f"id,date\n{number}{split}, {day}/02/2024 \n", f"id,date\n{number}{split},2024-02-{day}\n"
+    return {
+        "id": name,
+        "split": split,
+        "prompt": "Clean the vendor table input.csv to the house format and write output.csv.",
+        "files": [{"path": "input.csv", "text": dirty}],
+        "verifier": {
+            "kind": "table",
+            "file": "output.csv",
+            "expected": "expected.csv",
+            "files": [{"path": "expected.csv", "text": clean}],
+        },
+    }

@@ -1,0 +1,53 @@
+"""Real repositories with a skill in them, and a version to commit there."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from skillopt.tasks import File
+from skillopt.versions import Repository, Version, VersionDraft
+from tests.projects import git
+
+__all__ = ["DRAFT", "FOLDER", "TEXT", "commit", "make_repository", "newest"]
+
+FOLDER = "skills/rows"
+TEXT = b"---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n"
+DRAFT = VersionDraft(
+    skill="rows",
+    path=FOLDER,
+    files=(File("SKILL.md", TEXT + b"- Sort.\n"),),
+    subject="rows: add a rule",
+    body="Add:\n\n    - Sort.\n\nRows came in any order.",
+    trailers=(("Skill", "rows"), ("Val-After", "0.9000")),
+    at="2026-01-02T03:04:05+00:00",
+    parent="",
+    expected_tip=None,
+)
+
+
+def make_repository(folder: Path, *options: str) -> Path:
+    """Make a repository with a skill and other files, committed."""
+    (folder / FOLDER / "evals").mkdir(parents=True)
+    (folder / FOLDER / "SKILL.md").write_bytes(TEXT)
+    (folder / FOLDER / "run.sh").write_bytes(b"#!/bin/sh\n")
+    (folder / FOLDER / "run.sh").chmod(0o755)
+    (folder / FOLDER / "evals" / "evals.json").write_bytes(b"{}\n")
+    (folder / "README").write_bytes(b"Other things.\n")
+    git(folder, "init", "--quiet", "--initial-branch=main", *options)
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Begin")
+    return folder
+
+
+def commit(folder: Path, **changes: object) -> str:
+    """Commit the draft on HEAD, keeping all files the skill has there."""
+    repository = Repository.find(folder)
+    parent = repository.head() or ""
+    kept = {file.path: file for file in (repository.read_folder(parent, FOLDER) if parent else ())}
+    kept |= {file.path: file for file in DRAFT.files}
+    draft = replace(DRAFT, parent=parent, files=tuple(kept.values()))
+    return repository.commit_version(replace(draft, **changes))  # type: ignore[arg-type]  # the tests name its fields
+
+
+def newest(folder: Path) -> Version:
+    """Read the newest version back."""
+    return Repository.find(folder).versions("rows")[0]

@@ -1,0 +1,242 @@
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import SuiteError
+from skillopt.suites import load_suite
+from skillopt.tasks import File, Split, Suite
+
+DOCS = Path(__file__).parents[2] / "docs" / "suite-format.md"
+EXACT = "verifier: {kind: exact, value: a}"
+ONE = "tasks:\n- id: a\n  prompt: x\n"
+THREE = "".join(f"- {{id: {split}, split: {split}, prompt: do {split}, {EXACT}}}\n" for split in Split)
+
+
+def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return folder
+
+
+def load(folder: Path, text: str | bytes, **files: str | bytes) -> Suite:
+    return load_suite(write(folder, {"suite.yaml": text, **files}))
+
+
+def failure(folder: Path, text: str) -> str:
+    with pytest.raises(SuiteError) as raised:
+        load(folder, text)
+    return str(raised.value).removeprefix(f"{folder}/suite.yaml:")
+
+
+def task(**changes: object) -> str:
+    return json.dumps({"id": "a", "prompt": "do", "verifier": {"kind": "exact", "value": "a"}} | changes)
+
+
+def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
+    example = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)[0]
+    data = {"data/dates.csv": "d\n05/03/2024\n", "data/dates-expected.csv": "d\n2024-03-05\n"}
+    write(tmp_path, data)
+
+    suite = load(tmp_path, example)
+
+    assert len(example.splitlines()) <= 20
+    assert suite.name == "orders"
+    assert [(split.value, each.id) for split, each in suite.splits] == [
+        ("train", "dates"),
+        ("val", "total"),
+        ("test", "greeting"),
+    ]
+    dates = suite.tasks(Split.TRAIN)[0]
+    assert dates.files == (File("input.csv", b"d\n05/03/2024\n"),)
+    assert dates.verifier.files == (File("expected.csv", b"d\n2024-03-05\n"),)
+    assert dates.verifier.options == '{"expected":"expected.csv","file":"output.csv"}'
+    assert dates.timeout == 120
+
+
+def test_tasks_of_a_folder_come_from_all_its_files_in_a_fixed_order(tmp_path: Path) -> None:
+    files = {
+        "suite.yaml": f"name: mixed\ntasks:\n- {{id: one, prompt: 1 x, split: train, {EXACT}}}\n",
+        "tasks.jsonl": "\n" + task(id="two", split="val") + "\n\n",
+        "tasks/b.yaml": f"id: four\nprompt: 4 x\nsplit: test\n{EXACT}\n",
+        "tasks/a.yml": f"id: three\nprompt: 3 x\nsplit: test\n{EXACT}\n",
+        "tasks/notes.txt": "not a task",
+    }
+
+    suite = load_suite(write(tmp_path, files))
+
+    assert [each.id for _, each in suite.splits] == ["one", "two", "three", "four"]
+
+
+@pytest.mark.parametrize("name", ["orders.yaml", "orders.jsonl"])
+def test_a_single_file_is_a_suite_named_after_it(tmp_path: Path, name: str) -> None:
+    lines = "\n".join(task(id=split, prompt=split, split=split, files=["a.txt"]) for split in Split)
+    yaml = "defaults: {timeout: 5}\ntasks:\n" + THREE
+    write(tmp_path, {"orders.yaml": yaml, "orders.jsonl": lines, "a.txt": b"\xff"})
+
+    suite = load_suite(str(tmp_path / name))
+
+    assert suite.name == "orders"
+    assert len(suite.splits) == 3
+
+
+def test_splits_are_derived_from_shares_in_whatever_order_they_are_written(tmp_path: Path) -> None:
+    lines = "\n".join(task(id=str(at), prompt=f"do {at}") for at in range(60))
+    one = load(tmp_path, "splits: {train: 1, val: 1, test: 1}", **{"tasks.jsonl": lines})
+    two = load(tmp_path, "splits: {test: 1, train: 1, val: 1}")
+
+    assert one.splits == two.splits
+    assert {split for split, _ in one.splits} == set(Split)
+
+
+def test_files_are_listed_mapped_or_written_out(tmp_path: Path) -> None:
+    write(tmp_path, {"data/a.csv": "a", "b.csv": "b"})
+    ways = [
+        ["data/a.csv", {"path": "c.csv", "text": "é"}],
+        {"x/y.csv": "data/a.csv", "b.csv": "b.csv"},
+        [{"path": "z.csv", "source": "b.csv"}],
+    ]
+    lines = [task(id=split, split=split, files=files) for split, files in zip(Split, ways, strict=True)]
+
+    suite = load_suite(write(tmp_path, {"tasks.jsonl": "\n".join(lines)}))
+
+    assert [each.files for _, each in suite.splits] == [
+        (File("data/a.csv", b"a"), File("c.csv", "é".encode())),
+        (File("x/y.csv", b"a"), File("b.csv", b"b")),
+        (File("z.csv", b"b"),),
+    ]
+
+
+def test_defaults_hold_where_a_task_says_nothing(tmp_path: Path) -> None:
+    suite = load(
+        tmp_path,
+        """\
+defaults:
+  tags: [csv]
+  timeout: 30
+  verifier: {kind: exact, value: a, strip: false}
+tasks:
+- {id: 1, prompt: x, split: train}
+- {id: b, prompt: y, split: val, tags: [], timeout: 2.5, verifier: {value: b}}
+- {id: c, prompt: z, split: test, verifier: {kind: numeric, value: 1}}
+""",
+    )
+
+    first, second, third = (each for _, each in suite.splits)
+    assert (first.id, first.tags, first.timeout) == ("1", ("csv",), 30)
+    assert (second.tags, second.timeout) == ((), 2.5)
+    assert second.verifier.options == '{"strip":false,"value":"b"}'
+    assert third.verifier.options == '{"value":1}'
+
+
+def test_dates_and_infinities_in_yaml_stay_text(tmp_path: Path) -> None:
+    tasks = THREE.replace("value: a", "value: 2024-03-05", 1).replace(
+        "kind: exact, value: a", "kind: numeric, value: .inf", 1
+    )
+
+    suite = load(tmp_path, "tasks:\n" + tasks)
+
+    assert [each.verifier.options for _, each in suite.splits[:2]] == ['{"value":"2024-03-05"}', '{"value":".inf"}']
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("tasks: [\n", "2: expected YAML, found: "),
+        ("name: a: b\n", "1: expected YAML, found: mapping values are not allowed here; put a value that contains"),
+        ("name: \x01\n", r"1: expected text, found the character '\x01'; remove it"),
+        ("a: 1\n---\nb: 2\n", "2: expected YAML, found: but found another document"),
+        ("name: x\ntasks: &a []\n", "2: expected plain values, found a YAML anchor or alias"),
+        ("name: *x\n", "1: expected plain values, found a YAML anchor or alias"),
+        ("name: !!python/object:os.system x\n", "1: expected plain values, found the YAML tag"),
+        ("name: a\nname: b\n", "2: expected each key once, found 'name' again (first on line 1)"),
+        ("name: " + "[" * 50_000, "1: expected at most 16 levels of nesting"),
+        ("splits: {train: " + "9" * 5_000 + "}", "1: expected text or a number, found 5000 digits"),
+        ("- a\n", "1: the file: Input should be a valid dictionary"),
+        ("", "1: the file: Input should be a valid dictionary"),
+        ("? [a]\n: b\n", "1: expected a key that is text"),
+        ("nam: x\n", "1: unknown key 'nam'; did you mean 'name'?"),
+        ("defaults:\n  timout: 3\n", "2: unknown key 'defaults.timout'; did you mean 'timeout'?"),
+        ("splits: {trian: 1}\n", "1: splits.trian.[key]: Input should be 'train', 'val' or 'test', found 'trian'"),
+        ("name: x\n", "1: expected at least one task, found none; add one"),
+        ("tasks:\n- id: a\n  promt: b\n", "2: expected the key 'tasks.0.prompt', found none; add it"),
+        ("tasks:\n- id: a\n  prompt: b\n  promt: b\n", "4: unknown key 'tasks.0.promt'; did you mean 'prompt'?"),
+        ("tasks:\n- {id: a b, prompt: x}\n", "2: tasks.0.id: String should match pattern"),
+        ("tasks:\n- id: a\n  prompt: ' '\n", "3: tasks.0.prompt: String should match pattern"),
+        (ONE + "  timeout: 0\n", "4: tasks.0.timeout: Input should be greater than 0, found 0"),
+        (ONE + "  files: 3\n", "4: tasks.0.files: expected a list of files or a mapping"),
+        (ONE + "  files:\n  - {path: b}\n", "5: tasks.0.files.0: expected either 'text' or 'source'"),
+        (ONE + "  files: [../b]\n", "4: tasks.0.files.0.path: expected a relative path"),
+        (ONE + "  files: [/etc/passwd]\n", "4: tasks.0.files.0.path: expected a relative path"),
+        (ONE, "2: task 'a': expected a verifier with a `kind`, found none"),
+        (ONE + "  verifier: {kind: tabel}\n", "4: task 'a': expected the kind of a verifier"),
+        (ONE + "  verifier:\n    kind: exact\n    vale: 1\n", "4: task 'a': verifier 'exact': unknown"),
+        (
+            ONE + "  verifier: {kind: table, expected: e.csv}\n",
+            "4: task 'a': verifier 'table': expected a file 'e.csv'",
+        ),
+        (ONE + f"  {EXACT}\n  files: [b.csv]\n", "5: task 'a': expected a file '"),
+        (f"tasks:\n{THREE}- {{id: val, prompt: z, {EXACT}, split: val}}\n", "5: task 'val': expected an id that"),
+        (f"tasks:\n{THREE}- {{id: d, prompt: DO  val, {EXACT}, split: val}}\n", "5: task 'd': expected another prompt"),
+        (f"tasks:\n{THREE}- {{id: d, prompt: z, {EXACT}}}\n", "5: task 'd': expected a `split` as other tasks have"),
+        (f"tasks:\n{THREE}\nsplits: {{train: 1}}\n", "6: expected either shares here or a `split` in the tasks"),
+        (f"splits: {{train: 0}}\ntasks:\n- {{id: d, prompt: z, {EXACT}}}\n", "1: expected shares of"),
+        (
+            f"splits: {{train: 1, val: 1}}\ntasks:\n- {{id: d, prompt: z, {EXACT}}}\n",
+            "1: expected tasks in every split",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
+    assert failure(tmp_path, text).startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "expected one JSON object on the line, found: Expecting property name"),
+        ('{"id": NaN}', "expected one JSON object on the line, found: NaN, which JSON has no number for"),
+        ('{"id": 1, "id": 2}', "expected one JSON object on the line, found: the key 'id' twice"),
+        ("[" * 100_000, "expected one JSON object on the line, found: maximum recursion depth"),
+        ("[]", "the file: Input should be a valid dictionary"),
+        (task(prompt="\ud800"), "prompt: "),
+        (task(verifier={"kind": "exact", "value": "\ud800"}), "task 'a': verifier 'exact': "),
+        (task().replace('"a"}', "1e999}"), "task 'a': expected options of finite numbers"),
+        (task(files=["data"]), "task 'a': expected a file "),
+        (task(files=["link"]), "task 'a': expected a file inside the suite, found 'link'"),
+        (task(files=["a", "a/b"]), "task 'a': expected each path once, and no file in place of a folder, found 'a/b'"),
+    ],
+)
+def test_a_mistake_in_a_json_line_is_named_with_its_line(tmp_path: Path, line: str, problem: str) -> None:
+    folder = write(tmp_path / "suite", {"tasks.jsonl": f"\n{task(id='first')}\n{line}\n", "data/x": "", "a": ""})
+    write(tmp_path, {"secret": "outside"})
+    (folder / "link").symlink_to(tmp_path / "secret")
+
+    with pytest.raises(SuiteError) as raised:
+        load_suite(folder)
+
+    assert str(raised.value).startswith(f"{folder}/tasks.jsonl:3: {problem}")
+
+
+def test_a_mistake_in_a_task_file_is_named_with_that_file(tmp_path: Path) -> None:
+    write(tmp_path, {"tasks/a.yaml": "id: a\n\nprompt: x\nverifer: {}\n"})
+
+    with pytest.raises(SuiteError, match=r"tasks/a\.yaml:4: unknown key 'verifer'; did you mean 'verifier'\?"):
+        load_suite(tmp_path)
+
+
+def test_a_file_that_is_no_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"suite\.yaml:2: expected UTF-8"):
+        load(tmp_path, b"name: x\n# \xff\n")
+
+
+@pytest.mark.parametrize("name", ["", "none", "tasks.txt"])
+def test_a_path_without_a_suite_is_refused(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {"tasks.txt": ""})
+
+    with pytest.raises(SuiteError, match="expected"):
+        load_suite(tmp_path / name)

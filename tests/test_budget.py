@@ -1,0 +1,55 @@
+"""The edit budget and the caps of a run."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.budget import BudgetReached, CappedRunner, Schedule, clip, scheduled_edits
+from skillopt.edits import Change, Edit, Op
+from skillopt.ports import RolloutRequest
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+
+
+def changes(*tokens: int) -> list[Change]:
+    return [Change(Edit(f"e{at}", Op.ADD, content="x"), 0, 1, count, "") for at, count in enumerate(tokens)]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "edits"),
+    [
+        (Schedule.COSINE, [4, 4, 3, 3, 3, 2, 2, 2]),
+        (Schedule.LINEAR, [4, 4, 3, 3, 3, 3, 2, 2]),
+        (Schedule.CONSTANT, [4] * 8),
+        (Schedule.AUTONOMOUS, [4] * 8),
+    ],
+)
+def test_schedules_lead_from_most_to_least(schedule: Schedule, edits: list[int]) -> None:
+    assert [scheduled_edits(schedule, step, 8, 4, 2) for step in range(1, 9)] == edits
+
+
+@given(st.sampled_from(Schedule), st.integers(1, 50), st.integers(1, 20), st.integers(0, 20))
+def test_a_budget_never_rises_and_stays_in_its_bounds(schedule: Schedule, steps: int, least: int, more: int) -> None:
+    edits = [scheduled_edits(schedule, step, steps, least + more, least) for step in range(1, steps + 1)]
+    assert edits == sorted(edits, reverse=True)
+    assert least <= min(edits) <= max(edits) <= least + more
+
+
+def test_clipping_keeps_the_best_that_fit_both_budgets() -> None:
+    assert [change.tokens for change in clip(changes(50, 80, 20, 10), 3, 100)] == [50, 20, 10]
+    assert [change.tokens for change in clip(changes(50, 80, 20), 2, 0)] == [50, 80]
+    assert clip(changes(5), 0, 0) == ()
+
+
+def test_a_capped_runner_makes_all_calls_of_a_batch_or_none() -> None:
+    inner = ScriptedRunner(lambda request: scored(request, 1.0), str)
+    runner = CappedRunner(inner, 3, 2)
+    requests = [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact"))) for at in range(2)]
+    runner.rollouts(requests)
+    with pytest.raises(BudgetReached, match="max_rollouts = 3"):
+        runner.rollouts(requests)
+    runner.replies(["a", "b"])
+    with pytest.raises(BudgetReached, match="max_calls = 2"):
+        runner.replies(["c"])
+    assert (len(inner.requests), len(inner.prompts)) == (2, 2)
+    assert (runner.rollouts_asked, runner.calls_asked) == (2, 2)

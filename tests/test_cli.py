@@ -1,0 +1,276 @@
+"""The command line as a user meets it: real processes, real git, a real ledger."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillopt.locks import writer_lock
+from tests.projects import SKILL, git, make_project, skillopt
+
+Trained = tuple[Path, dict[str, Any]]
+FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.8", "--set", "slow_tasks=4")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A project in which a version was accepted."""
+    for seed in range(8):
+        folder = make_project(tmp_path_factory.mktemp("trained") / "project")
+        ended = skillopt(folder, "optimize", "rows", "--json", "--seed", str(seed), *FAST)
+        assert ended.returncode == 0, ended.stderr
+        result = json.loads(ended.stdout)
+        if result["versions"]:
+            return folder, result
+    raise AssertionError("no seed of eight trained the skill")
+
+
+def test_training_commits_versions_on_its_own_branch_and_touches_nothing_else(
+    trained: Trained,
+) -> None:
+    folder, result = trained
+    assert git(folder, "rev-parse", "skillopt/rows") == result["versions"][-1]
+    assert git(folder, "status", "--porcelain") == ""
+    assert git(folder, "rev-parse", "--abbrev-ref", "HEAD") == "main"
+    assert (folder / "skills" / "rows" / "SKILL.md").read_text() == SKILL
+    assert git(folder, "diff", "--name-only", "main", "skillopt/rows") == "skills/rows/SKILL.md"
+
+
+def test_a_version_says_what_changed_why_and_with_what_result(trained: Trained) -> None:
+    folder, _ = trained
+    message = git(folder, "log", "-1", "--format=%B", "skillopt/rows")
+    assert message.startswith("rows: ")
+    assert "validation tasks the mean score rose from" in message
+    for key in ("Skill", "Skillopt-Run", "Val-Before", "Val-After", "Wins-Ties-Losses", "Confidence", "Suite-Digest"):
+        assert git(folder, "log", "-1", f"--format=%(trailers:key={key},valueonly)", "skillopt/rows")
+    assert max(map(len, message.splitlines())) <= 100
+
+
+def test_log_diff_status_and_report_show_the_run(trained: Trained) -> None:
+    folder, result = trained
+    assert str(result["versions"][0])[:10] in skillopt(folder, "log", "rows").stdout
+    assert "+- " in skillopt(folder, "diff", "rows").stdout
+    assert f"{result['run']}" in skillopt(folder, "status").stdout
+    report = skillopt(folder, "report").stdout
+    assert f"# rows: run {result['run']}" in report
+    assert "Sealed test: score" in report
+    assert json.loads(skillopt(folder, "report", "--json").stdout)["events"]
+
+
+def test_evaluate_compares_work_tree_version_and_no_skill(trained: Trained) -> None:
+    folder, _ = trained
+    arguments = ("--of", "worktree", "--of", "skillopt/rows", "--of", "none", "--json")
+    subjects = json.loads(skillopt(folder, "evaluate", "rows", *arguments).stdout)["subjects"]
+    assert [subject["name"] for subject in subjects] == ["worktree", "skillopt/rows", "none"]
+    assert subjects[1]["against_first"]["wins"] > 0
+
+
+def test_the_same_command_after_the_end_starts_from_the_newest_version(trained: Trained) -> None:
+    folder, result = trained
+    again = json.loads(skillopt(folder, "optimize", "rows", "--json", *FAST).stdout)
+    assert again["run"] != result["run"]
+    newest = git(folder, "log", "--format=%H", "skillopt/rows").splitlines()
+    assert str(result["versions"][-1]) in newest
+
+
+def test_rollback_publishes_the_older_text_as_a_new_commit(tmp_path: Path, trained: Trained) -> None:
+    folder = tmp_path / "copy"
+    subprocess.run(["git", "clone", "--quiet", "--no-local", trained[0], folder], check=True)
+    git(folder, "branch", "skillopt/rows", "origin/skillopt/rows")
+    tip = git(folder, "rev-parse", "skillopt/rows")
+    ended = skillopt(folder, "rollback", "rows", "main")
+    assert ended.returncode == 0, ended.stderr
+    assert git(folder, "rev-parse", "skillopt/rows^") == tip
+    assert git(folder, "show", "skillopt/rows:skills/rows/SKILL.md") + "\n" == SKILL
+    assert skillopt(folder, "rollback", "rows", "main").returncode == 2
+
+
+def test_a_rerun_of_a_finished_run_pays_for_nothing_and_makes_the_same_commits(project: Path) -> None:
+    first = json.loads(skillopt(project, "optimize", "rows", "--json", *FAST).stdout)
+    if first["versions"]:
+        git(project, "update-ref", "-d", "refs/heads/skillopt/rows")
+    second = json.loads(skillopt(project, "optimize", "rows", "--json", *FAST).stdout)
+    assert (second["paid_rollouts"], second["paid_calls"]) == (0, 0)
+    assert second["versions"] == first["versions"]
+
+
+def test_workers_change_nothing_but_time(tmp_path: Path) -> None:
+    outcomes = []
+    for workers in ("1", "8"):
+        folder = make_project(tmp_path / workers)
+        result = json.loads(skillopt(folder, "optimize", "rows", "--json", "--workers", workers, *FAST).stdout)
+        report = json.loads(skillopt(folder, "report", "--json").stdout)
+        branch = skillopt(folder, "diff", "rows").stdout if result["versions"] else ""
+        outcomes.append(([event for _, event in report["events"]], branch))
+    assert outcomes[0] == outcomes[1]
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "skillopt",
+        "optimize",
+        "rows",
+        *FAST,
+        "--set",
+        "epochs=500",
+        "--set",
+        "patience=0",
+    ]
+    process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("epoch 1 over"):
+            break
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "run the same command to continue" in rest
+    assert "stopped" in skillopt(project, "status").stdout
+
+
+def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(project: Path) -> None:
+    with writer_lock(project, "rows"):
+        ended = skillopt(project, "optimize", "rows")
+    assert ended.returncode == 2
+    assert str(os.getpid()) in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "problem"),
+    [
+        (["optimize", "rowz"], 2, "did you mean 'rows'?"),
+        (["optimize", "rows", "--set", "sede=1"], 2, "did you mean 'seed'?"),
+        (["optimize", "rows", "--set", "seed"], 2, "expected KEY=VALUE"),
+        (["optimize", "rows", "--set", "epochs=0"], 2, "epochs"),
+        (["optimize", "rows", "--harness", "embeded"], 2, "did you mean 'embedded'?"),
+        (["optimize", "rows", "--suite", "nowhere"], 2, "nowhere"),
+        (["evaluate", "rows", "--of", "v9"], 2, "v9"),
+        (["log", "rows", "extra"], 2, "extra"),
+        (["report", "beef"], 2, "no runs yet"),
+        (["rollback", "rows", "HEAD"], 2, "no versions yet"),
+        (["-C", "nowhere", "status"], 2, "nowhere"),
+        (["frobnicate"], 2, "frobnicate"),
+    ],
+)
+def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
+    project: Path, arguments: list[str], code: int, problem: str
+) -> None:
+    ended = skillopt(project, *arguments)
+    assert ended.returncode == code
+    assert problem in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_skill_without_frontmatter_is_refused_with_its_line(project: Path) -> None:
+    (project / "skills" / "rows" / "SKILL.md").write_text("# Rows\n")
+    ended = skillopt(project, "optimize", "rows")
+    assert ended.returncode == 2
+    assert "SKILL.md:1:" in ended.stderr
+
+
+def test_a_leak_between_splits_is_refused_before_anything_runs(project: Path) -> None:
+    suite = project / "suites" / "rows.jsonl"
+    first = json.loads(suite.read_text().splitlines()[0])
+    suite.write_text(suite.read_text() + json.dumps({**first, "id": "copy", "split": "test"}) + "\n")
+    ended = skillopt(project, "optimize", "rows")
+    assert ended.returncode == 2
+    assert "may not be seen twice" in ended.stderr
+    assert not (project / ".skillopt").exists() or not skillopt(project, "status").stdout.startswith("rows")
+
+
+def test_a_corrupt_ledger_is_named_and_left_alone(project: Path) -> None:
+    (project / ".skillopt").mkdir()
+    ledger = project / ".skillopt" / "ledger.db"
+    ledger.write_bytes(b"this is not a database" * 100)
+    ended = skillopt(project, "optimize", "rows")
+    assert ended.returncode == 3
+    assert "ledger.db" in ended.stderr
+    assert ledger.read_bytes() == b"this is not a database" * 100
+
+
+def test_outside_a_repository_training_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "skills" / "rows").mkdir(parents=True)
+    (tmp_path / "skills" / "rows" / "SKILL.md").write_text(SKILL)
+    ended = skillopt(tmp_path, "optimize", "skills/rows")
+    assert ended.returncode == 2
+    assert "git init" in ended.stderr
+
+
+def test_a_changed_work_tree_beside_a_trained_branch_asks_which_text_to_train(tmp_path: Path, trained: Trained) -> None:
+    folder = tmp_path / "copy"
+    subprocess.run(["git", "clone", "--quiet", "--no-local", trained[0], folder], check=True)
+    git(folder, "branch", "skillopt/rows", "origin/skillopt/rows")
+    (folder / "skills" / "rows" / "SKILL.md").write_text(SKILL + "- Write the header in lower case.\n")
+    ended = skillopt(folder, "optimize", "rows", *FAST)
+    assert ended.returncode == 2
+    assert "--start worktree" in ended.stderr
+    assert skillopt(folder, "optimize", "rows", "--start", "branch", *FAST).returncode == 0
+
+
+def test_a_moved_branch_is_left_where_it_is(project: Path) -> None:
+    first = json.loads(skillopt(project, "optimize", "rows", "--json", *FAST).stdout)
+    git(project, "branch", "--force", "skillopt/rows", "main")
+    git(project, "commit", "--quiet", "--allow-empty", "-m", "Someone else")
+    git(project, "branch", "--force", "skillopt/rows", "main")
+    with sqlite3.connect(project / ".skillopt" / "ledger.db") as database:
+        database.execute("UPDATE runs SET state = 'stopped'")
+    database.close()
+    ended = skillopt(project, "optimize", "rows", *FAST)
+    if first["versions"]:
+        assert ended.returncode == 2
+        assert "skillopt/rows" in ended.stderr
+    assert git(project, "rev-parse", "skillopt/rows") == git(project, "rev-parse", "main")
+
+
+def test_init_finds_skills_and_suites_and_keeps_what_is_there(project: Path) -> None:
+    (project / "skillopt.toml").unlink()
+    (project / "suites" / "rows").mkdir()
+    assert "skill rows: skills/rows, suite suites/rows" in skillopt(project, "init").stdout
+    written = (project / "skillopt.toml").read_text()
+    assert skillopt(project, "init").stdout.startswith("kept")
+    assert (project / "skillopt.toml").read_text() == written
+
+
+def test_doctor_names_what_is_amiss_and_ends_with_2(project: Path) -> None:
+    assert skillopt(project, "doctor").returncode == 0
+    (project / "suites" / "rows.jsonl").unlink()
+    ended = skillopt(project, "doctor", "--json")
+    assert ended.returncode == 2
+    assert [check["name"] for check in json.loads(ended.stdout)["checks"] if not check["ok"]] == ["suite rows"]
+
+
+def test_estimate_bounds_what_a_run_asks_for(project: Path) -> None:
+    bounds = json.loads(skillopt(project, "estimate", "rows", "--json", "--set", "epochs=3", *FAST[2:]).stdout)
+    asked = json.loads(skillopt(project, "optimize", "rows", "--json", *FAST).stdout)
+    assert bounds["least_rollouts"] <= asked["rollouts"] <= bounds["most_rollouts"]
+    assert bounds["resolvable_gain"] is not None
+    assert not (project / ".skillopt").exists() or asked
+
+
+def test_the_environment_sits_between_the_file_and_the_flags(project: Path) -> None:
+    assert "SKILLOPT" not in skillopt(project, "estimate", "rows").stderr
+    few = json.loads(skillopt(project, "estimate", "rows", "--json", SKILLOPT_EPOCHS="1").stdout)
+    many = json.loads(skillopt(project, "estimate", "rows", "--json", "--set", "epochs=2", SKILLOPT_EPOCHS="1").stdout)
+    assert many["steps"] == 2 * few["steps"]
+    assert skillopt(project, "estimate", "rows", SKILLOPT_EPOCSH="1").returncode == 2
+
+
+def test_version_help_and_no_arguments_answer_at_once(tmp_path: Path) -> None:
+    assert skillopt(tmp_path, "--version").stdout.startswith("skillopt-mcp ")
+    assert "optimize" in skillopt(tmp_path, "--help").stdout
+    assert "optimize" in skillopt(tmp_path).stdout + skillopt(tmp_path).stderr

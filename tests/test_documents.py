@@ -1,0 +1,291 @@
+"""SKILL.md as bytes with structure."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from skillopt.documents import GUIDANCE, Skill, SkillDocument, estimate_tokens
+from skillopt.errors import SkillError
+from skillopt.tasks import File
+
+PIECES = (
+    "---",
+    "---\n",
+    "--- \t\r\n",
+    "name: x",
+    "\n",
+    "\r\n",
+    "\r",
+    "\ufeff",
+    "# One\n",
+    "## Two\r\n",
+    "Title\n===\n",
+    "- item",
+    "  - nested\n",
+    "1. first\n",
+    "```\n",
+    "~~~\n",
+    "    code\n",
+    "> quote\n",
+    "<!-- skillopt:begin a -->",
+    "<!--skillopt:end a-->",
+    "<!-- skillopt:begin b -->\n",
+    "<!-- skillopt:end b -->",
+    "text é 漢 👍",
+    "\u2028",
+    "\u2029",
+    "\x0b",
+    "\x0c",
+    "\x85",
+    "\x00",
+    "\udcff",
+    " ",
+    "\t",
+)
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=25).map("".join)
+documents = texts.map(lambda text: SkillDocument.parse(text.encode("utf-8", "replace")))
+
+
+@given(st.binary() | texts.map(lambda text: text.encode("utf-8", "surrogatepass")))
+@example(b"\xef\xbb\xbf---\r\nname: x\r\n---\r\nbody\r---\nno end")
+@example(b"\xff\xfe---\x00\n\xed\xa0\x80")
+def test_rendering_a_parsed_document_gives_back_any_bytes(source: bytes) -> None:
+    assert SkillDocument.parse(source).render() == source
+
+
+@given(documents)
+def test_frontmatter_and_body_are_parts_of_the_text(document: SkillDocument) -> None:
+    assert document.text[document.body_start :] == document.body
+    if document.frontmatter is not None:
+        head = document.text[: document.body_start]
+        assert re.fullmatch(
+            r"\ufeff?---[ \t]*[\r\n]+(?s:.*)---[ \t]*\r?\n?", head.replace("\r\n", "\n").replace("\r", "\n")
+        )
+        assert document.frontmatter in head
+    else:
+        assert document.body_start == document.text.startswith("\ufeff")
+
+
+@pytest.mark.parametrize(
+    ("text", "frontmatter", "body"),
+    [
+        ("---\nname: x\n---\nbody", "name: x\n", "body"),
+        ("\ufeff---\r\nname: x\r\n---\r\nbody", "name: x\r\n", "body"),
+        ("---\rname: x\r---\rbody", "name: x\r", "body"),
+        ("--- \n---\t\n", "", ""),
+        ("---\nname: x\n---", "name: x\n", ""),
+        ("---\nd: |\n  ---\nname: x\n---\na\n---\nb", "d: |\n  ---\nname: x\n", "a\n---\nb"),
+        ("---\nname: x\n", None, "---\nname: x\n"),
+        ("\n---\nname: x\n---\n", None, "\n---\nname: x\n---\n"),
+        ("----\nname: x\n---\n", None, "----\nname: x\n---\n"),
+        ("---\nname: x\n--- # no\n----\n", None, "---\nname: x\n--- # no\n----\n"),
+        ("\ufeffbody", None, "body"),
+        ("", None, ""),
+    ],
+)
+def test_frontmatter_stands_between_the_first_two_fences(text: str, frontmatter: str | None, body: str) -> None:
+    document = SkillDocument(text)
+
+    assert (document.frontmatter, document.body) == (frontmatter, body)
+
+
+@given(documents)
+def test_lines_end_only_where_editors_and_markdown_end_them(document: SkillDocument) -> None:
+    starts = document.line_starts
+    lines = [document.text[start:end] for start, end in pairwise(starts)]
+
+    assert "".join(lines) == document.text
+    assert all(re.fullmatch(r"[^\r\n]*(\r\n|\r|\n)", line) for line in lines[:-1])
+
+
+@given(documents, st.data())
+def test_the_line_of_an_offset_counts_the_line_endings_before_it(document: SkillDocument, data: st.DataObject) -> None:
+    offset = data.draw(st.integers(0, max(len(document.text) - 1, 0)))
+    ends = [match.end() for match in re.finditer(r"\r\n|\r|\n", document.text)]
+
+    assert document.line_of(offset) == 1 + sum(end <= offset for end in ends)
+
+
+@given(documents)
+def test_a_byte_offset_points_at_the_same_text_in_the_bytes(document: SkillDocument) -> None:
+    middle = len(document.text) // 2
+
+    assert SkillDocument.parse(document.render()[document.byte_offset(middle) :]).text == document.text[middle:]
+
+
+def test_text_that_no_encoding_has_can_still_be_measured() -> None:
+    document = SkillDocument("a\ud800b")
+
+    assert (document.byte_offset(3), estimate_tokens(document.text)) == (3, 1)
+
+
+@given(documents)
+def test_sections_are_the_headings_that_markdown_sees(document: SkillDocument) -> None:
+    lines = re.split(r"\r\n|\r|\n", document.body)
+    tokens = MarkdownIt("commonmark").parse(document.body)
+    heads = [
+        (inline.content.strip(), int(token.tag[1:]), lines[token.map[0]])
+        for token, inline in pairwise(tokens)
+        if token.type == "heading_open" and token.level == 0 and token.map
+    ]
+
+    found = [
+        (section.title, section.level, re.split(r"[\r\n]", document.text[section.start : section.body])[0])
+        for section in document.sections
+    ]
+    assert found == heads
+
+
+@given(documents)
+def test_a_section_reaches_to_the_next_heading_of_its_level_or_higher(document: SkillDocument) -> None:
+    sections = document.sections
+    for index, section in enumerate(sections):
+        after = [other.start for other in sections[index + 1 :] if other.level <= section.level]
+        assert section.end == (after[0] if after else len(document.text))
+        assert section.start < section.body <= section.end
+        assert document.line_of(section.start) == section.line
+
+
+@given(documents)
+def test_blocks_are_exact_slices_that_markdown_sees_too(document: SkillDocument) -> None:
+    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", document.body)
+    expected = []
+    for token in MarkdownIt("commonmark").parse(document.body):
+        if token.map and (token.type == "list_item_open" or (token.type == "paragraph_open" and token.level == 0)):
+            start = document.body_start + sum(map(len, lines[: token.map[0]]))
+            text = "".join(lines[token.map[0] : token.map[1]]).rstrip()
+            end = start + len(text)
+            if not any(region.start < end and start < region.end for region in document.regions):
+                expected.append((start, end, text))
+
+    assert [(block.start, block.end, block.text) for block in document.blocks] == expected
+    assert all(document.text[block.start : block.end] == block.text for block in document.blocks)
+    assert all(document.line_of(block.start) == block.line for block in document.blocks)
+
+
+def test_headings_and_items_inside_code_fences_are_not_addressable() -> None:
+    document = SkillDocument("---\nname: x\n---\n# Real\n\n```\n# Not\n- not\n```\n\n- yes\n  - nested\n\npara\n")
+
+    assert [section.title for section in document.sections] == ["Real"]
+    assert [(block.text, block.line) for block in document.blocks] == [
+        ("- yes\n  - nested", 11),
+        ("  - nested", 12),
+        ("para", 14),
+    ]
+
+
+def test_a_byte_order_mark_without_frontmatter_shifts_no_lines() -> None:
+    document = SkillDocument("\ufeff# Title\r\n\r\n- one\r\n- two")
+
+    assert [(section.title, section.line, section.start) for section in document.sections] == [("Title", 1, 1)]
+    assert [(block.text, block.line) for block in document.blocks] == [("- one", 3), ("- two", 4)]
+
+
+@given(documents)
+def test_every_byte_from_a_begin_marker_to_its_end_is_protected(document: SkillDocument) -> None:
+    for marker in re.finditer(r"<!--[ \t]*skillopt:begin[ \t]+([\w-]+)[ \t]*-->", document.text):
+        if marker.start() < document.body_start:
+            continue
+        end = re.compile(rf"<!--[ \t]*skillopt:end[ \t]+{marker[1]}[ \t]*-->").search(document.text, marker.end())
+        covering = [region for region in document.regions if region.start == marker.start()]
+        assert len(covering) == 1
+        assert covering[0].end >= (end.end() if end else len(document.text))
+        assert covering[0].closed or covering[0].end == len(document.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "protected"),
+    [
+        ("x<!-- skillopt:begin a -->in<!-- skillopt:end a -->y", ["in"]),
+        ("<!-- skillopt:begin a -->never closed", ["never closed"]),
+        ("<!-- skillopt:begin a -->x<!-- skillopt:end b -->y", ["x<!-- skillopt:end b -->y"]),
+        ("<!-- skillopt:end a -->open", []),
+        ("```\n<!-- skillopt:begin a -->code<!-- skillopt:end a -->\n```\n", ["code"]),
+        ("<!--skillopt:begin a-->1<!--skillopt:end a--><!--skillopt:begin a-->2<!--skillopt:end a-->", ["1", "2"]),
+        (
+            "<!--skillopt:begin a-->1<!--skillopt:begin b-->2<!--skillopt:end a-->3<!--skillopt:end b-->",
+            ["1<!--skillopt:begin b-->2", "2<!--skillopt:end a-->3"],
+        ),
+        (
+            "<!--skillopt:begin a-->1<!--skillopt:begin a-->2<!--skillopt:end a-->3<!--skillopt:end a-->4",
+            ["1<!--skillopt:begin a-->2<!--skillopt:end a-->3", "2"],
+        ),
+    ],
+    ids=["plain", "unclosed", "other end", "stray end", "in code", "twice", "crossing", "nested"],
+)
+def test_regions_protect_at_least_what_their_markers_enclose(text: str, protected: list[str]) -> None:
+    document = SkillDocument(text)
+
+    assert [document.text[slice(*region.inner)] for region in document.regions] == protected
+
+
+def test_markers_in_the_frontmatter_are_no_regions() -> None:
+    assert SkillDocument("---\nd: <!-- skillopt:begin a -->\n---\nbody").regions == ()
+
+
+@given(documents, st.text(alphabet=st.sampled_from("ab \n\r-#é"), max_size=20))
+def test_writing_a_region_twice_is_writing_it_once(document: SkillDocument, content: str) -> None:
+    unclosed_frontmatter = document.frontmatter is None and document.body.startswith("---")
+    assume(not unclosed_frontmatter and all(region.closed for region in document.regions))
+
+    once = document.with_region(GUIDANCE, content)
+
+    assert once.with_region(GUIDANCE, content) == once
+    assert once.text.startswith(document.text)
+    assert once.region(GUIDANCE).split() == content.split()
+
+
+def test_rewriting_a_region_leaves_all_other_text_alone() -> None:
+    document = SkillDocument("# A\r\n<!-- skillopt:begin guidance -->old<!-- skillopt:end guidance -->\r\nafter")
+
+    changed = document.with_region(GUIDANCE, "one\ntwo")
+
+    assert changed.text == (
+        "# A\r\n<!-- skillopt:begin guidance -->\r\none\r\ntwo\r\n<!-- skillopt:end guidance -->\r\nafter"
+    )
+
+
+def test_a_region_that_is_never_closed_is_not_rewritten() -> None:
+    document = SkillDocument("# A\n<!-- skillopt:begin guidance -->\nold\n\n# The user's text\n")
+
+    with pytest.raises(SkillError, match=r"SKILL\.md:2: .*'guidance'.*skillopt:end guidance"):
+        document.with_region(GUIDANCE, "new")
+
+
+@pytest.mark.parametrize(
+    ("text", "newline"), [("a\r\nb\r\nc\n", "\r\n"), ("a\r\nb\n", "\n"), ("a\rb", "\n"), ("", "\n")]
+)
+def test_new_lines_follow_the_endings_the_document_uses_most(text: str, newline: str) -> None:
+    assert SkillDocument(text).newline == newline
+
+
+def test_a_large_document_keeps_exact_positions() -> None:
+    text = "".join(f"## Section {number}\n\n- item {number}\n- other\n\nSome words.\n\n" for number in range(12_000))
+    document = SkillDocument(f"---\nname: x\n---\n{text}")
+
+    assert len(document.sections) == 12_000
+    assert document.sections[-1].line == 4 + 11_999 * 7
+    assert len(document.blocks) == 36_000
+    assert document.blocks[-1].line == 4 + 11_999 * 7 + 5
+
+
+@given(documents)
+def test_token_estimates_count_four_bytes_each_and_round_up(document: SkillDocument) -> None:
+    assert estimate_tokens(document.text) == (len(document.render()) + 3) // 4
+
+
+def test_a_skill_is_identified_by_all_its_bytes() -> None:
+    skill = Skill("x", SkillDocument("body"), (File("a", b"1"),))
+    others = (
+        skill.with_document(SkillDocument("body\n")),
+        Skill("x", SkillDocument("body"), (File("a", b"2"),)),
+        Skill("x", SkillDocument("body"), (File("b", b"1"),)),
+        Skill("x", SkillDocument("body")),
+    )
+
+    assert len({skill.digest, *(other.digest for other in others)}) == 5
+    assert Skill("renamed", SkillDocument("body"), (File("a", b"1"),)).digest == skill.digest

@@ -1,0 +1,194 @@
+"""Edits are bounded, exact, all-or-none, and leave alone what is protected."""
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.documents import SkillDocument
+from skillopt.edits import Edit, Op, apply_edits, changed_tokens
+from skillopt.errors import EditConflictError, EditError, ProtectedTextError
+
+TEXT = """\
+---
+name: rows
+description: Rows.
+---
+# Rows
+
+Intro.
+
+## Values
+
+- Trim spaces.
+- Write dätes as ISO.
+
+## Output
+
+Write CSV.
+
+<!-- skillopt:begin guidance -->
+- Keep this.
+<!-- skillopt:end guidance -->
+
+## Notes
+"""
+DOCUMENT = SkillDocument(TEXT)
+
+
+def add(content: str, anchor: str = "", section: str = "", name: str = "e1") -> Edit:
+    return Edit(name, Op.ADD, anchor, section, content)
+
+
+def text_after(*edits: Edit, text: str = TEXT) -> str:
+    return apply_edits(SkillDocument(text), edits).document.text
+
+
+@given(st.binary())
+def test_no_edits_change_no_byte(source: bytes) -> None:
+    assert apply_edits(SkillDocument.parse(source), ()).document.render() == source
+
+
+def test_a_list_item_joins_the_list_at_the_end_of_its_section() -> None:
+    assert "- Write dätes as ISO.\n- New.\n\n## Output" in text_after(add("- New.", section="Values"))
+
+
+def test_a_paragraph_is_set_apart_by_a_blank_line() -> None:
+    assert "Intro.\n\nMore.\n\n## Values" in text_after(add("More.", anchor="Intro."))
+
+
+def test_an_empty_section_is_filled_below_its_heading() -> None:
+    assert text_after(add("- New.", section="Notes")).endswith("## Notes\n\n- New.\n")
+
+
+def test_without_anchor_or_section_text_goes_to_the_end_of_the_body() -> None:
+    assert text_after(add("The end.")).endswith("## Notes\n\nThe end.\n")
+
+
+def test_lines_are_added_after_the_line_the_anchor_ends_on() -> None:
+    assert "- Trim spaces.\n- New.\n- Write" in text_after(add("- New.", anchor="Trim"))
+
+
+def test_deleting_a_whole_line_takes_its_line_ending_and_part_of_a_line_does_not() -> None:
+    assert "## Values\n\n- Write" in text_after(Edit("e", Op.DELETE, "- Trim spaces."))
+    assert "- Trim.\n" in text_after(Edit("e", Op.DELETE, " spaces"))
+
+
+def test_replacing_changes_the_anchor_and_nothing_else() -> None:
+    assert text_after(Edit("e", Op.REPLACE, "ISO", content="YYYY-MM-DD")) == TEXT.replace("ISO", "YYYY-MM-DD")
+
+
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        (Edit("e", Op.DELETE, "- Trim space!"), "the nearest text is '- Trim spaces.'"),
+        (Edit("e", Op.DELETE, "zzzz"), "the body has no text like it"),
+        (Edit("e", Op.DELETE, "Write"), "on lines 12 and 16"),
+        (add("- x", section="Valves"), "the sections are 'Rows', 'Values', 'Output', 'Notes'"),
+    ],
+)
+def test_an_anchor_that_is_not_there_exactly_once_is_refused(edit: Edit, problem: str) -> None:
+    with pytest.raises(EditConflictError, match=problem):
+        apply_edits(DOCUMENT, [edit])
+
+
+def test_a_title_that_occurs_twice_is_refused() -> None:
+    with pytest.raises(EditConflictError, match="found 2"):
+        text_after(add("- x", section="A"), text="# A\n\n# A\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (Op.DELETE,),
+        (Op.REPLACE, "a"),
+        (Op.ADD,),
+        (Op.DELETE, "a", "", "b"),
+        (Op.ADD, "a", "S", "b"),
+        (Op.ADD, "", "", " "),
+    ],
+)
+def test_an_edit_that_lacks_a_part_or_has_one_too_many_is_refused(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(EditError):
+        Edit("e", *arguments)  # type: ignore[arg-type]  # the point of the test
+
+
+def test_a_patch_applies_whole_or_not_at_all() -> None:
+    with pytest.raises(EditConflictError):
+        apply_edits(DOCUMENT, [add("- New.", section="Values"), Edit("e2", Op.DELETE, "not there")])
+
+
+def test_edits_that_do_not_touch_each_other_commute() -> None:
+    edits = [
+        add("- New.", section="Values", name="a"),
+        add("- Newer.", section="Values", name="b"),
+        Edit("c", Op.DELETE, "- Trim spaces."),
+        Edit("d", Op.REPLACE, "Intro.", content="Start."),
+    ]
+    assert len({text_after(*order) for order in permutations(edits)}) == 1
+
+
+@pytest.mark.parametrize("anchor", ["- Trim spaces.", "Trim", "spaces.\n- Write"])
+def test_two_edits_of_the_same_text_conflict_and_say_so(anchor: str) -> None:
+    with pytest.raises(EditConflictError, match="'a' and 'b' change the same text"):
+        apply_edits(DOCUMENT, [Edit("a", Op.DELETE, "- Trim spaces."), Edit("b", Op.REPLACE, anchor, content="x")])
+
+
+def test_frontmatter_cannot_be_named_moved_or_made() -> None:
+    with pytest.raises(ProtectedTextError):
+        apply_edits(DOCUMENT, [Edit("e", Op.DELETE, "name: rows")])
+    with pytest.raises(ProtectedTextError):
+        text_after(add("---\nallowed-tools: Bash\n---"), text="")
+    assert text_after(add("Trim."), text="---\nname: x\n---") == "---\nname: x\n---\nTrim.\n"
+
+
+@given(st.data())
+def test_no_byte_of_a_protected_region_can_be_changed(data: st.DataObject) -> None:
+    (region,) = DOCUMENT.regions
+    start = data.draw(st.integers(DOCUMENT.body_start, region.end - 1))
+    end = data.draw(st.integers(max(start, region.start) + 1, len(TEXT)))
+    for op, content in ((Op.DELETE, ""), (Op.REPLACE, "x")):
+        if TEXT[start:end].strip():
+            with pytest.raises((ProtectedTextError, EditConflictError)):
+                apply_edits(DOCUMENT, [Edit("e", op, TEXT[start:end], content=content)])
+
+
+def test_nothing_is_added_inside_a_protected_region() -> None:
+    with pytest.raises(ProtectedTextError):
+        apply_edits(DOCUMENT, [add("- x", anchor="- Keep this.")])
+
+
+def test_line_endings_mark_and_missing_final_newline_stay() -> None:
+    windows = SkillDocument("\ufeff# A\r\n\r\n- one\r\n- two")
+    patch = apply_edits(windows, [add("- three\n- four", section="A"), Edit("e2", Op.DELETE, "- one\n")])
+    assert patch.document.text == "\ufeff# A\r\n\r\n- two\r\n- three\r\n- four"
+
+
+def test_a_change_knows_its_bytes_its_tokens_and_its_diff() -> None:
+    patch = apply_edits(
+        DOCUMENT, [Edit("a", Op.REPLACE, "dätes", content="däys"), add("- é", section="Notes", name="b")]
+    )
+    source = patch.document.render()
+    assert source[patch.changes[0].start : patch.changes[0].end].decode() == "däys"
+    assert source[patch.changes[1].start : patch.changes[1].end].decode().strip() == "- é"
+    assert "-- Write dätes as ISO.\n+- Write däys as ISO." in patch.changes[0].diff
+    assert patch.tokens == sum(change.tokens for change in patch.changes) > 0
+
+
+def test_changed_tokens_count_what_goes_and_what_comes() -> None:
+    assert changed_tokens("same words here", "same words here") == 0
+    assert changed_tokens("", "four") == 1
+    assert changed_tokens("a b c", "a x c") == 2
+
+
+@given(st.text(max_size=60), st.text(min_size=1, max_size=20), st.text(min_size=1, max_size=20))
+def test_any_edit_of_any_text_applies_exactly_or_is_refused(text: str, anchor: str, content: str) -> None:
+    document = SkillDocument(text)
+    try:
+        patch = apply_edits(document, [Edit("e", Op.REPLACE, anchor, content=content)])
+    except EditError:
+        return
+    at = text.index(anchor.strip("\r\n"))
+    assert patch.document.text.startswith(text[:at])
+    assert patch.document.text[: document.body_start] == text[: document.body_start]

@@ -1,0 +1,51 @@
+"""Events survive their JSON form."""
+
+import pytest
+
+from skillopt.edits import Change, Edit, Op
+from skillopt.events import (
+    BaselineMeasured,
+    EditRefused,
+    EpochEnded,
+    Event,
+    GateDecided,
+    MemoryUpdated,
+    RunEnded,
+    RunStarted,
+    SealedTestMeasured,
+    StepFailed,
+    StepStarted,
+    TrainMeasured,
+    VersionAccepted,
+    decode_event,
+    encode_event,
+)
+from skillopt.gate import Outcome, Tally, Verdict
+
+EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tasks=("t1", "t2"))
+CHANGES = (Change(EDIT, 3, 9, 4, "--- a\n+++ b"),)
+TALLY = Tally(1 / 3, 0.1, 9, 1)
+VERDICT = Verdict(Outcome.ACCEPT, "better", 0.1, 0.1 + 0.2, 0.97, 5, 3, 1, ("a",), (), 1)
+EVENTS: list[Event] = [
+    RunStarted("rows", "d1", "suite", "d2", 8),
+    BaselineMeasured(TALLY, None, 0.08),
+    StepStarted(1, 2, 3),
+    TrainMeasured(1, TALLY),
+    EditRefused(1, EDIT, "no"),
+    StepFailed(1, "reflection", "no JSON"),
+    GateDecided(1, "edits", CHANGES, VERDICT),
+    VersionAccepted(1, 1, 1, "edits", "---\nname: é\n---\n\r\n", CHANGES, VERDICT, 60),
+    MemoryUpdated(1, "notes"),
+    EpochEnded(1, 2),
+    SealedTestMeasured(TALLY, TALLY, VERDICT),
+    RunEnded("done", 2, 900, 40),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_is_the_same_after_its_json_form(event: Event) -> None:
+    assert decode_event(*encode_event(event)) == event
+
+
+def test_every_kind_of_event_is_tried() -> None:
+    assert {type(event) for event in EVENTS} == set(Event.__args__)

@@ -1,0 +1,42 @@
+"""Evidence in prompts stays inside its fence and its budget."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.documents import estimate_tokens
+from skillopt.evidence import fence, render_rollout, render_rollouts, shorten
+from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
+from skillopt.tasks import File, Task, VerifierSpec
+
+TASK = Task("t1", "Clean it.", VerifierSpec("exact", '{"value": "SECRET"}', (File("expected", b"SECRET"),)))
+
+
+def rollout(feedback: str, words: str = "I look.") -> Rollout:
+    messages = (Message("user", "Clean it."), Message("assistant", words, (ToolCall("read", "in.csv", "a,b"),)))
+    return Rollout("t1", "d", 0, Trajectory(messages), Status.OK, Score(0.5, passed=False, feedback=feedback))
+
+
+@given(st.text())
+def test_fenced_text_cannot_close_its_own_fence(text: str) -> None:
+    lines = fence("evidence", text).split("\n")
+    assert lines[0].removeprefix("<<<") == lines[-1].removesuffix(">>>")
+    assert lines[-1] not in text.split("\n")
+
+
+@given(st.text(max_size=5000), st.integers(20, 400))
+def test_shortened_text_keeps_its_budget_and_says_that_it_was_cut(text: str, tokens: int) -> None:
+    cut = shorten(text, tokens)
+    assert cut == text or "tokens left out" in cut
+    assert cut == text or len(cut) <= tokens * 4 + 60
+
+
+def test_feedback_comes_before_the_trajectory_and_survives_a_long_one() -> None:
+    shown = render_rollout(TASK, rollout("row 3 is wrong", "word " * 5000), 300)
+    assert shown.index("row 3 is wrong") < shown.index("trajectory:")
+    assert estimate_tokens(shown) < 400
+
+
+def test_tool_calls_are_shown_and_the_verifier_is_not() -> None:
+    shown = render_rollouts([(TASK, rollout("row 3 is wrong"))], 1000)
+    assert "tool read(in.csv) -> a,b" in shown
+    assert "SECRET" not in shown

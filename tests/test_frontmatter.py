@@ -1,0 +1,124 @@
+"""Frontmatter read safely, with lines."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from skillopt.documents import SkillDocument
+from skillopt.errors import SkillError
+from skillopt.frontmatter import MAX_BYTES, MAX_DEPTH, Field, Fields, Frontmatter, read_frontmatter
+
+
+def read(yaml: str, *, newline: str = "\n") -> Frontmatter | None:
+    return read_frontmatter(SkillDocument(f"---\n{yaml}\n---\nbody\n".replace("\n", newline)))
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_fields_come_with_their_type_and_their_line_in_the_file(newline: str) -> None:
+    found = read(
+        "# a comment\nname: tidy\ndescription: >\n  Cleans\n  tables.\nmetadata:\n  version: '1.0'\n  n: 2\n"
+        "flag: true\nlist: [a, 1.5]\nempty:\nday: 2026-01-02\nbig: 1e999",
+        newline=newline,
+    )
+
+    assert found == Frontmatter(
+        Fields(
+            (
+                Field("name", "tidy", 3),
+                Field("description", "Cleans tables.\n", 4),
+                Field("metadata", Fields((Field("version", "1.0", 8), Field("n", 2, 9))), 7),
+                Field("flag", value=True, line=10),
+                Field("list", ("a", 1.5), 11),
+                Field("empty", None, 12),
+                Field("day", "2026-01-02", 13),
+                Field("big", "1e999", 14),
+            )
+        )
+    )
+
+
+def test_lines_count_as_editors_count_them_behind_unicode_separators() -> None:
+    found = read('description: "a\u2028b\x85c"\nname: x')
+
+    assert found is not None
+    assert found.line_of("name") == 3
+
+
+def test_a_byte_order_mark_hides_no_frontmatter() -> None:
+    found = read_frontmatter(SkillDocument("\ufeff---\nname: x\n---\n"))
+
+    assert found is not None
+    assert (found.name, found.description, found.line_of("name"), found.line_of("license")) == ("x", None, 2, 1)
+
+
+@pytest.mark.parametrize("text", ["", "body", "# Title\n---\nname: x\n---\n", "----\n"])
+def test_a_document_without_frontmatter_has_none(text: str) -> None:
+    assert read_frontmatter(SkillDocument(text)) is None
+
+
+@pytest.mark.parametrize("yaml", ["", "# only a comment"])
+def test_empty_frontmatter_has_no_fields(yaml: str) -> None:
+    assert read(yaml) == Frontmatter(Fields())
+
+
+def test_a_name_that_is_not_text_is_no_name() -> None:
+    found = read("name: 5")
+
+    assert found is not None
+    assert found.name is None
+    assert found.fields.find("name") == Field("name", 5, 2)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("name: x\nd: !!python/object/apply:os.system [ls]", r":3: .* YAML tag .*python.* remove it"),
+        ("name: x\nd: ! y", r":3: .* YAML tag '!'"),
+        ("name: x\nd: &a [1]", r":3: .* anchor or alias"),
+        ("name: x\nd: *a", r":3: .* anchor or alias"),
+        ("a: 1\n<<: {b: 2}", r":3: .* a key that is text, found '<<'"),
+        ("a: 1\n? [x]\n: 2", r":3: .* a key that is text"),
+        ("a: 1\n2: x", r":3: .* found '2'; put it in quotes"),
+        ("a: 1\nb: 2\na: 3", r":4: .* 'a' again \(first on line 2\); remove one"),
+        ("m:\n  a: 1\n  a: 2", r":4: .* 'a' again \(first on line 3\)"),
+        ("a: " + "[" * (MAX_DEPTH + 1), rf":2: .* at most {MAX_DEPTH} levels"),
+        ("- a\n- b", r":2: .* found a list"),
+        ("just text", r":2: .* found 'just text'"),
+        ("a: 1\nd: Use when: asked", r":3: .* put a value that contains ': ' in quotes"),
+        ("a: 1\n\tb: 2", r":[23]: expected YAML, found an error: .*; .* in quotes"),
+        ("a: 1\nb: [", r":3: expected YAML, found an error: .*; .* in quotes"),
+        ("a: 1\n...\nb: 2", r":4: expected YAML, found an error: .*; .* in quotes"),
+        ("a: 1\nb: \x00", r":3: .* character '\\x00'; remove it"),
+        ("a: 1\nb: \udcff", r":3: .* save the file as UTF-8"),
+        ("a: " + "9" * 5000, r":2: .* 5000 digits; put them in quotes"),
+        ("a: " + "x" * MAX_BYTES, rf":1: .* at most {MAX_BYTES} bytes"),
+    ],
+)
+def test_what_is_unsafe_or_broken_is_refused_with_its_line_and_a_remedy(yaml: str, message: str) -> None:
+    with pytest.raises(SkillError, match=r"\ASKILL\.md" + message):
+        read(yaml)
+
+
+@pytest.mark.parametrize("text", ["---\nname: x\n", "---", "\ufeff---\r\nname: x"])
+def test_frontmatter_that_is_never_closed_is_refused(text: str) -> None:
+    with pytest.raises(SkillError, match=r"\ASKILL\.md:1: .* found none; add it after the last field"):
+        read_frontmatter(SkillDocument(text))
+
+
+@given(st.text(alphabet=st.sampled_from("ab:-[]{}&*!#|>'\"%@`?,.\\ \t\n\r\u2028\x85\x00\udc80=<~0x1_é"), max_size=40))
+@example("x: =")
+@example("x: ._")
+@example("x: 0b" + "1" * 9000)
+@example("{" * 30_000)
+@example("? " * 5_000)
+def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
+    document = SkillDocument(f"---\n{yaml}\n---\n")
+    lines = len(document.line_starts) - 1
+    try:
+        found = read_frontmatter(document)
+    except SkillError as error:
+        name, line, _ = str(error).split(":", 2)
+        assert name == "SKILL.md"
+        assert 1 <= int(line) <= lines
+    else:
+        assert found is None or all(1 < field.line <= lines for field in found.fields.items)

@@ -1,0 +1,129 @@
+"""The gate: paired, by task, honest about noise and about what was not measured."""
+
+from collections.abc import Sequence
+from itertools import product
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.gate import GateRule, Metric, Outcome, Verdict, compare, least_gain, noise_floor, sign_flip, tally
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import scored
+
+SCORES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30)
+
+
+def measured(scores: Sequence[float | None], trials: int = 1) -> list[Rollout]:
+    tasks = [Task(f"t{number}", f"do {number}", VerifierSpec("exact")) for number in range(len(scores))]
+    return [
+        scored(RolloutRequest(None, task, trial), score)
+        for trial in range(trials)
+        for task, score in zip(tasks, scores, strict=True)
+    ]
+
+
+def judge(
+    before: Sequence[float | None], after: Sequence[float | None], rule: GateRule = GateRule.PAIRED, trials: int = 1
+) -> Verdict:
+    old, new = measured(before, trials), measured(after, trials)
+    return compare(old, new, rule=rule, metric=Metric.SOFT, confidence=0.9, coverage=0.8)
+
+
+@given(SCORES)
+def test_exchanging_the_sides_negates_the_gain_and_exchanges_wins_and_losses(pairs: list[tuple[float, float]]) -> None:
+    one, other = (
+        judge([a for a, _ in pairs], [b for _, b in pairs]),
+        judge([b for _, b in pairs], [a for a, _ in pairs]),
+    )
+    assert one.gain == pytest.approx(-other.gain, abs=1e-12)
+    assert (one.wins, one.ties, one.losses) == (other.losses, other.ties, other.wins)
+    assert (one.fixed, one.broken) == (other.broken, other.fixed)
+    assert not (one.outcome is Outcome.ACCEPT and other.outcome is Outcome.ACCEPT)
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), max_size=8))
+def test_the_p_value_counts_all_sign_patterns(differences: list[float]) -> None:
+    total = sum(differences)
+    patterns = [
+        sum(s * abs(d) for s, d in zip(signs, differences, strict=True))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    assert sign_flip(differences) == pytest.approx(sum(value >= total - 1e-9 for value in patterns) / len(patterns))
+
+
+def test_beyond_sixteen_tasks_the_normal_approximation_is_close_to_the_exact_value() -> None:
+    assert sign_flip([1.0] * 14 + [-1.0] * 4) == pytest.approx(0.0154, abs=0.01)
+
+
+@pytest.mark.parametrize(("tasks", "tie"), [(5, 0.0), (12, 0.3), (48, 0.0), (48, 0.9)])
+def test_without_a_true_gain_an_accept_is_no_more_frequent_than_promised(tasks: int, tie: float) -> None:
+    random = Random(tasks)
+    accepts = 0
+    for _ in range(600):
+        before = [random.random() for _ in range(tasks)]
+        after = [value if random.random() < tie else random.random() for value in before]
+        accepts += judge(list(before), list(after)).outcome is Outcome.ACCEPT
+    assert accepts / 600 < 0.1 + 3 * (0.1 * 0.9 / 600) ** 0.5
+
+
+def test_a_real_gain_is_accepted_and_a_loss_is_not() -> None:
+    assert judge([0.0] * 10, [1.0] * 6 + [0.0] * 4).outcome is Outcome.ACCEPT
+    assert judge([1.0] * 10, [0.0] * 10).outcome is Outcome.REJECT
+
+
+def test_ties_are_rejected_under_both_rules() -> None:
+    for rule in GateRule:
+        assert judge([0.5] * 9, [0.5] * 9, rule).outcome is Outcome.REJECT
+
+
+def test_a_gain_that_may_be_noise_is_inconclusive_when_paired_and_accepted_when_strict() -> None:
+    before, after = [0.0] * 10, [1.0, *[0.0] * 9]
+    assert judge(list(before), list(after)).outcome is Outcome.INCONCLUSIVE
+    assert judge(list(before), list(after), GateRule.STRICT).outcome is Outcome.ACCEPT
+
+
+def test_more_trials_of_the_same_tasks_do_not_raise_the_confidence() -> None:
+    once, often = judge([0.0] * 3, [1.0] * 3), judge([0.0] * 3, [1.0] * 3, trials=20)
+    assert once.confidence == often.confidence == 0.875
+    assert often.wins == 3
+
+
+def test_what_was_not_measured_is_left_out_and_too_much_of_it_is_invalid() -> None:
+    some = judge([0.0] * 9 + [None], [1.0] * 10)
+    assert (some.outcome, some.missing, some.before) == (Outcome.ACCEPT, 1, 0.0)
+    assert judge([0.0] * 10, [1.0] * 7 + [None] * 3).outcome is Outcome.INVALID
+    assert judge([None], [None]).outcome is Outcome.INVALID
+
+
+def test_flips_name_the_tasks() -> None:
+    verdict = judge([1.0, 0.0, 1.0, 0.2], [0.9, 1.0, 1.0, 0.3])
+    assert (verdict.fixed, verdict.broken) == (("t1",), ("t0",))
+
+
+def test_a_tally_averages_trials_inside_a_task_and_counts_the_missing() -> None:
+    found = tally([*measured([1.0, 0.5, None]), *measured([0.0, 0.5, None])])
+    assert (found.score, found.passed, found.measured, found.missing) == (0.5, 0.25, 2, 1)
+
+
+@pytest.mark.parametrize(("metric", "score"), [(Metric.SOFT, 0.75), (Metric.HARD, 0.5), (Metric.MIXED, 0.625)])
+def test_metrics_read_soft_hard_or_both(metric: Metric, score: float) -> None:
+    verdict = compare(
+        measured([0.0, 0.0]), measured([1.0, 0.5]), rule=GateRule.STRICT, metric=metric, confidence=0.9, coverage=1.0
+    )
+    assert verdict.after == score
+
+
+def test_the_noise_floor_is_the_standard_error_of_a_gain_between_equal_skills() -> None:
+    assert noise_floor([measured([0.5, 0.5])], Metric.SOFT) is None
+    assert noise_floor([measured([0.5, 0.5]), measured([0.5, 0.5])], Metric.SOFT) == 0
+    assert noise_floor([measured([0.0, 1.0]), measured([1.0, 0.0])], Metric.SOFT) == pytest.approx(2**0.5 / 2)
+
+
+def test_the_least_gain_is_the_fewest_wins_that_could_convince() -> None:
+    assert least_gain(48, 0.9) == 4 / 48
+    assert least_gain(3, 0.9) is None
+    assert least_gain(4, 0.875) == 3 / 4

@@ -1,0 +1,398 @@
+"""The ledger: what it was given lasts, whatever happens to the process or the disk."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.errors import BusyError, LedgerError, UsageError
+from skillopt.ledger import Ledger, RunRecord, reply_key, rollout_key
+from skillopt.locks import is_locked, writer_lock
+from skillopt.rollouts import Message, Reply, Rollout, Score, Status, ToolCall, Trajectory, Usage
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+USAGES = st.builds(
+    Usage,
+    st.integers(0, 2**40),
+    st.integers(0, 2**62),
+    st.integers(0, 2**62),
+    st.none() | st.floats(0, 1e9, allow_nan=False),
+)
+TRAJECTORIES = st.builds(
+    Trajectory,
+    st.lists(
+        st.builds(Message, TEXTS, TEXTS, st.lists(st.builds(ToolCall, TEXTS, TEXTS, TEXTS), max_size=2).map(tuple)),
+        max_size=3,
+    ).map(tuple),
+    TEXTS,
+    st.lists(TEXTS, max_size=3).map(tuple),
+    st.sampled_from(Status),
+    TEXTS,
+    USAGES,
+)
+SCORES = st.builds(Score, st.floats(0, 1), st.booleans(), TEXTS)
+ROLLOUTS = st.builds(
+    Rollout, TEXTS, TEXTS, st.integers(0, 2**31), TRAJECTORIES, st.just(Status.OK), SCORES, TEXTS
+) | st.builds(Rollout, TEXTS, TEXTS, st.integers(0, 9), TRAJECTORIES, st.just(Status.INFRA_ERROR), st.none(), TEXTS)
+RECORD = RunRecord("abc123", "rows", "skills/rows", "{}", "c", "s", b"start \x00\xff", "base", 7)
+
+
+def rollout(number: int = 0, *, failed: bool = False) -> Rollout:
+    trajectory = Trajectory((Message("assistant", f"Answer {number}. " * 200),), answer=str(number))
+    if failed:
+        return Rollout(f"t{number}", "digest", 0, trajectory, Status.INFRA_ERROR, None, "broke")
+    return Rollout(f"t{number}", "digest", 0, trajectory, Status.OK, Score(0.5, passed=False, feedback="no"))
+
+
+def with_id(run: str, **changes: str) -> RunRecord:
+    values = {name: getattr(RECORD, name) for name in RunRecord.__dataclass_fields__}
+    return RunRecord(**{**values, "id": run, **changes})
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with closing(Ledger.open(tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+    with closing(Ledger.open(tmp_path_factory.mktemp("large"))) as opened:
+        yield opened
+
+
+class TestCalls:
+    @given(value=ROLLOUTS)
+    def test_a_rollout_comes_back_as_it_was(self, large: Ledger, value: Rollout) -> None:
+        key = rollout_key(repr(value), "task", "harness", 0)
+        if value.score is None:
+            large.store_gaps("run", [(key, value)])
+            assert large.gaps("run", [key]) == {key: value}
+        else:
+            assert large.store_rollouts("run", [(key, value)]) == {key: value}
+            assert large.rollouts([key]) == {key: value}
+
+    @given(text=TEXTS, usage=USAGES)
+    def test_a_reply_comes_back_as_it_was(self, large: Ledger, text: str, usage: Usage) -> None:
+        key = reply_key(repr(usage), text)
+        large.store_replies("run", [(key, Reply(text, usage))])
+        assert large.replies([key]) == {key: Reply(text, usage)}
+
+    def test_megabytes_and_thousands_come_back(self, ledger: Ledger) -> None:
+        huge = Reply(Random(1).randbytes(3_000_000).decode("latin-1") + "😀")
+        ledger.store_replies("run", [("huge", huge)])
+        ledger.store_rollouts("run", [(str(number), rollout(number)) for number in range(1200)])
+        assert ledger.replies(["huge"]) == {"huge": huge}
+        found = ledger.rollouts([str(number) for number in range(1300)])
+        assert found == {str(number): rollout(number) for number in range(1200)}
+        assert (ledger.counts().rollouts, ledger.counts().replies) == (1200, 1)
+
+    def test_a_failure_is_refused_and_nothing_beside_it_is_stored(self, ledger: Ledger) -> None:
+        with pytest.raises(ValueError, match="failures are not kept"):
+            ledger.store_rollouts("run", [("good", rollout()), ("bad", rollout(failed=True))])
+        assert ledger.rollouts(["good", "bad"]) == {}
+
+    def test_a_batch_is_stored_whole_or_not_at_all(self, ledger: Ledger) -> None:
+        bad = Rollout("\ud800", "", 0, Trajectory(), Status.OK, Score(1.0, passed=True))
+        with pytest.raises(ValueError, match="surrogates"):
+            ledger.store_rollouts("run", [("good", rollout()), ("bad", bad)])
+        assert ledger.rollouts(["good", "bad"]) == {}
+        ledger.store_rollouts("run", [("good", rollout())])
+
+    def test_the_first_record_stays_and_is_what_everyone_gets(self, ledger: Ledger) -> None:
+        ledger.store_rollouts("one", [("a", rollout(1))])
+        given = ledger.store_rollouts("two", [("a", rollout(2)), ("b", rollout(3))])
+        assert given == ledger.rollouts(["a", "b"]) == {"a": rollout(1), "b": rollout(3)}
+        ledger.store_replies("one", [("r", Reply("first"))])
+        assert ledger.store_replies("two", [("r", Reply("second"))]) == {"r": Reply("first")}
+
+    def test_a_gap_belongs_to_its_run_and_is_no_rollout(self, ledger: Ledger) -> None:
+        ledger.store_gaps("one", [("a", rollout(failed=True))])
+        ledger.store_gaps("one", [("a", rollout(2, failed=True))])
+        assert ledger.gaps("one", ["a", "b"]) == {"a": rollout(failed=True)}
+        assert ledger.gaps("two", ["a"]) == ledger.rollouts(["a"]) == {}
+
+    def test_no_keys_give_nothing(self, ledger: Ledger) -> None:
+        assert [ledger.rollouts([]), ledger.replies([]), ledger.gaps("run", [])] == [{}, {}, {}]
+        assert ledger.store_rollouts("run", []) == {}
+
+    def test_keys_tell_apart_all_that_matters(self) -> None:
+        parts = [("a", "b", "c", 1), ("ab", "", "c", 1), ("a", "b", "c", 11), ("a", "b", "c1", 1), ("", "ab", "c", 1)]
+        assert len({rollout_key(*part) for part in parts} | {reply_key("a", "b"), reply_key("ab", "")}) == 7
+
+
+class TestRunsAndEvents:
+    def test_an_event_written_again_gives_the_time_of_the_first(self, tmp_path: Path) -> None:
+        times = iter(["begun", "begun again", "first", "second"])
+        with closing(Ledger.open(tmp_path, now=lambda: next(times))) as ledger:
+            ledger.begin_run(RECORD)
+            assert ledger.append_event(RECORD.id, 0, "Kind", "{}") == "first"
+            assert ledger.append_event(RECORD.id, 0, "Kind", "{}") == "first"
+
+    @pytest.mark.parametrize(("kind", "payload"), [("Other", "{}"), ("Kind", "{ }")])
+    def test_another_event_at_the_same_place_stops_the_replay(self, ledger: Ledger, kind: str, payload: str) -> None:
+        ledger.begin_run(RECORD)
+        ledger.append_event(RECORD.id, 0, "Kind", "{}")
+        with pytest.raises(LedgerError, match="event 0 was Kind"):
+            ledger.append_event(RECORD.id, 0, kind, payload)
+        assert [(event.kind, event.payload) for event in ledger.events(RECORD.id)] == [("Kind", "{}")]
+
+    def test_events_come_in_their_order(self, ledger: Ledger) -> None:
+        ledger.begin_run(RECORD)
+        for number in (2, 0, 1):
+            ledger.append_event(RECORD.id, number, f"Kind{number}", "{}")
+        assert [event.kind for event in ledger.events(RECORD.id)] == ["Kind0", "Kind1", "Kind2"]
+
+    def test_a_run_is_found_by_its_id_or_how_it_begins(self, ledger: Ledger) -> None:
+        for run in ("abc", "abcd", "b%_"):
+            assert ledger.begin_run(with_id(run)).id == run
+        assert ledger.run("abc").id == "abc"
+        assert ledger.run("abcd").id == "abcd"
+        assert ledger.run("b").start == RECORD.start
+        for beginning in ("ab", "x", "", "b_", "%"):
+            with pytest.raises(UsageError, match="expected one run"):
+                ledger.run(beginning)
+
+    def test_only_the_newest_run_of_the_same_kind_goes_on(self, ledger: Ledger) -> None:
+        assert ledger.find_interrupted("rows", "c", "s") is None
+        ledger.begin_run(with_id("one", started_at="1"))
+        ledger.begin_run(with_id("two", started_at="2", skill="other"))
+        ledger.begin_run(with_id("three", started_at="3", config_digest="else"))
+        ledger.begin_run(with_id("four", started_at="4", suite_digest="else"))
+        found = ledger.find_interrupted("rows", "c", "s")
+        assert found is not None
+        assert found.id == "one"
+        ledger.begin_run(with_id("five", started_at="5"))
+        ledger.end_run("five", "finished", "done")
+        assert ledger.find_interrupted("rows", "c", "s") is None
+
+    @pytest.mark.parametrize("state", ["stopped", "failed"])
+    def test_a_run_that_did_not_finish_goes_on_where_it_was(self, ledger: Ledger, state: str) -> None:
+        begun = ledger.begin_run(RECORD)
+        ledger.end_run(RECORD.id, state, "broke \ud800")
+        found = ledger.find_interrupted("rows", "c", "s")
+        assert found is not None
+        assert (found.state, found.reason) == (state, "broke ?")
+        assert ledger.begin_run(found) == begun
+
+    def test_a_finished_run_that_begins_anew_is_the_newest_and_can_be_interrupted(self, tmp_path: Path) -> None:
+        times = iter(f"{number:02}" for number in range(99))
+        with closing(Ledger.open(tmp_path, now=lambda: next(times))) as ledger:
+            for run in ("one", "two"):
+                ledger.begin_run(with_id(run))
+                ledger.end_run(run, "finished", "done")
+            ledger.begin_run(with_id("one"))
+            assert [record.id for record in ledger.runs()] == ["one", "two"]
+            found = ledger.find_interrupted("rows", "c", "s")
+            assert found is not None
+            assert found.id == "one"
+
+
+class TestTheFile:
+    def test_reading_where_there_is_none_creates_nothing(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="no runs yet"):
+            Ledger.open(tmp_path, read_only=True)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_reading_leaves_no_file_behind_and_cannot_write(self, tmp_path: Path) -> None:
+        with closing(Ledger.open(tmp_path)) as ledger:
+            ledger.store_rollouts("run", [("a", rollout())])
+        before = sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / ".skillopt").iterdir())
+        with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
+            assert ledger.rollouts(["a"]) == {"a": rollout()}
+            with pytest.raises(LedgerError, match="readonly"):
+                ledger.store_rollouts("run", [("b", rollout())])
+        assert sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / ".skillopt").iterdir()) == before
+
+    def test_readers_see_what_a_writer_has_stored(self, tmp_path: Path, ledger: Ledger) -> None:
+        with closing(Ledger.open(tmp_path, read_only=True)) as reader:
+            ledger.store_rollouts("run", [("a", rollout())])
+            assert reader.rollouts(["a"]) == {"a": rollout()}
+
+    def test_git_ignores_the_folder(self, tmp_path: Path, ledger: Ledger) -> None:
+        assert ledger.path == tmp_path / ".skillopt" / "ledger.db"
+        assert (tmp_path / ".skillopt" / ".gitignore").read_text() == "*\n"
+
+    @pytest.mark.parametrize("name", ["a?mode=memory", "a#b", "a%20b", "naïve 名前", "a'b"])
+    def test_the_project_may_be_called_anything(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / name).mkdir()
+        with closing(Ledger.open(tmp_path / name)) as ledger:
+            ledger.store_rollouts("run", [("a", rollout())])
+        assert (tmp_path / name / ".skillopt" / "ledger.db").stat().st_size
+        with closing(Ledger.open(tmp_path / name, read_only=True)) as ledger:
+            assert ledger.rollouts(["a"])
+
+    @pytest.mark.parametrize("version", [0, 2, 99, -1])
+    @pytest.mark.parametrize("read_only", [True, False])
+    def test_a_file_of_another_format_is_left_as_it_is(self, tmp_path: Path, version: int, *, read_only: bool) -> None:
+        path = tmp_path / ".skillopt" / "ledger.db"
+        path.parent.mkdir()
+        with closing(sqlite3.connect(path)) as database:
+            database.execute(f"PRAGMA user_version = {version}")
+        before = path.read_bytes()
+        with pytest.raises(LedgerError, match="in format 1, found"):
+            Ledger.open(tmp_path, read_only=read_only)
+        assert path.read_bytes() == before
+
+    def test_what_a_killed_process_left_half_made_is_in_nobodys_way(self, tmp_path: Path) -> None:
+        (tmp_path / ".skillopt").mkdir()
+        for name in ("ledger.new", "ledger.new-wal", "ledger.new-journal"):
+            (tmp_path / ".skillopt" / name).write_bytes(b"half")
+        with closing(Ledger.open(tmp_path)) as ledger:
+            assert ledger.runs() == []
+        assert list((tmp_path / ".skillopt").glob("*new*")) == []
+
+    @pytest.mark.parametrize("read_only", [True, False])
+    def test_a_file_that_is_no_database_is_named_and_left_as_it_is(self, tmp_path: Path, *, read_only: bool) -> None:
+        path = tmp_path / ".skillopt" / "ledger.db"
+        path.parent.mkdir()
+        path.write_bytes(b"not a database, " * 512)
+        with pytest.raises(LedgerError, match=r"ledger\.db is damaged.*move it away"):
+            Ledger.open(tmp_path, read_only=read_only)
+        assert path.read_bytes() == b"not a database, " * 512
+
+    def test_pages_that_went_bad_are_reported_when_they_are_met(self, tmp_path: Path) -> None:
+        with closing(Ledger.open(tmp_path)) as ledger:
+            ledger.store_rollouts("run", [(str(number), rollout(number)) for number in range(500)])
+        path = tmp_path / ".skillopt" / "ledger.db"
+        content = path.read_bytes()
+        path.write_bytes(content[:8192] + bytes(255 for _ in content[8192:]))
+        with (
+            closing(Ledger.open(tmp_path)) as ledger,
+            pytest.raises(LedgerError, match=r"ledger\.db is damaged") as caught,
+        ):
+            ledger.rollouts([str(number) for number in range(500)])
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("payload", [b"", b"junk", b"x\x9cK\xcc\x05\x00\x00b\x00b"])
+    def test_a_record_that_went_bad_is_reported(self, ledger: Ledger, payload: bytes) -> None:
+        ledger.store_replies("run", [("a", Reply("x"))])
+        with closing(sqlite3.connect(ledger.path)) as database:
+            database.execute("UPDATE calls SET payload = ?", [payload])
+            database.commit()
+        with pytest.raises(LedgerError, match=r"ledger\.db is damaged") as caught:
+            ledger.replies(["a"])
+        assert "\n" not in str(caught.value)
+
+    @pytest.mark.parametrize("read_only", [True, False])
+    def test_a_project_below_a_regular_file_is_the_users_mistake(self, tmp_path: Path, *, read_only: bool) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(UsageError):
+            Ledger.open(tmp_path / "file", read_only=read_only)
+        with pytest.raises(UsageError), writer_lock(tmp_path / "file", "rows"):
+            pass
+
+    def test_a_full_disk_loses_nothing_that_was_stored(self, tmp_path: Path) -> None:
+        with closing(Ledger.open(tmp_path)) as ledger:
+            ledger.store_rollouts("run", [("a", rollout(1))])
+        with closing(sqlite3.connect(ledger.path, isolation_level=None)) as database:
+            (pages,) = database.execute("PRAGMA page_count").fetchone()
+            database.execute(f"PRAGMA max_page_count = {pages + 1}")
+            full = Ledger(ledger.path, database, lambda: "now")
+            with pytest.raises(LedgerError, match=r"disk is full.*free some space"):
+                full.store_replies("run", [(str(n), Reply(Random(n).randbytes(9000).hex())) for n in range(9)])
+            assert full.counts().replies == 0
+            database.execute(f"PRAGMA max_page_count = {pages + 999}")
+            full.store_replies("run", [("b", Reply("x"))])
+        with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
+            assert (ledger.rollouts(["a"]), ledger.replies(["b"])) == ({"a": rollout(1)}, {"b": Reply("x")})
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from skillopt.ledger import Ledger
+from tests.test_ledger import rollout
+
+ledger = Ledger.open(Path(sys.argv[1]))
+for number in range(int(sys.argv[2]), 1_000_000_000, 10):
+    ledger.store_rollouts("run", [(str(n), rollout(n)) for n in range(number, number + 10)])
+    print(number, flush=True)
+"""
+HOLDER = """
+import sys
+from pathlib import Path
+from skillopt.locks import writer_lock
+
+with writer_lock(Path(sys.argv[1]), "rows"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+OPENER = """
+import sys
+from pathlib import Path
+from skillopt.ledger import Ledger
+
+print("ready", flush=True)
+sys.stdin.readline()
+Ledger.open(Path(sys.argv[1])).close()
+"""
+
+
+def start(program: str, *arguments: object) -> "subprocess.Popen[str]":
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-W", "error", "-c", program, *map(str, arguments)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "env": environment}
+    return subprocess.Popen(command, **pipes)  # type: ignore[call-overload,no-any-return]  # the pipes of three tests
+
+
+class TestProcesses:
+    def test_a_kill_loses_nothing_that_was_reported_as_stored(self, tmp_path: Path) -> None:
+        stored = 0
+        for lines in (1, 7, 20):
+            with start(WRITER, tmp_path, stored) as writer:
+                assert writer.stdout is not None
+                for _ in range(lines):
+                    stored = int(writer.stdout.readline()) + 10
+                writer.kill()
+            assert writer.returncode == -signal.SIGKILL
+            with closing(Ledger.open(tmp_path)) as ledger:
+                found = ledger.rollouts([str(number) for number in range(stored)])
+                assert found == {str(number): rollout(number) for number in range(stored)}
+                assert ledger.counts().rollouts % 10 == 0
+                stored = ledger.counts().rollouts
+            with closing(sqlite3.connect(tmp_path / ".skillopt" / "ledger.db")) as database:
+                assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+    def test_two_writers_on_the_same_skill_are_one_too_many(self, tmp_path: Path) -> None:
+        with start(HOLDER, tmp_path) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "held\n"
+            with pytest.raises(BusyError, match=rf"process {holder.pid} is training 'rows'"):
+                writer_lock(tmp_path, "rows").__enter__()
+            with writer_lock(tmp_path, "other"):
+                pass
+            holder.kill()
+        assert not is_locked(tmp_path, "rows")
+        with writer_lock(tmp_path, "rows"), pytest.raises(BusyError), writer_lock(tmp_path, "rows"):
+            pass
+
+    def test_the_lock_ends_with_the_block_however_it_ends(self, tmp_path: Path) -> None:
+        with pytest.raises(ZeroDivisionError), writer_lock(tmp_path, "rows"):
+            _ = 1 // 0
+        with writer_lock(tmp_path, "rows"):
+            pass
+
+    def test_many_processes_may_open_a_new_ledger_at_once(self, tmp_path: Path) -> None:
+        openers = [start(OPENER, tmp_path) for _ in range(6)]
+        for opener in openers:
+            assert opener.stdout is not None
+            assert opener.stdout.readline() == "ready\n"
+        for opener in openers:
+            assert opener.stdin is not None
+            opener.stdin.write("\n")
+            opener.stdin.flush()
+        for opener in openers:
+            opener.communicate(timeout=60)
+        assert [opener.returncode for opener in openers] == [0] * 6
+        with closing(Ledger.open(tmp_path, read_only=True)) as ledger:
+            assert ledger.runs() == []

@@ -1,0 +1,280 @@
+"""The loop, driven by scripted answers."""
+
+import json
+import re
+from typing import TypeVar
+
+import pytest
+
+from skillopt.documents import GUIDANCE, Skill, SkillDocument
+from skillopt.errors import InvalidMeasurementError
+from skillopt.events import (
+    BaselineMeasured,
+    EditRefused,
+    EpochEnded,
+    Event,
+    GateDecided,
+    MemoryUpdated,
+    RunEnded,
+    SealedTestMeasured,
+    StepFailed,
+    VersionAccepted,
+)
+from skillopt.gate import Outcome
+from skillopt.optimizer import Optimizer
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.settings import Settings, make_settings
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+
+SKILL = Skill(
+    "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
+)
+BASE = {"epochs": 2, "batch_size": 12, "minibatch_size": 12, "slow_tasks": 4, "confidence": 0.8}
+WORDS = ("alpha", "beta", "gamma", "delta")
+
+
+def suite() -> Suite:
+    """Twelve tasks a split, each about one of four words that the skill must hold."""
+    tasks = [
+        (split, Task(f"{split.value}-{number}", f"{WORDS[number % 4]} {split.value} {number}", VerifierSpec("exact")))
+        for split in Split
+        for number in range(12)
+    ]
+    return Suite("words", tuple(tasks))
+
+
+def by_words(request: RolloutRequest) -> Rollout:
+    """Pass a task when the skill names its word."""
+    word = request.task.prompt.split()[0]
+    body = request.skill.document.body if request.skill else ""
+    return scored(request, float(f"- {word}" in body), f"missing {word}")
+
+
+def teach(prompt: str) -> str:
+    """Propose the words that the evidence misses; end epochs with one line."""
+    stage = prompt.splitlines()[0].removeprefix("Task: ")
+    if stage.startswith("reflect on failures"):
+        words = dict.fromkeys(re.findall(r"missing (\w+)", prompt))
+        edits = [{"op": "add", "section": "Rules", "content": f"- {word}", "tasks": ["train-1"]} for word in words]
+        return json.dumps({"diagnosis": "words", "edits": edits})
+    if stage == "merge proposals":
+        contents = dict.fromkeys(re.findall(r'"content":"(- \w+)"', prompt))
+        edits = [{"op": "add", "section": "Rules", "content": content} for content in contents]
+        return json.dumps({"reasoning": "", "edits": edits})
+    replies = {
+        "reflect on successes": {"edits": []},
+        "rank edits": {"order": re.findall(r"^\[(\w+)\]", prompt, re.MULTILINE)},
+        "write durable guidance": {"guidance": "- Keep the words."},
+        "write optimizer memory": {"memory": "words work"},
+    }
+    return json.dumps(replies[stage])
+
+
+def run(runner: ScriptedRunner, **values: object) -> list[Event]:
+    settings: Settings = make_settings(("test", {**BASE, **values}))
+    return list(Optimizer(SKILL, suite(), settings, runner).events())
+
+
+E = TypeVar("E")
+
+
+def only(events: list[Event], kind: type[E]) -> list[E]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_a_skill_learns_what_its_tasks_need_and_is_compared_on_the_sealed_test() -> None:
+    events = run(ScriptedRunner(by_words, teach))
+    assert only(events, GateDecided)[0].verdict.outcome is Outcome.ACCEPT
+    final = only(events, VersionAccepted)[-1]
+    assert all(f"- {word}" in final.text for word in WORDS)
+    (test,) = only(events, SealedTestMeasured)
+    assert (test.before.score, test.after.score) == (0.0, 1.0)
+    assert isinstance(events[-1], RunEnded)
+
+
+def test_versions_are_numbered_one_by_one_whatever_the_number_of_edits() -> None:
+    events = run(ScriptedRunner(by_words, teach), edit_budget=2, min_edits=2, epochs=3, batch_size=6)
+    numbers = [event.number for event in only(events, VersionAccepted)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert (
+        sum(event.accepted for event in only(events, EpochEnded)) == len(numbers) == only(events, RunEnded)[0].accepted
+    )
+
+
+def test_the_optimizer_model_never_sees_a_word_of_val_or_test() -> None:
+    runner = ScriptedRunner(by_words, teach)
+    run(runner)
+    assert runner.prompts
+    assert not [prompt for prompt in runner.prompts if re.search(r"\b(val|test)[- ]\d", prompt)]
+
+
+def test_the_test_split_is_touched_only_at_the_end_and_only_when_something_was_accepted() -> None:
+    runner = ScriptedRunner(by_words, teach)
+    run(runner)
+    sealed = [request.task.id.startswith("test") for request in runner.requests]
+    assert sealed == sorted(sealed)
+    idle = ScriptedRunner(by_words, lambda _: '{"edits": [], "guidance": "", "memory": ""}')
+    assert not only(run(idle), SealedTestMeasured)
+    assert not [request for request in idle.requests if request.task.id.startswith("test")]
+
+
+def test_same_settings_and_answers_give_the_same_events() -> None:
+    assert run(ScriptedRunner(by_words, teach)) == run(ScriptedRunner(by_words, teach))
+
+
+def test_a_seed_changes_which_tasks_meet_in_a_batch() -> None:
+    first, second = ScriptedRunner(by_words, teach), ScriptedRunner(by_words, teach)
+    run(first, batch_size=4)
+    run(second, batch_size=4, seed=1)
+    ids = [
+        [request.task.id for request in runner.requests if "train" in request.task.id][:4] for runner in (first, second)
+    ]
+    assert ids[0] != ids[1]
+
+
+def test_an_unreadable_reply_is_repaired_once_and_then_fails_the_step_while_the_run_goes_on() -> None:
+    runner = ScriptedRunner(by_words, lambda _: "I would rather talk.")
+    events = run(runner)
+    failures = only(events, StepFailed)
+    assert failures[0].reason.startswith("expected a JSON object, found 'I would rather talk.'")
+    assert sum(prompt.startswith("Task: repair a reply") for prompt in runner.prompts) == len(failures)
+    assert isinstance(events[-1], RunEnded)
+
+
+def test_a_repaired_reply_counts_like_any_other() -> None:
+    def stubborn(prompt: str) -> str:
+        if prompt.startswith("Task: repair a reply"):
+            return teach(prompt[prompt.index("## Prompt\n") + len("## Prompt\n") :])
+        return "hm"
+
+    assert only(run(ScriptedRunner(by_words, stubborn)), VersionAccepted)
+
+
+def test_an_edit_that_cannot_apply_is_refused_with_the_reason_and_told_to_the_next_reflection() -> None:
+    def lost(prompt: str) -> str:
+        if prompt.startswith("Task: reflect on failures"):
+            return json.dumps({"edits": [{"op": "delete", "anchor": "- Be brave."}]})
+        return teach(prompt)
+
+    runner = ScriptedRunner(by_words, lost)
+    refused = only(run(runner), EditRefused)
+    assert "the nearest text is '- Be brief.'" in refused[0].reason
+    second = [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect")][1]
+    assert "delete '- Be brave.'" in second
+
+
+def test_a_harmful_edit_is_rejected_and_the_skill_stays() -> None:
+    def harm(request: RolloutRequest) -> Rollout:
+        body = request.skill.document.body if request.skill else ""
+        return scored(request, 0.2 if "- harm" in body else 0.6)
+
+    runner = ScriptedRunner(
+        harm, lambda _: '{"edits": [{"op": "add", "content": "- harm"}], "guidance": "", "memory": ""}'
+    )
+    events = run(runner)
+    assert {event.verdict.outcome for event in only(events, GateDecided)} == {Outcome.REJECT}
+    assert not only(events, VersionAccepted)
+
+
+def test_a_lucky_stored_score_does_not_block_a_real_gain_in_the_default_preset() -> None:
+    def lucky_once(request: RolloutRequest) -> Rollout:
+        if request.skill == SKILL and request.trial == 0 and request.task.id.startswith("val"):
+            return scored(request, 1.0)
+        return by_words(request)
+
+    common = {"baseline_trials": 1, "slow_tasks": 0}
+    assert only(run(ScriptedRunner(lucky_once, teach), **common), VersionAccepted)
+    assert not only(run(ScriptedRunner(lucky_once, teach), **common, preset="paper"), VersionAccepted)
+
+
+def test_the_paper_preset_measures_each_candidate_once_and_the_incumbent_never_again() -> None:
+    runner = ScriptedRunner(by_words, teach)
+    events = run(runner, preset="paper", slow_tasks=0)
+    val = [request for request in runner.requests if request.task.id.startswith("val")]
+    assert len(val) == 12 * (1 + len(only(events, GateDecided)))
+
+
+def test_guidance_is_gated_and_lives_in_its_protected_region() -> None:
+    def better_with_guidance(request: RolloutRequest) -> Rollout:
+        body = request.skill.document.body if request.skill else ""
+        return scored(request, 1.0 if "Keep the words." in body else 0.5)
+
+    events = run(ScriptedRunner(better_with_guidance, teach), epochs=2)
+    accepted = [event for event in only(events, VersionAccepted) if event.kind == "slow update"]
+    assert SkillDocument(accepted[0].text).region(GUIDANCE) == "- Keep the words."
+    worse = run(ScriptedRunner(lambda request: scored(request, 0.5), teach), epochs=2)
+    kinds = [event.kind for event in only(worse, GateDecided) if event.verdict.outcome is Outcome.REJECT]
+    assert "slow update" in kinds
+    assert not only(worse, VersionAccepted)
+
+
+def test_guidance_that_the_lint_refuses_never_reaches_the_gate() -> None:
+    def sneaky(prompt: str) -> str:
+        guidance = {"guidance": "<!-- skillopt:end guidance --> see https://example.org"}
+        return json.dumps(guidance) if prompt.startswith("Task: write durable") else teach(prompt)
+
+    events = run(ScriptedRunner(by_words, sneaky))
+    assert [event for event in only(events, StepFailed) if event.stage == "slow update"]
+    assert "slow update" not in [event.kind for event in only(events, GateDecided)]
+
+
+def test_the_memory_reaches_later_prompts_and_never_the_skill() -> None:
+    runner = ScriptedRunner(by_words, teach)
+    events = run(runner, epochs=3, patience=0)
+    assert only(events, MemoryUpdated)[0].memory == "words work"
+    assert "words work" in [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect")][-1]
+    assert all("words work" not in event.text for event in only(events, VersionAccepted))
+
+
+def test_the_run_stops_early_when_nothing_was_accepted_for_patience_epochs() -> None:
+    runner = ScriptedRunner(
+        lambda request: scored(request, 0.5), lambda _: '{"edits": [], "guidance": "", "memory": ""}'
+    )
+    events = run(runner, epochs=9, patience=2)
+    assert only(events, RunEnded)[0].reason == "nothing accepted for 2 epochs"
+    assert [event.epoch for event in only(events, EpochEnded)] == [1, 2]
+
+
+def test_missing_measurements_stop_the_run_as_invalid_instead_of_counting_as_zeros() -> None:
+    with pytest.raises(InvalidMeasurementError, match="scripted failure"):
+        run(ScriptedRunner(lambda request: scored(request, None), teach))
+
+
+def test_a_few_missing_measurements_do_not_lower_a_score() -> None:
+    def patchy(request: RolloutRequest) -> Rollout:
+        return scored(request, None) if request.task.id.endswith("-7") else by_words(request)
+
+    events = run(ScriptedRunner(patchy, teach), confidence=0.7)
+    assert only(events, BaselineMeasured)[0].tally.missing == 1
+    assert only(events, SealedTestMeasured)[0].after.score == 1.0
+
+
+def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejection() -> None:
+    def dies(request: RolloutRequest) -> Rollout:
+        return scored(request, None) if request.skill != SKILL else by_words(request)
+
+    with pytest.raises(InvalidMeasurementError, match="step 1"):
+        run(ScriptedRunner(dies, teach))
+
+
+@pytest.mark.parametrize("cap", [80, 100, 150])
+def test_a_cap_on_rollouts_is_never_passed_sealed_test_included(cap: int) -> None:
+    runner = ScriptedRunner(by_words, teach)
+    events = run(runner, max_rollouts=cap)
+    assert len(runner.requests) <= cap
+    assert only(events, RunEnded)[0].rollouts == len(runner.requests)
+
+
+def test_the_rejected_edit_buffer_is_bounded() -> None:
+    def novel(prompt: str) -> str:
+        if prompt.startswith("Task: reflect on failures"):
+            tried = re.findall(r"- idea(\d+)", prompt)
+            return json.dumps({"edits": [{"op": "add", "content": f"- idea{max(map(int, tried), default=0) + 1}"}]})
+        return '{"edits": [], "guidance": "", "memory": ""}'
+
+    runner = ScriptedRunner(lambda request: scored(request, 0.5), novel)
+    run(runner, epochs=6, patience=0, buffer_size=3)
+    last = [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect on failures")][-1]
+    assert sorted(set(re.findall(r"add after 'the end': '- (idea\d)'", last))) == ["idea3", "idea4", "idea5"]

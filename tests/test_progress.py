@@ -1,0 +1,49 @@
+"""Progress goes to stderr: plain lines where there is no terminal."""
+
+import pytest
+
+from skillopt.events import StepStarted
+from skillopt.progress import ProgressWatch, describe
+from skillopt.runner import Activity
+from tests.test_events import EVENTS
+
+
+def test_events_worth_a_line_are_told_in_one_line() -> None:
+    lines = [describe(event) for event in EVENTS]
+    assert "baseline: val score 0.333, 10% passed" in lines
+    assert "step 1: 1 edits: accept (0.100 → 0.300, 5 better / 3 equal / 1 worse)" in lines
+    assert not [line for line in lines if "\n" in line]
+
+
+def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdout(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with ProgressWatch(max_rollouts=100) as watch:
+        watch.event(StepStarted(1, 2, 4))
+        for event in EVENTS:
+            watch.event(event)
+        watch.activity(Activity("rollouts", 60, 60, 60, 0.5))
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "epoch 1 over: 2 accepted" in err
+    assert "\x1b" not in err
+
+
+def test_quiet_means_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressWatch(quiet=True) as watch:
+        for event in EVENTS:
+            watch.event(event)
+    assert capsys.readouterr().err == ""
+
+
+def test_on_a_terminal_a_live_line_shows_step_score_and_what_is_left_of_the_cap(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TTY_INTERACTIVE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with ProgressWatch(max_rollouts=100) as watch:
+        watch.event(StepStarted(1, 2, 4))
+        watch.activity(Activity("rollouts", 30, 30, 30, 0.5))
+        watch.activity(Activity("rollouts", 15, 30, 15, 0.625))
+    assert "epoch 1 step 2: rollouts, score 0.625, 70 rollouts left" in capsys.readouterr().err

@@ -1,0 +1,70 @@
+"""Finding a project, its configuration and the skill a command is about."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import RepositoryError, SettingsError, UsageError
+from skillopt.project import Project, Selection
+from tests.projects import make_project
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def test_the_root_is_found_from_any_folder_of_the_repository(folder: Path) -> None:
+    assert Project.find(folder / "skills" / "rows").root == folder
+
+
+def test_outside_a_repository_the_folder_with_the_configuration_is_the_root(tmp_path: Path) -> None:
+    (tmp_path / "skillopt.toml").write_text("seed = 3\n")
+    (tmp_path / "deep").mkdir()
+    project = Project.find(tmp_path / "deep")
+    assert project.root == tmp_path
+    with pytest.raises(RepositoryError, match="git init"):
+        project.repository()
+
+
+@pytest.mark.parametrize("name", ["rows", "skills/rows", "skills/rows/SKILL.md", None])
+def test_a_skill_is_named_by_configuration_or_folder_or_is_the_only_one(folder: Path, name: str | None) -> None:
+    selection = Selection(name, folder=folder)
+    target = selection.project().target(selection)
+    assert (target.name, target.folder) == ("rows", folder / "skills" / "rows")
+    assert target.suite_path == folder / "suites" / "rows.jsonl"
+
+
+def test_a_table_of_a_skill_wins_over_the_top_level_and_loses_to_the_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "skillopt.toml").write_text('epochs = 1\nseed = 1\n[skills.rows]\npath = "skills/rows"\nepochs = 2\n')
+    selection = Selection("rows", folder=folder)
+    assert selection.project().target(selection).settings.epochs == 2
+    monkeypatch.setitem(os.environ, "SKILLOPT_EPOCHS", "3")
+    settings = selection.project().target(selection).settings
+    assert (settings.epochs, settings.seed) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("seed = ", "skillopt.toml: not readable as TOML"),
+        ("skills = 3", r"expected \[skills.NAME\] tables"),
+        ("sede = 3", "skillopt.toml: unknown setting 'sede'; did you mean 'seed'?"),
+        ("[skills.rows]\nepoch = 3", r"skillopt.toml \[skills.rows\]: unknown setting 'epoch'"),
+    ],
+)
+def test_a_mistake_in_the_file_names_the_file(folder: Path, text: str, problem: str) -> None:
+    (folder / "skillopt.toml").write_text(text)
+    selection = Selection("skills/rows" if "[skills" not in text else "rows", folder=folder)
+    with pytest.raises(SettingsError, match=problem):
+        selection.project().target(selection)
+
+
+def test_a_skill_without_a_suite_says_how_to_name_one(folder: Path) -> None:
+    (folder / "skillopt.toml").unlink()
+    selection = Selection("skills/rows", folder=folder)
+    with pytest.raises(UsageError, match="pass --suite PATH"):
+        selection.project().target(selection).suite()

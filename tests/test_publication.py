@@ -1,0 +1,40 @@
+"""What an accepted version says in git."""
+
+from skillopt.edits import Change, Edit, Op
+from skillopt.events import VersionAccepted
+from skillopt.gate import Outcome, Verdict
+from skillopt.publication import Origin, body_of, subject_of, trailers_of
+from skillopt.rollouts import Usage
+
+VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0)
+
+
+def accepted(*edits: Edit, kind: str = "edits") -> VersionAccepted:
+    changes = tuple(Change(edit, 0, 1, 3, "") for edit in edits)
+    return VersionAccepted(1, 1, 4, kind, "text", changes, VERDICT, 120)
+
+
+ADD = Edit("s4e1", Op.ADD, section="Values", content="- Trim.", rationale="Cells had spaces.", tasks=("t1", "t2"))
+DELETE = Edit("s4e2", Op.DELETE, "- Old.")
+
+
+def test_the_subject_counts_what_was_done() -> None:
+    assert subject_of("rows", accepted(ADD)) == "rows: add a rule"
+    assert subject_of("rows", accepted(ADD, ADD, DELETE)) == "rows: add 2 rules and remove a rule"
+    assert subject_of("rows", accepted(kind="slow update")) == "rows: renew the durable guidance"
+
+
+def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
+    body = body_of(accepted(ADD, DELETE))
+    assert "Add in Values:\n\n    - Trim.\n\nCells had spaces. (tasks t1, t2)" in body
+    assert "Remove:\n\n    - Old.\n\nNo reason was given." in body
+    assert "9 better, 30 equal, 1 worse" in " ".join(body.split())
+
+
+def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
+    origin = Origin("rows", "abc", "embedded", "opt", "digest", "mixed")
+    trailers = dict(trailers_of(origin, accepted(ADD), Usage(usd=None)))
+    assert trailers["Val-Before"] == "0.5000"
+    assert trailers["Wins-Ties-Losses"] == "9/30/1"
+    assert trailers["Cost-USD"] == "unknown"
+    assert dict(trailers_of(origin, accepted(ADD), Usage(usd=1.5)))["Cost-USD"] == "1.50"

@@ -1,0 +1,93 @@
+"""From rollouts to the patch to try."""
+
+import json
+from collections.abc import Mapping
+
+from skillopt.documents import SkillDocument
+from skillopt.ports import RolloutRequest
+from skillopt.reflection import Briefing, propose
+from skillopt.rollouts import Rollout
+from skillopt.settings import make_settings
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+
+DOCUMENT = SkillDocument("# Rules\n\n- One.\n- Two.\n")
+BRIEFING = Briefing(DOCUMENT, (), "")
+
+
+def measured(failures: int, successes: int) -> list[tuple[Task, Rollout]]:
+    tasks = [Task(f"t{number}", f"do {number}", VerifierSpec("exact")) for number in range(failures + successes)]
+    return [(task, scored(RolloutRequest(None, task), float(at >= failures), "wrong")) for at, task in enumerate(tasks)]
+
+
+def runner_that_says(*edits: Mapping[str, object], **stages: object) -> ScriptedRunner:
+    def answer(prompt: str) -> str:
+        stage = prompt.splitlines()[0].removeprefix("Task: ").split()[0]
+        return json.dumps(stages.get(stage, {"edits": edits}))
+
+    return ScriptedRunner(lambda request: scored(request, 0.0), answer)
+
+
+def stages_asked(runner: ScriptedRunner) -> list[str]:
+    return [prompt.splitlines()[0].removeprefix("Task: ") for prompt in runner.prompts]
+
+
+def test_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() -> None:
+    runner = runner_that_says({"op": "add", "content": "- new"})
+    propose(runner, BRIEFING, measured(9, 5), make_settings(("t", {"minibatch_size": 2, "merge_size": 2})), 1, 4)
+    asked = stages_asked(runner)
+    assert asked[:8] == ["reflect on failures"] * 5 + ["reflect on successes"] * 3
+    # 5 → 3 → 2 → 1 takes 2 + 1 + 1 merges, 3 → 2 → 1 takes 1 + 1, and one joins both sides.
+    assert asked[8:].count("merge proposals") == 7
+
+
+def test_a_lone_proposal_is_not_merged_and_few_edits_are_not_ranked() -> None:
+    runner = runner_that_says({"op": "add", "content": "- new"})
+    proposal = propose(runner, BRIEFING, measured(3, 0), make_settings(), 2, 4)
+    assert stages_asked(runner) == ["reflect on failures"]
+    assert [change.edit.id for change in proposal.patch.changes] == ["s2e1"]
+    assert proposal.patch.document.text == "# Rules\n\n- One.\n- Two.\n- new\n"
+
+
+def test_more_edits_than_the_budget_are_ranked_and_cut_and_the_rest_is_said_to_be_dropped() -> None:
+    edits = [{"op": "add", "content": f"- {word}"} for word in ("a", "b", "c")]
+    runner = runner_that_says(*edits, rank={"order": ["s1e3", "s1e1", "s1e2"]})
+    proposal = propose(runner, BRIEFING, measured(1, 0), make_settings(), 1, 2)
+    assert [change.edit.content for change in proposal.patch.changes] == ["- c", "- a"]
+    assert [(edit.content, reason) for edit, reason in proposal.refused] == [
+        ("- b", "over the edit budget of this step")
+    ]
+
+
+def test_the_autonomous_schedule_lets_the_model_choose_how_many() -> None:
+    edits = [{"op": "add", "content": f"- {word}"} for word in ("a", "b", "c")]
+    runner = runner_that_says(*edits, rank={"order": []}, choose={"edits": 1})
+    settings = make_settings(("t", {"schedule": "autonomous"}))
+    assert len(propose(runner, BRIEFING, measured(1, 0), settings, 1, 4).patch.changes) == 1
+
+
+def test_the_token_budget_passes_over_an_edit_that_is_too_large() -> None:
+    runner = runner_that_says({"op": "add", "content": "- " + "long " * 400}, {"op": "add", "content": "- short"})
+    settings = make_settings(("t", {"token_budget": 50}))
+    proposal = propose(runner, BRIEFING, measured(1, 0), settings, 1, 4)
+    assert [change.edit.content for change in proposal.patch.changes] == ["- short"]
+
+
+def test_of_two_edits_of_the_same_text_the_better_ranked_stays_and_the_other_says_why_not() -> None:
+    runner = runner_that_says(
+        {"op": "delete", "anchor": "- One."}, {"op": "replace", "anchor": "- One.", "content": "- 1."}
+    )
+    proposal = propose(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
+    assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
+    ((edit, reason),) = proposal.refused
+    assert edit.id == "s1e2"
+    assert "change the same text" in reason
+
+
+def test_an_edit_that_the_lint_refuses_is_not_tried_unless_its_class_is_allowed() -> None:
+    url = {"op": "add", "content": "- See https://example.org/x"}
+    refused = propose(runner_that_says(url), BRIEFING, measured(1, 0), make_settings(), 1, 4)
+    assert not refused.patch.changes
+    assert "example.org" in refused.refused[0][1]
+    allowed = propose(runner_that_says(url), BRIEFING, measured(1, 0), make_settings(("t", {"allow": ("url",)})), 1, 4)
+    assert allowed.patch.changes

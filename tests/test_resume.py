@@ -1,0 +1,193 @@
+"""Kill -9 at any moment: the same command goes on, pays for nothing twice and ends with the same versions."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from threading import Timer
+from typing import IO
+
+import pytest
+
+from skillopt.ledger import Ledger
+from tests.projects import git, make_project, skillopt
+
+KILLS = 10
+WORKERS = 4
+BRANCH = "refs/heads/skillopt/rows"
+COMMAND = (
+    *("optimize", "rows", "--json", "--workers", str(WORKERS), "--set", "epochs=4", "--set", "batch_size=4"),
+    *("--set", "confidence=0.8", "--set", "slow_tasks=4", "--seed"),
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a finished run left: versions as (tree, message), events, recorded calls."""
+
+    versions: list[tuple[str, str]]
+    events: list[tuple[str, str]]
+    calls: dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A project before any run, the seed to train it with, and what a run without a kill comes to."""
+
+    pristine: Path
+    seed: str
+    ended: Ended
+    paid: int
+
+
+def recorded(folder: Path) -> dict[str, bytes]:
+    """Give the recorded calls by key, as they lie in the file."""
+    path = folder / ".skillopt" / "ledger.db"
+    if not path.exists():
+        return {}
+    with closing(sqlite3.connect(path)) as database:
+        return dict(database.execute("SELECT key, payload FROM calls"))
+
+
+def look(folder: Path) -> Ended:
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
+        (run,) = ledger.runs()
+        assert run.state == "finished"
+        events = [(event.kind, event.payload) for event in ledger.events(run.id)]
+    shas = git(folder, "rev-list", f"main..{BRANCH}").split()
+    versions = [
+        (git(folder, "rev-parse", f"{sha}^{{tree}}"), git(folder, "log", "-1", "--format=%B", sha)) for sha in shas
+    ]
+    return Ended(versions, events, recorded(folder))
+
+
+def tips(folder: Path) -> list[str]:
+    """List the commits of the branch, newest first."""
+    return git(folder, "rev-list", BRANCH).split() if git(folder, "for-each-ref", BRANCH) else []
+
+
+def deadly_git(folder: Path, step: str, moment: str) -> str:
+    """Give a PATH whose git kills whoever starts it, before or after one of its commands."""
+    real = shutil.which("git")
+    deed = {"before": "kill -9 $PPID; exit 1", "after": f'"{real}" "$@"; kill -9 $PPID; exit 1'}[moment]
+    (folder / "tools").mkdir()
+    script = folder / "tools" / "git"
+    script.write_text(f'#!/bin/sh\ncase " $* " in *" {step} "*) {deed};; esac\nexec "{real}" "$@"\n')
+    script.chmod(0o755)
+    return f"{script.parent}{os.pathsep}{os.environ['PATH']}"
+
+
+@contextmanager
+def training(folder: Path, seed: str, leave: int | None) -> "Iterator[tuple[subprocess.Popen[bytes], IO[str]]]":
+    """Start a run with leave for so many paid calls, None for all; give it and the pipe of keys it paid for."""
+    leave_read, leave_write = os.pipe()
+    paid_read, paid_write = os.pipe()
+    os.write(leave_write, b"." * (leave or 0))
+    if leave is None:
+        os.close(leave_write)
+    root = str(Path(__file__).parents[1])
+    command = [sys.executable, "-m", "tests.counted", str(leave_read), str(paid_write), *COMMAND, seed]
+    with (
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": root},
+            pass_fds=(leave_read, paid_write),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+        open(paid_read, encoding="ascii") as paid,  # noqa: PTH123 - a descriptor
+    ):
+        os.close(leave_read)
+        os.close(paid_write)
+        limit = Timer(120, process.kill)
+        limit.start()
+        try:
+            yield process, paid
+        finally:
+            limit.cancel()
+            process.kill()
+            if leave is not None:
+                os.close(leave_write)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Reference:
+    """Train without a kill, with the first seed that gives two versions."""
+    pristine = make_project(tmp_path_factory.mktemp("pristine") / "project")
+    for seed in map(str, range(12)):
+        folder = shutil.copytree(pristine, tmp_path_factory.mktemp("whole") / "project")
+        with training(folder, seed, None) as (process, paid):
+            keys = paid.read().split()
+            out, _ = process.communicate()
+        if len(json.loads(out)["versions"]) > 1:
+            assert sorted(keys) == sorted(recorded(folder))
+            return Reference(pristine, seed, look(folder), len(keys))
+    raise AssertionError("no seed of twelve gave two versions")
+
+
+@pytest.fixture
+def project(tmp_path: Path, reference: Reference) -> Path:
+    return shutil.copytree(reference.pristine, tmp_path / "project")
+
+
+def test_ten_kills_at_random_moments_change_nothing_and_cost_only_calls_in_flight(
+    project: Path, reference: Reference
+) -> None:
+    random = Random(20260101)
+    paid_in_all = 0
+    committed: set[str] = set()
+    for attempt in range(KILLS + 1):
+        before = set(recorded(project))
+        left = reference.paid - len(before)
+        share = left // (KILLS - attempt + 1)
+        leave = random.randint(0, min(2 * share, left - 1)) if attempt < KILLS else None
+        with training(project, reference.seed, leave) as (process, paid):
+            keys = [paid.readline().strip() for _ in range(leave or 0)]
+            if leave is None:
+                process.wait()
+            process.kill()
+            keys += paid.read().split()
+        assert process.returncode == (0 if leave is None else -signal.SIGKILL)
+        assert not before.intersection(keys), "a recorded call was paid for again"
+        paid_in_all += len(keys)
+        committed.update(tips(project))
+    assert look(project) == reference.ended
+    assert committed <= set(tips(project))
+    assert paid_in_all <= reference.paid + KILLS * WORKERS
+
+
+@pytest.mark.parametrize(
+    ("step", "moment"),
+    [("hash-object", "before"), ("commit-tree", "before"), ("update-ref", "before"), ("update-ref", "after")],
+)
+def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
+    tmp_path: Path, project: Path, reference: Reference, step: str, moment: str
+) -> None:
+    killed = skillopt(project, *COMMAND, reference.seed, PATH=deadly_git(tmp_path, step, moment))
+    assert killed.returncode == -signal.SIGKILL
+    with closing(Ledger.open(project, read_only=True)) as ledger:
+        (record,) = ledger.runs()
+        assert ledger.events(record.id)[-1].kind == "VersionAccepted"
+    committed = tips(project)
+    assert bool(committed) is (moment == "after")
+    ended = skillopt(project, *COMMAND, reference.seed)
+    assert ended.returncode == 0, ended.stderr
+    assert look(project) == reference.ended
+    assert set(committed) <= set(tips(project))
+
+
+def test_killed_at_each_commit_in_turn_it_still_gets_there(tmp_path: Path, project: Path, reference: Reference) -> None:
+    path = deadly_git(tmp_path, "update-ref", "after")
+    attempts = [skillopt(project, *COMMAND, reference.seed, PATH=path) for _ in reference.ended.versions]
+    assert {attempt.returncode for attempt in attempts} == {-signal.SIGKILL}
+    assert skillopt(project, *COMMAND, reference.seed, PATH=path).returncode == 0
+    assert look(project) == reference.ended

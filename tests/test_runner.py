@@ -1,0 +1,280 @@
+"""The runner: what is paid is recorded first, and what is recorded is never paid again."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.errors import InfrastructureError
+from skillopt.executors.threads import ThreadExecutor
+from skillopt.ledger import Ledger
+from skillopt.ports import Executor, Harness, Model, RolloutRequest
+from skillopt.rollouts import Message, Reply, Status, ToolCall, Trajectory, Usage
+from skillopt.runner import Activity, RecordedRunner, Watch
+from skillopt.tasks import File, Task, VerifierSpec
+from skillopt.testing import InlineExecutor, ScriptedHarness, ScriptedModel
+
+SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
+Act = Callable[[RolloutRequest, str], Trajectory]
+
+
+def task(number: int, **changes: str) -> Task:
+    verifier = VerifierSpec(
+        changes.pop("verifier", "exact"), changes.pop("options", json.dumps({"value": str(number)}))
+    )
+    return Task(changes.pop("id", f"t{number}"), f"Say {number}.", verifier, (File("number", b"%d" % number),))
+
+
+def asked(count: int, trial: int = 0) -> list[RolloutRequest]:
+    return [RolloutRequest(SKILL, task(number), trial) for number in range(count)]
+
+
+def echo(_: RolloutRequest, workspace: str) -> Trajectory:
+    """Answer with the number in the task's file."""
+    return Trajectory(answer=(Path(workspace) / "number").read_text(), usage=Usage(1, 10, 2, 0.25))
+
+
+class Notes(Watch):
+    """A watch that remembers."""
+
+    def __init__(self) -> None:
+        self.activities: list[Activity] = []
+
+    def activity(self, activity: Activity) -> None:
+        self.activities.append(activity)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    with closing(Ledger.open(tmp_path)) as opened:
+        yield opened
+
+
+def runner(
+    ledger: Ledger,
+    act: Act | Harness = echo,
+    *,
+    run: str = "run",
+    model: Model | None = None,
+    executor: Executor | None = None,
+    watch: Watch | None = None,
+) -> RecordedRunner:
+    harness = ScriptedHarness(act) if callable(act) else act
+    return RecordedRunner(
+        ledger, run, harness, model or ScriptedModel(str.upper), executor or InlineExecutor(), watch or Watch()
+    )
+
+
+def scores(runner: RecordedRunner, requests: Sequence[RolloutRequest]) -> list[float | None]:
+    return [None if rollout.score is None else rollout.score.value for rollout in runner.rollouts(requests)]
+
+
+def answered(number: int, answer: str) -> Act:
+    """Answer one task otherwise and all others rightly."""
+    return lambda request, place: Trajectory(answer=answer) if request.task == task(number) else echo(request, place)
+
+
+class TestRecording:
+    def test_each_answer_is_in_the_ledger_before_the_next_is_asked_for(self, ledger: Ledger) -> None:
+        seen: list[int] = []
+
+        def look(request: RolloutRequest, workspace: str) -> Trajectory:
+            seen.append(ledger.counts().rollouts)
+            return echo(request, workspace)
+
+        runner(ledger, look).rollouts(asked(5))
+        assert seen == [0, 1, 2, 3, 4]
+
+    def test_each_reply_is_in_the_ledger_before_the_next_is_asked_for(self, ledger: Ledger) -> None:
+        seen: list[int] = []
+
+        def look(prompt: str) -> str:
+            seen.append(ledger.counts().replies)
+            return prompt
+
+        runner(ledger, model=ScriptedModel(look)).replies(["a", "b", "c"])
+        assert seen == [0, 1, 2]
+
+    def test_what_was_paid_before_a_crash_is_not_paid_again(self, ledger: Ledger) -> None:
+        def crash(request: RolloutRequest, workspace: str) -> Trajectory:
+            if request.task.id == "t3":
+                raise ZeroDivisionError
+            return echo(request, workspace)
+
+        with pytest.raises(ZeroDivisionError):
+            runner(ledger, crash).rollouts(asked(6))
+        harness = ScriptedHarness(echo)
+        assert scores(runner(ledger, harness), asked(6)) == [1.0] * 6
+        assert [request.task.id for request in harness.requests] == ["t3", "t4", "t5"]
+
+    def test_duplicates_in_one_batch_are_paid_once(self, ledger: Ledger) -> None:
+        harness, model = ScriptedHarness(echo), ScriptedModel(str.upper)
+        paying = runner(ledger, harness, model=model)
+        assert scores(paying, [*asked(2), *asked(2)]) == [1.0] * 4
+        assert [reply.text for reply in paying.replies(["a", "b", "a"])] == ["A", "B", "A"]
+        assert (len(harness.requests), model.prompts) == (2, ["a", "b"])
+        assert (paying.paid_rollouts, paying.paid_calls) == (2, 2)
+
+    def test_recorded_answers_are_free_in_any_later_run(self, ledger: Ledger) -> None:
+        first = runner(ledger, run="one")
+        free = runner(ledger, run="two")
+        assert first.rollouts(asked(3)) == free.rollouts(asked(3))
+        assert first.replies(["a"]) == free.replies(["a"])
+        assert (free.paid_rollouts, free.paid_calls) == (0, 0)
+
+    @pytest.mark.parametrize(
+        "request_",
+        [
+            RolloutRequest(SKILL, task(0), 1),
+            RolloutRequest(None, task(0)),
+            RolloutRequest(SKILL.with_document(SkillDocument("# Other\n")), task(0)),
+            RolloutRequest(Skill("rows", SKILL.document, (File("run.sh", b""),)), task(0)),
+            RolloutRequest(SKILL, task(0, options='{"value": "1"}')),
+        ],
+    )
+    def test_whatever_can_change_the_outcome_is_paid_for(self, ledger: Ledger, request_: RolloutRequest) -> None:
+        runner(ledger).rollouts(asked(1))
+        paying = runner(ledger)
+        paying.rollouts([request_])
+        assert paying.paid_rollouts == 1
+
+    def test_another_harness_or_model_is_paid_for(self, ledger: Ledger) -> None:
+        runner(ledger).rollouts(asked(1))
+        runner(ledger).replies(["a"])
+        paying = runner(ledger, ScriptedHarness(echo, "other"), model=ScriptedModel(str.lower, "other"))
+        paying.rollouts(asked(1))
+        assert [reply.text for reply in paying.replies(["A"])] == ["a"]
+        assert (paying.paid_rollouts, paying.paid_calls) == (1, 1)
+
+    def test_a_rollout_recorded_for_another_suite_gets_this_tasks_id(self, ledger: Ledger) -> None:
+        runner(ledger).rollouts(asked(1))
+        free = runner(ledger)
+        renamed = RolloutRequest(SKILL, task(0, id="elsewhere"))
+        assert [rollout.task_id for rollout in free.rollouts([renamed, *asked(1)])] == ["elsewhere", "t0"]
+        assert free.paid_rollouts == 0
+
+    def test_when_another_process_was_first_its_answer_counts(self, ledger: Ledger) -> None:
+        def late(request: RolloutRequest, workspace: str) -> Trajectory:
+            runner(ledger, answered(0, "wrong"), run="other").rollouts([request])
+            return echo(request, workspace)
+
+        def late_reply(prompt: str) -> str:
+            runner(ledger, run="other", model=ScriptedModel(str.title)).replies([prompt])
+            return prompt
+
+        slow = runner(ledger, late, model=ScriptedModel(late_reply))
+        assert scores(slow, asked(2)) == scores(runner(ledger), asked(2)) == [0.0, 1.0]
+        assert [reply.text for reply in slow.replies(["ab"])] == ["Ab"]
+
+
+class TestFailures:
+    @pytest.mark.parametrize("raised", [True, False])
+    def test_a_broken_provider_is_missing_data(self, ledger: Ledger, *, raised: bool) -> None:
+        def broken(*_: object) -> Trajectory:
+            if raised:
+                raise InfrastructureError("no answer")
+            return Trajectory(status=Status.INFRA_ERROR, reason="no answer", usage=Usage(1))
+
+        (rollout,) = runner(ledger, broken).rollouts(asked(1))
+        assert (rollout.status, rollout.score, rollout.reason) == (Status.INFRA_ERROR, None, "no answer")
+
+    @pytest.mark.parametrize(("kind", "options"), [("exact", "{}"), ("regex", '{"pattern": "("}'), ("nonsense", "{}")])
+    def test_a_verifier_that_breaks_is_missing_data_and_no_zero(self, ledger: Ledger, kind: str, options: str) -> None:
+        request = RolloutRequest(SKILL, task(0, verifier=kind, options=options))
+        (rollout,) = runner(ledger).rollouts([request])
+        assert (rollout.status, rollout.score) == (Status.INFRA_ERROR, None)
+        assert rollout.reason.startswith(f"verifier {kind!r} broke: ")
+        assert rollout.trajectory.answer == "0"
+
+    def test_a_timeout_is_the_targets_failure_and_says_so(self, ledger: Ledger) -> None:
+        (rollout,) = runner(ledger, lambda *_: Trajectory(status=Status.TIMEOUT, answer="0")).rollouts(asked(1))
+        assert rollout.status is Status.TIMEOUT
+        assert rollout.score is not None
+        assert (rollout.score.value, rollout.score.passed, rollout.score.feedback) == (
+            0.0,
+            False,
+            "not done within 600 s",
+        )
+        assert ledger.counts().rollouts == 1
+
+    def test_a_workspace_that_cannot_be_made_stops_the_run(self, ledger: Ledger) -> None:
+        below_a_file = Task("t", "Say.", VerifierSpec("exact"), (File("a", b""), File("a/b", b"")))
+        with pytest.raises(InfrastructureError, match="workspace for task 't'"):
+            runner(ledger).rollouts([RolloutRequest(SKILL, below_a_file)])
+
+    def test_within_a_run_a_failure_stays_as_the_loop_saw_it(self, ledger: Ledger) -> None:
+        going = runner(ledger, lambda *_: Trajectory(status=Status.INFRA_ERROR))
+        assert scores(going, asked(1)) == scores(going, asked(1)) == [None]
+        going.keep_gaps()
+        assert scores(going, asked(1)) == [None]
+        assert going.paid_rollouts == 1
+        again = runner(ledger)
+        assert scores(again, asked(2)) == [None, 1.0]
+        assert again.paid_rollouts == 1
+
+    def test_a_failure_the_loop_did_not_go_on_without_is_tried_again(self, ledger: Ledger) -> None:
+        assert scores(runner(ledger, lambda *_: Trajectory(status=Status.INFRA_ERROR)), asked(1)) == [None]
+        assert scores(runner(ledger), asked(1)) == [1.0]
+
+    def test_another_run_tries_again_and_changes_nothing_for_the_first(self, ledger: Ledger) -> None:
+        first = runner(ledger, lambda *_: Trajectory(status=Status.INFRA_ERROR))
+        first.rollouts(asked(1))
+        first.keep_gaps()
+        assert scores(runner(ledger, run="other"), asked(1)) == [1.0]
+        assert scores(runner(ledger), asked(1)) == [None]
+
+
+class TestAnswers:
+    def test_they_come_in_the_order_of_the_requests_whatever_ended_first(self, ledger: Ledger) -> None:
+        barrier = Barrier(8)
+
+        def together(request: RolloutRequest, workspace: str) -> Trajectory:
+            barrier.wait(30)
+            return echo(request, workspace)
+
+        requests = asked(64)[::-1]
+        rollouts = runner(ledger, together, executor=ThreadExecutor(8)).rollouts(requests)
+        assert [rollout.trajectory.answer for rollout in rollouts] == [str(number) for number in range(63, -1, -1)]
+        prompts = [f"{number}a" for number in range(64)]
+        replies = runner(ledger, executor=ThreadExecutor(8)).replies(iter(prompts))
+        assert [reply.text for reply in replies] == [f"{number}A" for number in range(64)]
+
+    def test_lone_surrogates_come_back_readable_and_the_same_from_the_ledger(self, ledger: Ledger) -> None:
+        bad = "a\ud800b"
+        calls = (ToolCall(bad, bad, bad),)
+        strange = Trajectory((Message(bad, bad, calls),), bad, (bad,), Status.OK, bad)
+        fresh = runner(ledger, lambda *_: strange, model=ScriptedModel(lambda _: bad))
+        (rollout,), (reply,) = fresh.rollouts(asked(1)), fresh.replies([bad])
+        good = "a?b"
+        assert rollout.trajectory == Trajectory(
+            (Message(good, good, (ToolCall(good, good, good),)),), good, (good,), Status.OK, good
+        )
+        assert reply.text == good
+        assert runner(ledger).rollouts(asked(1)) == (rollout,)
+        assert runner(ledger).replies([bad]) == (reply,)
+
+    def test_usage_counts_recorded_answers_too_and_each_key_once(self, ledger: Ledger) -> None:
+        class Priced:
+            identity = "priced"
+
+            def reply(self, prompt: str) -> Reply:
+                return Reply(prompt, Usage(1, 100, 20, None if prompt == "?" else 0.5))
+
+        for _ in range(2):
+            counting = runner(ledger, model=Priced())
+            counting.rollouts([*asked(3), *asked(3)])
+            counting.replies(["a", "b", "a"])
+            assert counting.usage == Usage(5, 230, 46, 1.75)
+        counting.replies(["?"])
+        assert counting.usage == Usage(6, 330, 66, None)
+
+    def test_the_watch_follows_each_group(self, ledger: Ledger) -> None:
+        runner(ledger).rollouts(asked(1))
+        notes = Notes()
+        runner(ledger, answered(2, "wrong"), watch=notes).rollouts(asked(3))
+        steps = [(activity.done, activity.total, activity.paid, activity.score) for activity in notes.activities]
+        assert steps == [(1, 3, 0, 1.0), (2, 3, 1, 1.0), (3, 3, 2, 2 / 3)]

@@ -1,0 +1,102 @@
+"""Prompts and replies of the optimizer model's stages."""
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.documents import SkillDocument
+from skillopt.edits import Edit, Op
+from skillopt.errors import ReplyError
+from skillopt.stages import (
+    ask_merge,
+    ask_ranking,
+    ask_reflection,
+    ask_repair,
+    ask_slow_update,
+    read_edit_count,
+    read_edits,
+    read_meta_update,
+    read_ranking,
+    read_slow_update,
+)
+
+DOCUMENT = SkillDocument("# Rules\n\n- One {{budget}}.\n")
+EDITS = (Edit("s1e1", Op.ADD, content="- a"), Edit("s1e2", Op.ADD, content="- b"))
+
+
+def test_a_reflection_prompt_holds_skill_evidence_budget_and_what_was_rejected() -> None:
+    prompt = ask_reflection(DOCUMENT, "EVIDENCE", failures=True, budget=3, rejected=["add x: worse"], memory="notes")
+    assert prompt.startswith("Task: reflect on failures\n")
+    for part in ("at most 3 edits", "- One {{budget}}.", "EVIDENCE", "- add x: worse", "notes"):
+        assert part in prompt
+
+
+def test_text_of_the_skill_is_never_taken_for_a_placeholder_of_the_prompt() -> None:
+    assert "- One {{budget}}." in ask_slow_update(DOCUMENT, "")
+
+
+def test_edits_are_read_with_or_without_a_code_fence_and_words_around() -> None:
+    reply = json.dumps({"edits": [{"op": "add", "content": "- x", "tasks": ["t1"]}]})
+    plain = read_edits(reply)
+    assert plain == read_edits(f"Sure, here it is:\n```json\n{reply}\n```\nDone.")
+    assert plain[0].named("e").tasks == ("t1",)
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "expected a JSON object"),
+        ("{not json}", "Invalid JSON"),
+        ('{"edits": "many"}', "edits"),
+        ('{"edits": [{"op": "rename"}]}', "edits.0.op"),
+        ('{"edits": [{"op": "delete"}]}', "needs an anchor"),
+        ('{"edits": [{"op": "add", "content": "  "}]}', "needs content"),
+        ('{"edits": [{"op": "add", "content": "\\ud800"}]}', "Invalid JSON"),
+    ],
+)
+def test_a_reply_that_is_not_what_was_asked_for_is_an_error_that_says_what_is_wrong(reply: str, problem: str) -> None:
+    with pytest.raises(ReplyError, match=problem):
+        read_edits(reply)
+
+
+@given(st.text())
+def test_any_text_is_read_or_refused_and_never_breaks_the_reader(reply: str) -> None:
+    for read in (read_edits, read_slow_update, read_meta_update, lambda text: read_edit_count(text, 4)):
+        with suppress(ReplyError):
+            read(reply)
+
+
+def test_a_ranking_puts_named_edits_first_and_keeps_the_others() -> None:
+    assert [edit.id for edit in read_ranking('{"order": ["s1e2", "s1e2"]}', EDITS)] == ["s1e2", "s1e1"]
+
+
+def test_a_ranking_of_edits_that_were_not_there_is_refused() -> None:
+    with pytest.raises(ReplyError, match="s9e9"):
+        read_ranking('{"order": ["s9e9"]}', EDITS)
+
+
+@pytest.mark.parametrize("reply", ['{"edits": 0}', '{"edits": 5}', '{"edits": "two"}'])
+def test_a_number_of_edits_out_of_range_is_refused(reply: str) -> None:
+    with pytest.raises(ReplyError):
+        read_edit_count(reply, 4)
+
+
+def test_merge_and_ranking_show_every_edit() -> None:
+    proposals = [
+        read_edits('{"edits": [{"op": "add", "content": "- left"}]}'),
+        read_edits('{"edits": [{"op": "delete", "anchor": "- right"}]}'),
+    ]
+    prompt = ask_merge(DOCUMENT, proposals, memory="")
+    assert "- left" in prompt
+    assert "- right" in prompt
+    assert "[s1e2] add after 'the end': '- b'" in ask_ranking(DOCUMENT, EDITS, budget=1, memory="")
+
+
+def test_a_repair_names_the_problem_and_repeats_the_prompt() -> None:
+    prompt = ask_repair("THE PROMPT", "no", "expected a JSON object")
+    assert prompt.startswith("Task: repair a reply\n")
+    assert "expected a JSON object" in prompt
+    assert prompt.rstrip().endswith("THE PROMPT")

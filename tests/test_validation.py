@@ -1,0 +1,141 @@
+"""The specification's rules and the clients' rules."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.validation import Finding, Level, Severity, validate
+
+GOOD = "---\nname: tidy\ndescription: Cleans tables. Use it for CSV files.\n---\n# Tidy\n\n- trim\n"
+
+
+def findings(text: str, *, name: str = "tidy") -> tuple[Finding, ...]:
+    return validate(Skill(name, SkillDocument.parse(text.encode("utf-8", "surrogateescape"))))
+
+
+def described(
+    extra: str = "", *, name: str = "tidy", description: str = "Cleans tables.", body: str = "# Tidy\n"
+) -> str:
+    return f"---\nname: {name}\ndescription: {description}\n{extra}---\n{body}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        GOOD.replace("\n", "\r\n"),
+        described("license: MIT\ncompatibility: Needs git\nallowed-tools: Read Bash(git *)\nmetadata:\n  a: 'x'\n"),
+        described(description="x" * 800, body="x\n" * 499),
+    ],
+    ids=["plain", "crlf", "every field", "largest"],
+)
+def test_a_skill_that_keeps_all_rules_has_no_findings(text: str) -> None:
+    assert findings(text) == ()
+
+
+SPECIFICATION = [
+    ("# No frontmatter", "error", 1, "expected frontmatter with name and description, found none"),
+    ("", "error", 1, "expected frontmatter"),
+    ("---\nname: tidy\n", "error", 1, "a second line '---'"),
+    ("---\nname: tidy\ndescription: Use when: asked\n---\nx", "error", 3, "put a value that contains ': ' in quotes"),
+    ("---\nname: tidy\nname: tidy\n---\nx", "error", 3, "'name' again"),
+    ("\ufeff" + GOOD, "warning", 1, "byte order mark"),
+    (GOOD + "\udcff", "error", 8, "expected UTF-8, found the byte 0xff"),
+    ("---\ndescription: x\n---\nx", "error", 1, "found none; add 'name: tidy'"),
+    (described(name="5"), "error", 2, "found 5 (a number); put it in quotes"),
+    (described(name=""), "error", 2, "found nothing; put it in quotes"),
+    (described(name="Tidy"), "error", 2, "a-z, 0-9 and single hyphens inside, found 'Tidy'"),
+    (described(name="-tidy"), "error", 2, "hyphens inside, found '-tidy'"),
+    (described(name="ti--dy"), "error", 2, "hyphens inside, found 'ti--dy'"),
+    (described(name="tïdy"), "error", 2, "hyphens inside, found 'tïdy'"),
+    (described(name="x" * 65), "error", 2, "at most 64 characters, found 65"),
+    (described(name="other"), "error", 2, "expected the folder's name 'tidy', found 'other'"),
+    ("---\nname: tidy\n---\nx", "error", 1, "expected a description that is text, found none"),
+    (described(description="[a]"), "error", 3, "expected a description that is text, found a list"),
+    (described(description="'  '"), "error", 3, "say what the skill does and when to use it"),
+    (described(description="x" * 1025), "error", 3, "at most 1024 characters, found 1025"),
+    (described("license: [MIT]\n"), "error", 4, "expected license to be text, found a list"),
+    (described("compatibility: {a: b}\n"), "error", 4, "expected compatibility to be text, found a mapping"),
+    (described("compatibility: ''\n"), "error", 4, "1 to 500 characters, found 0"),
+    (described(f"compatibility: {'x' * 501}\n"), "error", 4, "1 to 500 characters, found 501"),
+    (described("allowed-tools: [Read]\n"), "warning", 4, "with spaces between"),
+    (described("allowed-tools: true\n"), "error", 4, "found true (true or false)"),
+    (described("metadata: x\n"), "error", 4, "expected metadata to map keys to text, found 'x'"),
+    (
+        described("metadata:\n  a: b\n  version: 1.0\n"),
+        "warning",
+        6,
+        "metadata 'version' to be text, found 1.0 (a number)",
+    ),
+    (described("licence: MIT\n"), "error", 4, "the key 'licence'; did you mean 'license'?"),
+    (described("version: '1'\n"), "error", 4, "the key 'version'; move it under 'metadata'"),
+    (described("model: haiku\n"), "warning", 4, "'model' is not in the specification; only Claude Code heeds it"),
+    (described(body=" \n"), "warning", 5, "expected instructions after the frontmatter"),
+    (described(body="x\n" * 500), "warning", 504, "under 500 lines, found 500"),
+    (described(body="x" * 20_000), "warning", 5, "under 5000 tokens, found about 5000 (estimated)"),
+]
+CLIENTS = [
+    ("# No frontmatter", Level.CLAUDE_CODE, "warning", 1, "first heading or paragraph is listed instead"),
+    ("# No frontmatter", Level.CODEX, "error", 1, "not listed"),
+    ("---\nname: [\n---\nx", Level.CODEX, "error", 2, "not listed"),
+    ("---\nname: tidy\n---\nx", Level.CODEX, "error", 1, "so the skill is not listed"),
+    ("---\nname: tidy\n---\nx", Level.CLAUDE_CODE, "warning", 1, "first heading or paragraph is listed instead"),
+    (described(name="other"), Level.CLAUDE_CODE, "warning", 2, "listed as 'tidy (other)'"),
+    (described(description="x" * 801), Level.CODEX, "warning", 3, "801 of the about 8000 characters"),
+    (described(description="x" * 1025), Level.CODEX, "warning", 3, "cut after 1024 of its 1025 characters"),
+    (
+        described(f"when_to_use: {'x' * 1000}\n", description="x" * 600),
+        Level.CLAUDE_CODE,
+        "warning",
+        3,
+        "after 1536 of 1600",
+    ),
+    (described("disable-model-invocation: true\n"), Level.CLAUDE_CODE, "warning", 4, "hides the skill from the model"),
+    (described("user-invocable: maybe\n"), Level.CLAUDE_CODE, "warning", 4, "true or false, found 'maybe'"),
+    (described("context: spoon\n"), Level.CLAUDE_CODE, "warning", 4, "expected context to be fork, found 'spoon'"),
+    (described(body="a\n\nrun !`git status`\n"), Level.CLAUDE_CODE, "warning", 7, "'!`git status`' runs as a command"),
+    (described(body="a\n```!\nls\n```\n"), Level.CLAUDE_CODE, "warning", 6, "runs as a command"),
+    (described(body="a\nDo $ARGUMENTS\n"), Level.CODEX, "warning", 6, "'$ARGUMENTS' is filled in by Claude Code only"),
+    (described(body="x" * 10_000), Level.CODEX, "warning", 1, "the middle may be cut"),
+    (described(body="a\n<!-- skillopt:begin guidance -->\n"), Level.OPTIMIZER, "error", 6, "skillopt:end guidance"),
+]
+
+
+@pytest.mark.parametrize(("text", "severity", "line", "message"), SPECIFICATION)
+def test_a_broken_rule_of_the_specification_is_found_on_its_line(
+    text: str, severity: str, line: int, message: str
+) -> None:
+    found = [
+        finding for finding in findings(text) if finding.level is Level.SPECIFICATION and message in finding.message
+    ]
+
+    assert [(finding.severity, finding.line) for finding in found] == [(severity, line)]
+
+
+@pytest.mark.parametrize(("text", "level", "severity", "line", "message"), CLIENTS)
+def test_what_a_client_makes_of_a_skill_is_found_on_its_line(
+    text: str, level: Level, severity: str, line: int, message: str
+) -> None:
+    found = [finding for finding in findings(text) if finding.level is level and message in finding.message]
+
+    assert [(finding.severity, finding.line) for finding in found] == [(severity, line)]
+
+
+def test_a_finding_is_shown_as_a_compiler_shows_it() -> None:
+    finding = Finding(Level.CODEX, Severity.WARNING, 3, "shorten it")
+
+    assert str(finding) == "SKILL.md:3: warning (codex): shorten it"
+
+
+@given(
+    st.text(alphabet=st.sampled_from("-\n\r:ab[]{}'\" !`$\ufeff\udcffé#<>"), max_size=60),
+    st.sampled_from(["{0}", "---\n{0}\n---\n{0}"]),
+)
+def test_every_finding_names_a_line_of_the_file_in_order(text: str, form: str) -> None:
+    document = SkillDocument(form.format(text))
+
+    lines = [finding.line for finding in validate(Skill("a", document))]
+
+    assert lines == sorted(lines)
+    assert all(1 <= line <= max(len(document.line_starts) - 1, 1) for line in lines)

@@ -1,0 +1,227 @@
+"""Versions in git, in surroundings that are odd or hostile."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import RepositoryError
+from skillopt.tasks import File
+from skillopt.versions import Repository
+from tests.projects import git
+from tests.repositories import DRAFT, FOLDER, commit, make_repository
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_repository(tmp_path / "repository")
+
+
+class TestIdentity:
+    def who(self, folder: Path) -> str:
+        commit(folder)
+        return git(folder, "log", "-1", "--format=%an <%ae> %cn <%ce>", "skillopt/rows")
+
+    def test_without_any_configuration_it_falls_back(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
+            monkeypatch.delenv(name)
+        git(folder, "config", "user.useConfigOnly", "true")
+        assert self.who(folder) == "SkillOpt <skillopt@localhost> SkillOpt <skillopt@localhost>"
+
+    def test_configuration_and_environment_are_heeded(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("GIT_AUTHOR_NAME")
+        git(folder, "config", "user.name", "Jürgen <J.>")
+        assert Repository.find(folder).identity == "Jürgen <J <tester@example.com>"
+        assert self.who(folder) == "Jürgen J <tester@example.com> Jürgen J <tester@example.com>"
+
+    @pytest.mark.parametrize("name", [".", '"', "<>", " , ", "\n"])
+    def test_a_name_that_git_would_refuse_is_not_used(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.setenv("GIT_AUTHOR_NAME", name)
+        assert self.who(folder).startswith("SkillOpt <tester@example.com>")
+
+
+class TestSurroundings:
+    def test_variables_that_a_hook_sets_do_not_lead_astray(
+        self, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        other = make_repository(tmp_path / "other")
+        for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"):
+            monkeypatch.setenv(name, str(other / ".git"))
+        monkeypatch.setenv("GIT_NAMESPACE", "elsewhere")
+        monkeypatch.setenv("GIT_PREFIX", "skills/")
+        sha = commit(folder)
+        assert Repository.find(folder).root == folder
+        for name in [name for name in os.environ if name.startswith("GIT_") and "CONFIG" not in name]:
+            monkeypatch.delenv(name)
+        assert git(folder, "rev-parse", "refs/heads/skillopt/rows") == sha
+        assert git(other, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+
+    def test_it_works_inside_a_real_hook(self, folder: Path) -> None:
+        code = (
+            "from pathlib import Path; from tests.repositories import commit; "
+            f"print(commit(Path({str(folder)!r})), file=open({str(folder / 'sha')!r}, 'w'))"
+        )
+        hook = folder / ".git" / "hooks" / "pre-commit"
+        hook.write_text(f'#!/bin/sh\nPYTHONPATH="{os.pathsep.join(sys.path)}" exec "{sys.executable}" -c "$CODE"\n')
+        hook.chmod(0o755)
+        command = ["git", "commit", "--quiet", "--allow-empty", "-m", "Hooked"]
+        subprocess.run(command, cwd=folder, env={**os.environ, "CODE": code}, check=True)
+        assert git(folder, "rev-parse", "skillopt/rows") == (folder / "sha").read_text().strip()
+        assert git(folder, "diff", "--name-only", "main^", "main") == ""
+
+    def test_a_missing_folder_is_not_mistaken_for_the_current_one(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(folder)
+        with pytest.raises(RepositoryError, match="found none"):
+            Repository.find(folder / "nowhere")
+
+    def test_outside_a_repository_it_says_what_to_do(self, tmp_path: Path) -> None:
+        with pytest.raises(RepositoryError, match="run `git init` there"):
+            Repository.find(tmp_path)
+
+    def test_inside_the_git_folder_it_asks_for_another(self, folder: Path) -> None:
+        with pytest.raises(RepositoryError, match="give a folder of a work tree"):
+            Repository.find(folder / ".git")
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+    def test_a_folder_of_someone_else_names_the_way_to_trust_it(self, folder: Path) -> None:
+        for path in (folder, folder / ".git"):
+            os.chown(path, 12345, 12345)
+        with pytest.raises(RepositoryError, match=r"safe\.directory") as caught:
+            Repository.find(folder)
+        assert "\n" not in str(caught.value)
+
+    def test_without_git_there_is_one_clear_line(self, folder: Path, tmp_path: Path) -> None:
+        tools = tmp_path / "tools"
+        tools.mkdir()
+        (tools / "env").symlink_to(shutil.which("env") or "env")
+        command = [sys.executable, "-m", "skillopt", "optimize", "skills/rows"]
+        ended = subprocess.run(
+            command, cwd=folder, env={**os.environ, "PATH": str(tools)}, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 2
+        assert len(ended.stderr.splitlines()) == 1
+        assert "install git" in ended.stderr
+
+    def test_a_full_history_is_asked_for_when_an_object_is_missing(self, folder: Path) -> None:
+        sha = git(folder, "rev-parse", f"main:{FOLDER}/SKILL.md")
+        (folder / ".git" / "objects" / sha[:2] / sha[2:]).unlink()
+        repository = Repository.find(folder)
+        with pytest.raises(RepositoryError, match="missing"):
+            repository.read_folder(repository.resolve("main"), FOLDER)
+
+
+def _hooks(folder: Path, program: str) -> None:
+    for name in (
+        "reference-transaction",
+        "post-index-change",
+        "pre-commit",
+        "post-commit",
+        "commit-msg",
+        "post-rewrite",
+    ):
+        hook = folder / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\n{program}\n")
+        hook.chmod(0o755)
+
+
+def _hooks_elsewhere(folder: Path, program: str) -> None:
+    _hooks(folder, program)
+    shutil.copytree(folder / ".git" / "hooks", folder / "hooks")
+    git(folder, "config", "core.hooksPath", str(folder / "hooks"))
+
+
+def _configured_hooks(folder: Path, program: str) -> None:
+    for event in ("reference-transaction", "post-index-change", "pre-commit"):
+        git(folder, "config", f"hook.my.{event}=x.event", event)
+        git(folder, "config", f"hook.my.{event}=x.command", program)
+
+
+def _settings(*names: str) -> Callable[[Path, str], None]:
+    def configure(folder: Path, program: str) -> None:
+        for name in names:
+            git(folder, "config", name, program)
+
+    return configure
+
+
+def _signatures(folder: Path, program: str) -> None:
+    _settings("gpg.program", "gpg.ssh.program", "gpg.x509.program")(folder, program)
+    for name in ("log.showSignature", "commit.gpgSign", "tag.gpgSign", "push.gpgSign"):
+        git(folder, "config", name, "true")
+
+
+def _filters(folder: Path, program: str) -> None:
+    for key in ("clean", "smudge", "process"):
+        git(folder, "config", f"filter.evil.{key}", program)
+    git(folder, "config", "filter.evil.required", "true")
+    git(folder, "config", "diff.evil.textconv", program)
+    git(folder, "config", "diff.evil.command", program)
+    git(folder, "config", "merge.evil.driver", program)
+    (folder / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil merge=evil\n")
+    (folder / ".gitattributes").write_text("* filter=evil diff=evil merge=evil\n")
+
+
+def _lazy_fetch(folder: Path, program: str) -> None:
+    sha = git(folder, "rev-parse", f"main:{FOLDER}/evals/evals.json")
+    (folder / ".git" / "objects" / sha[:2] / sha[2:]).unlink()
+    values = {
+        "core.repositoryFormatVersion": "1",
+        "core.sshCommand": program,
+        "extensions.partialClone": "origin",
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+        "protocol.ssh.allow": "always",
+        "remote.origin.promisor": "true",
+        "remote.origin.uploadpack": program,
+        "remote.origin.url": f"ext::{program}",
+    }
+    for name, value in values.items():
+        git(folder, "config", name, value)
+
+
+@pytest.mark.parametrize(
+    "arm",
+    [
+        _hooks,
+        _hooks_elsewhere,
+        _configured_hooks,
+        _settings("core.fsmonitor"),
+        _settings("core.pager", "pager.log", "pager.config", "pager.rev-list", "pager.for-each-ref", "core.editor"),
+        _settings("diff.external", "core.sshCommand", "core.askPass", "core.gitProxy", "core.alternateRefsCommand"),
+        _settings("credential.helper", "interactive.diffFilter", "sequence.editor", "uploadpack.packObjectsHook"),
+        _signatures,
+        _filters,
+        _lazy_fetch,
+    ],
+)
+def test_nothing_that_an_untrusted_repository_configures_is_run(
+    tmp_path: Path, folder: Path, arm: Callable[[Path, str], None]
+) -> None:
+    marker = tmp_path / "marker"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n")
+    program.chmod(0o755)
+    arm(folder, str(program))
+    for alias in ("rev-parse", "config", "ls-tree", "read-tree", "update-ref", "commit-tree", "cat-file"):
+        with (folder / ".git" / "config").open("a") as config:
+            config.write(f'[alias]\n\t{alias} = "!{program}"\n')
+    repository = Repository.find(folder)
+    parent = repository.resolve("main")
+    draft = replace(DRAFT, parent=parent)
+    with suppress(RepositoryError):  # where an object is missing
+        repository.read_folder(parent, FOLDER)
+    first = repository.commit_version(draft)
+    repository.commit_version(replace(draft, parent=first, expected_tip=first, files=(File("SKILL.md", b"2"),)))
+    assert len(repository.versions("rows")) == 2
+    assert repository.identity
+    assert not marker.exists()

@@ -1,0 +1,152 @@
+"""The checker finds each broken rule, and only that."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.check_house_rules import check_folder, check_source
+
+CLEAN = '''"""A module."""
+
+from typing import TypeVar
+
+__all__ = ["LIMIT", "Thing", "count"]
+
+LIMIT = 3
+T = TypeVar("T")
+_PRIVATE = 1
+
+
+class Thing:
+    """A thing."""
+
+
+def count() -> int:
+    """Count."""
+    return 1  # noqa: RUF100 - a reason of some length
+'''
+
+
+def findings(source: str, path: str = "skillopt/things.py") -> list[str]:
+    return [str(finding) for finding in check_source(Path(path), source)]
+
+
+def test_a_clean_module_has_no_findings() -> None:
+    assert findings(CLEAN) == []
+
+
+def test_a_finding_is_one_line_with_file_and_line() -> None:
+    assert findings('"""Doc."""\n__all__ = []\nx = 1\n') == [
+        "skillopt/things.py:3: expected 'x' in `__all__`, or a leading underscore"
+    ]
+
+
+def test_a_module_of_400_lines_passes_and_one_of_401_does_not() -> None:
+    start = "__all__ = []\n"
+
+    assert findings(start + "\n" * 399) == []
+    assert findings(start + "\n" * 400) == [
+        "skillopt/things.py:401: expected at most 400 lines, found 401: split it by idea"
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", ["skillopt/utils.py", "skillopt/csv_helpers.py", "tests/base/test_x.py", "tools/manager.py"]
+)
+def test_a_vague_name_is_refused(path: str) -> None:
+    assert [
+        "expected a name that says what it is about" in finding for finding in findings("__all__ = []\n", path)
+    ] == [True]
+
+
+def test_a_name_that_only_contains_a_vague_word_passes() -> None:
+    assert findings("__all__ = []\n", "skillopt/database.py") == []
+
+
+def test_a_product_module_needs_all_and_a_test_does_not() -> None:
+    assert "found none" in findings("x = 1\n")[0]
+    assert findings("x = 1\n", "tests/test_things.py") == []
+
+
+def test_a_module_that_defines_nothing_public_needs_no_all() -> None:
+    assert findings('"""Doc."""\n_x = 1\n') == []
+
+
+def test_a_function_that_is_registered_as_a_command_is_not_a_public_name() -> None:
+    assert findings("__all__ = []\n\n@app.command()\ndef log(): ...\n") == []
+    assert len(findings("__all__ = []\n\n@cache\ndef log(): ...\n")) == 1
+
+
+def test_all_may_not_list_what_the_module_does_not_define() -> None:
+    source = 'from typing import Any\n__all__ = ["Any"]\n'
+
+    assert "found 'Any'" in findings(source)[0]
+    assert findings(source, "skillopt/things/__init__.py") == []
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# noqa",
+        "# noqa: E501",
+        "# noqa - a reason without a code",
+        "# type: ignore",
+        "# type: ignore[misc]",
+        "# type: ignore  # a reason without a code",
+        "# pragma: no cover",
+        "# TODO later",
+        "# FIXME",
+    ],
+)
+def test_a_mark_without_its_code_or_reason_is_refused(comment: str) -> None:
+    assert len(findings(f"__all__ = []  {comment}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# noqa: E501 - the table is easier to read wide",
+        "# noqa: E501, ARG001 - the table is wide",
+        "# type: ignore[misc]  # the library has no types",
+        "# pragma: no cover - only on macOS",
+    ],
+)
+def test_a_mark_with_code_and_reason_passes(comment: str) -> None:
+    assert findings(f"__all__ = []  {comment}\n") == []
+
+
+def test_a_mark_inside_a_string_is_text() -> None:
+    assert findings('__all__ = []\n_TEXT = "# noqa # TODO"\n') == []
+
+
+BROAD = "__all__ = []\ntry:\n    pass\nexcept {caught}:{comment}\n    {body}\n"
+
+
+@pytest.mark.parametrize("caught", ["Exception", "BaseException", "(ValueError, Exception)"])
+def test_a_broad_except_is_refused_outside_the_front_end(caught: str) -> None:
+    source = BROAD.format(caught=caught, comment="", body="pass")
+
+    assert "expected a narrow `except`" in findings(source)[0]
+    assert findings(source, "skillopt/cli.py") == []
+
+
+def test_a_front_end_has_one_broad_except_and_no_more() -> None:
+    source = BROAD.format(caught="Exception", comment="", body="pass")
+
+    assert "found another" in findings(source + source, "skillopt/cli.py")[0]
+
+
+@pytest.mark.parametrize(
+    ("comment", "body"), [("  # noqa: BLE001 - any crash of a verifier is an infra_error", "pass"), ("", "raise")]
+)
+def test_a_broad_except_that_says_why_or_raises_again_passes(comment: str, body: str) -> None:
+    assert findings(BROAD.format(caught="Exception", comment=comment, body=body)) == []
+
+
+def test_a_folder_is_checked_with_all_below_it(tmp_path: Path) -> None:
+    module = tmp_path / "skillopt" / "inner" / "things.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("x = 1\n", encoding="utf-8")
+
+    assert [finding.path for finding in check_folder(tmp_path, "skillopt")] == ["skillopt/inner/things.py"]
+    assert check_folder(tmp_path, "absent") == []

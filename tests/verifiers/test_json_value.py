@@ -1,0 +1,88 @@
+import json
+from typing import TypeAlias
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.errors import SuiteError
+from skillopt.tasks import File, VerifierSpec
+from skillopt.verifiers import load_verifier
+from skillopt.verifiers.json_value import Tolerance, compare_values
+from tests.contracts.verifier_contract import VerifierContract, make_spec, score_answer
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+values: st.SearchStrategy[Json] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+class TestJsonVerifier(VerifierContract):
+    kind = "json"
+    right = b'{"b": [1, 2.5, null], "a": {"x": "y"}}'
+    wrong = b'{"b": [1, 2.5, 0], "a": {"x": "y"}}'
+    path = "output.json"
+
+    def spec(self) -> VerifierSpec:
+        return make_spec("json", value={"a": {"x": "y"}, "b": [1, 2.5, None]}, file="output.json")
+
+
+@given(values)
+def test_every_value_equals_itself(value: Json) -> None:
+    assert compare_values(value, json.loads(json.dumps(value)), Tolerance(), 5).wrong == 0
+
+
+@given(values, values)
+def test_the_score_is_a_share_and_full_only_without_differences(left: Json, right: Json) -> None:
+    compared = compare_values(left, right, Tolerance(), 3)
+
+    assert 0 <= compared.wrong <= compared.total
+    assert bool(compared.wrong) is bool(compared.differences)
+    assert len(compared.differences) <= 3
+    assert compare_values(right, left, Tolerance(), 3).wrong == compared.wrong
+
+
+def test_feedback_names_each_difference_by_its_path() -> None:
+    spec = make_spec("json", value={"a": [1, {"b c": "x"}], "gone": {"k": 1}})
+    score = score_answer(spec, 'Here:\n```json\n{"a": [2, {"b c": "y"}, 3], "more": null}\n```')
+
+    assert score.feedback.splitlines() == [
+        "answer $.a[0]: expected 1, found 2",
+        'answer $.a[1]["b c"]: expected "x", found "y"',
+        "answer $.a[2]: unexpected 3",
+        "answer $.gone: missing, expected an object with 1 keys",
+        "answer $.more: unexpected null",
+    ]
+    assert score.value == 0.0
+
+
+def test_the_soft_score_is_the_share_of_right_leaves() -> None:
+    assert score_answer(make_spec("json", value=[1, 2, 3, 4]), "[1, 2, 3, 5]").value == 0.75
+
+
+@pytest.mark.parametrize(("left", "right"), [("true", "1"), ("0", "false"), ('"1"', "1"), ("null", "0"), ("[]", "{}")])
+def test_values_of_different_types_differ(left: str, right: str) -> None:
+    assert not score_answer(make_spec("json", value=json.loads(left)), right).passed
+
+
+def test_whole_numbers_are_exact_and_fractions_allow_for_rounding() -> None:
+    assert score_answer(make_spec("json", value=0.1 + 0.2), "0.3").passed
+    assert score_answer(make_spec("json", value=3), "3.0").passed
+    assert not score_answer(make_spec("json", value=12345678901234567), "12345678901234568").passed
+    assert not score_answer(make_spec("json", value=1), "1" + "0" * 400).passed
+
+
+def test_numbers_may_differ_by_the_tolerance() -> None:
+    assert score_answer(make_spec("json", value=[10, 1.0], absolute_tolerance=0.5), "[10.5, 1.4]").passed
+
+
+def test_expected_null_is_a_value() -> None:
+    assert score_answer(make_spec("json", value=None), "null").passed
+
+
+def test_a_reference_that_is_no_json_is_refused() -> None:
+    with pytest.raises(SuiteError, match=r"expected JSON in 'want\.json'"):
+        load_verifier(make_spec("json", File("want.json", b"{"), expected="want.json"))

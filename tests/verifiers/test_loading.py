@@ -1,0 +1,38 @@
+import pytest
+
+from skillopt.errors import SuiteError
+from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import VERIFIERS, load_verifier, quote, unfenced
+
+
+def test_an_unknown_kind_is_refused_with_the_nearest_known_one() -> None:
+    with pytest.raises(SuiteError, match="found 'tabel'; did you mean 'table'"):
+        load_verifier(VerifierSpec("tabel"))
+
+
+def test_a_kind_like_no_other_is_refused_with_all_known_ones() -> None:
+    with pytest.raises(SuiteError, match="command, exact, json, numeric, regex, table"):
+        load_verifier(VerifierSpec("zzz"))
+
+
+@pytest.mark.parametrize("kind", VERIFIERS)
+def test_every_kind_has_a_driver_that_validates_its_options(kind: str) -> None:
+    with pytest.raises(SuiteError, match=f"verifier '{kind}'"):
+        load_verifier(VerifierSpec(kind, '{"no_such_option": 1}'))
+
+
+def test_a_file_option_cannot_lead_out_of_the_workspace() -> None:
+    with pytest.raises(SuiteError, match=r"found '\.\./secret'"):
+        load_verifier(VerifierSpec("exact", '{"value": "a", "file": "../secret"}'))
+
+
+def test_quoting_shows_what_cannot_be_seen_and_stays_on_one_line() -> None:
+    assert quote("a\u00a0b\u200b\n\u2028€") == r'"a\u00a0b\u200b\n\u2028€"'
+
+
+def test_the_last_code_block_of_an_answer_counts() -> None:
+    assert unfenced("First\n```json\n1\n```\nno:\n```\n2\n```\nDone") == "2\n"
+
+
+def test_an_answer_without_a_closed_code_block_counts_whole() -> None:
+    assert unfenced("```\nopen") == "```\nopen"

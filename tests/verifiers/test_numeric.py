@@ -1,0 +1,86 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.errors import SuiteError
+from skillopt.tasks import File, VerifierSpec
+from skillopt.verifiers import load_verifier
+from tests.contracts.verifier_contract import VerifierContract, make_spec, score_answer
+
+
+class TestNumericVerifier(VerifierContract):
+    kind = "numeric"
+    right = b"The total is 1,200.50 EUR."
+    wrong = b"The total is 1,200.51 EUR."
+
+    def spec(self) -> VerifierSpec:
+        return make_spec("numeric", file="output.txt", value=1200.5)
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [
+        ("3 of 12", 12),
+        ("$1,200.50", "1200.50"),
+        ("\u22125", -5),
+        (".5", 0.5),
+        ("1e-9", "0.000000001"),
+        ("5%", 5),
+        ("12kg", 12),
+        ("-inf", "-Infinity"),
+        ("1e999999999999", "inf"),
+        ("NaN", "nan"),
+        ("0.1", 0.1),
+        ("0.30000000000000004", 0.3),
+        ("12345678901234567890.5", "12345678901234567890.5"),
+    ],
+)
+def test_a_number_is_understood_as_people_write_it(answer: str, value: float | str) -> None:
+    assert score_answer(make_spec("numeric", value=value), answer).passed
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [("v2", 2), ("nan", 2), ("2", "nan"), ("inf", "-inf"), ("1e9", "inf"), ("12345678901235", 12345678901200)],
+)
+def test_another_number_or_none_fails(answer: str, value: float | str) -> None:
+    assert score_answer(make_spec("numeric", value=value), answer).value == 0
+
+
+def test_the_first_number_counts_when_asked_for() -> None:
+    assert score_answer(make_spec("numeric", value=3, pick="first"), "3 of 12").passed
+
+
+@pytest.mark.parametrize(("answer", "passed"), [("10.5", True), ("9.5", True), ("10.6", False)])
+def test_an_absolute_tolerance_includes_its_edge(answer: str, passed: bool) -> None:  # noqa: FBT001 - a parameter of the table above
+    assert score_answer(make_spec("numeric", value=10, absolute_tolerance=0.5), answer).passed is passed
+
+
+def test_a_relative_tolerance_is_a_share_of_the_expected_number() -> None:
+    spec = make_spec("numeric", value=-200, relative_tolerance=0.1)
+
+    assert score_answer(spec, "-220").passed
+    assert not score_answer(spec, "-221").passed
+
+
+def test_the_expected_number_can_stand_in_a_file() -> None:
+    assert score_answer(make_spec("numeric", File("n.txt", b"0.30\n"), expected="n.txt"), "0.3").passed
+
+
+def test_feedback_names_both_numbers() -> None:
+    assert score_answer(make_spec("numeric", value="1.50"), "2").feedback == "answer: expected the number 1.50, found 2"
+
+
+def test_an_expectation_without_a_number_is_refused() -> None:
+    with pytest.raises(SuiteError, match='expected a number, found "many"'):
+        load_verifier(make_spec("numeric", value="many"))
+
+
+def test_an_infinite_tolerance_is_refused() -> None:
+    with pytest.raises(SuiteError, match="absolute_tolerance"):
+        load_verifier(VerifierSpec("numeric", '{"value": 1, "absolute_tolerance": Infinity}'))
+
+
+@given(st.decimals(allow_nan=False))
+def test_every_decimal_is_close_to_itself(number: object) -> None:
+    assert score_answer(make_spec("numeric", value=str(number)), f"It is {number}").passed

@@ -1,0 +1,288 @@
+import csv
+import io
+import json
+import re
+import zipfile
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from skillopt.errors import SuiteError
+from skillopt.rollouts import Score
+from skillopt.tasks import File, VerifierSpec
+from skillopt.verifiers import load_verifier
+from tests.contracts.verifier_contract import VerifierContract, make_spec, score_answer, score_file
+
+EXPECTED = b"id,name,amount\n1,ada,2.50\n2,bob,3.00\n3,cyd,4.00\n"
+LINE = re.compile(
+    r"output\.csv(: missing|: expected columns \[.*\], found \[.*\]|: expected \d+ rows, found \d+"
+    r"| row \d+ column (?P<column>\".*?\"): expected (?P<expected>\".*\"), found (?P<found>\".*\")"
+    r"| row \d+: expected \d+ cells, found \d+| row \d+: (missing|unexpected) row (?P<row>\{.*\}))"
+)
+
+
+def spec(content: bytes = EXPECTED, **options: object) -> VerifierSpec:
+    return make_spec("table", File("want.csv", content), **{"file": "output.csv", "expected": "want.csv", **options})
+
+
+def score(found: bytes, expected: bytes = EXPECTED, **options: object) -> Score:
+    return score_file(spec(expected, **options), "output.csv", found)
+
+
+def workbook(*rows: list[object], title: str = "Sheet") -> bytes:
+    book = Workbook()
+    sheet = book.create_sheet(title, 0)
+    for row in rows:
+        sheet.append(row)
+    target = io.BytesIO()
+    book.save(target)
+    return target.getvalue()
+
+
+def written(rows: list[list[str]]) -> bytes:
+    target = io.StringIO(newline="")
+    csv.writer(target).writerows(rows)
+    return target.getvalue().encode()
+
+
+class TestTableVerifier(VerifierContract):
+    kind = "table"
+    right = EXPECTED
+    wrong = b"id,name,amount\n1,ada,2.50\n2,bob,3.00\n3,cyd,4\n"
+    path = "output.csv"
+
+    def spec(self) -> VerifierSpec:
+        return spec()
+
+
+def test_a_wrong_cell_is_named_and_costs_its_share() -> None:
+    result = score(EXPECTED.replace(b"bob", b'"b\xc2\xa0""o"'))
+
+    assert result.feedback == r'output.csv row 2 column "name": expected "bob", found "b\u00a0\"o"'
+    assert result.value == pytest.approx(1 - 1 / 12)
+
+
+def test_a_wrong_header_is_named_once() -> None:
+    result = score(EXPECTED.replace(b"name", b"Name "))
+
+    assert result.feedback == 'output.csv: expected columns ["id", "name", "amount"], found ["id", "Name ", "amount"]'
+    assert result.value == pytest.approx(1 - (1 + 3 * 2) / 15)
+
+
+def test_columns_in_another_order_keep_their_cells_but_do_not_pass() -> None:
+    result = score(b"name,id,amount\nada,1,2.50\nbob,2,3.00\ncyd,3,4.00\n")
+
+    assert result.value == pytest.approx(1 - 2 / 12)
+    assert result.feedback.startswith("output.csv: expected columns")
+
+
+def test_missing_and_unexpected_rows_are_named() -> None:
+    assert score(b"id,name,amount\n1,ada,2.50\n2,bob,3.00\n").feedback.splitlines() == [
+        "output.csv: expected 3 rows, found 2",
+        'output.csv row 3: missing row {"id": "3", "name": "cyd", "amount": "4.00"}',
+    ]
+    assert score(EXPECTED + b"Total,,9.50\n").feedback.splitlines() == [
+        "output.csv: expected 3 rows, found 4",
+        'output.csv row 4: unexpected row {"id": "Total", "name": "", "amount": "9.50"}',
+    ]
+
+
+def test_a_missing_file_has_its_own_line() -> None:
+    assert score_file(spec(), "other.csv", b"").feedback == "output.csv: missing"
+
+
+def test_rows_of_another_width_are_named() -> None:
+    assert score(b"id,name,amount\n1,ada,2.50,x\n2,bob\n3,cyd,4.00\n").feedback.splitlines() == [
+        "output.csv row 1: expected 3 cells, found 4",
+        "output.csv row 2: expected 3 cells, found 2",
+        'output.csv row 2 column "amount": expected "3.00", found ""',
+    ]
+
+
+def test_a_missing_cell_is_wrong_even_where_it_should_be_empty() -> None:
+    result = score(b"a,b\n1\n", expected=b"a,b\n1,\n")
+
+    assert result.value == pytest.approx(3 / 4)
+    assert result.feedback == "output.csv row 1: expected 2 cells, found 1"
+
+
+def test_the_order_of_rows_counts_without_a_key_and_not_with_one() -> None:
+    turned = b"id,name,amount\n3,cyd,4.00\n1,ada,2.50\n2,bob,3.00\n"
+
+    assert score(turned).value < 1
+    assert score(turned, key="id") == Score(1.0, passed=True)
+
+
+def test_with_a_key_rows_are_counted_as_in_the_expected_table() -> None:
+    found = b"id,name,amount\n9,new,1\n3,cyd,4\n1,ada,2.50\n1,ada,2.50\n"
+
+    assert score(found, key=["id"]).feedback.splitlines() == [
+        "output.csv: expected 3 rows, found 4",
+        'output.csv row 1: unexpected row {"id": "9", "name": "new", "amount": "1"}',
+        'output.csv row 2: missing row {"id": "2", "name": "bob", "amount": "3.00"}',
+        'output.csv row 3 column "amount": expected "4.00", found "4"',
+        'output.csv row 4: unexpected row {"id": "1", "name": "ada", "amount": "2.50"}',
+    ]
+
+
+def test_rows_are_matched_by_position_when_the_result_has_no_key_column() -> None:
+    assert score(EXPECTED.replace(b"id", b"ID", 1), key="id").value == pytest.approx(1 - (1 + 3 * 2) / 15)
+
+
+def test_feedback_shows_every_column_before_it_shows_one_twice() -> None:
+    rows = [["a", "b", "c"], *([str(at)] * 3 for at in range(50))]
+    found = [rows[0], *(["x"] * 3 for _ in range(30)), *([str(at), str(at), "y"] for at in range(30, 50))]
+
+    lines = score(written(found), written(rows), max_feedback=4).feedback.splitlines()
+
+    assert [line.split(":")[0] for line in lines] == [
+        'output.csv row 1 column "a"',
+        'output.csv row 1 column "b"',
+        'output.csv row 1 column "c"',
+        'output.csv row 2 column "a"',
+    ]
+
+
+def test_numbers_may_differ_by_the_tolerance_and_text_may_not() -> None:
+    assert score(EXPECTED.replace(b"2.50", b"2.5"), absolute_tolerance=0.01).passed
+    assert not score(EXPECTED.replace(b"2.50", b"2.6"), absolute_tolerance=0.01).passed
+    assert score(EXPECTED.replace(b"4.00", b"4.1"), relative_tolerance=0.05).passed
+
+
+def test_line_ends_quotes_blank_lines_and_a_byte_order_mark_do_not_count() -> None:
+    other = b'\xef\xbb\xbf"id","name","amount"\r\n\r\n1,ada,2.50\r\n2,"bob",3.00\r\n3,cyd,4.00'
+
+    assert score(other) == Score(1.0, passed=True)
+
+
+def test_columns_of_one_name_are_matched_in_their_order() -> None:
+    assert score(b"a,a,b\n1,2,4\n", expected=b"a,a,b\n1,2,3\n").value == pytest.approx(5 / 6)
+
+
+def test_tab_separated_text_is_read_by_the_name_of_its_file() -> None:
+    made = make_spec("table", File("w.csv", b"a,b\n1,2\n"), file="o.tsv", expected="w.csv")
+
+    assert score_file(made, "o.tsv", b"a\tb\n1\t2\n").passed
+
+
+def test_the_code_block_of_an_answer_is_read() -> None:
+    made = make_spec("table", File("w.csv", b"a,b\n1,2\n"), expected="w.csv")
+
+    assert score_answer(made, "Here it is:\n```csv\na,b\n1,2\n```\n").passed
+
+
+def test_a_workbook_is_read_as_the_text_one_would_write() -> None:
+    made = make_spec("table", File("w.csv", b"day,n,ok,note\n2024-03-05,3,TRUE,\n"), file="o.xlsx", expected="w.csv")
+    day = datetime(2024, 3, 5, tzinfo=UTC).replace(tzinfo=None)
+    book = workbook(["day", "n", "ok", "note"], [day, 3.0, True, None], [None, None])
+
+    assert score_file(made, "o.xlsx", book) == Score(1.0, passed=True)
+
+
+def test_a_sheet_is_chosen_by_name() -> None:
+    files = File("w.xlsx", workbook(["a"], ["1"], title="Data"))
+    made = make_spec("table", files, file="o.xlsx", expected="w.xlsx", sheet="Data")
+
+    assert score_file(made, "o.xlsx", workbook(["a"], ["1"], title="Data")).passed
+    assert "expected the sheet 'Data'" in score_file(made, "o.xlsx", workbook(["a"], title="Other")).feedback
+
+
+def bomb(sheet: bytes) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(workbook(["a"]))) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.namelist():
+            new.writestr(part, sheet if part == "xl/worksheets/sheet1.xml" else old.read(part))
+    return target.getvalue()
+
+
+SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        b" " * 60_000_000,
+        b'<!DOCTYPE a [<!ENTITY b "c">]>' + SHEET % b"",
+        SHEET % b'<row r="1048576"><c r="A1048576"><v>1</v></c></row>',
+        SHEET % (b"<row>" + b'<c r="XFD1"><v>1</v></c>' + b"</row>") * 1 + b"",
+        SHEET % (b'<row><c r="XFD1"><v>1</v></c></row>' * 100),
+        b"<worksheet",
+    ],
+    ids=["unpacks to much", "entities", "last row", "last column", "many wide rows", "broken"],
+)
+def test_a_workbook_made_to_exhaust_the_reader_fails(sheet: bytes) -> None:
+    made = make_spec("table", File("w.csv", b"a\n1\n"), file="o.xlsx", expected="w.csv")
+
+    result = score_file(made, "o.xlsx", bomb(sheet))
+
+    assert not result.passed
+    assert 0 < len(result.feedback) < 10_000
+
+
+def test_a_wide_hostile_row_is_cut_in_feedback() -> None:
+    found = b",".join(b"%d" % at for at in range(20_000)) + b"\n" + b"x" * 100_000 + b"\n"
+
+    assert len(score(found).feedback) < 5_000
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "problem"),
+    [
+        (b"", {}, "expected a header, found nothing"),
+        (b"\xff", {}, "expected UTF-8 text"),
+        (b"a,b\n1\n", {}, "row 1: expected 2 cells, found 1"),
+        (b"a\n1\n", {"key": "b"}, "expected columns of want.csv, found"),
+        (b"a\n1\n1\n", {"key": "a"}, "expected one row per"),
+        (b"a\n1\n", {"format": "xlsx", "file": None}, "expected the option 'file' for a workbook"),
+        (b"a\n1\n", {"expected": "other.csv"}, "expected a file 'other.csv' among its files, found 'want.csv'"),
+    ],
+)
+def test_a_reference_that_cannot_be_used_is_refused(content: bytes, options: dict[str, object], problem: str) -> None:
+    with pytest.raises(SuiteError, match=re.escape(problem)):
+        load_verifier(spec(content, **options))
+
+
+cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=8)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[list[str]]:
+    width = draw(st.integers(1, 4))
+    row = st.lists(cells, min_size=width, max_size=width)
+    return [draw(st.lists(cells.filter(bool), min_size=width, max_size=width)), *draw(st.lists(row, max_size=5))]
+
+
+@given(tables())
+def test_a_table_passes_against_itself_however_it_is_quoted(rows: list[list[str]]) -> None:
+    quoted = io.StringIO(newline="")
+    csv.writer(quoted, quoting=csv.QUOTE_ALL).writerows(rows)
+
+    assert score(quoted.getvalue().encode(), written(rows)) == Score(1.0, passed=True)
+
+
+@given(tables(), tables())
+def test_every_line_of_feedback_can_be_read_back(left: list[list[str]], right: list[list[str]]) -> None:
+    result = score(written(right), written(left))
+
+    assert 0 <= result.value <= 1
+    assert result.passed is (result.value == 1) is (not result.feedback)
+    for line in result.feedback.splitlines():
+        found = LINE.fullmatch(line)
+        assert found, line
+        for part in ("column", "expected", "found", "row"):
+            assert found[part] is None or json.loads(found[part]) is not None
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_have_a_score(content: bytes) -> None:
+    assert 0 <= score(content).value < 1
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_in_a_workbook_have_a_score(content: bytes) -> None:
+    made = make_spec("table", File("w.csv", b"a\n1\n"), file="o.xlsx", expected="w.csv")
+
+    assert score_file(made, "o.xlsx", b"PK\x03\x04" + content).value == 0

@@ -1,0 +1,1 @@
+"""Programs that check and maintain this repository; none of them ships."""

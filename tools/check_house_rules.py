@@ -1,0 +1,216 @@
+"""Check the house rules that no linter knows, and print one line for each place that breaks one.
+
+    python -m tools.check_house_rules [FOLDER ...]
+
+- A module has at most 400 lines, and a name that says what it is about (not `utils`).
+- `__all__` lists exactly the public names that a module defines. Its order is ruff's (RUF022).
+- `noqa`, `type: ignore` and `pragma: no cover` say why; the first two name their code.
+- One `except Exception` in `cli`; any other says why on its line, or ends by raising again.
+- No comment leaves work for later.
+"""
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Finding", "check_folder", "check_source", "main"]
+
+_FOLDERS = ("skillopt", "benchmarks", "tests", "tools")
+_MOST_LINES = 400
+_VAGUE = frozenset({"base", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"})
+_TYPE_MAKERS = frozenset({"NewType", "ParamSpec", "TypeVar", "TypeVarTuple"})
+_BROAD = frozenset({"Exception", "BaseException"})
+_FRONT_END = "cli.py"
+_LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+_REASON = r"\s*(?:-|#)\s*\S+\s+\S+"
+_NOQA = re.compile(r"#\s*noqa\b", re.IGNORECASE)
+_NOQA_WHOLE = re.compile(r"#\s*noqa:\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*" + _REASON, re.IGNORECASE)
+_IGNORE = re.compile(r"#\s*type:\s*ignore\b")
+_IGNORE_WHOLE = re.compile(r"#\s*type:\s*ignore\[[\w, -]+\]" + _REASON)
+_PRAGMA = re.compile(r"#\s*pragma:\s*no (?:cover|branch)\b")
+_PRAGMA_WHOLE = re.compile(r"#\s*pragma:\s*no (?:cover|branch)" + _REASON)
+_MARKED = (
+    (_NOQA, _NOQA_WHOLE, "`noqa` needs its code and a reason: `# noqa: E501 - why it stays`"),
+    (_IGNORE, _IGNORE_WHOLE, "`type: ignore` needs its code and a reason: `# type: ignore[code]  # why it stays`"),
+    (_PRAGMA, _PRAGMA_WHOLE, "`pragma: no cover` needs a reason: `# pragma: no cover - why it stays`"),
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """A broken rule and where."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        """Write it the way editors and CI read it."""
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+def check_source(path: Path, source: str) -> list[Finding]:
+    """Check one module.
+
+    Args:
+        path: Relative to the repository's root; the rules differ between product and tests.
+        source: Its text.
+    """
+    tree = ast.parse(source, filename=str(path))
+    comments = _comments(source)
+    found = [
+        *_check_size(source),
+        *_check_name(path),
+        *_check_all(path, tree),
+        *_check_comments(comments),
+        *_check_excepts(path, tree, {line for line, _ in comments}),
+    ]
+    return sorted(Finding(path.as_posix(), line, message) for line, message in found)
+
+
+def check_folder(root: Path, folder: str) -> list[Finding]:
+    """Check every module below a folder of the repository; a folder that is not there has none.
+
+    Args:
+        root: The repository's root.
+        folder: Relative to the root.
+    """
+    paths = sorted((root / folder).rglob("*.py"))
+    return [
+        finding for path in paths for finding in check_source(path.relative_to(root), path.read_text(encoding="utf-8"))
+    ]
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Check the given folders, or all of them; 1 when a rule is broken."""
+    root = Path(__file__).resolve().parent.parent
+    findings = [finding for folder in arguments or _FOLDERS for finding in check_folder(root, folder)]
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+_Found = Iterator[tuple[int, str]]
+
+
+def _comments(source: str) -> list[tuple[int, str]]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return [(token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT]
+
+
+def _check_size(source: str) -> _Found:
+    lines = len(source.splitlines())
+    if lines > _MOST_LINES:
+        yield _MOST_LINES + 1, f"expected at most {_MOST_LINES} lines, found {lines}: split it by idea"
+
+
+def _check_name(path: Path) -> _Found:
+    for part in (*path.parts[:-1], path.stem):
+        vague = sorted(_VAGUE.intersection(part.split("_")))
+        if vague:
+            yield 1, f"expected a name that says what it is about, found {vague[0]!r} in {part!r}"
+
+
+def _check_all(path: Path, tree: ast.Module) -> _Found:
+    listed = _listed(tree)
+    defined = dict(_defined(tree))
+    if listed is None:
+        if path.parts[0] == "skillopt" and any(not name.startswith("_") for name in defined):
+            yield 1, "expected `__all__`, a literal list of the public names, found none"
+        return
+    line, names = listed
+    reachable = defined.keys() | (_imported(tree) if path.stem == "__init__" else set())
+    dunders = {name for name in names if name.startswith("__")}
+    for name in sorted(defined.keys() - set(names)):
+        if not name.startswith("_"):
+            yield defined[name], f"expected {name!r} in `__all__`, or a leading underscore"
+    for name in sorted(set(names) - reachable - dunders):
+        yield line, f"expected only names defined here in `__all__`, found {name!r}"
+
+
+def _listed(tree: ast.Module) -> tuple[int, list[str]] | None:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets):
+            names: list[str] = ast.literal_eval(node.value)
+            return node.lineno, names
+    return None
+
+
+def _defined(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(decorator_list=decorators) if any(map(_registers, decorators)):
+                pass
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name, node.lineno
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, node.lineno
+            case ast.Assign(targets=targets, value=value) if not _makes_type(value):
+                yield from ((to.id, node.lineno) for to in targets if isinstance(to, ast.Name) and to.id != "__all__")
+            case _:
+                pass
+
+
+def _registers(decorator: ast.expr) -> bool:
+    """Tell whether a decorator makes a command of a function, whose name is then the user's."""
+    match decorator:
+        case ast.Call(func=ast.Attribute(attr="command" | "callback")):
+            return True
+        case _:
+            return False
+
+
+def _makes_type(value: ast.expr) -> bool:
+    """Tell whether a value is a TypeVar or its like, which is nobody's public name."""
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in _TYPE_MAKERS
+
+
+def _imported(tree: ast.Module) -> set[str]:
+    imports = (node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
+def _check_comments(comments: Iterable[tuple[int, str]]) -> _Found:
+    for line, comment in comments:
+        later = _LATER.search(comment)
+        if later is not None:
+            yield line, f"expected work to be done or to be an issue, found {later[0]}"
+        for mark, whole, message in _MARKED:
+            if mark.search(comment) and not whole.search(comment):
+                yield line, message
+
+
+def _check_excepts(path: Path, tree: ast.Module, commented: set[int]) -> _Found:
+    if path.parts[0] != "skillopt":
+        return
+    free = 1 if path.name == _FRONT_END else 0
+    for handler in (node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)):
+        if not _is_broad(handler.type) or isinstance(handler.body[-1], ast.Raise):
+            continue
+        if free:
+            free -= 1
+        elif path.name == _FRONT_END:
+            yield handler.lineno, "expected one broad `except` in a front end, found another"
+        elif handler.lineno not in commented:
+            yield handler.lineno, "expected a narrow `except`, or a comment on its line that says why it is broad"
+
+
+def _is_broad(caught: ast.expr | None) -> bool:
+    match caught:
+        case None:
+            return True
+        case ast.Tuple(elts=parts):
+            return any(_is_broad(part) for part in parts)
+        case ast.Name(id=name):
+            return name in _BROAD
+        case _:
+            return False
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

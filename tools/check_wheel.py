@@ -1,0 +1,74 @@
+"""Build the wheel, install it into a fresh environment, and use it from there.
+
+    python -m tools.check_wheel
+
+What the tests run is the source tree; this catches what only a user would meet: a file that is not
+packed, a dependency that is not declared, a command that does not start.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+__all__ = ["main"]
+
+_ROOT = Path(__file__).resolve().parent.parent
+_IMPORT_ALL = """
+import importlib, pathlib, pkgutil, skillopt, skillopt.prompts
+found = [module.name for module in pkgutil.walk_packages(skillopt.__path__, "skillopt.")]
+for name in found:
+    if not name.endswith(".__main__"):
+        importlib.import_module(name)
+assert pathlib.Path(skillopt.__file__).with_name("py.typed").is_file(), "py.typed is not packed"
+assert skillopt.prompts.names(), "the prompts are not packed"
+print(len(found), "modules imported from", *skillopt.__path__)
+"""
+
+
+def main() -> int:
+    """Check the wheel; 0 when it works. What fails has printed why."""
+    with tempfile.TemporaryDirectory(prefix="skillopt-wheel-") as folder:
+        scratch = Path(folder)
+        try:
+            _check(scratch)
+        except subprocess.CalledProcessError as error:
+            print(f"the wheel does not work: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+def _check(scratch: Path) -> None:
+    _run(scratch, sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(scratch), str(_ROOT))
+    (wheel,) = scratch.glob("*.whl")
+    venv.create(scratch / "venv", with_pip=True)
+    programs = scratch / "venv" / "bin"
+    python = str(programs / "python")
+    _run(scratch, python, "-m", "pip", "install", "--quiet", "-c", str(_ROOT / "constraints.txt"), str(wheel))
+    _run(scratch, python, "-c", _IMPORT_ALL)
+    _run(scratch, str(programs / "skillopt"), "--help")
+    skill, suite = _ROOT / "skills" / "tidy-tables", _ROOT / "benchmarks" / "suites" / "tidy_tables"
+    _run(scratch, str(programs / "skillopt"), "evaluate", str(skill), "--suite", str(suite), "--quiet", "--json")
+
+
+def _run(folder: Path, *command: str) -> None:
+    """Run a command away from the source tree, with none of its settings; output only on failure."""
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**settings, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        print(done.stdout, file=sys.stderr)
+        done.check_returncode()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
