@@ -1,0 +1,84 @@
+"""What the documentation shows is executed, and what is generated is current."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skillopt.suites import load_suite
+from skillopt.tasks import Split
+from tests.projects import git, make_project, skillopt
+from tools.generate_docs import main as generate_docs
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def test_the_readmes_suite_is_twenty_lines_and_loads(tmp_path: Path) -> None:
+    (block,) = blocks(CHECKOUT / "README.md", "yaml")
+    assert len(block.splitlines()) <= 20
+    (tmp_path / "greeting.yaml").write_text(block, encoding="utf-8")
+    suite = load_suite(tmp_path / "greeting.yaml")
+    assert all(suite.tasks(split) for split in Split)
+
+
+def test_every_skillopt_and_git_command_of_the_readme_works_in_order(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project", name="my-skill")
+    (folder / "skillopt.toml").unlink()
+    shown = [line for block in blocks(CHECKOUT / "README.md", "console") for line in block.splitlines()]
+    commands = [line.removeprefix("$ ").split("#")[0].split() for line in shown]
+    inline = re.findall(r"`(git checkout [^`]+)`", (CHECKOUT / "README.md").read_text(encoding="utf-8"))
+    quick = ("--set", "epochs=6", "--set", "batch_size=4", "--set", "confidence=0.8", "--set", "patience=0")
+    for command in [*commands, *(line.split() for line in inline)]:
+        if command[0] == "make":
+            continue
+        if command[0] == "git":
+            git(folder, *command[1:])
+            continue
+        arguments = [git(folder, "rev-parse", "main") if word == "VERSION" else word for word in command[1:]]
+        ended = skillopt(folder, *arguments, *(quick if command[1] == "optimize" else ()))
+        assert ended.returncode == 0, f"{command}: {ended.stderr}"
+
+
+def test_the_demo_ends_with_a_better_skill_and_commands_that_work(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    command = [sys.executable, "-m", "benchmarks.demo", "--folder", str(folder)]
+    ended = subprocess.run(command, cwd=CHECKOUT, check=True, capture_output=True, text=True)
+    weak, trained = (float(score) for score in re.findall(r"skill +score (\d\.\d+)", ended.stdout))
+    assert trained > weak
+    shown = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    scores = [line for line in ended.stdout.splitlines() if line.startswith(("  weak skill", "  trained skill"))]
+    assert all(line in shown for line in scores), "the README shows another demo; paste this one"
+    look_further = ended.stdout.split("Look further:\n")[1].splitlines()
+    for line in look_further:
+        words = line.split()
+        program = [sys.executable, "-m", "skillopt"] if words[0].endswith("skillopt") else words[:1]
+        assert subprocess.run([*program, *words[1:]], check=False, capture_output=True).returncode == 0, line
+
+
+def test_the_demo_never_removes_what_it_did_not_make(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    command = [sys.executable, "-m", "benchmarks.demo", "--folder", str(tmp_path)]
+    ended = subprocess.run(command, cwd=CHECKOUT, check=False, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "choose another --folder" in ended.stderr
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_generated_pages_are_current() -> None:
+    assert generate_docs(["--check"]) == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_named_paths_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+        assert (page.parent / link).exists(), link
+    for path in re.findall(r"`((?:skillopt|docs|tests|benchmarks|skills|tools)/[\w./-]+)`", text):
+        assert (CHECKOUT / path).exists() or "<" in path, path

@@ -1,0 +1,91 @@
+"""Generate the reference pages that must not drift from the code; `--check` only compares.
+
+python tools/generate_docs.py            write docs/settings.md and docs/commands.md
+python tools/generate_docs.py --check    exit 1 when a page is out of date
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from skillopt.settings import PRESETS, Preset, Settings
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+COMMANDS = ("init", "doctor", "estimate", "evaluate", "optimize", "status", "log", "diff", "rollback", "report")
+_SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
+
+
+def settings_page() -> str:
+    """Render the settings reference from the declarations."""
+    lines = [
+        "# Settings",
+        "",
+        "Generated from `skillopt/settings.py` by `make docs`. Order of precedence: defaults < preset <",
+        "`skillopt.toml` (top level, then the skill's table) < `SKILLOPT_<NAME>` < command line. An unknown",
+        "name is refused. `workers` is the only setting that cannot change a result.",
+        "",
+        "| setting | default | `paper` | bounds | meaning |",
+        "|---|---|---|---|---|",
+    ]
+    paper = PRESETS[Preset.PAPER]
+    for name, field in Settings.model_fields.items():
+        bounds = ", ".join(
+            f"{sign} {getattr(mark, type(mark).__name__.lower())}"
+            for mark in field.metadata
+            for kind, sign in _SIGNS.items()
+            if isinstance(mark, kind)
+        )
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Enum):
+            bounds = ", ".join(f"`{member.value}`" for member in field.annotation)
+        own = _shown(paper[name]) if name in paper else ""
+        lines.append(f"| `{name}` | {_shown(field.default)} | {own} | {bounds} | {field.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def commands_page() -> str:
+    """Render every command's `--help`."""
+    lines = ["# Commands", "", "Generated from `skillopt --help` by `make docs`."]
+    for command in ((), *((name,) for name in COMMANDS)):
+        title = " ".join(("skillopt", *command))
+        lines += ["", f"## `{title}`", "", "```text", _help(command), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Enum):
+        return f"`{value.value}`"
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value)) or "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _help(command: tuple[str, ...]) -> str:
+    plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "TERMINAL_WIDTH": "100"}
+    arguments = [sys.executable, "-m", "skillopt", *command, "--help"]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=True, env=plain)
+    return "\n".join(line.rstrip() for line in ended.stdout.strip().splitlines())
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or compare them."""
+    stale = []
+    for name, page in {"settings.md": settings_page(), "commands.md": commands_page()}.items():
+        path = DOCS / name
+        if path.exists() and path.read_text(encoding="utf-8") == page:
+            continue
+        if "--check" in arguments:
+            stale.append(name)
+        else:
+            path.write_text(page, encoding="utf-8")
+    if stale:
+        print(f"out of date: {', '.join(stale)}; run `make docs`", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
