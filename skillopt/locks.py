@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from filelock import FileLock, Timeout
 
@@ -33,6 +34,10 @@ def state_folder(root: Path) -> Path:
     return folder
 
 
+_GLANCE: Final = 0.3
+"""Seconds that a writer waits, so that a glance by `is_locked` is not taken for another writer."""
+
+
 @contextmanager
 def writer_lock(root: Path, skill: str) -> Iterator[None]:
     """Be the only process that trains a skill; the lock ends with the process, however it ends.
@@ -42,7 +47,7 @@ def writer_lock(root: Path, skill: str) -> Iterator[None]:
     """
     folder = state_folder(root) / "locks"
     holder = folder / f"{skill}.pid"
-    lock = FileLock(folder / f"{skill}.lock", timeout=0)
+    lock = FileLock(folder / f"{skill}.lock", timeout=_GLANCE)
     try:
         folder.mkdir(exist_ok=True)
         lock.acquire()

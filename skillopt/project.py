@@ -6,7 +6,7 @@ Owns finding and reading configuration. Does not own what settings mean (setting
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -63,8 +63,13 @@ class Target:
     settings: Settings
 
     def skill(self) -> Skill:
-        """Read the skill from the work tree."""
-        return read_skill(self.folder)
+        """Read the skill from the work tree, without files that git ignores: they are private, not part of it."""
+        skill = read_skill(self.folder)
+        try:
+            ignored = Repository.find(self.folder).ignored([self.folder / file.path for file in skill.files])
+        except RepositoryError:
+            return skill
+        return replace(skill, files=tuple(file for file in skill.files if self.folder / file.path not in ignored))
 
     def suite(self) -> Suite:
         """Read the suite.

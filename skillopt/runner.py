@@ -7,6 +7,7 @@ together: workspace, harness, verifier. Does not own storage (ledger) or concurr
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import fsum
 
 from skillopt.errors import InfrastructureError
 from skillopt.events import Event
@@ -93,7 +94,8 @@ class RecordedRunner:
         known |= {key: self._gaps[key] for key in wanted if key in self._gaps}
         recorded = len(known)
         missing = [key for key in wanted if key not in known]
-        self._report("rollouts", known, len(wanted), recorded)
+        scores = [rollout.score.value for rollout in known.values() if rollout.score is not None]
+        self._watch.activity(Activity("rollouts", recorded, len(wanted), 0, _mean(scores)))
         for group in self._executor.run(lambda key: measure(self._harness, wanted[key]), missing):
             pairs = [(missing[index], rollout) for index, rollout in group]
             failed = {key: rollout for key, rollout in pairs if rollout.score is None}
@@ -101,7 +103,8 @@ class RecordedRunner:
             known |= failed
             self._gaps |= failed
             self.paid_rollouts += len(pairs)
-            self._report("rollouts", known, len(wanted), recorded)
+            scores += [rollout.score.value for _, rollout in pairs if rollout.score is not None]
+            self._watch.activity(Activity("rollouts", len(known), len(wanted), len(known) - recorded, _mean(scores)))
         self.usage += Usage.total(known[key].trajectory.usage for key in wanted)
         return tuple(_for_task(known[key], request) for key, request in zip(keys, requests, strict=True))
 
@@ -131,10 +134,9 @@ class RecordedRunner:
         skill_digest = request.skill.digest if request.skill else ""
         return rollout_key(skill_digest, request.task.digest, self._harness.identity, request.trial)
 
-    def _report(self, kind: str, known: dict[str, Rollout], total: int, recorded: int) -> None:
-        scores = [rollout.score.value for rollout in known.values() if rollout.score is not None]
-        mean = sum(scores) / len(scores) if scores else None
-        self._watch.activity(Activity(kind, len(known), total, len(known) - recorded, mean))
+
+def _mean(scores: Sequence[float]) -> float | None:
+    return fsum(scores) / len(scores) if scores else None
 
 
 def measure(harness: Harness, request: RolloutRequest) -> Rollout:

@@ -170,6 +170,14 @@ class Repository:
             raise UsageError(message)
         return found
 
+    def ignored(self, paths: Sequence[Path]) -> frozenset[Path]:
+        """Give those of some paths that git is told to ignore."""
+        listed = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
+        literal = {"GIT_LITERAL_PATHSPECS": "0"}  # `check-ignore` takes its paths as they are, and no such setting
+        status, out, _ = _execute(self.root, ["check-ignore", "-z", "--stdin"], listed, literal)
+        names = out.decode("utf-8", "surrogateescape").split("\0") if status == 0 else ()
+        return frozenset(Path(name) for name in names if name)
+
     def read_folder(self, commit: str, path: str) -> tuple[File, ...]:
         """Read the regular files of a folder as a commit has them, sorted by path; none when it is not there."""
         prefix = "" if path == "." else f"{path}/"

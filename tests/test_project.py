@@ -68,3 +68,12 @@ def test_a_skill_without_a_suite_says_how_to_name_one(folder: Path) -> None:
     selection = Selection("skills/rows", folder=folder)
     with pytest.raises(UsageError, match="pass --suite PATH"):
         selection.project().target(selection).suite()
+
+
+def test_files_that_git_ignores_are_not_part_of_a_skill(folder: Path) -> None:
+    (folder / ".gitignore").write_text(".env\n")
+    (folder / "skills" / "rows" / ".env").write_text("TOKEN=secret\n")
+    (folder / "skills" / "rows" / "names é.txt").write_text("Ann\n")
+    selection = Selection("rows", folder=folder)
+    files = selection.project().target(selection).skill().files
+    assert [file.path for file in files] == ["names é.txt"]

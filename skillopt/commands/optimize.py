@@ -98,8 +98,8 @@ def optimize(selection: Selection, *, start: Start = "auto", watch: Watch | None
 def _plan(project: Project, target: Target) -> _Plan:
     settings = target.settings
     repository = project.repository()
-    skill = target.skill()
-    check_trainable(skill)
+    repository.check_branch(target.name)
+    check_trainable(target.skill())
     return _Plan(
         target,
         target.suite(),

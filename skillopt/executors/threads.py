@@ -26,18 +26,29 @@ class ThreadExecutor:
         self._workers = workers
 
     def run(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
-        """Yield (index, result) in groups as calls end; after an exception nothing more is started."""
+        """Yield (index, result) in groups as calls end.
+
+        After an exception nothing more is started; what was running is still handed over before the
+        exception is raised, so that nothing paid for is lost.
+        """
         ended: SimpleQueue[tuple[int, Future[R]]] = SimpleQueue()
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rollout")
         try:
             for index, item in enumerate(items):
                 future = pool.submit(function, item)
                 future.add_done_callback(lambda done, at=index: ended.put((at, done)))  # type: ignore[misc]  # default binds the loop variable
-            left = len(items)
+            left, failure = len(items), None
             while left:
                 group = _drain(ended)
                 left -= len(group)
-                yield [(index, future.result()) for index, future in group]
+                over = [(index, future) for index, future in group if not future.cancelled()]
+                failure = failure or next((error for _, future in over if (error := future.exception())), None)
+                if failure is not None:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                if done := [(index, future.result()) for index, future in over if future.exception() is None]:
+                    yield done
+            if failure is not None:
+                raise failure
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
