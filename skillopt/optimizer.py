@@ -106,12 +106,8 @@ class Optimizer:
         self._recorded = tuple(rollout for rollouts in trials for rollout in rollouts)
         metric = self._settings.metric
         smallest = least_gain(len(self._val), self._settings.confidence)
-        found = tally(self._recorded)
-        if found.measured < self._settings.coverage * len(self._val):
-            raise InvalidMeasurementError(
-                f"only {found.measured} of {len(self._val)} val tasks could be measured{_first_failure(self._recorded)}"
-            )
-        yield BaselineMeasured(found, noise_floor(trials, metric), smallest)
+        self._check_coverage("baseline", self._recorded)
+        yield BaselineMeasured(tally(self._recorded), noise_floor(trials, metric), smallest)
 
     def _step(self, epoch: int, step: int, steps: int, batch: Sequence[Task]) -> Iterator[Event]:
         """Roll out a batch, reflect, and gate the candidate that comes of it."""
@@ -119,6 +115,7 @@ class Optimizer:
         budget = scheduled_edits(settings.schedule, step, steps, settings.edit_budget, settings.min_edits)
         yield StepStarted(epoch, step, budget)
         rollouts = self._runner.rollouts([RolloutRequest(self.skill, task, epoch - 1) for task in batch])
+        self._check_coverage(f"step {step}", rollouts)
         yield TrainMeasured(step, tally(rollouts))
         measured = [pair for pair in zip(batch, rollouts, strict=True) if pair[1].score is not None]
         briefing = Briefing(self.skill.document, tuple(self._rejected), self._memory)
@@ -233,6 +230,16 @@ class Optimizer:
         requests = [RolloutRequest(skill, task, trial) for skill in (self.skill, candidate) for task in self._val]
         rollouts = self._runner.rollouts(requests)
         return rollouts[: len(self._val)], rollouts[len(self._val) :]
+
+    def _check_coverage(self, place: str, rollouts: Sequence[Rollout]) -> None:
+        """Stop before anything is reported when a provider is dead, which must never look like "no improvement"."""
+        found = tally(rollouts)
+        wanted = found.measured + found.missing
+        if found.measured < self._settings.coverage * wanted:
+            failure = _first_failure(rollouts)
+            raise InvalidMeasurementError(
+                f"{place}: only {found.measured} of {wanted} tasks could be measured{failure}"
+            )
 
     def _random(self, purpose: str, epoch: int) -> Random:
         return Random(f"{self._settings.seed}/{purpose}/{epoch}")

@@ -242,6 +242,14 @@ def test_missing_measurements_stop_the_run_as_invalid_instead_of_counting_as_zer
         run(ScriptedRunner(lambda request: scored(request, None), teach))
 
 
+def test_a_provider_that_dies_during_training_stops_the_run_instead_of_looking_like_no_improvement() -> None:
+    def only_val(request: RolloutRequest) -> Rollout:
+        return scored(request, None) if request.task.id.startswith("train") else by_words(request)
+
+    with pytest.raises(InvalidMeasurementError, match=r"step 1: only 0 of 12 .* scripted failure"):
+        run(ScriptedRunner(only_val, teach))
+
+
 def test_a_few_missing_measurements_do_not_lower_a_score() -> None:
     def patchy(request: RolloutRequest) -> Rollout:
         return scored(request, None) if request.task.id.endswith("-7") else by_words(request)
