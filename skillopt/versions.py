@@ -17,16 +17,16 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 
+from skillopt.commit_text import Version, compose_message, one_line, parse_commit
 from skillopt.errors import InfrastructureError, RepositoryError, UsageError, VersionConflictError
-from skillopt.hidden_unicode import without_hidden
 from skillopt.skill_folder import ships
 from skillopt.tasks import File
 
-__all__ = ["Repository", "Version", "VersionDraft"]
+__all__ = ["Repository", "VersionDraft"]
 
 _SAFE = (
     "core.hooksPath=/dev/null",
@@ -52,9 +52,6 @@ _MOST_VERSIONS = 1000
 _NOT_FOUND = 127
 _NO_GIT = "expected git on the PATH, found none that runs; install git and run this again"
 _CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
-_TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
-_COMMITTED = re.compile(r"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
 _SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -86,18 +83,6 @@ class VersionDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """A version that was written: the commit, its message and its trailers."""
-
-    sha: str
-    parent: str
-    subject: str
-    body: str
-    at: str
-    trailers: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Repository:
     """A git repository, with or without a work tree.
 
@@ -123,7 +108,7 @@ class Repository:
                 advice = "if you trust its owner, run `git config --global --add safe.directory` with its path"
             elif "not a git repository" not in problem:
                 advice = "give a folder of a work tree or a bare repository"
-            message = f"expected a git repository around {path}, found none ({_line(problem)}); {advice}"
+            message = f"expected a git repository around {path}, found none ({one_line(problem)}); {advice}"
             raise RepositoryError(message)
         return cls(Path(os.fsdecode(out.removesuffix(b"\n"))))
 
@@ -199,7 +184,7 @@ class Repository:
         listed = _git(self.root, "rev-list", "--first-parent", f"--max-count={_MOST_VERSIONS}", tip)
         shas = listed.decode().split()
         commits = zip(shas, self._objects(shas), strict=True)
-        found = (_parse(sha, content.decode("utf-8", "replace")) for sha, content in commits)
+        found = (parse_commit(sha, content.decode("utf-8", "replace")) for sha, content in commits)
         return tuple(version for version in found if ("Skill", skill) in version.trailers)
 
     def check_branch(self, skill: str) -> None:
@@ -237,7 +222,8 @@ class Repository:
                 return commit
             tip = self.branch_tip(draft.skill)
             if tip == draft.expected_tip:
-                message = f"git could not move skillopt/{draft.skill}: {_line(problem)}; mend that and run this again"
+                found = f"git could not move skillopt/{draft.skill}: {one_line(problem)}"
+                message = f"{found}; mend that and run this again"
                 raise RepositoryError(message)
         message = (
             f"expected branch skillopt/{draft.skill} at {draft.expected_tip or 'no commit'}, found it at "
@@ -247,7 +233,7 @@ class Repository:
 
     def _identity(self) -> tuple[str, str]:
         configured = dict(self._configured(r"^user\.(name|email)$"))
-        found = ((_line(os.environ.get(name) or configured.get(key, "")), last) for name, key, last in _IDENTITY)
+        found = ((one_line(os.environ.get(name) or configured.get(key, "")), last) for name, key, last in _IDENTITY)
         name, email = (text.strip(_CRUD) or fallback for text, fallback in found)
         return name, email
 
@@ -326,9 +312,7 @@ class Repository:
         return _git(self.root, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listed).decode().split()
 
     def _write_commit(self, draft: VersionDraft, tree: str, env: Mapping[str, str]) -> str:
-        trailers = "\n".join(f"{_line(key)}: {_line(value)}" for key, value in draft.trailers)
-        paragraphs = (_line(draft.subject), _CONTROL.sub("", without_hidden(draft.body)).strip(), trailers)
-        text = "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+        text = compose_message(draft.subject, draft.body, draft.trailers)
         parent = ["-p", draft.parent] if draft.parent else []
         stdin = text.encode("utf-8", "replace")
         return _git(self.root, "commit-tree", *parent, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
@@ -351,29 +335,11 @@ def _branch(skill: str) -> str:
     return f"refs/heads/skillopt/{skill}"
 
 
-def _line(text: str) -> str:
-    """Fold a text to one line, so that it can forge neither a paragraph nor a trailer."""
-    return " ".join(without_hidden(_CONTROL.sub(" ", text)).split())
-
-
-def _parse(sha: str, content: str) -> Version:
-    """Read a raw commit object."""
-    head, _, message = content.partition("\n\n")
-    fields = dict(line.split(" ", 1) for line in reversed(head.splitlines()) if " " in line and line[0] != " ")
-    committed = _COMMITTED.search(head)
-    at = datetime.fromtimestamp(int(committed[1]) if committed else 0, UTC).isoformat()
-    subject, *paragraphs = message.strip().split("\n\n")
-    matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []
-    trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
-    body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
-    return Version(sha, fields.get("parent", ""), _line(subject), body, at, trailers)
-
-
 def _git(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
     """Run git and give its output; when it fails, the error's message is git's own."""
     status, out, problem = _execute(folder, arguments, stdin, env)
     if status:
-        message = f"git {arguments[0]} failed in {folder}: {_line(problem)}; mend that and run this again"
+        message = f"git {arguments[0]} failed in {folder}: {one_line(problem)}; mend that and run this again"
         raise RepositoryError(message)
     return out
 

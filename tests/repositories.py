@@ -3,8 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+from skillopt.commit_text import Version
 from skillopt.tasks import File
-from skillopt.versions import Repository, Version, VersionDraft
+from skillopt.versions import Repository, VersionDraft
 from tests.projects import git
 
 __all__ = ["DRAFT", "FOLDER", "TEXT", "commit", "make_repository", "newest"]

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.commit_text import Version
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions import Repository, Version
+from skillopt.versions import Repository
 from tests.projects import git
 from tests.repositories import DRAFT, FOLDER, TEXT, commit, make_repository, newest
 

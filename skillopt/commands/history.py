@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from skillopt.commit_text import Version
 from skillopt.documents import SkillDocument
 from skillopt.edits import unified
 from skillopt.errors import UsageError
 from skillopt.project import Selection, Target
 from skillopt.skill_folder import files_of, skill_from_files
 from skillopt.tasks import File
-from skillopt.versions import Repository, Version, VersionDraft
+from skillopt.versions import Repository, VersionDraft
 
 __all__ = ["Diffed", "Logged", "RolledBack", "diff", "log", "rollback"]
 

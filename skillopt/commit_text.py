@@ -1,0 +1,54 @@
+"""The text of a version's commit: composing its message, and reading a raw commit back.
+
+Owns the rule that text from models can forge neither a paragraph nor a trailer, nor steer a
+terminal. Does not own what a message says (publication) or git (versions).
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from skillopt.hidden_unicode import without_hidden
+
+__all__ = ["Version", "compose_message", "one_line", "parse_commit"]
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
+_COMMITTED = re.compile(r"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version that was written: the commit, its message and its trailers."""
+
+    sha: str
+    parent: str
+    subject: str
+    body: str
+    at: str
+    trailers: tuple[tuple[str, str], ...]
+
+
+def compose_message(subject: str, body: str, trailers: tuple[tuple[str, str], ...]) -> str:
+    """Join subject, body and trailers to a message, each cleaned of what does not belong in it."""
+    lines = "\n".join(f"{one_line(key)}: {one_line(value)}" for key, value in trailers)
+    paragraphs = (one_line(subject), _CONTROL.sub("", without_hidden(body)).strip(), lines)
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+
+
+def one_line(text: str) -> str:
+    """Fold a text to one line, so that it can forge neither a paragraph nor a trailer."""
+    return " ".join(without_hidden(_CONTROL.sub(" ", text)).split())
+
+
+def parse_commit(sha: str, content: str) -> Version:
+    """Read a raw commit object."""
+    head, _, message = content.partition("\n\n")
+    fields = dict(line.split(" ", 1) for line in reversed(head.splitlines()) if " " in line and line[0] != " ")
+    committed = _COMMITTED.search(head)
+    at = datetime.fromtimestamp(int(committed[1]) if committed else 0, UTC).isoformat()
+    subject, *paragraphs = message.strip().split("\n\n")
+    matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []
+    trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
+    body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
+    return Version(sha, fields.get("parent", ""), one_line(subject), body, at, trailers)
