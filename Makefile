@@ -10,7 +10,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check format unit wheel-test bench docs constraints clean
+.PHONY: help demo test check format unit test-agents wheel-test bench docs constraints clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -34,6 +34,10 @@ format: .venv/installed  ## rewrite the sources to the format that `check` asks 
 unit: .venv/installed  ## the tests, with branch coverage
 	$(RUN) -m pytest $(PYTEST_ARGS)
 
+test-agents: .venv/installed  ## train through the real Claude Code and Codex, against loopback models
+	$(RUN) -m tools.fetch_agents
+	$(RUN) -m pytest tests/agents -n auto -rP
+
 wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
 	$(RUN) -m tools.check_wheel
 
@@ -51,7 +55,7 @@ constraints:  ## resolve every pin anew into constraints.txt
 	@mv .venv-pins/new constraints.txt && rm -rf .venv-pins
 
 clean:  ## remove all that make and the tools produced
-	rm -rf .venv .venv-pins .demo .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
+	rm -rf .venv .venv-pins .demo .agents-cache .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
 
 # Last of all, so that a set-up that was interrupted is done again.
 .venv/installed: pyproject.toml constraints.txt

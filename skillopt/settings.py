@@ -18,7 +18,7 @@ from skillopt.gate import GateRule, Metric
 from skillopt.lint import LintClass
 from skillopt.tasks import digest_of
 
-__all__ = ["PRESETS", "Preset", "Settings", "make_settings"]
+__all__ = ["PRESETS", "Preset", "Settings", "SkillMode", "make_settings"]
 
 
 class Preset(StrEnum):
@@ -28,14 +28,40 @@ class Preset(StrEnum):
     PAPER = "paper"
 
 
+class SkillMode(StrEnum):
+    """How a skill reaches an agent; the two are different experiments."""
+
+    FORCED = "forced"
+    DISCOVERY = "discovery"
+
+
 class Settings(BaseModel):
     """What shapes a run. `workers` alone cannot change its result."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     preset: Annotated[Preset, Field(description="Set of settings to start from.")] = Preset.DEFAULT
-    harness: Annotated[str, Field(description="How the target is run.", min_length=1)] = "embedded"
-    model: Annotated[str, Field(description="The optimizer model.", min_length=1)] = "embedded"
+    harness: Annotated[
+        str,
+        Field(
+            description="How the target is run: `embedded`, `claude-code` or `codex`; `/MODEL` chooses its model.",
+            min_length=1,
+        ),
+    ] = "embedded"
+    model: Annotated[
+        str,
+        Field(
+            description="The optimizer model: `embedded`, `claude-code` or `codex`, with `/MODEL` to choose which.",
+            min_length=1,
+        ),
+    ] = "embedded"
+    skill_mode: Annotated[
+        SkillMode,
+        Field(
+            description="How the skill reaches an agent: `forced` into its first request, or listed for `discovery`, "
+            "so that the agent must choose to load it."
+        ),
+    ] = SkillMode.FORCED
     seed: Annotated[int, Field(description="Seed of every draw the loop makes.", ge=0)] = 0
     epochs: Annotated[int, Field(description="Passes over the train split.", ge=1, le=1000)] = 4
     batch_size: Annotated[

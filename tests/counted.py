@@ -11,7 +11,7 @@ import os
 import sys
 
 from skillopt.cli import main
-from skillopt.harnesses import HARNESSES
+from skillopt.harnesses import HARNESSES, Driver
 from skillopt.harnesses.embedded import EmbeddedHarness
 from skillopt.ledger import reply_key, rollout_key
 from skillopt.models import MODELS
@@ -57,6 +57,6 @@ class CountedModel:
 
 if __name__ == "__main__":
     os.environ["COUNTED"] = f"{sys.argv.pop(1)} {sys.argv.pop(1)}"
-    HARNESSES["embedded"] = "tests.counted:CountedHarness"
+    HARNESSES["embedded"] = Driver("tests.counted:CountedHarness", ("seed",))
     MODELS["embedded"] = "tests.counted:CountedModel"
     main()

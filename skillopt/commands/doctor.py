@@ -96,5 +96,8 @@ def _suite(project: Project, name: str) -> str:
 
 def _drivers(project: Project, name: str) -> str:
     settings = project.target(Selection(name)).settings
-    harness, model = load_harness(settings.harness, settings.seed), load_model(settings.model, settings.seed)
+    harness, model = (
+        load_harness(settings.harness, settings.seed, settings.skill_mode),
+        load_model(settings.model, settings.seed),
+    )
     return f"harness {harness.identity}, optimizer model {model.identity}"

@@ -81,7 +81,7 @@ def evaluate(
         runner = RecordedRunner(
             ledger,
             "",
-            load_harness(settings.harness, settings.seed),
+            load_harness(settings.harness, settings.seed, settings.skill_mode),
             load_model(settings.model, settings.seed),
             ThreadExecutor(settings.workers),
             watch or Watch(),

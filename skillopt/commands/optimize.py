@@ -103,7 +103,7 @@ def _plan(project: Project, target: Target) -> _Plan:
     return _Plan(
         target,
         target.suite(),
-        load_harness(settings.harness, settings.seed),
+        load_harness(settings.harness, settings.seed, settings.skill_mode),
         load_model(settings.model, settings.seed),
         repository,
         repository.relative(target.folder),

@@ -256,7 +256,13 @@ def test_a_program_that_is_not_there_is_an_infrastructure_error(folder: Path) ->
 
 @pytest.mark.parametrize("name", HARNESSES)
 def test_every_harness_can_be_loaded(name: str) -> None:
-    assert load_harness(name, seed=3).identity
+    assert callable(load_harness(name, seed=3).run)
+
+
+def test_a_harness_takes_a_model_only_if_it_has_some() -> None:
+    assert load_harness("claude-code/some-model", mode="discovery") != load_harness("claude-code/other")
+    with pytest.raises(SettingsError, match="leave out '/large'"):
+        load_harness("embedded/large")
 
 
 def test_an_unknown_harness_is_refused_with_the_nearest_known_one() -> None:

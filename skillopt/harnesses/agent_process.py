@@ -1,0 +1,216 @@
+"""Running the command line of a coding agent, so that it ends when told and leaves nothing behind.
+
+Owns finding the program and its version, a disposable home beside the workspace, the environment it
+gets, its input, its soft and hard time limits, and ending what it left running. Does not own what
+it prints (the stream modules) or which flags it takes (its driver).
+
+Processes are found again by the environment they inherited, because a client gives its tools a
+session of their own, which outlives its process group. That needs `/proc`; elsewhere only the
+process group is ended. A program that empties its environment and leaves the workspace escapes;
+only a sandbox prevents that.
+"""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Final
+
+from skillopt.errors import FailureKind, InfrastructureError, ProviderError
+from skillopt.harnesses.workspace import ProcessResult, Workspace, run_process
+from skillopt.tasks import File
+
+__all__ = ["AgentCommand", "AgentHome", "Ended", "find_program", "first_set", "prepare_folder", "program_version"]
+
+_STREAM_LIMIT: Final = 32_000_000
+_GRACE_SECONDS: Final = 5.0
+_KILL_ROUNDS: Final = 20
+_VERSION_SECONDS: Final = 20.0
+_PASSED_ON: Final = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
+)
+# After the soft limit the client is asked to end as by Ctrl-C. `exec` keeps the process number, and the
+# timer runs as nobody's child: a client must not find one it did not start.
+_SHELL: Final = """
+me=$$ seconds=$1 input=$2
+shift 2
+( (sleep "$seconds"; kill -INT "$me") </dev/null >/dev/null 2>&1 & )
+exec "$@" <"$input"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run of a client ended.
+
+    Args:
+        result: Its exit status and outputs.
+        interrupted: Its time was over, so it was asked to end, or killed.
+        seconds: The limit it had.
+    """
+
+    result: ProcessResult
+    interrupted: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgentHome:
+    """A disposable home, configuration and temporary folder, all outside of the workspace."""
+
+    path: str
+
+    @staticmethod
+    @contextmanager
+    def create(files: Sequence[File] = ()) -> "Iterator[AgentHome]":
+        """Make a home that holds these configuration files; only the owner can enter it."""
+        with Workspace.create(files) as folder:
+            for name in ("config", "tmp"):
+                Path(folder.path, name).mkdir(exist_ok=True)
+            yield AgentHome(folder.path)
+
+    @property
+    def config(self) -> str:
+        """Give the folder for the client's configuration."""
+        return f"{self.path}/config"
+
+    def environment(self) -> dict[str, str]:
+        """Give HOME, TMPDIR and what a network needs; nothing else of ours reaches the client."""
+        passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        return {**passed, "HOME": self.path, "TMPDIR": str(Path(self.path, "tmp"))}
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCommand:
+    """A client's command line, ready to run.
+
+    Args:
+        argv: Program and arguments.
+        env: All of its environment but PATH and LANG.
+        prompt: What it reads from its input; a file, so neither argument limits nor an open pipe matter.
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    prompt: str
+
+    def run(self, home: AgentHome, cwd: str, seconds: float) -> Ended:
+        """Run the client in a folder and end everything that it started.
+
+        Args:
+            home: The home that `env` names.
+            cwd: Where it works.
+            seconds: After so long it is interrupted, and killed a little later.
+
+        Raises:
+            InfrastructureError: It cannot be started.
+        """
+        prompt = Path(home.path, "prompt.txt")
+        prompt.write_bytes(self.prompt.encode("utf-8", "replace"))
+        argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *self.argv]
+        begun = monotonic()
+        try:
+            result = run_process(argv, cwd, self.env, seconds + _GRACE_SECONDS, output_limit=_STREAM_LIMIT)
+        finally:
+            _end_survivors(home.path)
+        return Ended(result, result.timed_out or monotonic() - begun >= seconds, seconds)
+
+
+def find_program(name: str, chosen: str | None) -> str:
+    """Find a client's program.
+
+    Args:
+        name: What it is called.
+        chosen: A path or another name to look for instead.
+
+    Raises:
+        ProviderError: There is none.
+    """
+    found = shutil.which(chosen or name)
+    if found is None:
+        raise ProviderError(
+            FailureKind.MISSING_PROGRAM,
+            f"{FailureKind.MISSING_PROGRAM}: expected the program {chosen or name!r} on the PATH, found none; "
+            "install it, or correct its path",
+        )
+    return found
+
+
+@lru_cache(maxsize=16)
+def program_version(program: str) -> str:
+    """Ask a client for its version, once.
+
+    Raises:
+        ProviderError: It does not tell.
+    """
+    with AgentHome.create() as home:
+        try:
+            result = run_process([program, "--version"], home.path, home.environment(), _VERSION_SECONDS)
+        except InfrastructureError as error:
+            raise ProviderError(FailureKind.MISSING_PROGRAM, f"{FailureKind.MISSING_PROGRAM}: {error}") from error
+    words = [word for word in result.stdout.split() if word[:1].isdigit()]
+    if result.status != 0 or not words:
+        raise ProviderError(
+            FailureKind.CRASHED,
+            f"{FailureKind.CRASHED}: expected {program!r} to tell its version, found status {result.status}: "
+            f"{(result.stderr or result.stdout).strip()[:200]!r}; reinstall it",
+        )
+    return words[0]
+
+
+def first_set(*names: str) -> tuple[str, str] | None:
+    """Give the first environment variable that is set to something, with its value."""
+    return next(((name, os.environ[name]) for name in names if os.environ.get(name)), None)
+
+
+def prepare_folder(folder: str, skill_folder: str = "", files: Sequence[File] = ()) -> None:
+    """Make a folder the root of a repository, which stops a client's search above it, and install a skill.
+
+    Raises:
+        InfrastructureError: Git cannot be started.
+        OSError: The skill cannot be written.
+    """
+    quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    done = run_process(["git", "init", "--quiet", "--template="], folder, quiet, _VERSION_SECONDS)
+    if done.status != 0:
+        raise InfrastructureError(f"could not prepare the workspace: git init said {done.stderr.strip()[:300]!r}")
+    for file in files:
+        place = Path(folder, skill_folder, file.path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.content)
+        if file.content.startswith(b"#!"):
+            place.chmod(0o755)
+
+
+def _end_survivors(home: str) -> None:
+    """Kill every process that inherited a home; several rounds, because one may be starting another."""
+    mark = f"={home}".encode()
+    for _ in range(_KILL_ROUNDS):
+        found = [number for number in _processes() if mark in _environment(number)]
+        if not found:
+            return
+        for number in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(number, signal.SIGKILL)
+        sleep(0.01)
+
+
+def _processes() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - names are all it needs
+    except OSError:
+        return []
+
+
+def _environment(process: int) -> bytes:
+    """Give the environment a process was started with; empty when it is gone or another user's."""
+    try:
+        return Path(f"/proc/{process}/environ").read_bytes()
+    except OSError:
+        return b""

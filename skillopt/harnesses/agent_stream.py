@@ -1,0 +1,170 @@
+"""What the event streams of coding agents have in common: lines, endings, kinds of failure.
+
+Owns splitting a stream into events and judging a failure by its HTTP status or by the client's words.
+Does not own any one client's events (claude_stream, codex_stream).
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from skillopt.errors import FailureKind, ProviderError
+from skillopt.rollouts import Status, ToolCall
+
+__all__ = [
+    "Ending",
+    "Event",
+    "Story",
+    "failure",
+    "kind_of_status",
+    "kind_of_words",
+    "one_line",
+    "provider_error",
+    "read_lines",
+    "shorten",
+]
+
+_LONGEST_RESULT: Final = 20_000
+_LONGEST_REASON: Final = 500
+_SERVER_FAULT: Final = 500
+_STATUSES: Final = {
+    400: FailureKind.BAD_REQUEST,
+    401: FailureKind.AUTH,
+    402: FailureKind.QUOTA,
+    403: FailureKind.AUTH,
+    404: FailureKind.UNKNOWN_MODEL,
+    408: FailureKind.TIMEOUT,
+    413: FailureKind.TOO_LARGE,
+    429: FailureKind.RATE_LIMIT,
+    503: FailureKind.OVERLOADED,
+    529: FailureKind.OVERLOADED,
+}
+# The first that matches decides, so what is more telling stands first.
+_WORDS: Final = (
+    (FailureKind.QUOTA, r"credit balance|quota|usage limit|hit your .*limit|billing|payment required|\b402\b"),
+    (FailureKind.TOO_LARGE, r"prompt is too long|context window|context_length|too large|\b413\b"),
+    (FailureKind.MALFORMED, r"malformed|stream closed|no_events|failed to parse|invalid json|does not parse"),
+    (
+        FailureKind.AUTH,
+        r"not logged in|log ?in again|/login|api key|authenticat|unauthorized|forbidden|oauth|\b40[13]\b",
+    ),
+    (FailureKind.AUTH, r"token (?:has )?expired|refresh token|missing environment variable|missing bearer"),
+    (FailureKind.RATE_LIMIT, r"rate.?limit|too many requests|\b429\b"),
+    (FailureKind.OVERLOADED, r"overloaded|at capacity|\b529\b|\b503\b"),
+    (FailureKind.UNKNOWN_MODEL, r"model\b.*(?:not exist|not found|not supported|no access)|\bmodel_not_found|\b404\b"),
+    (FailureKind.TIMEOUT, r"timed? ?out|timeout"),
+    (FailureKind.SERVER, r"high demand|server.?error|internal error|bad gateway|\b5\d\d\b"),
+    (FailureKind.NETWORK, r"connection|econn|enotfound|network|sending request|disconnected|dns|unreachable"),
+    (FailureKind.BAD_REQUEST, r"invalid_request|bad request|\b400\b|api_error|unknown option|unexpected argument"),
+)
+_KINDS: Final = tuple((kind, re.compile(pattern, re.IGNORECASE | re.DOTALL)) for kind, pattern in _WORDS)
+
+
+class Event(BaseModel):
+    """A line of a stream; what a driver does not read is left out."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: its status, and why in one line that starts with the kind of failure."""
+
+    status: Status
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """How far a client's run came, for judging an ending without a last word.
+
+    Args:
+        client: What it is called.
+        exit_status: Its exit status.
+        stderr: What it complained about.
+        interrupted: We ended it because its time was over.
+        seconds: How long it had.
+    """
+
+    client: str
+    exit_status: int
+    stderr: str = ""
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    def without_result(self, *, answered: bool, failing: FailureKind | None) -> Ending:
+        """Judge a run that did not say how it ended.
+
+        Args:
+            answered: The model has answered at least once.
+            failing: What the last requests failed with, when it was repeating one.
+        """
+        if self.interrupted and failing is not None:
+            return failure(failing, f"still repeating a failed request after {self.seconds:g} s")
+        if self.interrupted and answered:
+            return Ending(Status.TIMEOUT, f"{FailureKind.TIMEOUT}: not done within {self.seconds:g} s")
+        if self.interrupted:
+            return failure(FailureKind.TIMEOUT, f"no answer from the provider within {self.seconds:g} s")
+        words = one_line(self.stderr) or "it printed nothing"
+        if self.exit_status < 0 or self.exit_status > 128:  # noqa: PLR2004 - how a shell and a system tell of signals
+            return failure(FailureKind.CRASHED, f"{self.client} ended with status {self.exit_status}: {words}")
+        kind = kind_of_words(self.stderr)
+        return failure(kind, f"{self.client} ended with status {self.exit_status} and no result: {words}")
+
+
+def read_lines(stdout: str) -> Iterator[str]:
+    """Give the lines of a stream that hold a JSON object; a line that was cut off does not count."""
+    for line in stdout.splitlines():
+        text = line.strip()
+        if text.startswith("{") and text.endswith("}"):
+            try:
+                json.loads(text)
+            except ValueError:
+                continue
+            yield text
+
+
+def kind_of_status(status: int, words: str) -> FailureKind:
+    """Judge a failure by its HTTP status; the words tell an empty purse from a bad request."""
+    told = kind_of_words(words)
+    if status in (400, 429) and told in (FailureKind.QUOTA, FailureKind.TOO_LARGE):
+        return told
+    return _STATUSES.get(status, FailureKind.SERVER if status >= _SERVER_FAULT else FailureKind.BAD_REQUEST)
+
+
+def kind_of_words(words: str) -> FailureKind:
+    """Judge a failure by what the client says about it; what nobody knows is a crash."""
+    return next((kind for kind, pattern in _KINDS if pattern.search(words)), FailureKind.CRASHED)
+
+
+def failure(kind: FailureKind, words: str) -> Ending:
+    """Give the ending of a run that measured nothing."""
+    return Ending(Status.INFRA_ERROR, f"{kind}: {one_line(words)}")
+
+
+def provider_error(ending: Ending) -> ProviderError:
+    """Make of an ending that is not ok what a model raises."""
+    told = ending.reason.partition(":")[0]
+    kind = FailureKind(told) if told in tuple(FailureKind) else FailureKind.BAD_REQUEST
+    return ProviderError(kind, ending.reason)
+
+
+def one_line(words: str) -> str:
+    """Join lines and cut what is too long for a reason."""
+    text = " ".join(words.split())
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]} ..."
+
+
+def shorten(call: ToolCall) -> ToolCall:
+    """Keep the first and last part of long arguments and results, 20,000 characters of each."""
+    return ToolCall(call.name, _cut(call.arguments), _cut(call.result))
+
+
+def _cut(text: str) -> str:
+    half = _LONGEST_RESULT // 2
+    left_out = len(text) - 2 * half
+    return text if left_out <= 0 else f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"

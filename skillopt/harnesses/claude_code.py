@@ -1,0 +1,130 @@
+"""Harness `claude-code`: the target is Claude Code, run by its command line in the workspace.
+
+Owns how a rollout is run with it: the candidate installed as a project skill, forced (its body is in
+the first request) or to be discovered (the model sees its name and description and may load it).
+Does not own what the client prints (claude_stream) or its environment (claude_command).
+
+The client asks for no permission and can do whatever its user may; shell commands that a skill would
+run on load are off, and so are MCP servers, user settings and what else the machine has installed.
+"""
+
+import json
+import os
+from dataclasses import KW_ONLY, dataclass
+from typing import Final, Literal
+
+from skillopt.documents import Skill
+from skillopt.errors import FailureKind
+from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
+from skillopt.harnesses.agent_stream import Ending, Story, failure
+from skillopt.harnesses.claude_command import CLAUDE_PROGRAM, CLAUDE_RETRIES, claude_environment
+from skillopt.harnesses.claude_stream import ClaudeStream
+from skillopt.harnesses.workspace import changed_files
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Message, Status, Trajectory
+from skillopt.skill_folder import files_of
+
+__all__ = ["ClaudeCodeHarness"]
+
+_OWN: Final = (".git/", ".claude/")
+_TOOLS: Final = "Bash,Read,Edit,Write,Skill"
+_SETTINGS: Final = json.dumps(
+    {"disableSkillShellExecution": True, "enabledPlugins": {"cc-plugin-plugin-authoring@builtin": False}}
+)
+
+
+@dataclass(frozen=True)
+class ClaudeCodeHarness:
+    """Runs tasks with Claude Code.
+
+    Args:
+        model: Name of the model; empty is the client's default.
+        mode: `forced` puts the skill into the first request, `discovery` lets the model choose it.
+        seed: Ignored; a real target draws by itself.
+        program: The client's program; None looks for `claude` on the PATH.
+        base_url: Its provider; None is ANTHROPIC_BASE_URL, else the client's own.
+        max_turns: Most turns of a rollout; a rollout that needs more ends with status `limit`.
+        max_usd: Most US dollars of a rollout by the client's own count, None for no limit.
+        retries: How often the client repeats a failed request.
+    """
+
+    model: str = ""
+    _: KW_ONLY
+    mode: Literal["forced", "discovery"] = "forced"
+    seed: int = 0
+    program: str | None = None
+    base_url: str | None = None
+    max_turns: int = 30
+    max_usd: float | None = None
+    retries: int = CLAUDE_RETRIES
+
+    @property
+    def identity(self) -> str:
+        """Name client, version, model, mode and limits.
+
+        Raises:
+            ProviderError: The client is missing or does not tell its version.
+        """
+        version = program_version(find_program(CLAUDE_PROGRAM, self.program))
+        limits = f"max_turns={self.max_turns}" + (f" max_usd={self.max_usd:g}" if self.max_usd is not None else "")
+        url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
+        at = f" base_url={url}" if url else ""
+        return f"claude-code {version} model={self.model or 'default'} mode={self.mode} {limits}{at}"
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Let Claude Code do the task in the workspace.
+
+        Raises:
+            InfrastructureError: The client or git cannot be started.
+        """
+        program = find_program(CLAUDE_PROGRAM, self.program)
+        skill, prompt = request.skill, request.task.prompt
+        if skill is None:
+            prepare_folder(workspace)
+        else:
+            prepare_folder(workspace, f".claude/skills/{skill.name}", files_of(skill))
+            if self.mode == "forced":
+                prompt = f"/{skill.name} {prompt}"
+        with AgentHome.create() as home:
+            environment = claude_environment(home, self.base_url, self.retries)
+            command = AgentCommand((program, *self._flags()), environment, prompt)
+            ended = command.run(home, workspace, request.task.timeout)
+        stream = ClaudeStream(ended.result.stdout)
+        ending = stream.ending(
+            Story("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+        )
+        told = [] if skill is None else [Message("harness", self._loading(stream, skill))]
+        if skill is not None and ending.status is not Status.INFRA_ERROR and not stream.offers(skill.name):
+            ending = failure(
+                FailureKind.BAD_REQUEST, f"claude did not take the skill {skill.name!r}; check its SKILL.md"
+            )
+        return self._trajectory(request, workspace, (stream, ending, told))
+
+    def _trajectory(
+        self, request: RolloutRequest, workspace: str, ended: tuple[ClaudeStream, Ending, list[Message]]
+    ) -> Trajectory:
+        stream, ending, told = ended
+        return Trajectory(
+            (Message("user", request.task.prompt), *told, *stream.messages()),
+            stream.answer,
+            tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(_OWN)),
+            ending.status,
+            ending.reason,
+            stream.usage,
+        )
+
+    def _loading(self, stream: ClaudeStream, skill: Skill) -> str:
+        """Say whether the skill reached the model; a forced one did when the client knew its name."""
+        loaded = stream.offers(skill.name) if self.mode == "forced" else stream.loads(skill.name)
+        return f"skill {skill.name} loaded: {'yes' if loaded else 'no'} ({self.mode})"
+
+    def _flags(self) -> tuple[str, ...]:
+        model = ("--model", self.model) if self.model else ()
+        budget = ("--max-budget-usd", f"{self.max_usd:g}") if self.max_usd is not None else ()
+        return (
+            *("-p", "--output-format", "stream-json", "--verbose"),
+            *("--dangerously-skip-permissions", "--strict-mcp-config", "--setting-sources", "project"),
+            *("--tools", _TOOLS, "--settings", _SETTINGS, "--max-turns", str(self.max_turns)),
+            *model,
+            *budget,
+        )

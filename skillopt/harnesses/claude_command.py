@@ -1,0 +1,81 @@
+"""The command line of Claude Code: its environment, its login and the flags every run has.
+
+Owns what the harness and the optimizer model share. Does not own the flags that differ.
+
+The client gets one credential: a key or token from the environment, else the access token of a login
+(`claude /login`) read from its credential file. The refresh token stays behind, so that a disposable
+copy cannot invalidate the user's own login; an expired access token is an `auth` failure. Where the
+login lies in a keychain, give `CLAUDE_CODE_OAUTH_TOKEN`, which `claude setup-token` makes.
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, Field, ValidationError
+
+from skillopt.harnesses.agent_process import AgentHome, first_set
+
+__all__ = ["CLAUDE_PROGRAM", "CLAUDE_RETRIES", "claude_environment", "find_claude_credential"]
+
+CLAUDE_PROGRAM: Final = "claude"
+"""Name of the program."""
+
+CLAUDE_RETRIES: Final = 2
+"""How often the client repeats a failed request; its own default takes three minutes."""
+
+_CREDENTIALS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+_QUIET: Final = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+}
+
+
+class _Login(BaseModel):
+    accessToken: str = ""  # noqa: N815 - the client's own name
+
+
+class _LoginFile(BaseModel):
+    claudeAiOauth: _Login = Field(default_factory=_Login)  # noqa: N815 - the client's own name
+
+
+def find_claude_credential() -> tuple[str, str] | None:
+    """Find the one credential to pass on: the variable it goes into, and its value."""
+    found = first_set(*_CREDENTIALS)
+    if found is not None:
+        return found
+    folder = os.environ.get("CLAUDE_CONFIG_DIR") or str(Path.home() / ".claude")
+    try:
+        login = _LoginFile.model_validate_json(Path(folder, ".credentials.json").read_bytes())
+    except (OSError, ValidationError):
+        return None
+    token = login.claudeAiOauth.accessToken
+    return ("CLAUDE_CODE_OAUTH_TOKEN", token) if token else None
+
+
+def claude_environment(home: AgentHome, base_url: str | None, retries: int) -> dict[str, str]:
+    """Give all that the client may know of this machine.
+
+    Args:
+        home: Where it keeps its own files.
+        base_url: Its provider; None is the one of the environment, else the client's own.
+        retries: How often it repeats a failed request.
+    """
+    environment = {
+        **home.environment(),
+        **_QUIET,
+        "CLAUDE_CONFIG_DIR": home.config,
+        "CLAUDE_CODE_MAX_RETRIES": str(retries),
+    }
+    url = base_url or os.environ.get("ANTHROPIC_BASE_URL")
+    if url:
+        environment["ANTHROPIC_BASE_URL"] = url
+    credential = find_claude_credential()
+    if credential is not None:
+        environment[credential[0]] = credential[1]
+    if os.geteuid() == 0:
+        # The client refuses to work without asking as root, unless it is told that nothing is at stake.
+        environment["IS_SANDBOX"] = "1"
+    return environment

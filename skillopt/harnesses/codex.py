@@ -1,0 +1,132 @@
+"""Harness `codex`: the target is Codex, run by its command line in the workspace.
+
+Owns how a rollout is run with it: the candidate installed as a project skill, forced (mentioned as
+`$name`, so that its document is in the first request) or to be discovered (the model sees its name and
+description and may read it). Does not own what the client prints (codex_stream) or its configuration
+(codex_command).
+
+The client asks for no permission and can do whatever its user may. It has no limit of turns; tokens can
+be limited.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from skillopt.documents import Skill
+from skillopt.errors import FailureKind, SkillError
+from skillopt.frontmatter import read_frontmatter
+from skillopt.harnesses.agent_process import AgentCommand, AgentHome, prepare_folder, program_version
+from skillopt.harnesses.agent_stream import Ending, Story, failure
+from skillopt.harnesses.codex_command import CODEX_RETRIES, CodexSetup, find_codex
+from skillopt.harnesses.codex_stream import CodexStream, unloaded
+from skillopt.harnesses.workspace import changed_files
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Message, Status, Trajectory
+from skillopt.skill_folder import files_of
+
+__all__ = ["CodexHarness"]
+
+_OWN: Final = (".git/", ".agents/")
+
+
+@dataclass(frozen=True)
+class CodexHarness:
+    """Runs tasks with Codex.
+
+    Args:
+        model: Name of the model; empty is the client's default.
+        mode: `forced` puts the skill into the first request, `discovery` lets the model choose it.
+        seed: Ignored; a real target draws by itself.
+        program: The client's program; None looks for `codex` on the PATH.
+        base_url: Its provider; None is OPENAI_BASE_URL, else the client's own.
+        max_tokens: Most tokens of a rollout, None for no limit; one that needs more ends with status `limit`.
+        retries: How often the client repeats a failed request.
+    """
+
+    model: str = ""
+    _: KW_ONLY
+    mode: Literal["forced", "discovery"] = "forced"
+    seed: int = 0
+    program: str | None = None
+    base_url: str | None = None
+    max_tokens: int | None = None
+    retries: int = CODEX_RETRIES
+
+    @property
+    def identity(self) -> str:
+        """Name client, version, model, mode and limits.
+
+        Raises:
+            ProviderError: The client is missing or does not tell its version.
+        """
+        limit = f" max_tokens={self.max_tokens}" if self.max_tokens is not None else ""
+        at = f" base_url={self._setup.url}" if self._setup.url else ""
+        version = program_version(find_codex(self.program))
+        return f"codex {version} model={self.model or 'default'} mode={self.mode}{limit}{at}"
+
+    @property
+    def _setup(self) -> CodexSetup:
+        return CodexSetup(self.model, self.base_url, self.retries, self.max_tokens)
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Let Codex do the task in the workspace.
+
+        Raises:
+            InfrastructureError: The client or git cannot be started.
+        """
+        program = find_codex(self.program)
+        skill, prompt = request.skill, request.task.prompt
+        if skill is None:
+            prepare_folder(workspace)
+        else:
+            prepare_folder(workspace, f".agents/skills/{skill.name}", files_of(skill))
+            if self.mode == "forced":
+                prompt = f"${_listed_name(skill)} {prompt}"
+        flags = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-")
+        with AgentHome.create(self._setup.files()) as home:
+            command = AgentCommand((program, *flags), self._setup.environment(home), prompt)
+            ended = command.run(home, workspace, request.task.timeout)
+            injected = skill is not None and _injected(home, _listed_name(skill))
+        stream = CodexStream(ended.result.stdout)
+        ending = stream.ending(
+            Story("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+        )
+        told = []
+        if skill is not None:
+            loaded = injected or stream.loads(skill.name)
+            told.append(Message("harness", f"skill {skill.name} loaded: {'yes' if loaded else 'no'} ({self.mode})"))
+            ending = self._with_loading(ending, skill, unloaded(ended.result.stderr, skill.name), injected=injected)
+        return Trajectory(
+            (Message("user", request.task.prompt), *told, *stream.messages()),
+            stream.answer,
+            tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(_OWN)),
+            ending.status,
+            ending.reason,
+            stream.usage,
+        )
+
+    def _with_loading(self, ending: Ending, skill: Skill, complaint: str, *, injected: bool) -> Ending:
+        """A run whose client did not take the skill measured something else, however well it ended."""
+        if ending.status is Status.INFRA_ERROR or not (complaint or (self.mode == "forced" and not injected)):
+            return ending
+        why = complaint or "it was not in the first request"
+        return failure(
+            FailureKind.BAD_REQUEST, f"codex did not take the skill {skill.name!r}: {why}; check its frontmatter"
+        )
+
+
+def _listed_name(skill: Skill) -> str:
+    """Give the name the client knows a skill by: its frontmatter's, else its folder's."""
+    try:
+        frontmatter = read_frontmatter(skill.document)
+    except SkillError:
+        return skill.name
+    return (frontmatter.name if frontmatter else None) or skill.name
+
+
+def _injected(home: AgentHome, name: str) -> bool:
+    """Look in the client's own record for the skill that it put into the first request."""
+    wanted = f"<skill>\\n<name>{name}</name>"
+    records = Path(home.config, "sessions").glob("**/rollout-*.jsonl")
+    return any(wanted in record.read_text(encoding="utf-8", errors="replace") for record in records)

@@ -1,0 +1,76 @@
+"""Optimizer model `claude-code`: prompts answered through Claude Code's command line; no key is needed.
+
+Owns how a prompt is asked: no tools, no skills, no settings, one turn, in an empty folder. Does not own
+the client's environment or stream (harnesses).
+"""
+
+import os
+from dataclasses import KW_ONLY, dataclass
+from typing import Final
+
+from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
+from skillopt.harnesses.agent_stream import Story, provider_error
+from skillopt.harnesses.claude_command import CLAUDE_PROGRAM, CLAUDE_RETRIES, claude_environment
+from skillopt.harnesses.claude_stream import ClaudeStream
+from skillopt.harnesses.workspace import Workspace
+from skillopt.rollouts import Reply, Status
+
+__all__ = ["ClaudeCodeModel"]
+
+_SYSTEM: Final = "You answer one request. Reply with exactly what it asks for and nothing else. You have no tools."
+
+
+@dataclass(frozen=True)
+class ClaudeCodeModel:
+    """Answers prompts through Claude Code.
+
+    Args:
+        model: Name of the model; empty is the client's default.
+        seed: Ignored; a real model draws by itself.
+        program: The client's program; None looks for `claude` on the PATH.
+        base_url: Its provider; None is ANTHROPIC_BASE_URL, else the client's own.
+        timeout: Wall-clock limit of one answer in seconds.
+        retries: How often the client repeats a failed request.
+    """
+
+    model: str = ""
+    _: KW_ONLY
+    seed: int = 0
+    program: str | None = None
+    base_url: str | None = None
+    timeout: float = 600.0
+    retries: int = CLAUDE_RETRIES
+
+    @property
+    def identity(self) -> str:
+        """Name client, version, model and provider.
+
+        Raises:
+            ProviderError: The client is missing or does not tell its version.
+        """
+        version = program_version(find_program(CLAUDE_PROGRAM, self.program))
+        url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
+        return f"claude-code {version} model={self.model or 'default'}" + (f" base_url={url}" if url else "")
+
+    def reply(self, prompt: str) -> Reply:
+        """Answer one prompt.
+
+        Raises:
+            ProviderError: The client or its provider failed, refused, or took too long.
+        """
+        program = find_program(CLAUDE_PROGRAM, self.program)
+        flags = (
+            *("-p", "--output-format", "stream-json", "--verbose", "--tools", "", "--max-turns", "1"),
+            *("--system-prompt", _SYSTEM, "--strict-mcp-config", "--setting-sources", "", "--disable-slash-commands"),
+            *(("--model", self.model) if self.model else ()),
+        )
+        with AgentHome.create() as home, Workspace.create() as folder:
+            prepare_folder(folder.path)
+            command = AgentCommand((program, *flags), claude_environment(home, self.base_url, self.retries), prompt)
+            ended = command.run(home, folder.path, self.timeout)
+        stream = ClaudeStream(ended.result.stdout)
+        story = Story("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+        ending = stream.ending(story)
+        if ending.status is not Status.OK:
+            raise provider_error(ending)
+        return Reply(stream.answer, stream.usage)

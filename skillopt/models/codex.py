@@ -1,0 +1,74 @@
+"""Optimizer model `codex`: prompts answered through the command line of Codex; no key is needed.
+
+Owns how a prompt is asked: no shell, a read-only sandbox, an empty folder. Does not own the client's
+configuration or stream (harnesses). The client cannot be left without any tool, so it is told to use none.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Final
+
+from skillopt.harnesses.agent_process import AgentCommand, AgentHome, prepare_folder, program_version
+from skillopt.harnesses.agent_stream import Story, provider_error
+from skillopt.harnesses.codex_command import CODEX_RETRIES, CodexSetup, find_codex
+from skillopt.harnesses.codex_stream import CodexStream
+from skillopt.harnesses.workspace import Workspace
+from skillopt.rollouts import Reply, Status
+
+__all__ = ["CodexModel"]
+
+_INSTRUCTIONS: Final = "Answer one request. Reply with exactly what it asks for and nothing else. Use no tools."
+_WITHOUT: Final = ("shell_tool", "unified_exec", "multi_agent", "goals", "apps", "image_generation")
+
+
+@dataclass(frozen=True)
+class CodexModel:
+    """Answers prompts through Codex.
+
+    Args:
+        model: Name of the model; empty is the client's default.
+        seed: Ignored; a real model draws by itself.
+        program: The client's program; None looks for `codex` on the PATH.
+        base_url: Its provider; None is OPENAI_BASE_URL, else the client's own.
+        timeout: Wall-clock limit of one answer in seconds.
+        retries: How often the client repeats a failed request.
+    """
+
+    model: str = ""
+    _: KW_ONLY
+    seed: int = 0
+    program: str | None = None
+    base_url: str | None = None
+    timeout: float = 600.0
+    retries: int = CODEX_RETRIES
+
+    @property
+    def identity(self) -> str:
+        """Name client, version, model and provider.
+
+        Raises:
+            ProviderError: The client is missing or does not tell its version.
+        """
+        url = CodexSetup(self.model, self.base_url).url
+        version = program_version(find_codex(self.program))
+        return f"codex {version} model={self.model or 'default'}" + (f" base_url={url}" if url else "")
+
+    def reply(self, prompt: str) -> Reply:
+        """Answer one prompt.
+
+        Raises:
+            ProviderError: The client or its provider failed, refused, or took too long.
+        """
+        setup = CodexSetup(self.model, self.base_url, self.retries)
+        without = tuple(part for feature in _WITHOUT for part in ("--disable", feature))
+        instructions = ("-c", f'developer_instructions="{_INSTRUCTIONS}"')
+        flags = ("exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", *without, *instructions, "-")
+        with AgentHome.create(setup.files()) as home, Workspace.create() as folder:
+            prepare_folder(folder.path)
+            command = AgentCommand((find_codex(self.program), *flags), setup.environment(home), prompt)
+            ended = command.run(home, folder.path, self.timeout)
+        stream = CodexStream(ended.result.stdout)
+        story = Story("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+        ending = stream.ending(story)
+        if ending.status is not Status.OK:
+            raise provider_error(ending)
+        return Reply(stream.answer, stream.usage)

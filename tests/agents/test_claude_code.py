@@ -1,0 +1,220 @@
+"""The real Claude Code, against a provider on loopback."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.errors import FailureKind, ProviderError
+from skillopt.harnesses.claude_code import ClaudeCodeHarness
+from skillopt.models.claude_code import ClaudeCodeModel
+from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.rollouts import Status
+from skillopt.tasks import File, Task, VerifierSpec
+from tests.contracts.harness_contract import HarnessContract
+from tests.contracts.model_contract import ModelContract
+from tests.servers.fake_anthropic import failure, fake_anthropic, follow_skill, message
+from tests.servers.loopback import Answer, Body, LoopbackServer
+
+pytestmark = pytest.mark.agents
+
+HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n"
+RULE = "- Write e-mail addresses in lower case.\n"
+TASK = Task("t1", "Clean input.csv.", VerifierSpec("table"), (File("input.csv", b"id,email\n1,ANN@Example.com\n"),))
+
+
+def ask(body: str, task: Task = TASK) -> RolloutRequest:
+    return RolloutRequest(Skill("rows", SkillDocument(HEAD + body), (File("scripts/x.sh", b"#!/bin/sh\n"),)), task)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "input.csv").write_bytes(TASK.files[0].content)
+    return folder
+
+
+@pytest.fixture
+def program(agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+    return agent("claude")
+
+
+@pytest.fixture
+def provider() -> Iterator[LoopbackServer]:
+    with fake_anthropic() as server:
+        yield server
+
+
+class TestHarness(HarnessContract):
+    @pytest.fixture(params=["forced", "discovery"])
+    def harness(self, program: str, provider: LoopbackServer, request: pytest.FixtureRequest) -> Harness:
+        return ClaudeCodeHarness(mode=request.param, program=program, base_url=provider.url)
+
+
+class TestModel(ModelContract):
+    @pytest.fixture
+    def model(self, program: str, provider: LoopbackServer) -> Model:
+        return ClaudeCodeModel(program=program, base_url=provider.url)
+
+
+@pytest.mark.parametrize("mode", ["forced", "discovery"])
+def test_an_edited_skill_changes_what_the_agent_does(
+    program: str, provider: LoopbackServer, workspace: Path, mode: str
+) -> None:
+    harness = ClaudeCodeHarness(
+        mode="forced" if mode == "forced" else "discovery", program=program, base_url=provider.url
+    )
+    written = []
+    for body in ("", RULE):
+        trajectory = harness.run(ask(body), str(workspace))
+        assert trajectory.messages[1].text == f"skill rows loaded: yes ({mode})"
+        assert trajectory.files_changed == ("output.csv",)
+        assert "cat input.csv" in [call for turn in trajectory.messages for call in turn.tool_calls][-2].arguments
+        written.append((workspace / "output.csv").read_text())
+    assert written == ["id,email\n1,ANN@Example.com\n", "id,email\n1,ann@example.com\n"]
+
+
+def test_a_model_that_passes_the_skill_over_is_told_as_such(program: str, workspace: Path) -> None:
+    def ignore(body: Body) -> Answer:
+        return message(body, [{"type": "text", "text": "No."}])
+
+    with fake_anthropic(ignore) as server:
+        harness = ClaudeCodeHarness(mode="discovery", program=program, base_url=server.url)
+        trajectory = harness.run(ask(RULE), str(workspace))
+    assert trajectory.status is Status.OK
+    assert trajectory.messages[1].text == "skill rows loaded: no (discovery)"
+
+
+def test_the_client_sees_one_credential_and_nothing_else_of_the_machine(
+    program: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_TOKEN", "must-stay-here")
+
+    def show(body: Body) -> Answer:
+        if "env > seen.txt" in str(body):
+            return message(body, [{"type": "text", "text": "Done."}])
+        use = {
+            "type": "tool_use",
+            "id": "t1",
+            "name": "Bash",
+            "input": {"command": "env > seen.txt", "description": "x"},
+        }
+        return message(body, [use])
+
+    with fake_anthropic(show) as server:
+        ClaudeCodeHarness(program=program, base_url=server.url).run(ask(RULE), str(workspace))
+    seen = (workspace / "seen.txt").read_text()
+    assert "must-stay-here" not in seen
+    assert f"HOME={Path.home()}\n" not in seen
+
+
+FAILURES = {
+    "400": ((400, "invalid_request_error", "bad thing"), "bad_request: "),
+    "credit": ((400, "invalid_request_error", "Your credit balance is too low"), "quota: "),
+    "401": ((401, "authentication_error", "invalid x-api-key"), "auth: "),
+    "403": ((403, "permission_error", "not allowed"), "auth: "),
+    "404": ((404, "not_found_error", "model: nope"), "unknown_model: "),
+    "413": ((413, "request_too_large", "too large"), "too_large: "),
+    "429": ((429, "rate_limit_error", "slow down"), "rate_limit: "),
+    "500": ((500, "api_error", "oops"), "server: "),
+    "529": ((529, "overloaded_error", "Overloaded"), "overloaded: "),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_provider_that_fails_is_missing_data_with_a_reason(program: str, workspace: Path, case: str) -> None:
+    answer, reason = FAILURES[case]
+    with fake_anthropic(lambda _: failure(*answer)) as server:
+        harness = ClaudeCodeHarness(program=program, base_url=server.url, retries=1)
+        trajectory = harness.run(ask(RULE), str(workspace))
+        with pytest.raises(ProviderError) as caught:
+            ClaudeCodeModel(program=program, base_url=server.url, retries=1).reply("Say yes.")
+    assert trajectory.status is Status.INFRA_ERROR
+    assert trajectory.reason.startswith(reason)
+    assert caught.value.kind == reason.removesuffix(": ")
+
+
+def test_a_provider_that_is_not_there_is_a_network_failure(program: str, workspace: Path) -> None:
+    harness = ClaudeCodeHarness(program=program, base_url="http://127.0.0.1:9", retries=1)
+    assert harness.run(ask(RULE), str(workspace)).reason.startswith("network: ")
+
+
+def test_a_client_without_a_login_says_so(
+    program: str, provider: LoopbackServer, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    trajectory = ClaudeCodeHarness(program=program, base_url=provider.url).run(ask(RULE), str(workspace))
+    assert trajectory.reason.startswith("auth: Not logged in")
+
+
+@pytest.mark.parametrize(
+    ("content", "stop", "status"),
+    [("x", "refusal", Status.REFUSAL), ("x", "max_tokens", Status.LIMIT), ("", "", Status.INFRA_ERROR)],
+    ids=["refusal", "max_tokens", "empty"],
+)
+def test_what_the_target_did_is_told_from_what_the_provider_did(
+    program: str, workspace: Path, content: str, stop: str, status: Status
+) -> None:
+    with fake_anthropic(lambda body: message(body, [{"type": "text", "text": content}], stop)) as server:
+        trajectory = ClaudeCodeHarness(program=program, base_url=server.url).run(ask(RULE), str(workspace))
+    assert trajectory.status is status
+
+
+def test_too_many_turns_are_a_limit_and_what_was_done_stays(
+    program: str, provider: LoopbackServer, workspace: Path
+) -> None:
+    harness = ClaudeCodeHarness(program=program, base_url=provider.url, max_turns=2)
+    trajectory = harness.run(ask(RULE), str(workspace))
+    assert (trajectory.status, trajectory.files_changed) == (Status.LIMIT, ("output.csv",))
+
+
+def test_time_that_is_over_ends_the_client_and_what_it_left_running(program: str, workspace: Path) -> None:
+    def stall(body: Body) -> Answer:
+        command = "setsid sh -c 'while sleep 0.1; do date >> ../beats; done' & sleep 60"
+        use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command, "description": "x"}}
+        return message(body, [use])
+
+    task = Task("t1", "Wait.", VerifierSpec("table"), timeout=3)
+    with fake_anthropic(stall) as server:
+        begun = monotonic()
+        trajectory = ClaudeCodeHarness(program=program, base_url=server.url).run(ask(RULE, task), str(workspace))
+    assert (trajectory.status, trajectory.reason) == (Status.TIMEOUT, "timeout: not done within 3 s")
+    assert monotonic() - begun < 3 + 6
+    beats = workspace.parent / "beats"
+    before = beats.read_text()
+    sleep(0.5)
+    assert beats.read_text() == before != ""
+
+
+def test_a_provider_that_never_answers_is_missing_data(program: str, workspace: Path) -> None:
+    def never(body: Body) -> Answer:
+        sleep(8)
+        return follow_skill(body)
+
+    with fake_anthropic(never) as server:
+        task = Task("t1", "Wait.", VerifierSpec("table"), timeout=2)
+        trajectory = ClaudeCodeHarness(program=program, base_url=server.url).run(ask(RULE, task), str(workspace))
+    assert (trajectory.status, trajectory.reason[:8]) == (Status.INFRA_ERROR, "timeout:")
+
+
+def test_identity_names_client_version_model_and_mode(program: str) -> None:
+    identity = ClaudeCodeHarness("opus", mode="discovery", program=program).identity
+    assert identity == "claude-code 2.1.329 model=opus mode=discovery max_turns=30"
+
+
+def test_a_long_prompt_reaches_the_model_whole(program: str) -> None:
+    def count(body: Body) -> Answer:
+        return message(body, [{"type": "text", "text": str(str(body["messages"]).count("lorem"))}])
+
+    with fake_anthropic(count) as server:
+        assert ClaudeCodeModel(program=program, base_url=server.url).reply("lorem " * 60_000).text == "60000"
+
+
+def test_a_client_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError, match="expected the program") as caught:
+        ClaudeCodeHarness(program=str(tmp_path / "none")).identity  # noqa: B018 - reading it is what raises
+    assert caught.value.kind is FailureKind.MISSING_PROGRAM

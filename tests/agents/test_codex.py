@@ -1,0 +1,187 @@
+"""The real Codex, against a provider on loopback."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Literal
+
+import pytest
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.errors import ProviderError
+from skillopt.harnesses.codex import CodexHarness
+from skillopt.models.codex import CodexModel
+from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.rollouts import Status
+from skillopt.tasks import File, Task, VerifierSpec
+from tests.contracts.harness_contract import HarnessContract
+from tests.contracts.model_contract import ModelContract
+from tests.servers.fake_openai import failed_response, failure, fake_openai, follow_skill, response, shell
+from tests.servers.loopback import Answer, Body, LoopbackServer
+
+pytestmark = pytest.mark.agents
+
+HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n"
+RULE = "- Write e-mail addresses in lower case.\n"
+TASK = Task("t1", "Clean input.csv.", VerifierSpec("table"), (File("input.csv", b"id,email\n1,ANN@Example.com\n"),))
+
+
+def ask(body: str, task: Task = TASK, head: str = HEAD) -> RolloutRequest:
+    return RolloutRequest(Skill("rows", SkillDocument(head + body)), task)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "input.csv").write_bytes(TASK.files[0].content)
+    return folder
+
+
+@pytest.fixture
+def program(agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-for-loopback-only")
+    return agent("codex")
+
+
+@pytest.fixture
+def provider() -> Iterator[LoopbackServer]:
+    with fake_openai() as server:
+        yield server
+
+
+def codex(program: str, server: LoopbackServer, mode: Literal["forced", "discovery"] = "forced") -> CodexHarness:
+    return CodexHarness("fake-model", mode=mode, program=program, base_url=f"{server.url}/v1", retries=1)
+
+
+class TestHarness(HarnessContract):
+    @pytest.fixture(params=["forced", "discovery"])
+    def harness(self, program: str, provider: LoopbackServer, request: pytest.FixtureRequest) -> Harness:
+        return codex(program, provider, request.param)
+
+
+class TestModel(ModelContract):
+    @pytest.fixture
+    def model(self, program: str, provider: LoopbackServer) -> Model:
+        return CodexModel("fake-model", program=program, base_url=f"{provider.url}/v1")
+
+
+@pytest.mark.parametrize("model", ["fake-model", "gpt-6-astra"])
+@pytest.mark.parametrize("mode", ["forced", "discovery"])
+def test_an_edited_skill_changes_what_the_agent_does(
+    program: str, provider: LoopbackServer, workspace: Path, mode: Literal["forced", "discovery"], model: str
+) -> None:
+    harness = CodexHarness(model, mode=mode, program=program, base_url=f"{provider.url}/v1")
+    written = []
+    for body in ("", RULE):
+        trajectory = harness.run(ask(body), str(workspace))
+        assert trajectory.messages[1].text == f"skill rows loaded: yes ({mode})"
+        assert trajectory.files_changed == ("output.csv",)
+        written.append((workspace / "output.csv").read_text())
+    assert written == ["id,email\n1,ANN@Example.com\n", "id,email\n1,ann@example.com\n"]
+
+
+@pytest.mark.parametrize("mode", ["forced", "discovery"])
+def test_a_skill_that_the_client_does_not_take_is_missing_data(
+    program: str, provider: LoopbackServer, workspace: Path, mode: Literal["forced", "discovery"]
+) -> None:
+    request = ask(RULE, head="---\nname: rows\n---\n# Rows\n\n")
+    trajectory = codex(program, provider, mode).run(request, str(workspace))
+    assert trajectory.status is Status.INFRA_ERROR
+    assert "did not take the skill 'rows': missing field `description`" in trajectory.reason
+
+
+def test_a_model_that_passes_the_skill_over_is_told_as_such(program: str, workspace: Path) -> None:
+    with fake_openai(lambda body: response(body, "No.")) as server:
+        trajectory = codex(program, server, "discovery").run(ask(RULE), str(workspace))
+    assert trajectory.status is Status.OK
+    assert trajectory.messages[1].text == "skill rows loaded: no (discovery)"
+
+
+def test_commands_of_the_model_see_no_credential(
+    program: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_TOKEN", "must-stay-here")
+
+    def show(body: Body) -> Answer:
+        done = "seen.txt" in str(body)
+        return response(body, "Done." if done else "I look.", None if done else shell(body, "env > seen.txt"))
+
+    with fake_openai(show) as server:
+        codex(program, server).run(ask(RULE), str(workspace))
+    seen = (workspace / "seen.txt").read_text()
+    assert "must-stay-here" not in seen
+    assert "key-for-loopback-only" not in seen
+
+
+FAILURES: dict[str, tuple[Callable[[Body], Answer], str]] = {
+    "400": (lambda _: failure(400, "invalid_request", "bad thing"), "bad_request: "),
+    "context": (lambda body: failed_response(body, "context_length_exceeded", "too long"), "too_large: "),
+    "quota": (lambda body: failed_response(body, "insufficient_quota", "exceeded"), "quota: "),
+    "401": (lambda _: failure(401, "invalid_api_key", "Incorrect API key"), "auth: "),
+    "403": (lambda _: failure(403, "forbidden", "no"), "auth: "),
+    "404": (lambda _: failure(404, "model_not_found", "The model does not exist"), "unknown_model: "),
+    "413": (lambda _: failure(413, "too_large", "too large"), "too_large: "),
+    "429": (lambda _: failure(429, "rate_limit_exceeded", "slow down"), "rate_limit: "),
+    "500": (lambda _: failure(500, "server_error", "oops"), "server: "),
+    "503": (lambda _: failure(503, "server_is_overloaded", "busy"), "overloaded: "),
+    "truncated": (lambda _: Answer(200, b"event: response.created\n", "text/event-stream"), "malformed: "),
+    "hangs up": (lambda _: Answer(200, b"", hang_up=True), "network: "),
+    "empty": (lambda body: response(body, ""), "empty: "),
+}
+
+
+@pytest.mark.parametrize("case", FAILURES)
+def test_a_provider_that_fails_is_missing_data_with_a_reason(program: str, workspace: Path, case: str) -> None:
+    answer, reason = FAILURES[case]
+    with fake_openai(answer) as server:
+        trajectory = codex(program, server).run(ask(RULE), str(workspace))
+        with pytest.raises(ProviderError) as caught:
+            CodexModel("fake-model", program=program, base_url=f"{server.url}/v1", retries=1).reply("Say yes.")
+    assert trajectory.status is Status.INFRA_ERROR
+    assert trajectory.reason.startswith(reason)
+    assert caught.value.kind == reason.removesuffix(": ")
+
+
+def test_a_provider_that_is_not_there_is_a_network_failure(program: str, workspace: Path) -> None:
+    harness = CodexHarness("fake-model", program=program, base_url="http://127.0.0.1:9/v1", retries=1)
+    assert harness.run(ask(RULE), str(workspace)).reason.startswith("network: ")
+
+
+def test_a_refusal_is_what_the_target_did(program: str, workspace: Path) -> None:
+    with fake_openai(lambda body: failed_response(body, "invalid_prompt", "flagged by our usage policy")) as server:
+        assert codex(program, server).run(ask(RULE), str(workspace)).status is Status.REFUSAL
+
+
+def test_too_many_tokens_are_a_limit(program: str, provider: LoopbackServer, workspace: Path) -> None:
+    harness = CodexHarness("fake-model", program=program, base_url=f"{provider.url}/v1", max_tokens=12_000)
+    assert harness.run(ask(RULE), str(workspace)).status is Status.LIMIT
+
+
+def test_time_that_is_over_ends_the_client_and_what_it_left_running(program: str, workspace: Path) -> None:
+    command = "setsid sh -c 'while sleep 0.1; do date >> ../beats; done' & sleep 60"
+    task = Task("t1", "Wait.", VerifierSpec("table"), timeout=3)
+    with fake_openai(lambda body: response(body, "I wait.", shell(body, command))) as server:
+        begun = monotonic()
+        trajectory = codex(program, server).run(ask(RULE, task), str(workspace))
+    assert (trajectory.status, trajectory.reason) == (Status.TIMEOUT, "timeout: not done within 3 s")
+    assert monotonic() - begun < 3 + 6
+    beats = workspace.parent / "beats"
+    before = beats.read_text()
+    sleep(0.5)
+    assert beats.read_text() == before != ""
+
+
+def test_a_provider_that_never_answers_is_missing_data(program: str, workspace: Path) -> None:
+    def never(body: Body) -> Answer:
+        sleep(8)
+        return follow_skill(body)
+
+    with fake_openai(never) as server:
+        task = Task("t1", "Wait.", VerifierSpec("table"), timeout=2)
+        trajectory = codex(program, server).run(ask(RULE, task), str(workspace))
+    assert (trajectory.status, trajectory.reason[:8]) == (Status.INFRA_ERROR, "timeout:")
+
+
+def test_identity_names_client_version_model_and_mode(program: str) -> None:
+    assert CodexHarness("m", mode="discovery", program=program).identity == "codex 0.169.0 model=m mode=discovery"

@@ -1,0 +1,47 @@
+"""The main job through real agents, by the command line: train a skill, and the score rises."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.projects import git, make_project, skillopt
+from tests.servers.fake_anthropic import fake_anthropic
+from tests.servers.fake_openai import fake_openai
+
+pytestmark = pytest.mark.agents
+
+OPTIONS = ("epochs=2", "batch_size=4", "confidence=0.8", "slow_tasks=0")
+
+
+@pytest.mark.parametrize("mode", ["forced", "discovery"])
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_training_through_a_real_agent_raises_the_score(
+    client: str, mode: str, agent: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Path(agent(client))
+    folder = make_project(tmp_path / "project", tasks=6)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-for-loopback-only")
+    name = {"claude": "claude-code", "codex": "codex/fake-model"}[client]
+    with ExitStack() as servers:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", servers.enter_context(fake_anthropic()).url)
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{servers.enter_context(fake_openai()).url}/v1")
+        started = time.monotonic()
+        settings = [part for option in (*OPTIONS, f"skill_mode={mode}") for part in ("--set", option)]
+        ended = skillopt(folder, "optimize", "rows", "--json", "--harness", name, "--model", name, *settings)
+        seconds = time.monotonic() - started
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    assert result["versions"], ended.stderr
+    before, after = result["test"]["before"]["score"], result["test"]["after"]["score"]
+    assert after > before
+    assert git(folder, "log", "-1", "--format=%(trailers:key=Harness,valueonly)", "skillopt/rows").startswith(client)
+    shown = (
+        f"{client:<8} {mode:<10} {result['paid_rollouts']:>4} rollouts   {before:.3f} -> {after:.3f}   {seconds:.0f} s"
+    )
+    print(shown)  # noqa: T201 - the table that `make test-agents` shows

@@ -1,0 +1,110 @@
+"""A loopback HTTP server whose answers a function gives; it keeps what it was asked."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+__all__ = ["Answer", "Body", "LoopbackServer", "Requested", "as_json", "serve"]
+
+Body = dict[str, Any]
+"""A JSON object on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """A request as it came in."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back; `hang_up` closes the connection without a word."""
+
+    status: int
+    content: bytes
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    hang_up: bool = False
+
+
+def as_json(status: int, body: object, headers: dict[str, str] | None = None) -> Answer:
+    """Answer with a JSON document."""
+    return Answer(status, json.dumps(body).encode(), headers=headers or {})
+
+
+class LoopbackServer(ThreadingHTTPServer):
+    """One thread per request, on a free port."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: Callable[[Requested], Answer]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer = answer
+        self.requests: list[Requested] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that hang up first; tests see what they need in the client."""
+
+
+@contextmanager
+def serve(answer: Callable[[Requested], Answer]) -> Iterator[LoopbackServer]:
+    """Run a server for the length of a `with` block."""
+    with LoopbackServer(answer) as server:
+        thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: LoopbackServer
+
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing."""
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers.get("content-length") or 0))
+        asked = Requested(self.command, self.path.split("?")[0], dict(self.headers), _object(content))
+        self.server.requests.append(asked)
+        answer = self.server.answer(asked)
+        self.close_connection = True
+        if answer.hang_up:
+            return
+        self.send_response(answer.status)
+        headers = {"content-type": answer.content_type, "content-length": str(len(answer.content))}
+        for name, value in {**headers, "connection": "close", **answer.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.content)
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+
+def _object(content: bytes) -> Body:
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}

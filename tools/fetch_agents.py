@@ -1,0 +1,72 @@
+"""Fetch the command lines of the coding agents that tests run, pinned, into a cache folder.
+
+    python -m tools.fetch_agents
+
+The folder is AGENTS_CACHE, or `.agents-cache` in the checkout. What is there already is not
+fetched again. No install script is run: the native programs come in packages of their own.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+__all__ = ["PACKAGES", "cache_folder", "find_agent", "main"]
+
+PACKAGES: Final = {"claude": "@anthropic-ai/claude-code@2.1.329", "codex": "@openai/codex@0.169.0"}
+"""The npm package, with its version, of each program."""
+
+_ROOT = Path(__file__).resolve().parent.parent
+_PROGRAMS: Final = {
+    "claude": ("@anthropic-ai/claude-code-*/claude", "@anthropic-ai/claude-code-*/claude.exe"),
+    "codex": ("@openai/codex-*/vendor/*/bin/codex", "@openai/codex-*/vendor/*/bin/codex.exe"),
+}
+
+
+def cache_folder() -> Path:
+    """Give the folder that holds the agents."""
+    return Path(os.environ.get("AGENTS_CACHE") or _ROOT / ".agents-cache").resolve()
+
+
+def find_agent(name: str) -> Path | None:
+    """Find an agent's native program in the cache.
+
+    Args:
+        name: A key of PACKAGES.
+
+    Returns:
+        Its path; None when the pinned version is not there.
+    """
+    modules = cache_folder() / "node_modules"
+    package, _, version = PACKAGES[name].rpartition("@")
+    try:
+        described = (modules / package / "package.json").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    if f'"version": "{version}"' not in described:
+        return None
+    return next((found for pattern in _PROGRAMS[name] for found in sorted(modules.glob(pattern))), None)
+
+
+def main() -> int:
+    """Fetch what is missing; 0 when all is there."""
+    missing = [package for name, package in PACKAGES.items() if find_agent(name) is None]
+    npm = shutil.which("npm")
+    if missing and npm is None:
+        print("expected npm on the PATH to fetch the agents, found none; install Node.js", file=sys.stderr)
+        return 1
+    if missing and npm is not None:
+        folder = cache_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        flags = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(folder))
+        if subprocess.run([npm, "install", *flags, *PACKAGES.values()], check=False).returncode:
+            return 1
+    for name in PACKAGES:
+        print(f"{name}: {find_agent(name) or 'missing'}")
+    return 0 if all(find_agent(name) for name in PACKAGES) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
