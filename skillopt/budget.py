@@ -105,5 +105,5 @@ class CappedRunner:
     @staticmethod
     def _check(what: str, wanted: int, cap: int) -> None:
         if cap and wanted > cap:
-            message = f"max_{what} = {cap} reached: the next batch would make it {wanted}"
+            message = f"the cap leaves {cap} {what} for training, and the next batch would make it {wanted}"
             raise BudgetReached(message)

@@ -46,10 +46,10 @@ def test_a_capped_runner_makes_all_calls_of_a_batch_or_none() -> None:
     runner = CappedRunner(inner, 3, 2)
     requests = [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact"))) for at in range(2)]
     runner.rollouts(requests)
-    with pytest.raises(BudgetReached, match="max_rollouts = 3"):
+    with pytest.raises(BudgetReached, match="leaves 3 rollouts for training"):
         runner.rollouts(requests)
     runner.replies(["a", "b"])
-    with pytest.raises(BudgetReached, match="max_calls = 2"):
+    with pytest.raises(BudgetReached, match="leaves 2 calls for training"):
         runner.replies(["c"])
     assert (len(inner.requests), len(inner.prompts)) == (2, 2)
     assert (runner.rollouts_asked, runner.calls_asked) == (2, 2)

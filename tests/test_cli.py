@@ -156,6 +156,7 @@ def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(project: Path
         (["optimize", "rows", "--set", "sede=1"], 2, "did you mean 'seed'?"),
         (["optimize", "rows", "--set", "seed"], 2, "expected KEY=VALUE"),
         (["optimize", "rows", "--set", "epochs=0"], 2, "epochs"),
+        (["optimize", "rows", "--max-rollouts", "5"], 2, "max_rollouts of at least 56"),
         (["optimize", "rows", "--harness", "embeded"], 2, "did you mean 'embedded'?"),
         (["optimize", "rows", "--suite", "nowhere"], 2, "nowhere"),
         (["evaluate", "rows", "--of", "v9"], 2, "v9"),

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillopt.documents import Skill, SkillDocument
-from skillopt.errors import InfrastructureError, UsageError
+from skillopt.errors import InfrastructureError, SettingsError, UsageError
 from skillopt.events import RunEnded, RunStarted, SealedTestMeasured, VersionAccepted, encode_event
 from skillopt.executors.threads import ThreadExecutor
+from skillopt.gate import GateRule
 from skillopt.harnesses import load_harness
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.locks import writer_lock
@@ -22,8 +23,9 @@ from skillopt.ports import Harness, Model
 from skillopt.project import Project, Selection, Target
 from skillopt.publication import Origin, body_of, subject_of, trailers_of
 from skillopt.runner import RecordedRunner, Watch
+from skillopt.settings import Settings
 from skillopt.skill_folder import decode_skill, encode_skill, files_of, skill_from_files
-from skillopt.tasks import Suite, digest_of
+from skillopt.tasks import Split, Suite, digest_of
 from skillopt.validation import check_trainable
 from skillopt.versions import Repository, VersionDraft
 
@@ -99,15 +101,30 @@ def _plan(project: Project, target: Target) -> _Plan:
     settings = target.settings
     repository = project.repository()
     repository.check_branch(target.name)
+    suite = target.suite()
+    _check_cap(settings, suite)
     check_trainable(target.skill())
     return _Plan(
         target,
-        target.suite(),
+        suite,
         load_harness(settings.harness, settings.seed, settings.skill_mode),
         load_model(settings.model, settings.seed),
         repository,
         repository.relative(target.folder),
     )
+
+
+def _check_cap(settings: Settings, suite: Suite) -> None:
+    """Refuse a cap under which no candidate could ever be gated, before anything is spent."""
+    train, val, test = (len(suite.tasks(split)) for split in Split)
+    gate = val * (2 if settings.gate is GateRule.PAIRED else 1)
+    least = val * settings.baseline_trials + min(settings.batch_size, train) + gate + 2 * test
+    if 0 < settings.max_rollouts < least:
+        message = (
+            f"expected max_rollouts of at least {least} (baseline, one batch, one gate, sealed test), "
+            f"found {settings.max_rollouts}; see `skillopt estimate`"
+        )
+        raise SettingsError(message)
 
 
 def _begin(plan: _Plan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
