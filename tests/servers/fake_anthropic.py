@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any
 
-from tests.servers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+from tests.servers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
 from tests.servers.skill_follower import READ_INPUT, Turn, next_turn, optimize
 
 __all__ = ["Block", "failure", "fake_anthropic", "follow_skill", "message"]
@@ -71,8 +71,7 @@ def message(body: Body, content: list[Block], stop_reason: str = "") -> Answer:
     }
     if not body.get("stream"):
         return as_json(200, whole)
-    lines = [f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n" for kind, data in _events(whole)]
-    return Answer(200, "".join(lines).encode(), "text/event-stream")
+    return as_events(_events(whole))
 
 
 def _as_blocks(turn: Turn) -> list[Block]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from itertools import count
 
-from tests.servers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+from tests.servers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
 from tests.servers.skill_follower import READ_INPUT, next_turn, optimize
 
-__all__ = ["failed_response", "failure", "fake_openai", "follow_skill", "response", "shell"]
+__all__ = ["failed_response", "failure", "fake_openai", "follow_skill", "output", "response", "shell"]
 
 _INJECTED = re.compile(r"<skill>\s*<name>.*?</path>\s*(?P<body>.*?)</skill>", re.DOTALL)
 _LISTED = re.compile(r"^- [^\n]*\(file: (?P<path>[^)\n]+SKILL\.md)\)", re.MULTILINE)
@@ -57,7 +57,7 @@ def follow_skill(body: Body) -> Answer:
 
 
 def response(body: Body, text: str, call: Body | None = None) -> Answer:
-    """Answer with a message and at most one call, as a stream."""
+    """Answer with a message and at most one call, as a stream when one was asked for."""
     said = {
         "type": "message",
         "id": f"msg_{next(_numbers)}",
@@ -65,17 +65,18 @@ def response(body: Body, text: str, call: Body | None = None) -> Answer:
         "status": "completed",
         "content": [{"type": "output_text", "text": text, "annotations": []}],
     }
-    return _stream(body, [said, call] if call else [said])
+    return output(body, [said, call] if call else [said])
 
 
 def failed_response(body: Body, code: str, words: str) -> Answer:
-    """Answer with a stream that ends in a failure."""
+    """Answer with a response that ends in a failure, as a stream when one was asked for."""
     base = _base(body)
     failed = {**base, "status": "failed", "error": {"code": code, "message": words}}
-    return _written([("response.created", {"response": base}), ("response.failed", {"response": failed})])
+    return _written(body, [("response.created", {"response": base}), ("response.failed", {"response": failed})])
 
 
-def _stream(body: Body, items: list[Body]) -> Answer:
+def output(body: Body, items: list[Body]) -> Answer:
+    """Answer with these items, as a stream when one was asked for."""
     base, tokens = _base(body), len(json.dumps(body)) // 4
     events: list[tuple[str, Body]] = [("response.created", {"response": base})]
     for index, item in enumerate(items):
@@ -89,7 +90,7 @@ def _stream(body: Body, items: list[Body]) -> Answer:
         "total_tokens": tokens + 20,
     }
     done = {**base, "status": "completed", "output": items, "usage": usage}
-    return _written([*events, ("response.completed", {"response": done})])
+    return _written(body, [*events, ("response.completed", {"response": done})])
 
 
 def _base(body: Body) -> Body:
@@ -103,12 +104,11 @@ def _base(body: Body) -> Body:
     }
 
 
-def _written(events: list[tuple[str, Body]]) -> Answer:
-    lines = [
-        f"event: {kind}\ndata: {json.dumps({'type': kind, 'sequence_number': number, **data})}\n\n"
-        for number, (kind, data) in enumerate(events)
-    ]
-    return Answer(200, "".join(lines).encode(), "text/event-stream")
+def _written(body: Body, events: list[tuple[str, Body]]) -> Answer:
+    """Write the events, or only the response that the last one holds."""
+    if not body.get("stream"):
+        return as_json(200, events[-1][1]["response"])
+    return as_events((kind, {"sequence_number": number, **data}) for number, (kind, data) in enumerate(events))
 
 
 def _text(item: Body) -> str:

@@ -1,14 +1,14 @@
 """A loopback HTTP server whose answers a function gives; it keeps what it was asked."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
-__all__ = ["Answer", "Body", "LoopbackServer", "Requested", "as_json", "serve"]
+__all__ = ["Answer", "Body", "LoopbackServer", "Requested", "as_events", "as_json", "refuse", "serve"]
 
 Body = dict[str, Any]
 """A JSON object on the wire."""
@@ -26,13 +26,25 @@ class Requested:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back; `hang_up` closes the connection without a word."""
+    """What goes back.
+
+    Args:
+        status: The HTTP status.
+        content: The body.
+        content_type: What the body is.
+        headers: More headers.
+        hang_up: Close the connection without a word.
+        cut: Promise more than `content`, send `content` and close the connection.
+        hang: Say nothing and keep the connection until the server ends.
+    """
 
     status: int
     content: bytes
     content_type: str = "application/json"
     headers: dict[str, str] = field(default_factory=dict)
     hang_up: bool = False
+    cut: bool = False
+    hang: bool = False
 
 
 def as_json(status: int, body: object, headers: dict[str, str] | None = None) -> Answer:
@@ -40,15 +52,29 @@ def as_json(status: int, body: object, headers: dict[str, str] | None = None) ->
     return Answer(status, json.dumps(body).encode(), headers=headers or {})
 
 
+def as_events(events: Iterable[tuple[str, Body]]) -> Answer:
+    """Answer with a stream of server-sent events, each named in its data too."""
+    lines = [f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n" for kind, data in events]
+    return Answer(200, "".join(lines).encode(), "text/event-stream")
+
+
 class LoopbackServer(ThreadingHTTPServer):
-    """One thread per request, on a free port."""
+    """One thread per request, on a free port.
+
+    Args:
+        answer: Decides what goes back.
+        listening: Take connections; otherwise the port is taken and every connection refused.
+    """
 
     daemon_threads = True
 
-    def __init__(self, answer: Callable[[Requested], Answer]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, answer: Callable[[Requested], Answer], *, listening: bool = True) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler, bind_and_activate=listening)
+        if not listening:
+            self.server_bind()
         self.answer = answer
         self.requests: list[Requested] = []
+        self.ending = Event()
 
     @property
     def url(self) -> str:
@@ -67,8 +93,16 @@ def serve(answer: Callable[[Requested], Answer]) -> Iterator[LoopbackServer]:
         try:
             yield server
         finally:
+            server.ending.set()
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def refuse() -> Iterator[LoopbackServer]:
+    """Keep a port on which every connection is refused, for the length of a `with` block."""
+    with LoopbackServer(lambda _: Answer(503, b""), listening=False) as server:
+        yield server
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -84,10 +118,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append(asked)
         answer = self.server.answer(asked)
         self.close_connection = True
-        if answer.hang_up:
+        if answer.hang:
+            self.server.ending.wait()
+        if answer.hang or answer.hang_up:
             return
         self.send_response(answer.status)
-        headers = {"content-type": answer.content_type, "content-length": str(len(answer.content))}
+        headers = {"content-type": answer.content_type, "content-length": str(len(answer.content) + answer.cut)}
         for name, value in {**headers, "connection": "close", **answer.headers}.items():
             self.send_header(name, value)
         self.end_headers()

@@ -1,0 +1,194 @@
+"""Every way a provider can fail, each in the words of three wire formats.
+
+    with provider(MESSAGES, "429 with retry-after") as server:
+        ClaudeCodeHarness(base_url=server.url, ...)
+
+Owns what goes wrong and how each API says it. Does not own serving it (the fakes) or what a client
+must make of it (the tests of that client).
+"""
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from tests.servers import fake_anthropic, fake_chat, fake_openai
+from tests.servers.loopback import Answer, Body, LoopbackServer, refuse
+
+__all__ = [
+    "CHAT",
+    "FAULTS",
+    "MESSAGES",
+    "NO_SUCH_TOOL",
+    "REFUSED",
+    "RESPONSES",
+    "RETRY_AFTER",
+    "WORDS",
+    "Refusal",
+    "Wire",
+    "answer_fault",
+    "provider",
+]
+
+NO_SUCH_TOOL: Final = "no_such_tool"
+"""The tool that is called and does not exist."""
+
+RETRY_AFTER: Final = 1
+"""Seconds that a provider asks to wait, where it does."""
+
+REFUSED: Final = "connection refused"
+"""The one fault that no server answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error that a provider reports by an HTTP status.
+
+    Args:
+        status: The status.
+        words: What the provider says.
+        messages_type: What the Messages API calls it.
+        openai_code: What the OpenAI APIs call it.
+        headers: Headers that come with it.
+    """
+
+    status: int
+    words: str
+    messages_type: str
+    openai_code: str
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A wire format.
+
+    Args:
+        name: What it is called.
+        serve: Serves a model in it.
+        refuse: Reports an error.
+        say: Answers with a text; with None a well-formed message without any content.
+        call: Answers with a call of the tool that does not exist.
+    """
+
+    name: str
+    serve: Callable[[Callable[[Body], Answer]], AbstractContextManager[LoopbackServer]]
+    refuse: Callable[[Refusal], Answer]
+    say: Callable[[Body, str | None], Answer]
+    call: Callable[[Body], Answer]
+
+
+def provider(wire: Wire, fault: str) -> AbstractContextManager[LoopbackServer]:
+    """Run a provider that fails in one way, whatever it is asked.
+
+    Args:
+        wire: The wire format it speaks.
+        fault: A name in FAULTS.
+    """
+    return refuse() if fault == REFUSED else wire.serve(lambda body: answer_fault(wire, fault, body))
+
+
+def answer_fault(wire: Wire, fault: str, body: Body) -> Answer:
+    """Give what a failing provider answers a request; `body` says whether a stream is wanted."""
+    return FAULTS[fault](wire, body)
+
+
+def _refusing(refusal: Refusal) -> "_Fault":
+    return lambda wire, _: wire.refuse(refusal)
+
+
+def _break_syntax(wire: Wire, body: Body) -> Answer:
+    """Answer in full, but with every JSON object spoilt."""
+    good = wire.say(body, _LONG)
+    return replace(good, content=good.content.replace(b'{"', b'{"" '))
+
+
+def _truncate(wire: Wire, body: Body) -> Answer:
+    good = wire.say(body, _LONG)
+    return replace(good, content=good.content[: len(good.content) // 2], cut=True)
+
+
+def _call_nothing(wire: Wire, body: Body) -> Answer:
+    """Call a tool that does not exist; once told so, answer."""
+    return wire.say(body, "Done.") if NO_SUCH_TOOL in json.dumps(body) else wire.call(body)
+
+
+_Fault = Callable[[Wire, Body], Answer]
+_LONG: Final = "These are the words of a long answer. " * 20
+_SLOW_DOWN: Final = Refusal(429, "Too many requests: slow down.", "rate_limit_error", "rate_limit_exceeded")
+_REFUSALS: Final = {
+    "400": Refusal(400, "temperature: must not be above 2.", "invalid_request_error", "invalid_value"),
+    "401": Refusal(401, "Incorrect API key provided: key-***only.", "authentication_error", "invalid_api_key"),
+    "403": Refusal(403, "Your account may not use this resource.", "permission_error", "forbidden"),
+    "404": Refusal(404, "The model `nope` does not exist.", "not_found_error", "model_not_found"),
+    "413": Refusal(413, "The request has more bytes than allowed.", "request_too_large", "request_too_large"),
+    "429 with retry-after": replace(_SLOW_DOWN, headers={"retry-after": str(RETRY_AFTER)}),
+    "429 without retry-after": _SLOW_DOWN,
+    "429 for an empty quota": Refusal(
+        429, "You exceeded your current quota, check your plan.", "rate_limit_error", "insufficient_quota"
+    ),
+    "500": Refusal(500, "The server had an error of its own.", "api_error", "server_error"),
+    "503": Refusal(503, "The service is not available for now.", "api_error", "service_unavailable"),
+    "529": Refusal(529, "Overloaded, try again.", "overloaded_error", "overloaded"),
+}
+
+WORDS: Final = {name: refusal.words for name, refusal in _REFUSALS.items()}
+"""What the provider says, for the faults in which it says anything."""
+
+FAULTS: Final[dict[str, _Fault]] = {
+    **{name: _refusing(refusal) for name, refusal in _REFUSALS.items()},
+    REFUSED: lambda _, __: Answer(503, b"", hang_up=True),
+    "hangs up": lambda _, __: Answer(503, b"", hang_up=True),
+    "never answers": lambda _, __: Answer(503, b"", hang=True),
+    "truncated": _truncate,
+    "malformed": _break_syntax,
+    "empty": lambda wire, body: wire.say(body, None),
+    "wrong tool call": _call_nothing,
+}
+"""What each fault answers, by its name."""
+
+
+def _say_in_messages(body: Body, text: str | None) -> Answer:
+    return fake_anthropic.message(body, [] if text is None else [{"type": "text", "text": text}])
+
+
+def _call_in_messages(body: Body) -> Answer:
+    return fake_anthropic.message(body, [{"type": "tool_use", "id": "toolu_none", "name": NO_SUCH_TOOL, "input": {}}])
+
+
+def _say_in_responses(body: Body, text: str | None) -> Answer:
+    return fake_openai.output(body, []) if text is None else fake_openai.response(body, text)
+
+
+def _call_in_responses(body: Body) -> Answer:
+    called = {"type": "function_call", "id": "fc_none", "call_id": "call_none", "name": NO_SUCH_TOOL}
+    return fake_openai.output(body, [{**called, "arguments": "{}", "status": "completed"}])
+
+
+def _refuse_in_openai(refusal: Refusal) -> Answer:
+    return fake_openai.failure(refusal.status, refusal.openai_code, refusal.words, refusal.headers)
+
+
+MESSAGES: Final = Wire(
+    "Anthropic Messages",
+    fake_anthropic.fake_anthropic,
+    lambda refusal: fake_anthropic.failure(refusal.status, refusal.messages_type, refusal.words, refusal.headers),
+    _say_in_messages,
+    _call_in_messages,
+)
+"""`POST /v1/messages`."""
+
+RESPONSES: Final = Wire(
+    "OpenAI Responses", fake_openai.fake_openai, _refuse_in_openai, _say_in_responses, _call_in_responses
+)
+"""`POST /v1/responses`."""
+
+CHAT: Final = Wire(
+    "OpenAI Chat Completions",
+    fake_chat.fake_chat,
+    _refuse_in_openai,
+    fake_chat.completion,
+    lambda body: fake_chat.completion(body, None, fake_chat.call(NO_SUCH_TOOL, {})),
+)
+"""`POST /v1/chat/completions`, never as a stream."""
