@@ -18,11 +18,12 @@ from statistics import median
 from benchmarks.demo import make_repository
 from skillopt import __version__
 from skillopt.executors.threads import ThreadExecutor
-from skillopt.harnesses import load_harness
+from skillopt.harnesses.embedded import EmbeddedHarness
 from skillopt.ledger import Ledger
-from skillopt.models import load_model
+from skillopt.measurement import measure
 from skillopt.ports import RolloutRequest
-from skillopt.runner import RecordedRunner, Watch, measure
+from skillopt.roles import Roles
+from skillopt.runner import RecordedRunner, Watch
 from skillopt.skill_folder import read_skill
 from skillopt.suites import load_suite
 from skillopt.tasks import Split
@@ -67,12 +68,12 @@ def _overhead(scratch: Path) -> Iterator[str]:
     skill = read_skill(scratch / "overhead" / "skills" / "tidy-tables")
     tasks = load_suite(scratch / "overhead" / "suites" / "tidy_tables").tasks(Split.TRAIN)
     requests = [RolloutRequest(skill, task, trial) for trial in range(4) for task in tasks]
-    harness = load_harness("embedded", _SEED)
+    harness = EmbeddedHarness(seed=_SEED)
     bare, recorded, replayed = [], [], []
     for repetition in range(5):  # in turn, so that a change of the machine's speed meets both alike
         bare.append(_seconds(lambda: [measure(harness, request) for request in requests]))
         with closing(Ledger.open(_folder(scratch, repetition))) as ledger:
-            runner = RecordedRunner(ledger, "", harness, load_model("embedded", _SEED), ThreadExecutor(1), Watch())
+            runner = RecordedRunner(ledger, "", Roles(harness), ThreadExecutor(1), Watch())
             recorded.append(_seconds(lambda: runner.rollouts(requests)))  # noqa: B023 - called at once
             replayed.append(_seconds(lambda: runner.rollouts(requests)))  # noqa: B023 - called at once
     beyond = median(slow - fast for slow, fast in zip(recorded, bare, strict=True))

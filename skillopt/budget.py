@@ -1,19 +1,17 @@
-"""How much a step may change and how much a run may ask for.
+"""How much a step may change.
 
-Owns the edit budget (the textual learning rate: so many edits and so many changed tokens a step)
-and the caps on a run. Does not own prices or what a provider reports.
+Owns the edit budget (the textual learning rate): so many edits and so many changed tokens a step. Does
+not own what a run may consume (caps, spending).
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import assert_never
 
 from skillopt.edits import Change
-from skillopt.ports import RolloutRequest, Runner
-from skillopt.rollouts import Reply, Rollout
 
-__all__ = ["BudgetReached", "CappedRunner", "Schedule", "clip", "scheduled_edits"]
+__all__ = ["Schedule", "clip", "scheduled_edits"]
 
 
 class Schedule(StrEnum):
@@ -65,45 +63,3 @@ def clip(ranked: Sequence[Change], edits: int, tokens: int) -> tuple[Change, ...
         if len(kept) < edits and (tokens == 0 or used + change.tokens <= tokens):
             kept.append(change)
     return tuple(kept)
-
-
-class BudgetReached(Exception):  # noqa: N818 - an ordinary end of a run, not an error
-    """The next calls would pass a cap of the run, so none of them was made."""
-
-
-class CappedRunner:
-    """A runner that stops before the call that would pass a cap.
-
-    Recorded answers count like paid ones, so a rerun stops at the same call as the run it repeats.
-
-    Args:
-        runner: Where the answers come from.
-        max_rollouts: Rollouts in all, 0 for no cap.
-        max_calls: Optimizer calls in all, 0 for no cap.
-    """
-
-    def __init__(self, runner: Runner, max_rollouts: int, max_calls: int) -> None:
-        self._runner = runner
-        self._max_rollouts = max_rollouts
-        self._max_calls = max_calls
-        self.rollouts_asked = 0
-        self.calls_asked = 0
-
-    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        """Run rollouts, all of them or, past the cap, none."""
-        self._check("rollouts", self.rollouts_asked + len(requests), self._max_rollouts)
-        self.rollouts_asked += len(requests)
-        return self._runner.rollouts(requests)
-
-    def replies(self, prompts: Iterable[str]) -> tuple[Reply, ...]:
-        """Ask the optimizer model, all prompts or, past the cap, none."""
-        prompts = tuple(prompts)
-        self._check("calls", self.calls_asked + len(prompts), self._max_calls)
-        self.calls_asked += len(prompts)
-        return self._runner.replies(prompts)
-
-    @staticmethod
-    def _check(what: str, wanted: int, cap: int) -> None:
-        if cap and wanted > cap:
-            message = f"the cap leaves {cap} {what} for training, and the next batch would make it {wanted}"
-            raise BudgetReached(message)

@@ -49,6 +49,9 @@ _HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the t
 _ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
 _RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
 _CallsOption = Annotated[int | None, typer.Option("--max-calls", help="Cap on optimizer calls of the run.")]
+_UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US dollars of the run.")]
+_TokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Cap on tokens of the run.")]
+_MinutesOption = Annotated[float | None, typer.Option("--max-minutes", help="Cap on minutes of this command.")]
 _JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 _QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 
@@ -83,14 +86,18 @@ def init(*, as_json: _JsonOption = False) -> None:
 
 
 @app.command()
-def doctor(*, as_json: _JsonOption = False) -> None:
+def doctor(
+    *,
+    probe: Annotated[bool, typer.Option("--probe", help="Spend one call for each role.")] = False,
+    as_json: _JsonOption = False,
+) -> None:
     """Check what a run needs.
 
     Ends with 2 when something is amiss; each failing row says how to mend it.
     """
     from skillopt.commands.doctor import doctor as run  # noqa: PLC0415 - imported on use
 
-    diagnosis = run()
+    diagnosis = run(probe=probe)
     _show(diagnosis, as_json=as_json)
     if not diagnosis.healthy:
         raise typer.Exit(2)
@@ -126,6 +133,9 @@ def evaluate(
     seed: _SeedOption = None,
     workers: _WorkersOption = None,
     harness: _HarnessOption = None,
+    max_usd: _UsdOption = None,
+    max_tokens: _TokensOption = None,
+    max_minutes: _MinutesOption = None,
     quiet: _QuietOption = False,
     as_json: _JsonOption = False,
 ) -> None:
@@ -137,7 +147,8 @@ def evaluate(
     from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.tasks import Split  # noqa: PLC0415 - as above
 
-    flags = _flags(settings, seed=seed, workers=workers, harness=harness)
+    caps = {"max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
+    flags = _flags(settings, seed=seed, workers=workers, harness=harness, **caps)
     with _interruptible(), ProgressWatch(quiet=quiet) as watch:
         subjects = tuple(of or ["worktree"])
         selection = _select(skill, suite, flags)
@@ -157,6 +168,9 @@ def optimize(
     model: _ModelOption = None,
     max_rollouts: _RolloutsOption = None,
     max_calls: _CallsOption = None,
+    max_usd: _UsdOption = None,
+    max_tokens: _TokensOption = None,
+    max_minutes: _MinutesOption = None,
     start: Annotated[
         Literal["auto", "worktree", "branch"], typer.Option(help="Which text to begin with when they differ.")
     ] = "auto",
@@ -180,6 +194,9 @@ def optimize(
         model=model,
         max_rollouts=max_rollouts,
         max_calls=max_calls,
+        max_usd=max_usd,
+        max_tokens=max_tokens,
+        max_minutes=max_minutes,
     )
     with _interruptible(), ProgressWatch(quiet=quiet, max_rollouts=max_rollouts or 0) as watch:
         found = run(_select(skill, suite, flags), start=start, watch=watch)

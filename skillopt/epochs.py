@@ -12,7 +12,14 @@ from skillopt.evidence import fence, shorten
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.reflection import consult
 from skillopt.rollouts import Rollout
-from skillopt.stages import ask_meta_update, ask_slow_update, read_meta_update, read_slow_update
+from skillopt.stages import (
+    META_UPDATE_SCHEMA,
+    SLOW_UPDATE_SCHEMA,
+    ask_meta_update,
+    ask_slow_update,
+    read_meta_update,
+    read_slow_update,
+)
 from skillopt.tasks import Task
 
 __all__ = ["compare_epochs", "propose_guidance", "remember"]
@@ -49,7 +56,7 @@ def propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -
     Raises:
         ReplyError: The reply could not be read, not even after one repair.
     """
-    (guidance,) = consult(runner, [ask_slow_update(document, comparison)], read_slow_update)
+    (guidance,) = consult(runner, [ask_slow_update(document, comparison)], read_slow_update, SLOW_UPDATE_SCHEMA)
     if guidance == document.region(GUIDANCE):
         return document
     return document.with_region(GUIDANCE, guidance)
@@ -61,7 +68,9 @@ def remember(runner: Runner, memory: str, accepted: Sequence[str], rejected: Seq
     Raises:
         ReplyError: The reply could not be read, not even after one repair.
     """
-    (notes,) = consult(runner, [ask_meta_update(memory, accepted, rejected, comparison)], read_meta_update)
+    (notes,) = consult(
+        runner, [ask_meta_update(memory, accepted, rejected, comparison)], read_meta_update, META_UPDATE_SCHEMA
+    )
     return notes
 
 

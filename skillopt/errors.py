@@ -18,6 +18,7 @@ Does not own messages: whoever raises says what was expected, what was found and
     ├── ReplyError                    a model reply is not what was asked for
     └── InfrastructureError           exit 3: a dead provider, a full disk, a crashed verifier
         ├── ProviderError             a model's provider or client failed, with the kind of failure
+        ├── AnswersPendingError   work was handed off and is not done yet
         ├── LedgerError               the ledger is unreadable, or a replay diverged from it
         └── InvalidMeasurementError   too little was measured for a verdict
 """
@@ -25,6 +26,7 @@ Does not own messages: whoever raises says what was expected, what was found and
 from enum import StrEnum
 
 __all__ = [
+    "AnswersPendingError",
     "BusyError",
     "EditConflictError",
     "EditError",
@@ -151,6 +153,10 @@ class ProviderError(InfrastructureError):
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
+
+
+class AnswersPendingError(InfrastructureError):
+    """Work was handed off and is not done yet; the message says where it lies and how to go on."""
 
 
 class LedgerError(InfrastructureError):

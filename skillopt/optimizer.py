@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from skillopt.budget import BudgetReached, CappedRunner, scheduled_edits
+from skillopt.budget import scheduled_edits
+from skillopt.caps import BudgetReached, CappedRunner
 from skillopt.documents import GUIDANCE, Skill, SkillDocument
 from skillopt.edits import Change
 from skillopt.epochs import compare_epochs, propose_guidance, remember
@@ -54,11 +55,8 @@ class Optimizer:
         self._suite = suite
         self._settings = settings
         self._train, self._val = suite.tasks(Split.TRAIN), suite.tasks(Split.VAL)
-        sealed = 2 * len(suite.tasks(Split.TEST))
         self._unbounded = runner
-        self._runner = CappedRunner(
-            runner, settings.max_rollouts and max(1, settings.max_rollouts - sealed), settings.max_calls
-        )
+        self._runner = CappedRunner(runner, settings, 2 * len(suite.tasks(Split.TEST)))
         self._recorded: tuple[Rollout, ...] = ()
         self._measurements = 0
         self._rejected: deque[str] = deque(maxlen=settings.buffer_size)
@@ -88,7 +86,10 @@ class Optimizer:
                     break
         except BudgetReached as reached:
             reason = str(reached)
-        yield from self._sealed_test()
+        try:
+            yield from self._sealed_test()
+        except BudgetReached as reached:
+            reason = f"{reason}; no sealed test: {reached}"
         yield RunEnded(
             reason, self._versions, self._runner.rollouts_asked + self._sealed_rollouts, self._runner.calls_asked
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from skillopt.documents import Skill
-from skillopt.rollouts import Reply, Rollout, Score, Trajectory
+from skillopt.rollouts import Reply, Rollout, Score, Trajectory, Usage
 from skillopt.tasks import Task
 
 __all__ = ["Executor", "Harness", "Model", "RolloutRequest", "Runner", "Verifier"]
@@ -34,8 +34,18 @@ class Model(Protocol):
     @property
     def identity(self) -> str: ...
 
-    def reply(self, prompt: str) -> Reply:
-        """Answer one prompt; raise InfrastructureError when the provider fails."""
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound what a call consumes before it is made; `usd` is None when its price is not known."""
+        ...
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Answer one prompt; raise InfrastructureError when the provider fails.
+
+        Args:
+            prompt: What is asked.
+            system: Instructions that many prompts share; a provider that can keeps them in its cache.
+            schema: JSON schema of the reply, for a provider that can hold the model to it; empty for none.
+        """
         ...
 
 
@@ -44,6 +54,10 @@ class Harness(Protocol):
 
     @property
     def identity(self) -> str: ...
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound what a rollout consumes before it is begun; `usd` is None when its price is not known."""
+        ...
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task in a folder that already holds its input files; say how it ended.
@@ -80,6 +94,6 @@ class Runner(Protocol):
         """Run rollouts; answers are in the order of the requests, whatever ended first."""
         ...
 
-    def replies(self, prompts: Iterable[str]) -> tuple[Reply, ...]:
-        """Ask the optimizer model; answers are in the order of the prompts."""
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
+        """Ask the optimizer model for replies of one shape; answers are in the order of the prompts."""
         ...

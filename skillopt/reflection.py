@@ -18,6 +18,9 @@ from skillopt.ports import Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 from skillopt.stages import (
+    EDIT_COUNT_SCHEMA,
+    EDITS_SCHEMA,
+    RANKING_SCHEMA,
     ProposedEdit,
     ask_edit_count,
     ask_merge,
@@ -54,18 +57,24 @@ class Proposal:
     refused: tuple[tuple[Edit, str], ...]
 
 
-def consult(runner: Runner, prompts: Sequence[str], read: Callable[[str], R]) -> tuple[R, ...]:
+def consult(runner: Runner, prompts: Sequence[str], read: Callable[[str], R], schema: str) -> tuple[R, ...]:
     """Ask prompts and read the replies; a reply that cannot be read is asked for once more.
+
+    Args:
+        runner: Asks the optimizer model.
+        prompts: What to ask.
+        read: Reads a reply.
+        schema: JSON schema of the replies.
 
     Raises:
         ReplyError: A repaired reply cannot be read either.
     """
     read_back: list[R] = []
-    for prompt, reply in zip(prompts, runner.replies(prompts), strict=True):
+    for prompt, reply in zip(prompts, runner.replies(prompts, schema), strict=True):
         try:
             read_back.append(read(reply.text))
         except ReplyError as error:
-            (again,) = runner.replies([ask_repair(prompt, reply.text, str(error))])
+            (again,) = runner.replies([ask_repair(prompt, reply.text, str(error))], schema)
             read_back.append(read(again.text))
     return tuple(read_back)
 
@@ -125,7 +134,7 @@ def _reflect(
                 )
             )
             failing += is_failure
-    replies = consult(runner, prompts, read_edits)
+    replies = consult(runner, prompts, read_edits, EDITS_SCHEMA)
     sides = [_merge(runner, briefing, side, settings.merge_size) for side in (replies[:failing], replies[failing:])]
     return _merge(runner, briefing, sides, settings.merge_size)
 
@@ -138,7 +147,7 @@ def _merge(
     while len(level) > 1:
         groups = _chunks(level, size)
         prompts = [ask_merge(briefing.document, group, memory=briefing.memory) for group in groups if len(group) > 1]
-        merged = iter(consult(runner, prompts, read_edits))
+        merged = iter(consult(runner, prompts, read_edits, EDITS_SCHEMA))
         level = [next(merged) if len(group) > 1 else group[0] for group in groups]
     return level[0] if level else ()
 
@@ -168,7 +177,7 @@ def _rank(
     if len(edits) <= budget and settings.schedule is not Schedule.AUTONOMOUS:
         return tuple(edits)
     prompt = ask_ranking(briefing.document, edits, budget=budget, memory=briefing.memory)
-    return consult(runner, [prompt], lambda reply: read_ranking(reply, edits))[0] if edits else ()
+    return consult(runner, [prompt], lambda reply: read_ranking(reply, edits), RANKING_SCHEMA)[0] if edits else ()
 
 
 def _allowed(runner: Runner, briefing: Briefing, edits: Sequence[Edit], settings: Settings, budget: int) -> int:
@@ -176,7 +185,7 @@ def _allowed(runner: Runner, briefing: Briefing, edits: Sequence[Edit], settings
     if settings.schedule is not Schedule.AUTONOMOUS or not edits:
         return budget
     prompt = ask_edit_count(edits, budget=budget, rejected=briefing.rejected)
-    return consult(runner, [prompt], lambda reply: read_edit_count(reply, budget))[0]
+    return consult(runner, [prompt], lambda reply: read_edit_count(reply, budget), EDIT_COUNT_SCHEMA)[0]
 
 
 def _join(

@@ -114,11 +114,13 @@ class Score:
         value: Soft score in [0, 1].
         passed: Hard score: the task is done exactly right.
         feedback: What was wrong, in words the optimizer model may read; empty when all is right.
+        usage: What judging consumed; nothing unless a model judged.
     """
 
     value: float
     passed: bool
     feedback: str = ""
+    usage: Usage = field(default_factory=Usage)
 
     def __post_init__(self) -> None:
         """Refuse a value outside [0, 1], NaN included.
@@ -153,6 +155,11 @@ class Rollout:
     score: Score | None
     reason: str = ""
 
+    @property
+    def usage(self) -> Usage:
+        """Sum what the target and the judge consumed."""
+        return self.trajectory.usage if self.score is None else self.trajectory.usage + self.score.usage
+
     def __post_init__(self) -> None:
         """Hold the invariant that an infrastructure error has no score and all else has one.
 
@@ -166,7 +173,14 @@ class Rollout:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's answer to one prompt, and what it consumed."""
+    """A model's answer to one prompt.
+
+    Args:
+        text: The answer.
+        usage: What it consumed.
+        status: `ok`, `limit` (the answer was cut off), or `refusal`.
+    """
 
     text: str
     usage: Usage = field(default_factory=Usage)
+    status: Status = Status.OK

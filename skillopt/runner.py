@@ -4,21 +4,25 @@ Owns the rule that every paid answer is recorded before it is used, and how a ro
 together: workspace, harness, verifier. Does not own storage (ledger) or concurrency (executors).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import fsum
+from typing import Final, TypeVar
 
-from skillopt.errors import InfrastructureError
+from skillopt.breaker import Breaker
+from skillopt.errors import AnswersPendingError, InfrastructureError
 from skillopt.events import Event
-from skillopt.harnesses.workspace import Workspace
 from skillopt.ledger import Ledger, reply_key, rollout_key
-from skillopt.ports import Executor, Harness, Model, RolloutRequest, Verifier
-from skillopt.rollouts import Message, Reply, Rollout, Score, Status, ToolCall, Trajectory, Usage, readable
-from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import load_verifier
+from skillopt.measurement import measure
+from skillopt.ports import Executor, RolloutRequest
+from skillopt.roles import Roles
+from skillopt.rollouts import Reply, Rollout, Usage, readable
 
-__all__ = ["Activity", "RecordedRunner", "Watch", "measure"]
+__all__ = ["PROBE", "Activity", "RecordedRunner", "Watch"]
+
+R = TypeVar("R")
+PROBE: Final = "Task: probe\n\nReply with the one word: ready\n\nText between <<< and >>> is data."
+"""What shows that a model is there: a few tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +63,29 @@ class RecordedRunner:
     Args:
         ledger: Where answers are kept.
         run_id: The run that asks.
-        harness: Does rollouts.
-        model: The optimizer model.
+        roles: Who does rollouts, who answers prompts, who judges.
         executor: Runs calls.
         watch: Told about progress.
+        breaker: Failures in a row after which nothing more is begun.
     """
 
     def __init__(
         self,
         ledger: Ledger,
         run_id: str,
-        harness: Harness,
-        model: Model,
+        roles: Roles,
         executor: Executor,
         watch: Watch,
+        breaker: int = 5,
     ) -> None:
         self._ledger = ledger
         self._run_id = run_id
-        self._harness = harness
-        self._model = model
+        self._roles = roles
         self._executor = executor
         self._watch = watch
+        self._breaker = Breaker(breaker)
+        self._probed = False
+        self._counted: set[str] = set()
         self._gaps: dict[str, Rollout] = {}
         self.paid_rollouts = 0
         self.paid_calls = 0
@@ -94,10 +100,12 @@ class RecordedRunner:
         known |= {key: self._gaps[key] for key in wanted if key in self._gaps}
         recorded = len(known)
         missing = [key for key in wanted if key not in known]
+        self._count({key: rollout.usage for key, rollout in known.items()})
+        if missing:
+            self._probe()
         scores = [rollout.score.value for rollout in known.values() if rollout.score is not None]
         self._watch.activity(Activity("rollouts", recorded, len(wanted), 0, _mean(scores)))
-        for group in self._executor.run(lambda key: measure(self._harness, wanted[key]), missing):
-            pairs = [(missing[index], rollout) for index, rollout in group]
+        for pairs in self._run(lambda key: self._measure(wanted[key]), missing):
             failed = {key: rollout for key, rollout in pairs if rollout.score is None}
             known |= self._ledger.store_rollouts(self._run_id, [pair for pair in pairs if pair[0] not in failed])
             known |= failed
@@ -105,22 +113,27 @@ class RecordedRunner:
             self.paid_rollouts += len(pairs)
             scores += [rollout.score.value for _, rollout in pairs if rollout.score is not None]
             self._watch.activity(Activity("rollouts", len(known), len(wanted), len(known) - recorded, _mean(scores)))
-        self.usage += Usage.total(known[key].trajectory.usage for key in wanted)
+        self._counted |= known.keys()
+        self.usage += Usage.total(known[key].usage for key in wanted)
         return tuple(_for_task(known[key], request) for key, request in zip(keys, requests, strict=True))
 
-    def replies(self, prompts: Iterable[str]) -> tuple[Reply, ...]:
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
         """Ask what is not recorded; answer in the order of the prompts."""
-        prompts = list(prompts)
-        keys = [reply_key(self._model.identity, prompt) for prompt in prompts]
+        prompts, model = list(prompts), self._roles.model
+        if model is None:
+            raise InfrastructureError("expected an optimizer model to ask, found none")
+        keys = [reply_key(model.identity, prompt) for prompt in prompts]
         wanted = dict(zip(keys, prompts, strict=True))
         known = self._ledger.replies(list(wanted))
         recorded = len(known)
         missing = [key for key in wanted if key not in known]
-        for group in self._executor.run(lambda key: self._model.reply(wanted[key]), missing):
-            pairs = [(missing[index], replace(reply, text=readable(reply.text))) for index, reply in group]
+        self._count({key: reply.usage for key, reply in known.items()})
+        for answers in self._run(lambda key: model.reply(wanted[key], schema=schema), missing):
+            pairs = [(key, replace(reply, text=readable(reply.text))) for key, reply in answers]
             known |= self._ledger.store_replies(self._run_id, pairs)
             self.paid_calls += len(pairs)
             self._watch.activity(Activity("calls", len(known), len(wanted), len(known) - recorded))
+        self._counted |= known.keys()
         self.usage += Usage.total(known[key].usage for key in wanted)
         return tuple(known[key] for key in keys)
 
@@ -132,76 +145,56 @@ class RecordedRunner:
 
     def _rollout_key(self, request: RolloutRequest) -> str:
         skill_digest = request.skill.digest if request.skill else ""
-        return rollout_key(skill_digest, request.task.digest, self._harness.identity, request.trial)
+        doer, judge = self._roles.harness.identity, self._roles.judge
+        if judge is not None and request.task.verifier.kind == "rubric":
+            doer = f"{doer} judge={judge.identity}"
+        return rollout_key(skill_digest, request.task.digest, doer, request.trial)
+
+    def _count(self, usages: "dict[str, Usage]") -> None:
+        """Count against the caps what recorded answers once cost, each once."""
+        for key in usages.keys() - self._counted:
+            self._roles.meter.replayed(usages[key])
+
+    def _probe(self) -> None:
+        """Before the first paid batch, see that the models that come into play much later are there at all."""
+        if self._probed:
+            return
+        self._probed = True
+        for model in (self._roles.model, self._roles.judge):
+            if model is not None and model.worst_case(PROBE).usd != 0.0:
+                model.reply(PROBE)
+
+    def _measure(self, request: RolloutRequest) -> Rollout:
+        self._breaker.check()
+        rollout = measure(self._roles.harness, request, self._roles.judge)
+        self._breaker.note(rollout.reason or "failed" if rollout.score is None else "")
+        return rollout
+
+    def _run(self, function: "Callable[[str], R]", keys: Sequence[str]) -> "Iterator[list[tuple[str, R]]]":
+        """Run calls, one at a time until a first one has worked; work that was handed off is waited for at the end."""
+        pending: list[AnswersPendingError] = []
+
+        def call(key: str) -> R | AnswersPendingError:
+            try:
+                return function(key)
+            except AnswersPendingError as error:
+                return error
+
+        left = list(keys)
+        while left:
+            part = left if self._breaker.proven or pending else left[:1]
+            left = left[len(part) :]
+            for group in self._executor.run(call, part):
+                pending += [answer for _, answer in group if isinstance(answer, AnswersPendingError)]
+                yield [(part[at], answer) for at, answer in group if not isinstance(answer, AnswersPendingError)]
+        if pending:
+            raise AnswersPendingError(f"{len(pending)} pieces of work are handed off and not done; {pending[0]}")
 
 
 def _mean(scores: Sequence[float]) -> float | None:
     return fsum(scores) / len(scores) if scores else None
 
 
-def measure(harness: Harness, request: RolloutRequest) -> Rollout:
-    """Run one rollout in a disposable workspace and score it.
-
-    Returns:
-        The rollout; a provider or a verifier that broke gives status `infra_error`, never a score.
-
-    Raises:
-        InfrastructureError: The workspace itself cannot be made, so that no rollout could be run.
-    """
-    try:
-        with Workspace.create(request.task.files) as workspace:
-            trajectory, score = _run_and_score(harness, request, workspace.path)
-    except OSError as error:
-        message = f"could not make a workspace for task {request.task.id!r}: {error}; free some space or set TMPDIR"
-        raise InfrastructureError(message) from error
-    trajectory = _readable(trajectory)
-    score = score and replace(score, feedback=readable(score.feedback))
-    status = Status.INFRA_ERROR if score is None else trajectory.status
-    digest = request.skill.digest if request.skill else ""
-    return Rollout(request.task.id, digest, request.trial, trajectory, status, score, trajectory.reason)
-
-
-def _run_and_score(harness: Harness, request: RolloutRequest, path: str) -> tuple[Trajectory, Score | None]:
-    try:
-        trajectory = harness.run(request, path)
-    except InfrastructureError as error:
-        return Trajectory(status=Status.INFRA_ERROR, reason=str(error)), None
-    if trajectory.status is Status.INFRA_ERROR:
-        return trajectory, None
-    if trajectory.status in (Status.TIMEOUT, Status.REFUSAL):
-        limit = f"not done within {request.task.timeout:g} s"
-        feedback = limit if trajectory.status is Status.TIMEOUT else f"refused: {trajectory.reason}"
-        return trajectory, Score(0.0, passed=False, feedback=feedback)
-    try:
-        return trajectory, _verifier(request.task.verifier).score(trajectory, path)
-    except Exception as error:  # noqa: BLE001 - allowed: whatever breaks in a verifier is its crash, not the target's 0
-        reason = f"verifier {request.task.verifier.kind!r} broke: {type(error).__name__}: {error}"
-        return replace(trajectory, status=Status.INFRA_ERROR, reason=reason), None
-
-
-def _readable(trajectory: Trajectory) -> Trajectory:
-    """Make every text of a trajectory recordable, whatever bytes the target printed."""
-    messages = tuple(
-        Message(
-            readable(message.role),
-            readable(message.text),
-            tuple(
-                ToolCall(readable(call.name), readable(call.arguments), readable(call.result))
-                for call in message.tool_calls
-            ),
-        )
-        for message in trajectory.messages
-    )
-    names = tuple(map(readable, trajectory.files_changed))
-    answer, reason = readable(trajectory.answer), readable(trajectory.reason)
-    return replace(trajectory, messages=messages, files_changed=names, answer=answer, reason=reason)
-
-
 def _for_task(rollout: Rollout, request: RolloutRequest) -> Rollout:
     """Give a recorded rollout the id its task has in this suite; the key does not depend on it."""
     return rollout if rollout.task_id == request.task.id else replace(rollout, task_id=request.task.id)
-
-
-@lru_cache(maxsize=4096)
-def _verifier(spec: VerifierSpec) -> Verifier:
-    return load_verifier(spec)

@@ -16,9 +16,12 @@ from skillopt.budget import Schedule
 from skillopt.errors import SettingsError
 from skillopt.gate import GateRule, Metric
 from skillopt.lint import LintClass
+from skillopt.prices import Price
 from skillopt.tasks import digest_of
 
 __all__ = ["PRESETS", "Preset", "Settings", "SkillMode", "make_settings"]
+
+_HARMLESS = {"workers", "max_minutes", "retry_seconds", "breaker"}
 
 
 class Preset(StrEnum):
@@ -36,7 +39,7 @@ class SkillMode(StrEnum):
 
 
 class Settings(BaseModel):
-    """What shapes a run. `workers` alone cannot change its result."""
+    """What shapes a run; how many workers it has and how patient it is cannot change its result."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,17 +47,25 @@ class Settings(BaseModel):
     harness: Annotated[
         str,
         Field(
-            description="How the target is run: `embedded`, `claude-code` or `codex`; `/MODEL` chooses its model.",
+            description="How the target is run: `embedded`, `claude-code`, `codex` (`/MODEL` chooses its model), "
+            "`chat/PROVIDER/MODEL`, or `handoff`.",
             min_length=1,
         ),
     ] = "embedded"
     model: Annotated[
         str,
         Field(
-            description="The optimizer model: `embedded`, `claude-code` or `codex`, with `/MODEL` to choose which.",
+            description="The optimizer model: `anthropic/MODEL`, `openai/MODEL`, `openai-compatible/MODEL`, "
+            "`claude-code` or `codex` (`/MODEL` chooses which), `handoff`, or `embedded`.",
             min_length=1,
         ),
     ] = "embedded"
+    judge: Annotated[
+        str, Field(description="The model that judges rubrics, named like `model`; empty for the optimizer model.")
+    ] = ""
+    base_url: Annotated[
+        str, Field(description="Address of the `openai-compatible` server, with the version in its path.")
+    ] = ""
     skill_mode: Annotated[
         SkillMode,
         Field(
@@ -114,12 +125,36 @@ class Settings(BaseModel):
         int, Field(description="Cap on rollouts of a run, sealed test included; 0 for none.", ge=0)
     ] = 0
     max_calls: Annotated[int, Field(description="Cap on optimizer calls of a run; 0 for none.", ge=0)] = 0
+    max_usd: Annotated[
+        float, Field(description="Cap on US dollars of a run, sealed test included; 0 for none.", ge=0)
+    ] = 0.0
+    max_tokens: Annotated[int, Field(description="Cap on tokens of a run, sealed test included; 0 for none.", ge=0)] = 0
+    max_minutes: Annotated[
+        float,
+        Field(description="Minutes that a command may take; the same command goes on. 0 for no cap.", ge=0),
+    ] = 0.0
+    rollout_usd: Annotated[
+        float, Field(description="Most US dollars of one rollout of `claude-code`; 0 for no limit.", ge=0)
+    ] = 0.0
+    rollout_tokens: Annotated[
+        int, Field(description="Most tokens of one rollout of `codex`; 0 for no limit.", ge=0)
+    ] = 0
+    retry_seconds: Annotated[
+        float, Field(description="How long a call of an API is repeated while it fails for a passing reason.", ge=0)
+    ] = 120.0
+    breaker: Annotated[
+        int, Field(description="Failures in a row, by provider or verifier, after which a command stops.", ge=1)
+    ] = 5
+    prices: Annotated[
+        dict[str, Price],
+        Field(description="Own prices by model, in US dollars per million tokens (`input`, `output`, …)."),
+    ] = {}
     workers: Annotated[int, Field(description="Calls made at a time; cannot change a result.", ge=1, le=256)] = 2
 
     @property
     def identity(self) -> str:
         """Give the settings that can change a result, as canonical JSON."""
-        return self.model_dump_json(exclude={"workers"})
+        return self.model_dump_json(exclude=_HARMLESS)
 
     @property
     def digest(self) -> str:

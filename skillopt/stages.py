@@ -5,9 +5,10 @@ the JSON asked for is a ReplyError, never an empty proposal. Does not own callin
 order of stages (reflection, epochs).
 """
 
+import json
 import re
 from collections.abc import Sequence
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,6 +19,11 @@ from skillopt.evidence import fence, shorten
 from skillopt.prompts import fill
 
 __all__ = [
+    "EDITS_SCHEMA",
+    "EDIT_COUNT_SCHEMA",
+    "META_UPDATE_SCHEMA",
+    "RANKING_SCHEMA",
+    "SLOW_UPDATE_SCHEMA",
     "ProposedEdit",
     "ask_edit_count",
     "ask_merge",
@@ -35,6 +41,7 @@ __all__ = [
 
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _NOTHING = "(nothing yet)"
+_ENFORCED = frozenset({"type", "items", "enum", "$ref"})
 
 _Text = Annotated[str, Field(max_length=20_000)]
 
@@ -63,23 +70,54 @@ class ProposedEdit(BaseModel):
 
 
 class _Edits(BaseModel):
+    diagnosis: str = ""
     edits: Annotated[tuple[ProposedEdit, ...], Field(max_length=64)]
 
 
 class _Ranking(BaseModel):
+    reasoning: str = ""
     order: tuple[str, ...]
 
 
 class _EditCount(BaseModel):
+    reasoning: str = ""
     edits: Annotated[int, Field(ge=1)]
 
 
 class _Guidance(BaseModel):
+    reasoning: str = ""
     guidance: Annotated[str, Field(max_length=4_000)]
 
 
 class _Memory(BaseModel):
+    reasoning: str = ""
     memory: Annotated[str, Field(max_length=4_000)]
+
+
+def _schema_of(shape: type[BaseModel]) -> str:
+    """Write the schema of a reply in the subset that providers enforce: every key required, no other allowed."""
+    return json.dumps(_strict(shape.model_json_schema()), sort_keys=True)
+
+
+def _strict(part: object) -> object:
+    if isinstance(part, list):
+        return [_strict(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {name: _strict(value) for name, value in part.items() if name in _ENFORCED}
+    for name in ("properties", "$defs"):
+        if name in part:
+            kept[name] = {inner: _strict(value) for inner, value in part[name].items()}
+    if "properties" in kept:
+        kept |= {"required": sorted(part["properties"]), "additionalProperties": False}
+    return kept
+
+
+EDITS_SCHEMA: Final = _schema_of(_Edits)
+RANKING_SCHEMA: Final = _schema_of(_Ranking)
+EDIT_COUNT_SCHEMA: Final = _schema_of(_EditCount)
+SLOW_UPDATE_SCHEMA: Final = _schema_of(_Guidance)
+META_UPDATE_SCHEMA: Final = _schema_of(_Memory)
 
 
 def ask_reflection(

@@ -24,7 +24,11 @@ class ScriptedModel:
         self.prompts: list[str] = []
         self._answer = answer
 
-    def reply(self, prompt: str) -> Reply:
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - a script costs nothing
+        """Bound a call: it costs nothing."""
+        return Usage(calls=1)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - a script ignores them
         """Answer by the script."""
         self.prompts.append(prompt)
         return Reply(self._answer(prompt), Usage(calls=1))
@@ -37,6 +41,10 @@ class ScriptedHarness:
         self.identity = identity
         self.requests: list[RolloutRequest] = []
         self._act = act
+
+    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - a script costs nothing
+        """Bound a rollout: it costs nothing."""
+        return Usage(calls=1)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Act by the script."""
@@ -67,7 +75,7 @@ class ScriptedRunner:
         self.requests += requests
         return tuple(self._rollout(request) for request in requests)
 
-    def replies(self, prompts: Iterable[str]) -> tuple[Reply, ...]:
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:  # noqa: ARG002 - a script ignores it
         """Answer prompts by the script."""
         asked = list(prompts)
         self.prompts += asked

@@ -15,9 +15,10 @@ from skillopt.harnesses import HARNESSES, Driver
 from skillopt.harnesses.embedded import EmbeddedHarness
 from skillopt.ledger import reply_key, rollout_key
 from skillopt.models import MODELS
+from skillopt.models import Driver as ModelDriver
 from skillopt.models.embedded import EmbeddedModel
 from skillopt.ports import RolloutRequest
-from skillopt.rollouts import Reply, Trajectory
+from skillopt.rollouts import Reply, Trajectory, Usage
 
 __all__ = ["CountedHarness", "CountedModel"]
 
@@ -35,6 +36,10 @@ class CountedHarness:
         self._inner = EmbeddedHarness(seed=seed)
         self.identity = self._inner.identity
 
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound a rollout."""
+        return self._inner.worst_case(request)
+
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task once there is leave."""
         digest = request.skill.digest if request.skill else ""
@@ -49,14 +54,18 @@ class CountedModel:
         self._inner = EmbeddedModel(seed=seed)
         self.identity = self._inner.identity
 
-    def reply(self, prompt: str) -> Reply:
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound a call."""
+        return self._inner.worst_case(prompt, system=system)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer once there is leave."""
         _pay(reply_key(self.identity, prompt))
-        return self._inner.reply(prompt)
+        return self._inner.reply(prompt, system=system, schema=schema)
 
 
 if __name__ == "__main__":
     os.environ["COUNTED"] = f"{sys.argv.pop(1)} {sys.argv.pop(1)}"
     HARNESSES["embedded"] = Driver("tests.counted:CountedHarness", ("seed",))
-    MODELS["embedded"] = "tests.counted:CountedModel"
+    MODELS["embedded"] = ModelDriver("tests.counted:CountedModel", ("seed",))
     main()

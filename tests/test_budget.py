@@ -1,14 +1,11 @@
-"""The edit budget and the caps of a run."""
+"""The edit budget."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.budget import BudgetReached, CappedRunner, Schedule, clip, scheduled_edits
+from skillopt.budget import Schedule, clip, scheduled_edits
 from skillopt.edits import Change, Edit, Op
-from skillopt.ports import RolloutRequest
-from skillopt.tasks import Task, VerifierSpec
-from skillopt.testing import ScriptedRunner, scored
 
 
 def changes(*tokens: int) -> list[Change]:
@@ -39,17 +36,3 @@ def test_clipping_keeps_the_best_that_fit_both_budgets() -> None:
     assert [change.tokens for change in clip(changes(50, 80, 20, 10), 3, 100)] == [50, 20, 10]
     assert [change.tokens for change in clip(changes(50, 80, 20), 2, 0)] == [50, 80]
     assert clip(changes(5), 0, 0) == ()
-
-
-def test_a_capped_runner_makes_all_calls_of_a_batch_or_none() -> None:
-    inner = ScriptedRunner(lambda request: scored(request, 1.0), str)
-    runner = CappedRunner(inner, 3, 2)
-    requests = [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact"))) for at in range(2)]
-    runner.rollouts(requests)
-    with pytest.raises(BudgetReached, match="leaves 3 rollouts for training"):
-        runner.rollouts(requests)
-    runner.replies(["a", "b"])
-    with pytest.raises(BudgetReached, match="leaves 2 calls for training"):
-        runner.replies(["c"])
-    assert (len(inner.requests), len(inner.prompts)) == (2, 2)
-    assert (runner.rollouts_asked, runner.calls_asked) == (2, 2)

@@ -13,6 +13,7 @@ from skillopt.errors import InfrastructureError
 from skillopt.executors.threads import ThreadExecutor
 from skillopt.ledger import Ledger
 from skillopt.ports import Executor, Harness, Model, RolloutRequest
+from skillopt.roles import Roles
 from skillopt.rollouts import Message, Reply, Status, ToolCall, Trajectory, Usage
 from skillopt.runner import Activity, RecordedRunner, Watch
 from skillopt.tasks import File, Task, VerifierSpec
@@ -64,9 +65,8 @@ def runner(
     watch: Watch | None = None,
 ) -> RecordedRunner:
     harness = ScriptedHarness(act) if callable(act) else act
-    return RecordedRunner(
-        ledger, run, harness, model or ScriptedModel(str.upper), executor or InlineExecutor(), watch or Watch()
-    )
+    roles = Roles(harness, model or ScriptedModel(str.upper))
+    return RecordedRunner(ledger, run, roles, executor or InlineExecutor(), watch or Watch())
 
 
 def scores(runner: RecordedRunner, requests: Sequence[RolloutRequest]) -> list[float | None]:
@@ -233,11 +233,14 @@ class TestAnswers:
         barrier = Barrier(8)
 
         def together(request: RolloutRequest, workspace: str) -> Trajectory:
-            barrier.wait(30)
+            if request.trial == 0:
+                barrier.wait(30)
             return echo(request, workspace)
 
         requests = asked(64)[::-1]
-        rollouts = runner(ledger, together, executor=ThreadExecutor(8)).rollouts(requests)
+        proven = runner(ledger, together, executor=ThreadExecutor(8))
+        proven.rollouts(asked(1, trial=1))  # until a first call has worked, they are made one at a time
+        rollouts = proven.rollouts(requests)
         assert [rollout.trajectory.answer for rollout in rollouts] == [str(number) for number in range(63, -1, -1)]
         prompts = [f"{number}a" for number in range(64)]
         replies = runner(ledger, executor=ThreadExecutor(8)).replies(iter(prompts))
@@ -261,7 +264,11 @@ class TestAnswers:
         class Priced:
             identity = "priced"
 
-            def reply(self, prompt: str) -> Reply:
+            def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+                return Usage(1, len(prompt + system), 20, 0.5)
+
+            def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+                assert not system + schema
                 return Reply(prompt, Usage(1, 100, 20, None if prompt == "?" else 0.5))
 
         for _ in range(2):

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.budget import CappedRunner
+from skillopt.caps import CappedRunner
 from skillopt.executors.threads import ThreadExecutor
 from skillopt.ledger import Ledger
 from skillopt.ports import Runner
+from skillopt.roles import Roles
 from skillopt.rollouts import Trajectory
 from skillopt.runner import RecordedRunner, Watch
+from skillopt.settings import Settings
 from skillopt.testing import ScriptedHarness, ScriptedModel, ScriptedRunner, scored
 from tests.contracts.runner_contract import RunnerContract
 
@@ -21,7 +23,7 @@ class TestRecordedRunner(RunnerContract):
     def runner(self, tmp_path: Path) -> Iterator[Runner]:
         harness = ScriptedHarness(lambda request, _: Trajectory(answer=request.task.prompt))
         with closing(Ledger.open(tmp_path)) as ledger:
-            yield RecordedRunner(ledger, "", harness, ScriptedModel(str.upper), ThreadExecutor(8), Watch())
+            yield RecordedRunner(ledger, "", Roles(harness, ScriptedModel(str.upper)), ThreadExecutor(8), Watch())
 
 
 class TestScriptedRunner(RunnerContract):
@@ -33,4 +35,4 @@ class TestScriptedRunner(RunnerContract):
 class TestCappedRunner(RunnerContract):
     @pytest.fixture
     def runner(self) -> Runner:
-        return CappedRunner(ScriptedRunner(lambda request: scored(request, 0.5), str.upper), 0, 0)
+        return CappedRunner(ScriptedRunner(lambda request: scored(request, 0.5), str.upper), Settings(), 0)

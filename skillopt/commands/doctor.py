@@ -5,17 +5,25 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from skillopt.errors import SkilloptError
-from skillopt.harnesses import load_harness
+from skillopt.errors import InfrastructureError, SkilloptError
+from skillopt.harnesses import Wanted, load_harness
+from skillopt.harnesses.workspace import Workspace
 from skillopt.ledger import Ledger
+from skillopt.logins import find_login, nested_session
 from skillopt.models import load_model
+from skillopt.ports import Harness, Model, RolloutRequest
 from skillopt.project import Project, Selection
-from skillopt.tasks import Split
+from skillopt.rollouts import Status, Usage
+from skillopt.runner import PROBE
+from skillopt.tasks import Split, Task, VerifierSpec
 from skillopt.validation import Severity, validate
 from skillopt.versions import Repository
 
 __all__ = ["Check", "Diagnosis", "doctor"]
+
+_PROBE_SECONDS: Final = 180.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +47,23 @@ class Diagnosis:
         return all(check.ok for check in self.checks)
 
 
-def doctor(*, folder: Path | None = None) -> Diagnosis:
-    """Check Python, git, the ledger, and every configured skill with its suite, harness and model."""
+def doctor(*, folder: Path | None = None, probe: bool = False) -> Diagnosis:
+    """Check Python, git, the ledger, and every configured skill with its suite, drivers and logins.
+
+    Args:
+        folder: Where the command is given; the current folder when None.
+        probe: Whether to spend one call for each configured role.
+    """
     folder = folder or Path.cwd()
-    return Diagnosis(tuple(_checks(folder)))
+    return Diagnosis(tuple(_checks(folder, probe=probe)))
 
 
-def _checks(folder: Path) -> Iterator[Check]:
+def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     yield Check("python", ok=True, found=sys.version.split()[0])
     yield _check("git", lambda: _repository(folder))
+    nested = nested_session()
+    inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
+    yield Check("session", ok=True, found=inside if nested else "not inside an agent's session")
     try:
         project = Project.find(folder)
     except SkilloptError as error:
@@ -59,7 +75,7 @@ def _checks(folder: Path) -> Iterator[Check]:
     for name in project.entries:
         yield _check(f"skill {name}", lambda name=name: _skill(project, name))  # type: ignore[misc]  # default binds the loop variable
         yield _check(f"suite {name}", lambda name=name: _suite(project, name))  # type: ignore[misc]  # as above
-        yield _check(f"target {name}", lambda name=name: _drivers(project, name))  # type: ignore[misc]  # as above
+        yield from _drivers(project, name, probe=probe)
 
 
 def _check(name: str, probe: Callable[[], str]) -> Check:
@@ -94,10 +110,62 @@ def _suite(project: Project, name: str) -> str:
     return ", ".join(f"{len(suite.tasks(split))} {split.value}" for split in Split)
 
 
-def _drivers(project: Project, name: str) -> str:
-    settings = project.target(Selection(name)).settings
-    harness, model = (
-        load_harness(settings.harness, settings.seed, settings.skill_mode),
-        load_model(settings.model, settings.seed),
-    )
-    return f"harness {harness.identity}, optimizer model {model.identity}"
+def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[Check]:
+    """Check each role of a skill: its driver, its login, and on demand one call."""
+    try:
+        settings = project.target(Selection(name)).settings
+    except SkilloptError:
+        return  # the row of the skill says it
+    folder = project.root / ".skillopt" / "handoff"
+    wanted = Wanted(settings, folder, lambda model: load_model(model, settings, folder))
+
+    def harness() -> Harness:
+        return load_harness(settings.harness, wanted)
+
+    def model(chosen: str) -> Model:
+        return load_model(chosen, settings, folder)
+
+    roles = [
+        _Role("target", settings.harness, lambda: harness().identity, lambda: _probe_harness(harness())),
+        *(
+            _Role(role, chosen, lambda of=chosen: model(of).identity, lambda of=chosen: _probe_model(model(of)))  # type: ignore[misc]  # defaults bind the loop variable
+            for role, chosen in (("optimizer", settings.model), ("judge", settings.judge))
+            if chosen
+        ),
+    ]
+    for role in roles:
+        row = _check(f"{role.name} {name}", role.identity)
+        yield row
+        ready, found = find_login(role.chosen.removeprefix("chat/").partition("/")[0])
+        yield Check(f"{role.name} {name} login", ok=ready, found=found)
+        if probe and row.ok and ready:
+            yield _check(f"{role.name} {name} probe", role.probe)
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """A role of a skill: what it is called, its driver by name, who that is, and one call of it."""
+
+    name: str
+    chosen: str
+    identity: Callable[[], str]
+    probe: Callable[[], str]
+
+
+def _probe_model(model: Model) -> str:
+    reply = model.reply(PROBE)
+    return f"answered {reply.text.strip()[:40]!r}, {_told(reply.usage)}"
+
+
+def _probe_harness(harness: Harness) -> str:
+    task = Task("probe", "Reply with the one word: ready", VerifierSpec("exact"), timeout=_PROBE_SECONDS)
+    with Workspace.create() as workspace:
+        trajectory = harness.run(RolloutRequest(None, task), workspace.path)
+    if trajectory.status is not Status.OK:
+        raise InfrastructureError(f"{trajectory.status.value}: {trajectory.reason}")
+    return f"answered {trajectory.answer.strip()[:40]!r}, {_told(trajectory.usage)}"
+
+
+def _told(usage: Usage) -> str:
+    price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
+    return f"{usage.input_tokens + usage.output_tokens} tokens, {price}"

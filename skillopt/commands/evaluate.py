@@ -7,11 +7,10 @@ from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError, UsageError
 from skillopt.executors.threads import ThreadExecutor
 from skillopt.gate import GateRule, Outcome, Tally, Verdict, compare, tally
-from skillopt.harnesses import load_harness
 from skillopt.ledger import Ledger
-from skillopt.models import load_model
 from skillopt.ports import RolloutRequest
 from skillopt.project import Project, Selection, Target
+from skillopt.roles import load_roles
 from skillopt.rollouts import Rollout
 from skillopt.runner import RecordedRunner, Watch
 from skillopt.skill_folder import skill_from_files
@@ -74,17 +73,18 @@ def evaluate(
     """
     project = selection.project()
     target = project.target(selection)
-    tasks = target.suite().tasks(split)
+    suite = target.suite()
+    tasks = suite.tasks(split)
     skills = [_subject(project, target, subject) for subject in subjects]
     settings = target.settings
     with closing(Ledger.open(project.root)) as ledger:
         runner = RecordedRunner(
             ledger,
             "",
-            load_harness(settings.harness, settings.seed, settings.skill_mode),
-            load_model(settings.model, settings.seed),
+            load_roles(settings, suite, project.root, optimizer=False),
             ThreadExecutor(settings.workers),
             watch or Watch(),
+            settings.breaker,
         )
         requests = [RolloutRequest(skill, task, trial) for skill in skills for trial in range(trials) for task in tasks]
         rollouts = runner.rollouts(requests)

@@ -14,14 +14,12 @@ from skillopt.errors import InfrastructureError, SettingsError, UsageError
 from skillopt.events import RunEnded, RunStarted, SealedTestMeasured, VersionAccepted, encode_event
 from skillopt.executors.threads import ThreadExecutor
 from skillopt.gate import GateRule
-from skillopt.harnesses import load_harness
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.locks import writer_lock
-from skillopt.models import load_model
 from skillopt.optimizer import Optimizer
-from skillopt.ports import Harness, Model
 from skillopt.project import Project, Selection, Target
 from skillopt.publication import Origin, body_of, subject_of, trailers_of
+from skillopt.roles import Roles, load_roles
 from skillopt.runner import RecordedRunner, Watch
 from skillopt.settings import Settings
 from skillopt.skill_folder import decode_skill, encode_skill, files_of, skill_from_files
@@ -71,10 +69,15 @@ class _Plan:
 
     target: Target
     suite: Suite
-    harness: Harness
-    model: Model
+    roles: Roles
     repository: Repository
     skill_path: str
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """Name target, optimizer model and, where there is one, judge."""
+        roles = (self.roles.harness, self.roles.model, self.roles.judge)
+        return tuple(role.identity for role in roles if role is not None)
 
 
 def optimize(selection: Selection, *, start: Start = "auto", watch: Watch | None = None) -> Optimized:
@@ -107,8 +110,7 @@ def _plan(project: Project, target: Target) -> _Plan:
     return _Plan(
         target,
         suite,
-        load_harness(settings.harness, settings.seed, settings.skill_mode),
-        load_model(settings.model, settings.seed),
+        load_roles(settings, suite, project.root),
         repository,
         repository.relative(target.folder),
     )
@@ -130,7 +132,7 @@ def _check_cap(settings: Settings, suite: Suite) -> None:
 def _begin(plan: _Plan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
     """Find the interrupted run that this command continues, or record a new one."""
     settings, suite = plan.target.settings, plan.suite
-    config = json.dumps([settings.identity, plan.harness.identity, plan.model.identity])
+    config = json.dumps([settings.identity, *plan.identities])
     interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
     if interrupted is not None and start == "auto":
         ledger.begin_run(interrupted)
@@ -189,7 +191,7 @@ class _Run:
         self._watch = watch
         self._skill = decode_skill(plan.target.name, record.start)
         executor = ThreadExecutor(plan.target.settings.workers)
-        self._runner = RecordedRunner(ledger, record.id, plan.harness, plan.model, executor, watch)
+        self._runner = RecordedRunner(ledger, record.id, plan.roles, executor, watch, plan.target.settings.breaker)
         self._tip = record.base
         self._commits: list[str] = []
         self._started_at = ""
@@ -246,8 +248,8 @@ class _Run:
         origin = Origin(
             skill.name,
             record.id,
-            plan.harness.identity,
-            plan.model.identity,
+            plan.identities[0],
+            plan.identities[1],
             record.suite_digest,
             plan.target.settings.metric.value,
         )

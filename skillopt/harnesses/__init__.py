@@ -4,40 +4,59 @@ Owns the table of drivers and making a harness from a name, `driver` or `driver/
 running anything.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import cast
 
 from skillopt.errors import SettingsError
-from skillopt.ports import Harness
+from skillopt.ports import Harness, Model
+from skillopt.settings import Settings
 
-__all__ = ["HARNESSES", "Driver", "load_harness"]
+__all__ = ["HARNESSES", "Driver", "Wanted", "load_harness"]
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Where a driver is, as `module:class`, and which of model, mode and seed its class takes."""
+    """Where a driver is, as `module:class`, and what its class takes of what a Wanted offers."""
 
     path: str
     takes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a harness may be made of.
+
+    Args:
+        settings: The run's settings.
+        folder: Where rollouts are handed off.
+        load_model: Makes a model of a name, for harnesses that talk to one.
+    """
+
+    settings: Settings
+    folder: Path
+    load_model: Callable[[str], Model]
+
+
 HARNESSES = {
     "embedded": Driver("skillopt.harnesses.embedded:EmbeddedHarness", ("seed",)),
-    "claude-code": Driver("skillopt.harnesses.claude_code:ClaudeCodeHarness", ("model", "mode")),
-    "codex": Driver("skillopt.harnesses.codex:CodexHarness", ("model", "mode")),
+    "chat": Driver("skillopt.harnesses.chat:ChatHarness", ("target",)),
+    "claude-code": Driver("skillopt.harnesses.claude_code:ClaudeCodeHarness", ("model", "mode", "max_usd", "prices")),
+    "codex": Driver("skillopt.harnesses.codex:CodexHarness", ("model", "mode", "max_tokens", "prices")),
+    "handoff": Driver("skillopt.harnesses.handoff:HandoffHarness", ("folder",)),
 }
 """Every driver by name."""
 
 
-def load_harness(name: str, seed: int = 0, mode: str = "forced") -> Harness:
+def load_harness(name: str, wanted: Wanted) -> Harness:
     """Import a driver and make a harness of it.
 
     Args:
         name: One of HARNESSES, with `/model` behind it to choose the target's model.
-        seed: Seed of the draws that a harness makes itself; a real target has none.
-        mode: How the skill reaches an agent: `forced` or `discovery`.
+        wanted: What it is made of.
 
     Raises:
         SettingsError: There is no harness of that name, or it has no models to choose from.
@@ -48,9 +67,19 @@ def load_harness(name: str, seed: int = 0, mode: str = "forced") -> Harness:
         hint = f"did you mean {near[0]!r}?" if near else f"known harnesses: {', '.join(sorted(HARNESSES))}"
         raise SettingsError(f"expected the name of a harness, found {name!r}; {hint}")
     driver = HARNESSES[kind]
-    if model and "model" not in driver.takes:
+    if model and not {"model", "target"} & set(driver.takes):
         raise SettingsError(f"expected harness {kind!r} without a model, found {name!r}; leave out {'/' + model!r}")
-    options: dict[str, object] = {"model": model, "mode": mode, "seed": seed}
+    settings = wanted.settings
+    options: dict[str, Callable[[], object]] = {
+        "model": lambda: model,
+        "mode": lambda: settings.skill_mode.value,
+        "seed": lambda: settings.seed,
+        "max_usd": lambda: settings.rollout_usd or None,
+        "max_tokens": lambda: settings.rollout_tokens or None,
+        "prices": lambda: settings.prices,
+        "folder": lambda: wanted.folder,
+        "target": lambda: wanted.load_model(model),
+    }
     module, _, factory = driver.path.partition(":")
-    chosen = {option: options[option] for option in driver.takes}
+    chosen = {option: options[option]() for option in driver.takes}
     return cast("Harness", getattr(import_module(module), factory)(**chosen))  # the table names only harnesses

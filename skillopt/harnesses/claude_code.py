@@ -10,18 +10,26 @@ run on load are off, and so are MCP servers, user settings and what else the mac
 
 import json
 import os
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final, Literal
 
 from skillopt.documents import Skill
 from skillopt.errors import FailureKind
+from skillopt.harnesses.agent_bounds import bound_by_turns
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
 from skillopt.harnesses.agent_stream import Ending, Story, failure
-from skillopt.harnesses.claude_command import CLAUDE_PROGRAM, CLAUDE_RETRIES, claude_environment
+from skillopt.harnesses.claude_command import (
+    CLAUDE_PROGRAM,
+    CLAUDE_RETRIES,
+    claude_environment,
+    claude_subscribed,
+)
 from skillopt.harnesses.claude_stream import ClaudeStream
 from skillopt.harnesses.workspace import changed_files
 from skillopt.ports import RolloutRequest
-from skillopt.rollouts import Message, Status, Trajectory
+from skillopt.prices import Price
+from skillopt.rollouts import Message, Status, Trajectory, Usage
 from skillopt.skill_folder import files_of
 
 __all__ = ["ClaudeCodeHarness"]
@@ -46,6 +54,7 @@ class ClaudeCodeHarness:
         max_turns: Most turns of a rollout; a rollout that needs more ends with status `limit`.
         max_usd: Most US dollars of a rollout by the client's own count, None for no limit.
         retries: How often the client repeats a failed request.
+        prices: The user's own prices.
     """
 
     model: str = ""
@@ -57,6 +66,7 @@ class ClaudeCodeHarness:
     max_turns: int = 30
     max_usd: float | None = None
     retries: int = CLAUDE_RETRIES
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -70,6 +80,10 @@ class ClaudeCodeHarness:
         url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         at = f" base_url={url}" if url else ""
         return f"claude-code {version} model={self.model or 'default'} mode={self.mode} {limits}{at}"
+
+    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the client's limits hold for every task
+        """Bound a rollout by the client's own limits and one request more."""
+        return bound_by_turns(self.model, self.max_turns, self.max_usd, self.prices)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Let Claude Code do the task in the workspace.
@@ -110,7 +124,7 @@ class ClaudeCodeHarness:
             tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(_OWN)),
             ending.status,
             ending.reason,
-            stream.usage,
+            replace(stream.usage, usd=None) if claude_subscribed() else stream.usage,
         )
 
     def _loading(self, stream: ClaudeStream, skill: Skill) -> str:

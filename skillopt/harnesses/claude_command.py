@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from skillopt.harnesses.agent_process import AgentHome, first_set
 
-__all__ = ["CLAUDE_PROGRAM", "CLAUDE_RETRIES", "claude_environment", "find_claude_credential"]
+__all__ = ["CLAUDE_PROGRAM", "CLAUDE_RETRIES", "claude_environment", "claude_subscribed", "find_claude_credential"]
 
 CLAUDE_PROGRAM: Final = "claude"
 """Name of the program."""
@@ -53,6 +53,12 @@ def find_claude_credential() -> tuple[str, str] | None:
         return None
     token = login.claudeAiOauth.accessToken
     return ("CLAUDE_CODE_OAUTH_TOKEN", token) if token else None
+
+
+def claude_subscribed() -> bool:
+    """Tell whether a subscription pays, so that what the client counts in dollars is nobody's bill."""
+    found = find_claude_credential()
+    return found is not None and found[0] == "CLAUDE_CODE_OAUTH_TOKEN"
 
 
 def claude_environment(home: AgentHome, base_url: str | None, retries: int) -> dict[str, str]:

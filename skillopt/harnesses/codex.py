@@ -9,20 +9,23 @@ The client asks for no permission and can do whatever its user may. It has no li
 be limited.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
 from skillopt.documents import Skill
 from skillopt.errors import FailureKind, SkillError
 from skillopt.frontmatter import read_frontmatter
+from skillopt.harnesses.agent_bounds import bound_by_tokens, priced
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, prepare_folder, program_version
 from skillopt.harnesses.agent_stream import Ending, Story, failure
-from skillopt.harnesses.codex_command import CODEX_RETRIES, CodexSetup, find_codex
+from skillopt.harnesses.codex_command import CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.harnesses.codex_stream import CodexStream, unloaded
 from skillopt.harnesses.workspace import changed_files
 from skillopt.ports import RolloutRequest
-from skillopt.rollouts import Message, Status, Trajectory
+from skillopt.prices import Price
+from skillopt.rollouts import Message, Status, Trajectory, Usage
 from skillopt.skill_folder import files_of
 
 __all__ = ["CodexHarness"]
@@ -42,6 +45,7 @@ class CodexHarness:
         base_url: Its provider; None is OPENAI_BASE_URL, else the client's own.
         max_tokens: Most tokens of a rollout, None for no limit; one that needs more ends with status `limit`.
         retries: How often the client repeats a failed request.
+        prices: The user's own prices.
     """
 
     model: str = ""
@@ -52,6 +56,7 @@ class CodexHarness:
     base_url: str | None = None
     max_tokens: int | None = None
     retries: int = CODEX_RETRIES
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -68,6 +73,10 @@ class CodexHarness:
     @property
     def _setup(self) -> CodexSetup:
         return CodexSetup(self.model, self.base_url, self.retries, self.max_tokens)
+
+    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the client's limits hold for every task
+        """Bound a rollout by the client's own limits and one request more."""
+        return bound_by_tokens(self.model, self.max_tokens, self.prices)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Let Codex do the task in the workspace.
@@ -103,7 +112,7 @@ class CodexHarness:
             tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(_OWN)),
             ending.status,
             ending.reason,
-            stream.usage,
+            priced(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage,
         )
 
     def _with_loading(self, ending: Ending, skill: Skill, complaint: str, *, injected: bool) -> Ending:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from skillopt.harnesses.agent_process import AgentHome, find_program, first_set
 from skillopt.tasks import File
 
-__all__ = ["CODEX_RETRIES", "CodexSetup", "find_codex"]
+__all__ = ["CODEX_RETRIES", "CodexSetup", "codex_pays", "find_codex"]
 
 CODEX_RETRIES: Final = 2
 """How often the client repeats a failed request; on its own it never stops on a refused connection."""
@@ -101,6 +101,11 @@ class CodexSetup:
             f"request_max_retries = {self.retries}",
             f"stream_max_retries = {self.retries}",
         ]
+
+
+def codex_pays() -> bool:
+    """Tell whether calls are paid one by one, with a key, and not by a subscription."""
+    return first_set(_KEY, "OPENAI_API_KEY") is not None
 
 
 def find_codex(chosen: str | None) -> str:

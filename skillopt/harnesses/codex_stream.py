@@ -47,6 +47,7 @@ class _Item(Event):
 
 class _Tokens(Event):
     input_tokens: int = 0
+    cached_input_tokens: int = 0
     output_tokens: int = 0
 
 
@@ -109,6 +110,12 @@ class CodexStream:
         if counted is None:
             return Usage(calls, usd=None if calls else 0.0)
         return Usage(max(calls, 1), counted.input_tokens, counted.output_tokens, None)
+
+    @property
+    def cached_tokens(self) -> int:
+        """Give how many of the tokens read came from the provider's cache."""
+        counted = next((line.usage for line in reversed(self._lines) if line.usage is not None), None)
+        return counted.cached_input_tokens if counted else 0
 
     def loads(self, skill: str) -> bool:
         """Tell whether the model read a skill's document by a command."""

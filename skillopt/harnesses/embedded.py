@@ -79,6 +79,11 @@ class EmbeddedHarness:
         usage = self._usage(request, text, output + messages[2].text)
         return Trajectory(messages, answer, (_OUTPUT,), usage=usage)
 
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound a rollout, which costs nothing: no rule makes a table much longer."""
+        read = estimate_tokens("".join(file.content.decode("utf-8", "replace") for file in request.task.files))
+        return Usage(1, self._usage(request, "", "").input_tokens + read, 4 * read + 1_000, 0.0)
+
     def _followed(self, request: RolloutRequest, body: str) -> "list[tuple[Rule, tuple[Operation, ...]]]":
         """Draw which rules are followed and how each is read."""
         rules = read_rules(body)

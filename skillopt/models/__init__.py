@@ -1,35 +1,57 @@
-"""Optimizer models by name.
+"""Models that answer prompts, for every role. One file per driver, imported on use.
 
 Owns the table of drivers and making a model from a name, `driver` or `driver/model`. Does not own
-what models are asked (stages).
+prompts (stages) or when a model is asked (runner).
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import SettingsError
+from skillopt.models.patience import PatientModel
 from skillopt.ports import Model
+from skillopt.settings import Settings
 
-__all__ = ["MODELS", "load_model"]
+__all__ = ["MODELS", "Driver", "load_model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Where a driver is, as `module:class`, what its class takes, and whether failed calls are repeated."""
+
+    path: str
+    takes: tuple[str, ...]
+    patient: bool = False
+
 
 MODELS: Final = {
-    "embedded": "skillopt.models.embedded:EmbeddedModel",
-    "claude-code": "skillopt.models.claude_code:ClaudeCodeModel",
-    "codex": "skillopt.models.codex:CodexModel",
+    "anthropic": Driver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), patient=True),
+    "claude-code": Driver("skillopt.models.claude_code:ClaudeCodeModel", ("model", "prices")),
+    "codex": Driver("skillopt.models.codex:CodexModel", ("model", "prices")),
+    "embedded": Driver("skillopt.models.embedded:EmbeddedModel", ("seed",)),
+    "handoff": Driver("skillopt.models.handoff:HandoffModel", ("folder",)),
+    "openai": Driver("skillopt.models.openai:OpenAIModel", ("model", "prices"), patient=True),
+    "openai-compatible": Driver(
+        "skillopt.models.openai_compatible:OpenAICompatibleModel", ("model", "prices", "base_url"), patient=True
+    ),
 }
-"""Name → `module:class` of every driver."""
+"""Every driver by name; the command lines of agents repeat failed calls by themselves."""
 
 
-def load_model(name: str, seed: int = 0) -> Model:
+def load_model(name: str, settings: Settings, folder: Path = Path(".skillopt/handoff")) -> Model:
     """Import a driver and make a model of it.
 
     Args:
         name: One of MODELS, with `/model` behind it to choose which.
-        seed: Seed of the draws that a driver makes itself; a real model has none.
+        settings: Seed, prices, patience and addresses.
+        folder: Where prompts are handed off.
 
     Raises:
-        SettingsError: There is no such driver, or it has no models to choose from.
+        SettingsError: There is no such driver, it has no models to choose from, or it lacks what it needs.
     """
     kind, _, model = name.partition("/")
     if kind not in MODELS:
@@ -37,10 +59,19 @@ def load_model(name: str, seed: int = 0) -> Model:
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {sorted(MODELS)}"
         message = f"expected the name of a model, found {name!r}; {hint}"
         raise SettingsError(message)
-    if model and kind == "embedded":
+    driver = MODELS[kind]
+    if model and "model" not in driver.takes:
         raise SettingsError(
             f"expected model {kind!r} without a further name, found {name!r}; leave out {'/' + model!r}"
         )
-    module, _, factory = MODELS[kind].partition(":")
-    make = getattr(import_module(module), factory)
-    return cast("Model", make(seed=seed) if kind == "embedded" else make(model))  # the table names only models
+    options: dict[str, Callable[[], object]] = {
+        "model": lambda: model,
+        "prices": lambda: settings.prices,
+        "base_url": lambda: settings.base_url or None,
+        "seed": lambda: settings.seed,
+        "folder": lambda: folder,
+    }
+    module, _, factory = driver.path.partition(":")
+    chosen = {option: options[option]() for option in driver.takes}
+    made = cast("Model", getattr(import_module(module), factory)(**chosen))  # the table names only models
+    return PatientModel(made, settings.retry_seconds) if driver.patient else made

@@ -5,15 +5,18 @@ the client's environment or stream (harnesses).
 """
 
 import os
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
+from skillopt.harnesses.agent_bounds import bound_by_turns
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
 from skillopt.harnesses.agent_stream import Story, provider_error
-from skillopt.harnesses.claude_command import CLAUDE_PROGRAM, CLAUDE_RETRIES, claude_environment
+from skillopt.harnesses.claude_command import CLAUDE_PROGRAM, CLAUDE_RETRIES, claude_environment, claude_subscribed
 from skillopt.harnesses.claude_stream import ClaudeStream
 from skillopt.harnesses.workspace import Workspace
-from skillopt.rollouts import Reply, Status
+from skillopt.prices import Price
+from skillopt.rollouts import Reply, Status, Usage
 
 __all__ = ["ClaudeCodeModel"]
 
@@ -31,6 +34,7 @@ class ClaudeCodeModel:
         base_url: Its provider; None is ANTHROPIC_BASE_URL, else the client's own.
         timeout: Wall-clock limit of one answer in seconds.
         retries: How often the client repeats a failed request.
+        prices: The user's own prices.
     """
 
     model: str = ""
@@ -40,6 +44,7 @@ class ClaudeCodeModel:
     base_url: str | None = None
     timeout: float = 600.0
     retries: int = CLAUDE_RETRIES
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -52,13 +57,18 @@ class ClaudeCodeModel:
         url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         return f"claude-code {version} model={self.model or 'default'}" + (f" base_url={url}" if url else "")
 
-    def reply(self, prompt: str) -> Reply:
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - the client adds far more to a prompt
+        """Bound a call by one request of the client."""
+        return bound_by_turns(self.model, 1, None, self.prices)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
         """Answer one prompt.
 
         Raises:
             ProviderError: The client or its provider failed, refused, or took too long.
         """
         program = find_program(CLAUDE_PROGRAM, self.program)
+        asked = f"{system}\n\n{prompt}" if system else prompt
         flags = (
             *("-p", "--output-format", "stream-json", "--verbose", "--tools", "", "--max-turns", "1"),
             *("--system-prompt", _SYSTEM, "--strict-mcp-config", "--setting-sources", "", "--disable-slash-commands"),
@@ -66,11 +76,11 @@ class ClaudeCodeModel:
         )
         with AgentHome.create() as home, Workspace.create() as folder:
             prepare_folder(folder.path)
-            command = AgentCommand((program, *flags), claude_environment(home, self.base_url, self.retries), prompt)
+            command = AgentCommand((program, *flags), claude_environment(home, self.base_url, self.retries), asked)
             ended = command.run(home, folder.path, self.timeout)
         stream = ClaudeStream(ended.result.stdout)
         story = Story("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
         ending = stream.ending(story)
         if ending.status is not Status.OK:
             raise provider_error(ending)
-        return Reply(stream.answer, stream.usage)
+        return Reply(stream.answer, replace(stream.usage, usd=None) if claude_subscribed() else stream.usage)

@@ -4,15 +4,18 @@ Owns how a prompt is asked: no shell, a read-only sandbox, an empty folder. Does
 configuration or stream (harnesses). The client cannot be left without any tool, so it is told to use none.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
+from skillopt.harnesses.agent_bounds import bound_by_turns, priced
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, prepare_folder, program_version
 from skillopt.harnesses.agent_stream import Story, provider_error
-from skillopt.harnesses.codex_command import CODEX_RETRIES, CodexSetup, find_codex
+from skillopt.harnesses.codex_command import CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.harnesses.codex_stream import CodexStream
 from skillopt.harnesses.workspace import Workspace
-from skillopt.rollouts import Reply, Status
+from skillopt.prices import Price
+from skillopt.rollouts import Reply, Status, Usage
 
 __all__ = ["CodexModel"]
 
@@ -31,6 +34,7 @@ class CodexModel:
         base_url: Its provider; None is OPENAI_BASE_URL, else the client's own.
         timeout: Wall-clock limit of one answer in seconds.
         retries: How often the client repeats a failed request.
+        prices: The user's own prices.
     """
 
     model: str = ""
@@ -40,6 +44,7 @@ class CodexModel:
     base_url: str | None = None
     timeout: float = 600.0
     retries: int = CODEX_RETRIES
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -52,23 +57,29 @@ class CodexModel:
         version = program_version(find_codex(self.program))
         return f"codex {version} model={self.model or 'default'}" + (f" base_url={url}" if url else "")
 
-    def reply(self, prompt: str) -> Reply:
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - the client adds far more to a prompt
+        """Bound a call by one request of the client."""
+        return bound_by_turns(self.model, 1, None, self.prices)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - the prompt asks for the shape
         """Answer one prompt.
 
         Raises:
             ProviderError: The client or its provider failed, refused, or took too long.
         """
         setup = CodexSetup(self.model, self.base_url, self.retries)
+        asked = f"{system}\n\n{prompt}" if system else prompt
         without = tuple(part for feature in _WITHOUT for part in ("--disable", feature))
         instructions = ("-c", f'developer_instructions="{_INSTRUCTIONS}"')
         flags = ("exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", *without, *instructions, "-")
         with AgentHome.create(setup.files()) as home, Workspace.create() as folder:
             prepare_folder(folder.path)
-            command = AgentCommand((find_codex(self.program), *flags), setup.environment(home), prompt)
+            command = AgentCommand((find_codex(self.program), *flags), setup.environment(home), asked)
             ended = command.run(home, folder.path, self.timeout)
         stream = CodexStream(ended.result.stdout)
         story = Story("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
         ending = stream.ending(story)
         if ending.status is not Status.OK:
             raise provider_error(ending)
-        return Reply(stream.answer, stream.usage)
+        usage = priced(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage
+        return Reply(stream.answer, usage)

@@ -54,7 +54,11 @@ class EmbeddedModel:
         """Name the program's version and its seed."""
         return f"{_VERSION} seed={self.seed}"
 
-    def reply(self, prompt: str) -> Reply:
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound a call, which costs nothing."""
+        return Usage(1, estimate_tokens(prompt + system), 0, 0.0)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - it reads prompts only
         """Answer a prompt with the JSON it asks for; the same prompt always gets the same answer."""
         text = json.dumps(self._answer(read_prompt(prompt)), ensure_ascii=False)
         return Reply(text, Usage(1, estimate_tokens(prompt), estimate_tokens(text), 0.0))

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from skillopt.errors import SuiteError
 from skillopt.harnesses.workspace import Unreadable, check_path, read_file
-from skillopt.ports import Verifier
+from skillopt.ports import Model, Verifier
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 
@@ -42,15 +42,22 @@ VERIFIERS = {
     "json": "skillopt.verifiers.json_value:JsonVerifier",
     "numeric": "skillopt.verifiers.numeric:NumericVerifier",
     "regex": "skillopt.verifiers.regex:RegexVerifier",
+    "rubric": "skillopt.verifiers.rubric:RubricVerifier",
     "table": "skillopt.verifiers.table:TableVerifier",
 }
 """Kind → `module:class` of every driver."""
 
+_JUDGED = frozenset({"rubric"})
+
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def load_verifier(spec: VerifierSpec) -> Verifier:
+def load_verifier(spec: VerifierSpec, judge: Model | None = None) -> Verifier:
     """Import a driver and make a verifier of it.
+
+    Args:
+        spec: What to make.
+        judge: The model that judges, for a kind that asks one; None while a suite is only read.
 
     Raises:
         SuiteError: There is no such kind, an option is wrong, or a reference file cannot be used.
@@ -59,7 +66,9 @@ def load_verifier(spec: VerifierSpec) -> Verifier:
         near = get_close_matches(spec.kind, VERIFIERS, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"known kinds: {', '.join(VERIFIERS)}"
         raise SuiteError(f"expected the kind of a verifier, found {spec.kind!r}; {hint}")
-    return cast("Verifier", _driver(spec.kind)(spec))  # the table names only verifiers
+    driver = _driver(spec.kind)
+    made = driver(spec, judge) if spec.kind in _JUDGED else driver(spec)
+    return cast("Verifier", made)  # the table names only verifiers
 
 
 @lru_cache

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.errors import InfrastructureError, SettingsError, SuiteError
-from skillopt.harnesses import HARNESSES, load_harness
+from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.harnesses.workspace import (
     ProcessResult,
     Unreadable,
@@ -252,19 +251,3 @@ def test_a_program_that_closes_its_outputs_is_still_waited_for(folder: Path) -> 
 def test_a_program_that_is_not_there_is_an_infrastructure_error(folder: Path) -> None:
     with pytest.raises(InfrastructureError, match=r"could not start 'no-such-program'.*install it"):
         run_process(["no-such-program"], str(folder), {}, 1)
-
-
-@pytest.mark.parametrize("name", HARNESSES)
-def test_every_harness_can_be_loaded(name: str) -> None:
-    assert callable(load_harness(name, seed=3).run)
-
-
-def test_a_harness_takes_a_model_only_if_it_has_some() -> None:
-    assert load_harness("claude-code/some-model", mode="discovery") != load_harness("claude-code/other")
-    with pytest.raises(SettingsError, match="leave out '/large'"):
-        load_harness("embedded/large")
-
-
-def test_an_unknown_harness_is_refused_with_the_nearest_known_one() -> None:
-    with pytest.raises(SettingsError, match="found 'embeded'; did you mean 'embedded'"):
-        load_harness("embeded")

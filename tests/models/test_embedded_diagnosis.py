@@ -8,10 +8,8 @@ import pytest
 
 from skillopt.documents import SkillDocument
 from skillopt.edits import Edit, Op, apply_edits
-from skillopt.errors import SettingsError
 from skillopt.evidence import fence
 from skillopt.harnesses.rule_reading import read_sentence
-from skillopt.models import load_model
 from skillopt.models.embedded import EmbeddedModel
 from skillopt.models.embedded_advice import ADVICE, IRRELEVANT, SUSPECTS, Symptom
 from skillopt.models.embedded_diagnosis import Finding, diagnose, read_feedback
@@ -371,11 +369,3 @@ def test_a_reply_counts_what_it_used() -> None:
 
     assert (usage.calls, usage.usd) == (1, 0.0)
     assert usage.input_tokens > 0 < usage.output_tokens
-
-
-def test_models_are_found_by_name_and_a_typo_gets_a_hint() -> None:
-    assert load_model("embedded", 3).identity == "embedded-1 seed=3"
-    with pytest.raises(SettingsError, match="did you mean 'embedded'"):
-        load_model("embeded")
-    with pytest.raises(SettingsError, match="choose one of"):
-        load_model("zzz")

@@ -38,7 +38,8 @@ def failure(status: int, code: str, words: str, headers: dict[str, str] | None =
 
 def follow_skill(body: Body) -> Answer:
     """Read the listed skill, if there is one, then do the table task by its rules."""
-    items = body.get("input") or []
+    given = body.get("input") or []
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     texts = (body.get("instructions") or "", *map(_text, items))
     answer = optimize(texts)
     if answer is not None:

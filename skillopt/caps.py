@@ -1,0 +1,88 @@
+"""The caps on a run, as the loop keeps them: batch by batch, foreseeing what the next one takes.
+
+Owns the deterministic end of a run at a cap. Does not own the guarantee that no single call passes one
+(spending, metering).
+"""
+
+from collections.abc import Iterable, Sequence
+
+from skillopt.ports import RolloutRequest, Runner
+from skillopt.rollouts import Reply, Rollout, Usage
+from skillopt.settings import Settings
+
+__all__ = ["BudgetReached", "CappedRunner"]
+
+
+class BudgetReached(Exception):  # noqa: N818 - an ordinary end of a run, not an error
+    """The next calls would pass a cap of the run, so none of them was made."""
+
+
+class CappedRunner:
+    """A runner that stops before the batch that would pass a cap.
+
+    Recorded answers count like paid ones, so a rerun stops at the same batch as the run it repeats. Money
+    and tokens are foreseen from the mean of what was measured so far, with the sealed test kept back; that
+    no call passes them is the meter's work (metering).
+
+    Args:
+        runner: Where the answers come from.
+        settings: The caps.
+        sealed: Rollouts of the sealed test.
+    """
+
+    def __init__(self, runner: Runner, settings: Settings, sealed: int) -> None:
+        self._runner = runner
+        self._settings = settings
+        self._sealed = sealed
+        self._targets, self._optimizers = Usage(), Usage()
+        self._measured = 0
+        self.rollouts_asked = 0
+        self.calls_asked = 0
+
+    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
+        """Run rollouts, all of them or, past the cap, none."""
+        cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._sealed)
+        _check("rollouts", self.rollouts_asked + len(requests), cap)
+        self._foresee(len(requests), self._targets, self._measured)
+        self.rollouts_asked += len(requests)
+        found = self._runner.rollouts(requests)
+        self._targets += Usage.total(rollout.usage for rollout in found)
+        self._measured += len(found)
+        return found
+
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
+        """Ask the optimizer model, all prompts or, past the cap, none."""
+        prompts = tuple(prompts)
+        _check("calls", self.calls_asked + len(prompts), self._settings.max_calls)
+        self._foresee(len(prompts), self._optimizers, self.calls_asked)
+        self.calls_asked += len(prompts)
+        found = self._runner.replies(prompts, schema)
+        self._optimizers += Usage.total(reply.usage for reply in found)
+        return found
+
+    def _foresee(self, count: int, spent: Usage, over: int) -> None:
+        """Stop before a batch that, by the mean so far, would leave too little for the sealed test."""
+        settings = self._settings
+        for name, cap, of in (("max_usd", settings.max_usd, _usd), ("max_tokens", settings.max_tokens, _tokens)):
+            more = count * of(spent) / over if over else 0.0
+            kept = self._sealed * of(self._targets) / self._measured if self._measured else 0.0
+            used = of(self._targets) + of(self._optimizers)
+            if cap and used + more + kept > cap:
+                raise BudgetReached(
+                    f"{name} is {cap:g}: {used:.6g} are spent, the next batch would take about {more:.6g}, and "
+                    f"{kept:.6g} are kept for the sealed test"
+                )
+
+
+def _check(what: str, wanted: int, cap: int) -> None:
+    if cap and wanted > cap:
+        message = f"the cap leaves {cap} {what} for training, and the next batch would make it {wanted}"
+        raise BudgetReached(message)
+
+
+def _usd(usage: Usage) -> float:
+    return usage.usd or 0.0
+
+
+def _tokens(usage: Usage) -> float:
+    return usage.input_tokens + usage.output_tokens

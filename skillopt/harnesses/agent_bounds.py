@@ -1,0 +1,56 @@
+"""The most that one run of an agent can consume, so that a cap can be kept before it is begun.
+
+Owns the bounds. A client checks its own limit after each request, so one request more than the limit can
+be made; how long a request can be is what the clients' largest context windows allow. Does not own prices.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from skillopt.errors import SettingsError
+from skillopt.prices import Price, cost_of, find_price
+from skillopt.rollouts import Usage
+
+__all__ = ["bound_by_tokens", "bound_by_turns", "priced"]
+
+_CONTEXT: Final = 400_000
+"""Tokens that one request can hold."""
+
+_OUTPUT: Final = 64_000
+"""Tokens that one answer can have."""
+
+
+def bound_by_turns(model: str, turns: int, usd: float | None, prices: Mapping[str, Price]) -> Usage:
+    """Bound a run that may take so many turns, and so many US dollars when that is limited.
+
+    Args:
+        model: Name of the model; the client's default has no known price.
+        turns: Most requests, ≥ 1.
+        usd: The client's own limit, None for none.
+        prices: The user's own prices.
+    """
+    request = cost_of(find_price(model, prices), 0, _OUTPUT, cache_write=_CONTEXT)
+    cost = request if request is None else request * turns if usd is None else usd + request
+    return Usage(turns, turns * _CONTEXT, turns * _OUTPUT, cost)
+
+
+def bound_by_tokens(model: str, tokens: int | None, prices: Mapping[str, Price]) -> Usage:
+    """Bound a run that may take so many tokens.
+
+    Raises:
+        SettingsError: Its tokens are not limited, so that nobody knows a bound.
+    """
+    if tokens is None:
+        raise SettingsError(
+            "expected a limit on one rollout beside max_usd or max_tokens, found none for codex; set rollout_tokens"
+        )
+    most = tokens + _CONTEXT
+    return Usage(1, most, _OUTPUT, cost_of(find_price(model, prices), 0, _OUTPUT + most))
+
+
+def priced(usage: Usage, model: str, prices: Mapping[str, Price], cached: int = 0) -> Usage:
+    """Give a usage that the client knows no price of one from the table, where the model is listed."""
+    if usage.usd is not None or not model:
+        return usage
+    usd = cost_of(find_price(model, prices), usage.input_tokens - cached, usage.output_tokens, cache_read=cached)
+    return Usage(usage.calls, usage.input_tokens, usage.output_tokens, usd)

@@ -1,0 +1,118 @@
+"""Harness `chat`: the target is a model that is asked once, without tools.
+
+Owns how a task becomes one prompt (the skill in the system prompt, files written out) and how an answer
+becomes files. Does not own the model.
+
+The skill comes first and is the same for every task, so that a provider can keep it in its cache. What
+task and files say is data of the user's suite and is fenced; the target may well follow it, as an agent
+would follow a user.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.documents import Skill
+from skillopt.errors import SuiteError
+from skillopt.harnesses.workspace import changed_files, check_path
+from skillopt.ports import Model, RolloutRequest
+from skillopt.rollouts import Message, Trajectory, Usage
+from skillopt.tasks import File, Task
+
+__all__ = ["ChatHarness"]
+
+_LARGEST: Final = 200_000
+_INSTRUCTIONS: Final = """\
+You do one task, without tools and without asking back. Everything you need is in the request.
+
+Files of the task are written out in it. To make or change a file, write it out whole:
+
+<file path="name.txt">
+its new content
+</file>
+
+The content is taken as it stands between the line of the opening mark and the line of the closing one.
+What you write outside of such marks is your answer.
+"""
+_FILE: Final = re.compile(
+    r'^<file path="(?P<path>[^"\n]+)">\n(?P<content>.*?)^</file>[ \t]*$', re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatHarness:
+    """Runs tasks by asking a model once.
+
+    Args:
+        target: The model.
+    """
+
+    target: Model
+
+    @property
+    def identity(self) -> str:
+        """Name the model."""
+        return f"chat {self.target.identity}"
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound a rollout by its one call."""
+        return self.target.worst_case(_prompt_of(request.task), system=_system_of(request.skill))
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Ask, and write the files of the answer into the workspace.
+
+        Raises:
+            InfrastructureError: The provider failed.
+        """
+        reply = self.target.reply(_prompt_of(request.task), system=_system_of(request.skill))
+        refused = [problem for found in _FILE.finditer(reply.text) if (problem := _write(workspace, found))]
+        answer = _FILE.sub("", reply.text).strip()
+        changed = changed_files(workspace, request.task.files)
+        messages = (
+            Message("user", request.task.prompt),
+            Message("assistant", reply.text),
+            *(Message("harness", problem) for problem in refused),
+        )
+        said = answer or (f"Wrote {', '.join(changed)}." if changed else "")
+        reason = "" if reply.status.value == "ok" else f"the model ended with {reply.status.value}"
+        return Trajectory(messages, said, changed, reply.status, reason, reply.usage)
+
+
+def _system_of(skill: Skill | None) -> str:
+    """Write the system prompt: how to answer, then the skill with its small text files."""
+    if skill is None:
+        return _INSTRUCTIONS
+    files = "".join(f"\n{_shown(file)}" for file in skill.files if not file.path.startswith("evals/"))
+    rest = f"\n## Files of the skill\n{files}" if files else ""
+    return f"{_INSTRUCTIONS}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}"
+
+
+def _prompt_of(task: Task) -> str:
+    files = "\n".join(map(_shown, task.files))
+    return f"{task.prompt}\n\n## Files\n\n{files}" if files else task.prompt
+
+
+def _shown(file: File) -> str:
+    """Write a file out; one that is long or no text is only named."""
+    try:
+        text = file.content.decode("utf-8")
+    except UnicodeDecodeError:
+        return f'<file path="{file.path}" note="{len(file.content)} bytes, not text, not shown"/>'
+    if len(file.content) > _LARGEST:
+        return f'<file path="{file.path}" note="{len(file.content)} bytes, too long, not shown"/>'
+    end = "" if text.endswith("\n") else "\n"
+    return f'<file path="{file.path}">\n{text}{end}</file>'
+
+
+def _write(workspace: str, found: "re.Match[str]") -> str:
+    """Write one file of an answer; say why not when its path is none."""
+    path = found["path"]
+    try:
+        check_path(path)
+        place = Path(workspace, path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(found["content"].encode("utf-8", "replace"))
+    except (SuiteError, OSError) as error:
+        return f"could not write {path!r}: {error}"
+    return ""

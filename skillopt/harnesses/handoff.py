@@ -1,0 +1,82 @@
+"""Harness `handoff`: somebody else does the task, in a folder, between two runs of the same command.
+
+Owns what a rollout looks like when it is handed off, and taking its files back. Does not own the folder
+(handoff_folder).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.harnesses.handoff_folder import HandoffFolder
+from skillopt.harnesses.workspace import Unreadable, changed_files, read_file
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Message, Trajectory, Usage
+from skillopt.skill_folder import files_of
+from skillopt.tasks import File, digest_of
+
+__all__ = ["HandoffHarness"]
+
+_LARGEST: Final = 50_000_000
+_PROMPT: Final = """\
+# Do one task
+
+Work only in the folder `workspace/` beside this file.{skill}
+When you are done, write your final answer to `answer.md` beside this file; if all is in files, say so there.
+
+## The task
+
+{task}
+"""
+_SKILL: Final = "\nFirst read `skill/{name}/SKILL.md` and follow it."
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffHarness:
+    """Runs tasks by handing them off.
+
+    Args:
+        folder: Where the work lies.
+    """
+
+    folder: Path
+
+    @property
+    def identity(self) -> str:
+        """Name the harness; who does the work is not known here."""
+        return "handoff"
+
+    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - whatever is asked, we pay nothing
+        """Bound a rollout: nothing is paid through us."""
+        return Usage(calls=1)
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Take back what was done, or hand it off.
+
+        Raises:
+            AnswersPendingError: It is not done yet.
+            UsageError: The answer cannot be read.
+        """
+        skill, task = request.skill, request.task
+        key = digest_of(skill.digest if skill else "", task.digest, str(request.trial))
+        told = _SKILL.format(name=skill.name) if skill else ""
+        files = [File("prompt.md", _PROMPT.format(skill=told, task=task.prompt).encode("utf-8", "replace"))]
+        files += [File(f"workspace/{file.path}", file.content) for file in task.files]
+        if skill:
+            files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in files_of(skill)]
+        answer = HandoffFolder(self.folder).answer("rollouts", key, files).strip()
+        done = self.folder / "rollouts" / key[:20] / "workspace"
+        for path in changed_files(str(done), task.files):
+            _take_back(str(done), path, Path(workspace, path))
+        messages = (Message("user", task.prompt), Message("assistant", answer))
+        changed = changed_files(workspace, task.files)
+        return Trajectory(messages, answer, changed, usage=Usage(calls=1, usd=None))
+
+
+def _take_back(done: str, path: str, place: Path) -> None:
+    content = read_file(done, path, _LARGEST)
+    if isinstance(content, Unreadable):
+        place.unlink(missing_ok=True)
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(content)

@@ -1,0 +1,98 @@
+"""One rollout, put together: workspace, harness, verifier.
+
+Owns that whatever breaks is missing data, never a score of 0. Does not own recording (runner).
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from skillopt.caps import BudgetReached
+from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
+from skillopt.harnesses.workspace import Workspace
+from skillopt.metering import OutOfTime
+from skillopt.ports import Harness, Model, RolloutRequest, Verifier
+from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory, readable
+from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import load_verifier
+
+__all__ = ["measure"]
+
+
+def measure(harness: Harness, request: RolloutRequest, judge: Model | None = None) -> Rollout:
+    """Run one rollout in a disposable workspace and score it.
+
+    Args:
+        harness: Runs the target.
+        request: What to run.
+        judge: Judges where the task has a rubric.
+
+    Returns:
+        The rollout; a provider or a verifier that broke gives status `infra_error`, never a score.
+
+    Raises:
+        InfrastructureError: The workspace itself cannot be made, so that no rollout could be run.
+        AnswersPendingError: The task was handed off and is not done.
+        BudgetReached: The rollout could pass a cap.
+    """
+    try:
+        with Workspace.create(request.task.files) as workspace:
+            trajectory, score = _run_and_score(harness, request, workspace.path, judge)
+    except OSError as error:
+        message = f"could not make a workspace for task {request.task.id!r}: {error}; free some space or set TMPDIR"
+        raise InfrastructureError(message) from error
+    trajectory = _readable(trajectory)
+    score = score and replace(score, feedback=readable(score.feedback))
+    status = Status.INFRA_ERROR if score is None else trajectory.status
+    digest = request.skill.digest if request.skill else ""
+    return Rollout(request.task.id, digest, request.trial, trajectory, status, score, trajectory.reason)
+
+
+def _run_and_score(
+    harness: Harness, request: RolloutRequest, path: str, judge: Model | None
+) -> tuple[Trajectory, Score | None]:
+    try:
+        trajectory = harness.run(request, path)
+    except (AnswersPendingError, OutOfTime):
+        raise
+    except InfrastructureError as error:
+        return Trajectory(status=Status.INFRA_ERROR, reason=str(error)), None
+    if trajectory.status is Status.INFRA_ERROR:
+        return trajectory, None
+    if trajectory.status in (Status.TIMEOUT, Status.REFUSAL):
+        limit = f"not done within {request.task.timeout:g} s"
+        feedback = limit if trajectory.status is Status.TIMEOUT else f"refused: {trajectory.reason}"
+        return trajectory, Score(0.0, passed=False, feedback=feedback)
+    try:
+        return trajectory, _verifier(request.task.verifier, judge).score(trajectory, path)
+    except (AnswersPendingError, BudgetReached, OutOfTime, SettingsError):
+        raise
+    except Exception as error:  # noqa: BLE001 - allowed: whatever breaks in a verifier is its crash, not the target's 0
+        reason = f"verifier {request.task.verifier.kind!r} broke: {type(error).__name__}: {error}"
+        return replace(trajectory, status=Status.INFRA_ERROR, reason=reason), None
+
+
+def _readable(trajectory: Trajectory) -> Trajectory:
+    """Make every text of a trajectory recordable, whatever bytes the target printed."""
+    messages = tuple(
+        Message(
+            readable(message.role),
+            readable(message.text),
+            tuple(
+                ToolCall(readable(call.name), readable(call.arguments), readable(call.result))
+                for call in message.tool_calls
+            ),
+        )
+        for message in trajectory.messages
+    )
+    names = tuple(map(readable, trajectory.files_changed))
+    answer, reason = readable(trajectory.answer), readable(trajectory.reason)
+    return replace(trajectory, messages=messages, files_changed=names, answer=answer, reason=reason)
+
+
+def _verifier(spec: VerifierSpec, judge: Model | None) -> Verifier:
+    return _unjudged(spec) if judge is None else load_verifier(spec, judge)
+
+
+@lru_cache(maxsize=4096)
+def _unjudged(spec: VerifierSpec) -> Verifier:
+    return load_verifier(spec)

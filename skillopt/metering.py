@@ -1,0 +1,190 @@
+"""Keeping the caps while several calls run: every call is reserved before it is made.
+
+Owns the lock, the clock, and who pays (role by role). A call that does not fit beside those under way
+waits for them to end; one that does not fit alone is not made. Does not own the arithmetic (spending).
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from threading import Condition
+
+from skillopt.caps import BudgetReached
+from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
+from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.rollouts import Reply, Status, Trajectory, Usage
+from skillopt.spending import Account, Caps
+
+__all__ = ["Meter", "MeteredHarness", "MeteredModel", "OutOfTime"]
+
+# What failed like this may have been billed all the same.
+_PERHAPS_BILLED = frozenset({FailureKind.TIMEOUT, FailureKind.NETWORK, FailureKind.MALFORMED, FailureKind.CRASHED})
+
+
+class OutOfTime(InfrastructureError):  # noqa: N818 - an ordinary end of a command, which the next one goes on from
+    """The next call could pass the cap on time, so it was not made; the same command goes on."""
+
+
+class Meter:
+    """Reserves, waits, and counts for all calls of a run.
+
+    Args:
+        caps: What the run may consume.
+        clock: Seconds that only rise.
+    """
+
+    def __init__(self, caps: Caps, clock: Callable[[], float] = time.monotonic) -> None:
+        self._account = Account(caps)
+        self._clock = clock
+        self._begun = clock()
+        self._changed = Condition()
+        self._roles: dict[str, Usage] = defaultdict(Usage)
+
+    @property
+    def by_role(self) -> Mapping[str, Usage]:
+        """Give what each role consumed in this command."""
+        with self._changed:
+            return dict(self._roles)
+
+    def replayed(self, used: Usage) -> None:
+        """Count what a recorded answer once cost; a run's caps hold over all its commands."""
+        with self._changed:
+            self._account.spend(used)
+
+    def reserve(self, bound: Callable[[], Usage], seconds: float = 0.0) -> Callable[[str, Usage | None], None]:
+        """Set aside the worst case of a call, waiting for others to end if need be.
+
+        Args:
+            bound: Gives the most that the call can consume; not asked when nothing is capped.
+            seconds: The longest it can take.
+
+        Returns:
+            What to call when it has ended: with the role that pays and what was consumed, None for unknown.
+
+        Raises:
+            SettingsError: A cap cannot be kept because the call has no bound.
+            BudgetReached: The call could pass a cap.
+            OutOfTime: It could take longer than the command may.
+        """
+        caps = self._account.caps
+        worst = bound() if caps.usd or caps.tokens else Usage()
+        if caps.unbounded(worst):
+            raise SettingsError(
+                f"{caps.unbounded(worst)}: expected a target and models whose calls have a known price, found one "
+                "without; add its price under [prices] in skillopt.toml, or use max_tokens or max_calls"
+            )
+        with self._changed:
+            while not self._account.fits(worst):
+                if self._account.idle:
+                    raise BudgetReached(self._reached(worst))
+                self._changed.wait()
+            if 0 < caps.seconds < self._clock() - self._begun + seconds:
+                raise OutOfTime(
+                    f"the cap of {caps.seconds / 60:g} minutes leaves no room for a call of up to {seconds:g} s; "
+                    "run the same command to continue"
+                )
+            settle = self._account.reserve(worst)
+
+        def ended(role: str, used: Usage | None) -> None:
+            with self._changed:
+                settle(used)
+                self._roles[role] += worst if used is None else used
+                self._changed.notify_all()
+
+        return ended
+
+    def _reached(self, worst: Usage) -> str:
+        caps, spent = self._account.caps, self._account.spent
+        if caps.usd and (spent.usd or 0.0) + (worst.usd or 0.0) > caps.usd:
+            return (
+                f"the cap of ${caps.usd:g} leaves ${caps.usd - (spent.usd or 0.0):.4f}, and the next call could "
+                f"cost ${worst.usd:.4f}"
+            )
+        left = caps.tokens - spent.input_tokens - spent.output_tokens
+        could = worst.input_tokens + worst.output_tokens
+        return f"the cap of {caps.tokens:,} tokens leaves {left:,}, and the next call could take {could:,}"
+
+
+class MeteredModel:
+    """A model that reserves each call before it is made.
+
+    Args:
+        model: Where the answers come from.
+        meter: Keeps the caps.
+        role: Who pays: `optimizer` or `judge`.
+    """
+
+    def __init__(self, model: Model, meter: Meter, role: str) -> None:
+        self._model = model
+        self._meter = meter
+        self._role = role
+
+    @property
+    def identity(self) -> str:
+        """Name the model."""
+        return self._model.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound what a call consumes."""
+        return self._model.worst_case(prompt, system=system)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Answer one prompt.
+
+        Raises:
+            BudgetReached: The call could pass a cap.
+            InfrastructureError: The provider failed.
+        """
+        ended = self._meter.reserve(lambda: self._model.worst_case(prompt, system=system))
+        used: Usage | None = Usage()
+        try:
+            reply = self._model.reply(prompt, system=system, schema=schema)
+            used = reply.usage
+        except ProviderError as error:
+            used = None if error.kind in _PERHAPS_BILLED else Usage()
+            raise
+        finally:
+            ended(self._role, used)
+        return reply
+
+
+class MeteredHarness:
+    """A harness that reserves each rollout before it is begun.
+
+    Args:
+        harness: Runs the target.
+        meter: Keeps the caps.
+    """
+
+    def __init__(self, harness: Harness, meter: Meter) -> None:
+        self._harness = harness
+        self._meter = meter
+
+    @property
+    def identity(self) -> str:
+        """Name the target."""
+        return self._harness.identity
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound what a rollout consumes."""
+        return self._harness.worst_case(request)
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Do the task.
+
+        Raises:
+            BudgetReached: The rollout could pass a cap.
+            InfrastructureError: The target could not be run.
+        """
+        ended = self._meter.reserve(lambda: self._harness.worst_case(request), request.task.timeout)
+        used: Usage | None = Usage()
+        try:
+            trajectory = self._harness.run(request, workspace)
+            told = trajectory.usage.calls > 0 or trajectory.status is not Status.INFRA_ERROR
+            used = trajectory.usage if told else None
+        except ProviderError as error:
+            used = None if error.kind in _PERHAPS_BILLED else Usage()
+            raise
+        finally:
+            ended("target", used)
+        return trajectory

@@ -1,0 +1,72 @@
+"""What an exception of a provider's SDK means.
+
+Owns the classification of the SDKs' exceptions, whose classes have the same names and attributes in
+both of them. Does not own repeating a call (patience).
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from skillopt.errors import FailureKind, ProviderError
+from skillopt.harnesses.agent_stream import kind_of_status, kind_of_words, one_line
+
+__all__ = ["failure_of", "malformed", "seconds_asked"]
+
+_KINDS: Final = {
+    "APITimeoutError": FailureKind.TIMEOUT,
+    "APIConnectionError": FailureKind.NETWORK,
+    "APIResponseValidationError": FailureKind.MALFORMED,
+}
+
+
+def failure_of(error: Exception) -> ProviderError:
+    """Make of an SDK's exception what a model raises: kind, the provider's words, the wait it asked for."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        words = one_line(_words(error))
+        kind = kind_of_status(status, words)
+        headers = getattr(getattr(error, "response", None), "headers", {})
+        return ProviderError(kind, f"{kind}: HTTP {status}: {words}", seconds_asked(headers))
+    names = (parent.__name__ for parent in type(error).__mro__)
+    named = next((_KINDS[name] for name in names if name in _KINDS), None)
+    cause = f" ({one_line(str(error.__cause__))})" if error.__cause__ else ""
+    kind = named or kind_of_words(str(error))
+    return ProviderError(kind, f"{kind}: {one_line(str(error))}{cause}")
+
+
+def malformed(what: str, found: str) -> ProviderError:
+    """Make the failure of an answer that is not what the API promises."""
+    kind = FailureKind.MALFORMED
+    return ProviderError(kind, f"{kind}: expected {what}, found {one_line(found)[:200]!r}")
+
+
+def seconds_asked(headers: Mapping[str, str]) -> float | None:
+    """Read how long a provider asks to wait, in seconds; None when it does not say.
+
+    >>> seconds_asked({"retry-after": "7"})
+    7.0
+    >>> seconds_asked({"retry-after-ms": "250"})
+    0.25
+    """
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "")
+        if text.replace(".", "", 1).isdecimal():
+            return float(text) / unit
+    try:
+        at = parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+def _words(error: Exception) -> str:
+    """Find the provider's own sentence in the body of its answer."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    if isinstance(inner, dict) and inner.get("message"):
+        kind = inner.get("code") or inner.get("type") or ""
+        return f"{kind}: {inner['message']}" if kind else str(inner["message"])
+    return str(inner) if inner else str(error)

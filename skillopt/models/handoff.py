@@ -1,0 +1,53 @@
+"""Model `handoff`: prompts are answered by somebody else between two runs of the same command.
+
+Owns what a prompt looks like when it is handed off. Does not own the folder (handoff_folder).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillopt.harnesses.handoff_folder import HandoffFolder
+from skillopt.rollouts import Reply, Usage
+from skillopt.tasks import File, digest_of
+
+__all__ = ["HandoffModel"]
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffModel:
+    """Answers prompts by handing them off.
+
+    Args:
+        folder: Where the prompts lie.
+    """
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        """Refuse answers to prompts that were never asked.
+
+        Raises:
+            UsageError: There are some.
+        """
+        HandoffFolder(self.folder).check()
+
+    @property
+    def identity(self) -> str:
+        """Name the model; who answers is not known here."""
+        return "handoff"
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - whatever is asked, we pay nothing
+        """Bound a call: nothing is paid through us."""
+        return Usage(calls=1)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Give the answer, or hand the prompt off.
+
+        Raises:
+            AnswersPendingError: There is no answer yet.
+            UsageError: The answer cannot be read.
+        """
+        texts = {"prompt.md": prompt, "system.md": system, "schema.json": schema}
+        files = [File(name, text.encode("utf-8", "replace")) for name, text in texts.items() if text]
+        answer = HandoffFolder(self.folder).answer("prompts", digest_of(system, prompt), files)
+        return Reply(answer, Usage(calls=1, usd=None))

@@ -1,0 +1,152 @@
+"""Model `openai-compatible`: Chat Completions at any base URL (Ollama, vLLM, llama.cpp, gateways).
+
+Owns the request and reading the answer. It asks for nothing that a small server may lack, so JSON is
+asked for in words only. Does not own repeating (patience) or what an exception means (api_failures).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel, Field, JsonValue, ValidationError
+
+from skillopt.documents import estimate_tokens
+from skillopt.errors import FailureKind, ProviderError, SettingsError
+from skillopt.models.api_failures import failure_of, malformed
+from skillopt.prices import Price, cost_of, find_price
+from skillopt.rollouts import Reply, Status, Usage
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+    from openai.types.chat import ChatCompletionMessageParam
+
+__all__ = ["OpenAICompatibleModel"]
+
+_KEY: Final = "OPENAI_COMPATIBLE_API_KEY"
+_OVERHEAD: Final = 1_000
+_ENDS: Final = {
+    None: Status.OK,
+    "stop": Status.OK,
+    "eos": Status.OK,
+    "length": Status.LIMIT,
+    "content_filter": Status.REFUSAL,
+}
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[JsonValue] | None = None
+
+
+class _Choice(BaseModel):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class _Completion(BaseModel):
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+
+
+@dataclass(frozen=True)
+class OpenAICompatibleModel:
+    """Answers prompts by Chat Completions.
+
+    Args:
+        model: Name of the model, as the server knows it.
+        base_url: Where the server is, with the version in the path.
+        prices: The user's own prices.
+        timeout: Seconds without a word from the server that end a call.
+        max_tokens: Most tokens of an answer; one that needs more ends with status `limit`.
+    """
+
+    model: str
+    _: KW_ONLY
+    base_url: str | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    timeout: float = 300.0
+    max_tokens: int = 16_000
+
+    def __post_init__(self) -> None:
+        """Refuse a missing name or address.
+
+        Raises:
+            SettingsError: There is no model's name, or no server.
+        """
+        if not self.model:
+            raise SettingsError("expected the name of a model, as in openai-compatible/llama4, found none")
+        if not self.base_url:
+            raise SettingsError(
+                "expected the server's address in the setting base_url, found none; "
+                'set it in skillopt.toml, as in base_url = "http://localhost:11434/v1"'
+            )
+
+    @property
+    def identity(self) -> str:
+        """Name API, model, limit and server."""
+        return f"openai-compatible model={self.model} max_tokens={self.max_tokens} base_url={self.base_url}"
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound a call: no token is shorter than a byte."""
+        read = len(f"{system}{prompt}".encode("utf-8", "replace")) + _OVERHEAD
+        return Usage(1, read, self.max_tokens, cost_of(find_price(self.model, self.prices), read, self.max_tokens))
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - see the top of the file
+        """Answer one prompt.
+
+        Raises:
+            ProviderError: The server failed.
+        """
+        import openai  # noqa: PLC0415 - takes half a second to import
+
+        messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": prompt}]
+        if system:
+            messages.insert(0, {"role": "system", "content": system})
+        try:
+            answer = self._client.chat.completions.with_raw_response.create(
+                model=self.model, messages=messages, max_tokens=self.max_tokens
+            )
+            text = answer.http_response.text
+        except openai.OpenAIError as error:
+            raise failure_of(error) from error
+        return self._read(text, system + prompt)
+
+    @cached_property
+    def _client(self) -> "OpenAI":
+        from openai import OpenAI  # noqa: PLC0415 - as above
+
+        # Most local servers take any key, and the SDK insists on one.
+        key = os.environ.get(_KEY) or "none"
+        return OpenAI(api_key=key, base_url=self.base_url, timeout=self.timeout, max_retries=0)
+
+    def _read(self, text: str, asked: str) -> Reply:
+        try:
+            completion = _Completion.model_validate_json(text)
+        except ValidationError as error:
+            raise malformed("an answer of Chat Completions", text) from error
+        choice = completion.choices[0]
+        usage = self._usage(completion.usage, asked, choice.message.content or "")
+        if choice.message.refusal:
+            return Reply(choice.message.refusal, usage, Status.REFUSAL)
+        status = _ENDS.get(choice.finish_reason)
+        if status is None:
+            raise malformed("an answer in text", f"finish_reason {choice.finish_reason}")
+        answer = choice.message.content or ""
+        if status is Status.OK and not answer.strip():
+            raise ProviderError(FailureKind.EMPTY, f"{FailureKind.EMPTY}: the model answered nothing")
+        return Reply(answer, usage, status)
+
+    def _usage(self, used: _Usage | None, asked: str, answer: str) -> Usage:
+        """Take the server's count; one that does not count is estimated from the length of the texts."""
+        read, written = (
+            (used.prompt_tokens, used.completion_tokens) if used else (estimate_tokens(asked), estimate_tokens(answer))
+        )
+        return Usage(1, read, written, cost_of(find_price(self.model, self.prices), read, written))

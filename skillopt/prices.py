@@ -1,0 +1,111 @@
+"""What tokens cost: a dated table, and the user's own prices over it.
+
+Owns prices and the sum of a call. A model that is not listed has no known price, which is never 0.
+Does not own what a client reports by itself (harnesses) or caps (spending).
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["PRICES", "PRICES_AS_OF", "Price", "cost_of", "find_price"]
+
+PRICES_AS_OF: Final = "2026-11-21"
+"""The day the table was read."""
+
+_Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_MILLION: Final = 1_000_000
+
+
+class Price(BaseModel):
+    """US dollars per million tokens.
+
+    Args:
+        input: Tokens read.
+        output: Tokens written, thinking included.
+        cache_read: Tokens read from a provider's cache; None costs as `input`.
+        cache_write: Tokens put into it; None costs as `input`.
+        long_over: From how many input tokens on a prompt is long, 0 for never.
+        long_factor: By what input and output of a long prompt cost more, ≥ 1.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: _Usd
+    output: _Usd
+    cache_read: _Usd | None = None
+    cache_write: _Usd | None = None
+    long_over: Annotated[int, Field(ge=0)] = 0
+    long_factor: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 1.0
+
+
+def _price(cache_read: float, plain: float, output: float, cache_write: float | None, *, long_over: int = 0) -> Price:
+    factor = 2.0 if long_over else 1.0
+    return Price(
+        input=plain,
+        output=output,
+        cache_read=cache_read,
+        cache_write=cache_write,
+        long_over=long_over,
+        long_factor=factor,
+    )
+
+
+# Source: the list of model prices in the public documentation of GitHub Copilot, which bills at the
+# providers' own rates. A long prompt costs twice as much to read there and half as much again to write;
+# twice for both is the safe side.
+PRICES: Final[Mapping[str, Price]] = {
+    "claude-fable-5": _price(1.00, 10.00, 50.00, 12.50),
+    "claude-opus-5": _price(0.50, 5.00, 25.00, 6.25),
+    "claude-opus-4-8": _price(0.50, 5.00, 25.00, 6.25),
+    "claude-opus-4-7": _price(0.50, 5.00, 25.00, 6.25),
+    "claude-opus-4-6": _price(0.50, 5.00, 25.00, 6.25),
+    "claude-opus-4-5": _price(0.50, 5.00, 25.00, 6.25),
+    "claude-sonnet-5": _price(0.20, 2.00, 10.00, 2.50),
+    "claude-sonnet-4-6": _price(0.30, 3.00, 15.00, 3.75),
+    "claude-sonnet-4-5": _price(0.30, 3.00, 15.00, 3.75),
+    "claude-haiku-4-5": _price(0.10, 1.00, 5.00, 1.25),
+    "gpt-5-mini": _price(0.025, 0.25, 2.00, None),
+    "gpt-5.3-codex": _price(0.175, 1.75, 14.00, None),
+    "gpt-5.4": _price(0.25, 2.50, 15.00, None, long_over=272_000),
+    "gpt-5.4-mini": _price(0.075, 0.75, 4.50, None),
+    "gpt-5.4-nano": _price(0.02, 0.20, 1.25, None),
+    "gpt-5.5": _price(0.50, 5.00, 30.00, None, long_over=272_000),
+    "gpt-5.6-luna": _price(0.02, 0.20, 1.20, 0.25, long_over=200_000),
+    "gpt-5.6-sol": _price(0.50, 5.00, 30.00, 6.25, long_over=272_000),
+    "gpt-5.6-terra": _price(0.20, 2.00, 12.00, 2.50, long_over=272_000),
+}
+"""Model → price; a dated snapshot of a listed model (`NAME-YYYYMMDD`) costs as the model."""
+
+
+def find_price(model: str, own: Mapping[str, Price]) -> Price | None:
+    """Find the price of a model, the user's own first; None when nobody knows it.
+
+    >>> find_price("claude-haiku-4-5-20251001", {}) == PRICES["claude-haiku-4-5"]
+    True
+    >>> find_price("claude-haiku-4-5-turbo", {}) is None
+    True
+    """
+    name, _, snapshot = model.rpartition("-")
+    dated = snapshot.isdecimal() and len(snapshot) == len("YYYYMMDD")
+    listed = {**PRICES, **own}
+    return listed.get(model) or (listed.get(name) if dated else None)
+
+
+def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0, cache_write: int = 0) -> float | None:
+    """Sum the price of a call in US dollars; None when the price is not known.
+
+    Args:
+        price: The model's price.
+        plain: Input tokens that no cache was concerned with.
+        output: Tokens written.
+        cache_read: Input tokens read from the cache.
+        cache_write: Input tokens put into the cache.
+    """
+    if price is None:
+        return None
+    factor = price.long_factor if 0 < price.long_over < plain + cache_read + cache_write else 1.0
+    read = price.input if price.cache_read is None else price.cache_read
+    write = price.input if price.cache_write is None else price.cache_write
+    return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / _MILLION

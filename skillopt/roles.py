@@ -1,0 +1,68 @@
+"""Who does what in a run: the target's harness, the optimizer model, the judge, and what they may spend.
+
+Owns putting the drivers of a run together from its settings, each wrapped in patience and metering. Does
+not own any driver.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import SettingsError
+from skillopt.harnesses import Wanted, load_harness
+from skillopt.metering import Meter, MeteredHarness, MeteredModel
+from skillopt.models import load_model
+from skillopt.ports import Harness, Model
+from skillopt.settings import Settings
+from skillopt.spending import NO_CAPS, Caps
+from skillopt.tasks import Suite
+
+__all__ = ["Roles", "load_roles"]
+
+_JUDGED: Final = "rubric"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The drivers of a run.
+
+    Args:
+        harness: Runs the target.
+        model: The optimizer model; None where none is asked.
+        judge: Judges rubrics; None where no task has one.
+        meter: Counts what they consume.
+    """
+
+    harness: Harness
+    model: Model | None = None
+    judge: Model | None = None
+    meter: Meter = field(default_factory=lambda: Meter(NO_CAPS))
+
+
+def load_roles(settings: Settings, suite: Suite, root: Path, *, optimizer: bool = True) -> Roles:
+    """Make the drivers that a run needs, all of which keep to its caps.
+
+    Args:
+        settings: Names and limits.
+        suite: Its tasks tell whether a judge is needed.
+        root: The project; prompts that are handed off lie below it.
+        optimizer: Whether an optimizer model will be asked.
+
+    Raises:
+        SettingsError: A driver has no such name, or lacks what it needs.
+    """
+    meter = Meter(Caps(settings.max_usd, settings.max_tokens, settings.max_minutes * 60.0))
+    folder = root / ".skillopt" / "handoff"
+    wanted = Wanted(settings, folder, lambda name: load_model(name, settings, folder))
+    harness = MeteredHarness(load_harness(settings.harness, wanted), meter)
+    model = MeteredModel(load_model(settings.model, settings, folder), meter, "optimizer") if optimizer else None
+    judge = None
+    if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
+        name = settings.judge or settings.model
+        if name == "embedded":
+            raise SettingsError(
+                f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
+                'set judge, as in judge = "anthropic/claude-haiku-4-5"'
+            )
+        judge = MeteredModel(load_model(name, settings, folder), meter, "judge")
+    return Roles(harness, model, judge, meter)

@@ -1,0 +1,286 @@
+"""The API models against loopback servers: what they ask, what they read, and every way it can fail."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import pytest
+
+from skillopt.errors import FailureKind, ProviderError, SettingsError
+from skillopt.models.anthropic import AnthropicModel
+from skillopt.models.api_failures import seconds_asked
+from skillopt.models.openai import OpenAIModel
+from skillopt.models.openai_compatible import OpenAICompatibleModel
+from skillopt.models.patience import PatientModel
+from skillopt.ports import Model
+from skillopt.prices import Price
+from skillopt.rollouts import Status, Usage
+from skillopt.stages import EDITS_SCHEMA
+from tests.contracts.model_contract import ModelContract
+from tests.servers.fake_anthropic import fake_anthropic
+from tests.servers.fake_chat import fake_chat
+from tests.servers.fake_openai import fake_openai
+from tests.servers.faults import CHAT, FAULTS, MESSAGES, RESPONSES, RETRY_AFTER, WORDS, Wire, provider
+from tests.servers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+
+PRICES = {"fake": Price(input=1_000_000, output=2_000_000, cache_read=0, cache_write=3_000_000)}
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "key-for-loopback-only")
+    for name in ("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "OPENAI_BASE_URL", "OPENAI_COMPATIBLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def anthropic(url: str, timeout: float = 30.0) -> Model:
+    return AnthropicModel("fake", base_url=url, timeout=timeout, prices=PRICES)
+
+
+def openai(url: str, timeout: float = 30.0) -> Model:
+    return OpenAIModel("fake", base_url=f"{url}/v1", timeout=timeout, prices=PRICES)
+
+
+def compatible(url: str, timeout: float = 30.0) -> Model:
+    return OpenAICompatibleModel("fake", base_url=f"{url}/v1", timeout=timeout, prices=PRICES)
+
+
+Make = Callable[..., Model]
+APIS: list[tuple[Wire, Make]] = [(MESSAGES, anthropic), (RESPONSES, openai), (CHAT, compatible)]
+NAMES = ["anthropic", "openai", "openai-compatible"]
+"""Each API as its wire format and its driver."""
+DEFAULTS: dict[str, Callable[[], AbstractContextManager[LoopbackServer]]] = {
+    MESSAGES.name: fake_anthropic,
+    RESPONSES.name: fake_openai,
+    CHAT.name: fake_chat,
+}
+
+
+def _parts(schema: object) -> Iterator[Body]:
+    """Yield a schema and all schemas in it."""
+    if isinstance(schema, dict):
+        yield schema
+    inner = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    for part in inner:
+        yield from _parts(part)
+
+
+EXPECTED = {
+    "400": FailureKind.BAD_REQUEST,
+    "401": FailureKind.AUTH,
+    "403": FailureKind.AUTH,
+    "404": FailureKind.UNKNOWN_MODEL,
+    "413": FailureKind.TOO_LARGE,
+    "429 with retry-after": FailureKind.RATE_LIMIT,
+    "429 without retry-after": FailureKind.RATE_LIMIT,
+    "429 for an empty quota": FailureKind.QUOTA,
+    "500": FailureKind.SERVER,
+    "503": FailureKind.OVERLOADED,
+    "529": FailureKind.OVERLOADED,
+    "connection refused": FailureKind.NETWORK,
+    "hangs up": FailureKind.NETWORK,
+    "never answers": FailureKind.TIMEOUT,
+    "truncated": FailureKind.NETWORK,
+    "malformed": FailureKind.MALFORMED,
+    "empty": FailureKind.EMPTY,
+    "wrong tool call": FailureKind.MALFORMED,
+}
+
+
+@pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_fault_has_its_kind_and_the_provider_s_words(wire: Wire, make: Make, fault: str) -> None:
+    with provider(wire, fault) as server, pytest.raises(ProviderError) as caught:
+        make(server.url, timeout=0.5 if fault == "never answers" else 30.0).reply("Say something.")
+    assert caught.value.kind is EXPECTED[fault]
+    assert str(caught.value).startswith(f"{EXPECTED[fault]}: ")
+    assert WORDS.get(fault, "") in str(caught.value)
+    assert caught.value.retry_after == (RETRY_AFTER if fault == "429 with retry-after" else None)
+    assert "key-for-loopback-only" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
+def test_one_call_is_one_request_because_the_sdk_does_not_repeat(wire: Wire, make: Make) -> None:
+    with provider(wire, "529") as server:
+        with pytest.raises(ProviderError):
+            make(server.url).reply("Say something.")
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
+def test_a_passing_failure_is_waited_out(wire: Wire, make: Make) -> None:
+    left = [None, None]
+
+    def answer(body: Body) -> Answer:
+        return FAULTS["529"](wire, body) if left and not left.pop() else wire.say(body, "At last.")
+
+    with wire.serve(answer) as server:
+        model = PatientModel(make(server.url), 60, clock=lambda: 0.0, sleep=lambda _: None)
+        assert model.reply("Say something.").text == "At last."
+        assert len(server.requests) == 3
+
+
+class _Served(ModelContract):
+    """The contract against a fake that answers the optimizer's prompts."""
+
+    api: tuple[Wire, Make]
+
+    @pytest.fixture
+    def model(self) -> Iterator[Model]:
+        wire, make = self.api
+        with DEFAULTS[wire.name]() as server:
+            yield make(server.url)
+
+
+class TestAnthropicModel(_Served):
+    api = APIS[0]
+
+
+class TestOpenAIModel(_Served):
+    api = APIS[1]
+
+
+class TestOpenAICompatibleModel(_Served):
+    api = APIS[2]
+
+
+del _Served
+
+
+def asked_of(make: Make, answer: Body, **options: str) -> tuple[Body, Requested]:
+    """Give the body and the request of one call that is answered so."""
+    with serve(lambda _: as_json(200, answer)) as server:
+        reply = make(server.url).reply("Head.\n## Evidence\nTail.", **options)
+        (request,) = server.requests
+    return {"text": reply.text, "status": reply.status, "usage": reply.usage}, request
+
+
+def messages(stop: str, **usage: int) -> Body:
+    counted = {"input_tokens": 10, "output_tokens": 5, **usage}
+    return {"content": [{"type": "text", "text": "Yes."}], "stop_reason": stop, "usage": counted}
+
+
+def responses(status: str, reason: str = "", *, refusal: str = "") -> Body:
+    part = {"type": "refusal", "refusal": refusal} if refusal else {"type": "output_text", "text": "Yes."}
+    usage = {"input_tokens": 10, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 4}}
+    return {
+        "status": status,
+        "output": [{"type": "message", "content": [part]}],
+        "usage": usage,
+        "incomplete_details": {"reason": reason} if reason else None,
+    }
+
+
+def completion(finish: str, *, refusal: str | None = None, counted: bool = True) -> Body:
+    usage = {"usage": {"prompt_tokens": 10, "completion_tokens": 5}} if counted else {}
+    return {"choices": [{"message": {"content": "Yes.", "refusal": refusal}, "finish_reason": finish}], **usage}
+
+
+ENDINGS = [
+    (anthropic, messages("end_turn"), Status.OK),
+    (anthropic, messages("max_tokens"), Status.LIMIT),
+    (anthropic, messages("refusal"), Status.REFUSAL),
+    (openai, responses("completed"), Status.OK),
+    (openai, responses("incomplete", "max_output_tokens"), Status.LIMIT),
+    (openai, responses("incomplete", "content_filter"), Status.REFUSAL),
+    (openai, responses("completed", refusal="Yes."), Status.REFUSAL),
+    (compatible, completion("stop"), Status.OK),
+    (compatible, completion("length"), Status.LIMIT),
+    (compatible, completion("content_filter"), Status.REFUSAL),
+    (compatible, completion("stop", refusal="Yes."), Status.REFUSAL),
+]
+
+
+@pytest.mark.parametrize(("make", "answer", "status"), ENDINGS)
+def test_an_answer_says_how_it_ended(make: Make, answer: Body, status: Status) -> None:
+    reply, _ = asked_of(make, answer)
+    assert (reply["text"], reply["status"]) == ("Yes.", status)
+    assert (reply["usage"].input_tokens, reply["usage"].output_tokens) == (10, 5)
+
+
+def test_tokens_are_priced_by_kind() -> None:
+    cached = messages("end_turn", cache_read_input_tokens=100, cache_creation_input_tokens=7)
+    reply, _ = asked_of(anthropic, cached)
+    assert reply["usage"] == Usage(1, 117, 5, 10.0 + 10.0 + 21.0)
+    reply, _ = asked_of(openai, responses("completed"))
+    assert reply["usage"] == Usage(1, 10, 5, 6.0 + 10.0)
+
+
+def test_a_server_that_does_not_count_is_estimated_and_an_unlisted_model_has_no_price() -> None:
+    reply, _ = asked_of(compatible, completion("stop", counted=False))
+    assert 0 < reply["usage"].output_tokens < 5
+    with serve(lambda _: as_json(200, completion("stop"))) as server:
+        assert OpenAICompatibleModel("own", base_url=f"{server.url}/v1").reply("a").usage.usd is None
+
+
+def test_anthropic_caches_what_many_prompts_begin_with_and_holds_replies_to_a_schema() -> None:
+    _, request = asked_of(anthropic, messages("end_turn"), system="Rules.", schema=EDITS_SCHEMA)
+    head, tail = request.body["messages"][0]["content"]
+    assert head["text"] + tail["text"] == "Head.\n## Evidence\nTail."
+    assert head["cache_control"] == request.body["system"][0]["cache_control"] == {"type": "ephemeral"}
+    assert "cache_control" not in tail
+    assert request.body["output_config"]["format"]["schema"] == json.loads(EDITS_SCHEMA)
+
+
+def test_openai_stores_nothing_and_holds_replies_to_a_schema() -> None:
+    _, request = asked_of(openai, responses("completed"), system="Rules.", schema=EDITS_SCHEMA)
+    assert request.body["store"] is False
+    assert request.body["instructions"] == "Rules."
+    assert request.body["text"]["format"]["schema"] == json.loads(EDITS_SCHEMA)
+    assert request.body["text"]["format"]["strict"] is True
+
+
+def test_a_compatible_server_is_asked_for_nothing_that_it_may_lack() -> None:
+    _, request = asked_of(compatible, completion("stop"), system="Rules.", schema=EDITS_SCHEMA)
+    assert request.body.keys() == {"model", "messages", "max_tokens"}
+    assert [turn["role"] for turn in request.body["messages"]] == ["system", "user"]
+
+
+@pytest.mark.parametrize("part", list(_parts(json.loads(EDITS_SCHEMA))))
+def test_schemas_are_in_the_subset_that_providers_enforce(part: Body) -> None:
+    if "properties" in part:
+        assert part["additionalProperties"] is False
+        assert part["required"] == sorted(part["properties"])
+
+
+@pytest.mark.parametrize(("make", "name"), [(anthropic, "ANTHROPIC_API_KEY"), (openai, "OPENAI_API_KEY")])
+def test_a_missing_key_is_refused_before_anything_is_sent(
+    make: Make, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(name)
+    with pytest.raises(SettingsError, match=f"expected a key in {name}, found none; set it"):
+        make("http://127.0.0.1:9").reply("a")
+
+
+@pytest.mark.parametrize(("_", "make"), APIS, ids=NAMES)
+def test_a_call_is_bounded_before_it_is_made(_: Wire, make: Make) -> None:
+    bound = make("http://127.0.0.1:9").worst_case("ä" * 1000, system="b" * 10)
+    assert bound.input_tokens >= 2010
+    assert bound.usd is not None
+    assert bound.usd > bound.output_tokens * 2
+
+
+@pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
+def test_a_failed_response_and_nonsense_are_told_apart(wire: Wire, make: Make) -> None:
+    with serve(lambda _: Answer(200, b"<html>", "text/html")) as server, pytest.raises(ProviderError) as caught:
+        make(server.url).reply("a")
+    assert caught.value.kind is FailureKind.MALFORMED, wire.name
+
+
+def test_a_response_that_failed_is_told_in_the_provider_s_words() -> None:
+    failed = {"status": "failed", "output": [], "error": {"code": "rate_limit_exceeded", "message": "Slow down."}}
+    with pytest.raises(ProviderError, match=r"rate_limit: rate_limit_exceeded: Slow down\."):
+        asked_of(openai, failed)
+    with pytest.raises(ProviderError, match="malformed: expected a finished response, found 'status queued'"):
+        asked_of(openai, {"status": "queued", "output": []})
+    with pytest.raises(ProviderError, match="malformed: expected the usage of a response"):
+        asked_of(openai, {**responses("completed"), "usage": None})
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("7", 7.0), ("0.5", 0.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), ("", None)],
+)
+def test_the_wait_that_is_asked_for_is_read_in_every_form(header: str, seconds: float | None) -> None:
+    assert seconds_asked({"retry-after": header}) == seconds

@@ -1,0 +1,32 @@
+"""Prices: what is known, what the user overrides, and what nobody knows."""
+
+import pytest
+
+from skillopt.prices import PRICES, Price, cost_of, find_price
+from skillopt.settings import make_settings
+
+
+def test_a_user_price_comes_before_the_table_and_names_models_that_it_lacks() -> None:
+    own = {"claude-haiku-4-5": Price(input=9, output=9), "local": Price(input=0, output=0)}
+    assert find_price("claude-haiku-4-5-20251001", own) == own["claude-haiku-4-5"]
+    assert cost_of(find_price("local", own), 10, 10) == 0.0
+    assert find_price("local", {}) is None
+    assert cost_of(None, 1, 1) is None
+
+
+def test_a_call_is_summed_by_kind_of_token() -> None:
+    cost = cost_of(PRICES["claude-opus-5"], 1_000_000, 100_000, cache_read=1_000_000, cache_write=1_000_000)
+    assert cost == pytest.approx(5 + 2.5 + 0.5 + 6.25)
+
+
+def test_a_long_prompt_costs_more() -> None:
+    price = PRICES["gpt-5.5"]
+    assert cost_of(price, 272_000, 0) == pytest.approx(1.36)
+    assert cost_of(price, 272_001, 0) == pytest.approx(2.72001)
+
+
+def test_prices_are_read_from_settings_and_a_wrong_one_is_refused() -> None:
+    settings = make_settings(("skillopt.toml", {"prices": {"mine": {"input": 1, "output": 2}}}))
+    assert settings.prices["mine"].output == 2
+    with pytest.raises(Exception, match=r"skillopt.toml: prices"):
+        make_settings(("skillopt.toml", {"prices": {"mine": {"input": -1, "output": 2}}}))

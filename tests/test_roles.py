@@ -1,0 +1,61 @@
+"""Putting the drivers of a run together from names."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import SettingsError
+from skillopt.harnesses import HARNESSES, Wanted, load_harness
+from skillopt.models import MODELS, load_model
+from skillopt.ports import Harness
+from skillopt.roles import load_roles
+from skillopt.settings import Settings, SkillMode
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+
+SETTINGS = Settings(base_url="http://127.0.0.1:1/v1")
+
+
+def harness(name: str, settings: Settings = SETTINGS) -> Harness:
+    return load_harness(name, Wanted(settings, Path("handoff"), lambda model: load_model(model, settings)))
+
+
+@pytest.mark.parametrize("name", HARNESSES)
+def test_every_harness_can_be_loaded(name: str) -> None:
+    assert callable(harness(f"{name}/openai/gpt-5.5" if name == "chat" else name).run)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_loaded(name: str) -> None:
+    assert callable(load_model(f"{name}/some" if "model" in MODELS[name].takes else name, SETTINGS).reply)
+
+
+def test_a_harness_takes_a_model_only_if_it_has_some() -> None:
+    discovery = SETTINGS.model_copy(update={"skill_mode": SkillMode.DISCOVERY})
+    assert harness("claude-code/some-model", discovery) != harness("claude-code/some-model")
+    with pytest.raises(SettingsError, match="leave out '/large'"):
+        harness("embedded/large")
+
+
+@pytest.mark.parametrize("load", [harness, lambda name: load_model(name, SETTINGS)], ids=["harness", "model"])
+def test_an_unknown_name_is_refused_with_the_nearest_known_one(load: "object") -> None:
+    with pytest.raises(SettingsError, match="found 'embeded'; did you mean 'embedded'"):
+        load("embeded")  # type: ignore[operator]  # both take a name
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai", "openai-compatible"])
+def test_an_api_without_a_model_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="expected the name of a model"):
+        load_model(name, SETTINGS)
+
+
+def test_a_compatible_server_needs_an_address() -> None:
+    with pytest.raises(SettingsError, match="expected the server's address in the setting base_url"):
+        load_model("openai-compatible/llama", Settings())
+
+
+def test_a_rubric_needs_a_judge_that_is_a_real_model(tmp_path: Path) -> None:
+    rubric = Suite("s", ((Split.VAL, Task("t", "Do it.", VerifierSpec("rubric", '{"criteria": ["Done."]}'))),))
+    with pytest.raises(SettingsError, match=r"expected a model to judge them.*set judge"):
+        load_roles(Settings(), rubric, tmp_path)
+    assert load_roles(Settings(judge="handoff"), rubric, tmp_path).judge is not None
+    assert load_roles(Settings(), Suite("s", ()), tmp_path).judge is None

@@ -1,0 +1,148 @@
+"""The arithmetic of caps, and its keeping under concurrency."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Lock
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.caps import BudgetReached
+from skillopt.errors import FailureKind, ProviderError, SettingsError
+from skillopt.metering import Meter, MeteredHarness, MeteredModel, OutOfTime
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Reply, Status, Trajectory, Usage
+from skillopt.spending import Account, Caps
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import ScriptedHarness
+
+CENTS = st.integers(0, 300)
+
+
+def cents(number: int) -> Usage:
+    return Usage(1, number, number, number / 100)
+
+
+@given(st.integers(1, 1000), st.lists(st.tuples(CENTS, CENTS, st.booleans()), max_size=40))
+def test_no_order_of_calls_passes_a_cap(cap: int, calls: list[tuple[int, int, bool]]) -> None:
+    """Each call reserves a worst case, and ends, at once or later, with less, as much, or unknown."""
+    account = Account(Caps(usd=cap / 100, tokens=5 * cap))
+    open_calls: list[tuple[Callable[[Usage | None], None], Usage | None]] = []
+    for worst, used, later in calls:
+        if account.fits(cents(worst)):
+            settle = account.reserve(cents(worst))
+            open_calls.append((settle, None if used > worst else cents(used)))
+        if not later:
+            while open_calls:
+                ended, consumed = open_calls.pop()
+                ended(consumed)
+        assert (account.spent.usd or 0.0) <= cap / 100 + 1e-9
+        assert account.spent.input_tokens + account.spent.output_tokens <= 5 * cap
+    assert account.idle == (not open_calls)
+
+
+def test_a_call_that_does_not_fit_cannot_be_reserved() -> None:
+    with pytest.raises(ValueError, match="expected a call that fits"):
+        Account(Caps(usd=0.5)).reserve(cents(51))
+
+
+class Costly:
+    """A model whose calls all meet before they end; each costs up to its bound."""
+
+    identity = "costly"
+
+    def __init__(self, usd: float | None = 0.1, failure: FailureKind | None = None) -> None:
+        self.usd, self.failure = usd, failure
+        self.lock, self.now, self.most, self.calls = Lock(), 0, 0, 0
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        return Usage(1, 50, 50 + len(prompt + system), self.usd)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        with self.lock:
+            self.now += 1
+            self.calls += 1
+            self.most = max(self.most, self.now)
+        assert not schema
+        with self.lock:
+            self.now -= 1
+        if self.failure:
+            raise ProviderError(self.failure, "failed")
+        return Reply(prompt, self.worst_case(prompt, system=system))
+
+
+def test_many_threads_never_overshoot_and_spend_what_there_is() -> None:
+    model, meter = Costly(), Meter(Caps(usd=2.55))
+    metered = MeteredModel(model, meter, "optimizer")
+
+    def ask(number: int) -> bool:
+        try:
+            metered.reply(str(number))
+        except BudgetReached:
+            return False
+        return True
+
+    with ThreadPoolExecutor(32) as pool:
+        done = sum(pool.map(ask, range(200)))
+    assert done == model.calls == 25
+    assert meter.by_role["optimizer"].usd == pytest.approx(2.5)
+
+
+def test_a_call_that_would_fit_alone_waits_for_those_under_way() -> None:
+    meter, together = Meter(Caps(usd=0.15)), Barrier(2, timeout=30)
+    settle = meter.reserve(lambda: Usage(1, 1, 1, 0.1))
+
+    def second() -> None:
+        together.wait()
+        meter.reserve(lambda: Usage(1, 1, 1, 0.1))("optimizer", Usage(1, 1, 1, 0.1))
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(second)
+        together.wait()
+        settle("optimizer", Usage(1, 1, 1, 0.01))
+        waiting.result(timeout=30)
+    assert meter.by_role["optimizer"].usd == pytest.approx(0.11)
+
+
+def test_an_unknown_price_is_refused_under_a_cap_on_dollars_and_is_never_zero() -> None:
+    with pytest.raises(SettingsError, match=r"max_usd: expected .* known price.*add its price under \[prices\]"):
+        MeteredModel(Costly(usd=None), Meter(Caps(usd=1)), "optimizer").reply("a")
+    meter = Meter(Caps(tokens=1000))
+    MeteredModel(Costly(usd=None), meter, "optimizer").reply("a")
+    assert meter.by_role["optimizer"].usd is None
+
+
+def test_tokens_are_capped_too() -> None:
+    metered = MeteredModel(Costly(), Meter(Caps(tokens=250)), "optimizer")
+    metered.reply("a")
+    metered.reply("a")
+    with pytest.raises(BudgetReached, match="the cap of 250 tokens leaves 48, and the next call could take 101"):
+        metered.reply("a")
+
+
+@pytest.mark.parametrize(
+    ("failure", "usd"), [(FailureKind.TIMEOUT, 0.1), (FailureKind.RATE_LIMIT, 0.0), (FailureKind.AUTH, 0.0)]
+)
+def test_a_failed_call_that_may_have_been_billed_counts_in_full(failure: FailureKind, usd: float) -> None:
+    meter = Meter(Caps(usd=1))
+    with pytest.raises(ProviderError):
+        MeteredModel(Costly(failure=failure), meter, "judge").reply("a")
+    assert meter.by_role["judge"].usd == usd
+
+
+def test_recorded_answers_count_against_the_caps_of_the_run_that_uses_them() -> None:
+    meter = Meter(Caps(usd=0.15))
+    meter.replayed(Usage(1, 1, 1, 0.1))
+    with pytest.raises(BudgetReached, match=r"cap of \$0.15 leaves \$0.0500, and the next call could cost \$0.1"):
+        MeteredModel(Costly(), meter, "optimizer").reply("a")
+
+
+def test_a_rollout_that_could_outlast_the_command_is_not_begun() -> None:
+    times = iter([0.0, 30.0, 31.0])
+    meter = Meter(Caps(seconds=60), clock=lambda: next(times))
+    harness = MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), meter)
+    request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=30))
+    assert harness.run(request, ".").status is Status.OK
+    with pytest.raises(OutOfTime, match="the cap of 1 minutes leaves no room for a call of up to 30 s"):
+        harness.run(request, ".")
