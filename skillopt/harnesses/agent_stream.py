@@ -47,7 +47,10 @@ _STATUSES: Final = {
 _WORDS: Final = (
     (FailureKind.QUOTA, r"credit balance|quota|usage limit|hit your .*limit|billing|payment required|\b402\b"),
     (FailureKind.TOO_LARGE, r"prompt is too long|context window|context_length|too large|\b413\b"),
-    (FailureKind.MALFORMED, r"malformed|stream closed|no_events|failed to parse|invalid json|does not parse"),
+    (
+        FailureKind.MALFORMED,
+        r"malformed|stream closed|no_events|failed to parse|json parse error|invalid json|does not parse",
+    ),
     (
         FailureKind.AUTH,
         r"not logged in|log ?in again|/login|api key|authenticat|unauthorized|forbidden|oauth|\b40[13]\b",
@@ -96,15 +99,16 @@ class Story:
     interrupted: bool = False
     seconds: float = 0.0
 
-    def without_result(self, *, answered: bool, failing: FailureKind | None) -> Ending:
+    def without_result(self, *, answered: bool, failing: tuple[FailureKind, str] | None) -> Ending:
         """Judge a run that did not say how it ended.
 
         Args:
             answered: The model has answered at least once.
-            failing: What the last requests failed with, when it was repeating one.
+            failing: The kind and the words of the last failure, when it was repeating a request.
         """
         if self.interrupted and failing is not None:
-            return failure(failing, f"still repeating a failed request after {self.seconds:g} s")
+            kind, words = failing
+            return failure(kind, f"still repeating a failed request after {self.seconds:g} s: {words}")
         if self.interrupted and answered:
             return Ending(Status.TIMEOUT, f"{FailureKind.TIMEOUT}: not done within {self.seconds:g} s")
         if self.interrupted:

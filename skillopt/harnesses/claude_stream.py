@@ -191,21 +191,23 @@ class ClaudeStream:
             return story.without_result(answered=bool(self._answers), failing=self._failing)
         if result.is_error:
             return _judge_error(result, result.result or "; ".join(result.errors or ()) or result.subtype)
-        if result.num_turns == 0 or not self._answers:
+        if result.num_turns == 0 or not (self._answers or result.usage.output_tokens):
             return failure(FailureKind.BAD_REQUEST, f"the client asked no model and said {result.result!r}")
         if not self.answer and not any(message.tool_calls for message in self.messages()):
             return failure(FailureKind.EMPTY, "the model answered nothing")
         return Ending(Status.OK)
 
     @property
-    def _failing(self) -> FailureKind | None:
+    def _failing(self) -> tuple[FailureKind, str] | None:
         """Give what the last request failed with, when nothing came after it."""
         last = self._lines[-1] if self._lines else None
         if last is not None and last.type == "result":
             last = self._lines[-2] if len(self._lines) > 1 else None
         if last is None or last.subtype != "api_retry":
             return None
-        return FailureKind.NETWORK if last.error_status is None else kind_of_status(last.error_status, str(last.error))
+        if last.error_status is None:
+            return FailureKind.NETWORK, f"{last.error}"
+        return kind_of_status(last.error_status, f"{last.error}"), f"{last.error_status} {last.error}"
 
 
 def _judge_error(result: _Line, words: str) -> Ending:

@@ -14,7 +14,17 @@ from typing import Final
 from pydantic import Field, JsonValue, ValidationError
 
 from skillopt.errors import FailureKind
-from skillopt.harnesses.agent_stream import Ending, Event, Story, failure, kind_of_words, one_line, read_lines, shorten
+from skillopt.harnesses.agent_stream import (
+    Ending,
+    Event,
+    Story,
+    failure,
+    kind_of_status,
+    kind_of_words,
+    one_line,
+    read_lines,
+    shorten,
+)
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 
 __all__ = ["CodexStream", "unloaded"]
@@ -23,6 +33,8 @@ _REFUSED: Final = re.compile(r"flagged|usage policy|content policy|cyber_policy|
 _BUDGET: Final = "budget reached"
 _UNLOADED: Final = re.compile(r"failed to load skill (?P<path>\S+): (?P<why>.*)")
 _ERROR_BODY: Final = re.compile(r"^\{.*\}$", re.DOTALL)
+_HTTP_STATUS: Final = re.compile(r"unexpected status (\d{3})\b|last status: (\d{3})\b")
+_TOLD_BY_400: Final = (FailureKind.QUOTA, FailureKind.TOO_LARGE, FailureKind.AUTH, FailureKind.UNKNOWN_MODEL)
 
 
 class _Change(Event):
@@ -146,10 +158,10 @@ class CodexStream:
         return failure(_kind_of(words), words)
 
     @property
-    def _failing(self) -> FailureKind | None:
+    def _failing(self) -> tuple[FailureKind, str] | None:
         """Give what the last request failed with, when nothing came after it."""
         last = self._lines[-1] if self._lines else None
-        return kind_of_words(last.message) if last is not None and last.type == "error" else None
+        return (_kind_of(last.message), last.message) if last is not None and last.type == "error" else None
 
 
 def unloaded(stderr: str, skill: str) -> str:
@@ -158,9 +170,12 @@ def unloaded(stderr: str, skill: str) -> str:
 
 
 def _kind_of(words: str) -> FailureKind:
-    """A bad request is the provider's own JSON, handed through."""
+    """Judge by the status when there is one; a bad request is the provider's own JSON, handed through."""
     kind = kind_of_words(words)
-    return FailureKind.BAD_REQUEST if kind is FailureKind.CRASHED and _ERROR_BODY.match(words) else kind
+    if _ERROR_BODY.match(words):
+        return kind if kind in _TOLD_BY_400 else FailureKind.BAD_REQUEST
+    status = _HTTP_STATUS.search(words)
+    return kind if status is None else kind_of_status(int(status[1] or status[2]), words)
 
 
 def _call_of(item: _Item) -> ToolCall | None:

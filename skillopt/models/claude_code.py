@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
+from skillopt.errors import FailureKind
 from skillopt.harnesses.agent_bounds import bound_by_turns
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.harnesses.agent_stream import Story, provider_error
+from skillopt.harnesses.agent_stream import Story, failure, provider_error
 from skillopt.harnesses.claude_command import CLAUDE_PROGRAM, CLAUDE_RETRIES, claude_environment, claude_subscribed
 from skillopt.harnesses.claude_stream import ClaudeStream
 from skillopt.harnesses.workspace import Workspace
@@ -81,6 +82,11 @@ class ClaudeCodeModel:
         stream = ClaudeStream(ended.result.stdout)
         story = Story("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
         ending = stream.ending(story)
+        called = [call.name for message in stream.messages() for call in message.tool_calls]
+        if ending.status is Status.LIMIT and called:  # A call took the one turn that an answer has.
+            ending = failure(
+                FailureKind.MALFORMED, f"the model called {called[0]!r} and answered nothing; it has no tools"
+            )
         if ending.status is not Status.OK:
             raise provider_error(ending)
         return Reply(stream.answer, replace(stream.usage, usd=None) if claude_subscribed() else stream.usage)

@@ -93,6 +93,7 @@ ENDINGS = {
         error("API Error: API returned an empty or malformed response (HTTP 200), 500 bytes"),
         ("infra_error", "malformed: "),
     ),
+    "broken stream": (error("API Error: JSON Parse error: Expected ':' before value"), ("infra_error", "malformed: ")),
     "logged out": (error("Not logged in · Please run /login"), ("infra_error", "auth: Not logged in")),
     "load-time shell": ({**GOOD, "num_turns": 0, "result": "denied"}, ("infra_error", "bad_request: ")),
 }
@@ -117,6 +118,10 @@ def test_a_model_that_says_nothing_and_does_nothing_measured_nothing() -> None:
     assert (ending.status, ending.reason) == (Status.INFRA_ERROR, "empty: the model answered nothing")
 
 
+def test_a_model_that_was_asked_and_gave_no_block_at_all_answered_nothing() -> None:
+    assert stream(INIT, {**GOOD, "result": ""}).ending(Story("claude", 0)).reason == "empty: the model answered nothing"
+
+
 INTERRUPTED = {"type": "result", "subtype": "error_during_execution", "is_error": True}
 RETRY = {"type": "system", "subtype": "api_retry", "error_status": 529, "error": "overloaded"}
 
@@ -126,7 +131,11 @@ RETRY = {"type": "system", "subtype": "api_retry", "error_status": 529, "error":
     [
         ((INIT, CALLED, GOT, INTERRUPTED), "timeout", "timeout: not done within 9 s"),
         ((INIT, INTERRUPTED), "infra_error", "timeout: no answer from the provider within 9 s"),
-        ((INIT, CALLED, GOT, RETRY, INTERRUPTED), "infra_error", "overloaded: still repeating"),
+        (
+            (INIT, CALLED, GOT, RETRY, INTERRUPTED),
+            "infra_error",
+            "overloaded: still repeating a failed request after 9 s: 529 overloaded",
+        ),
         ((INIT, CALLED), "timeout", "timeout: not done within 9 s"),
     ],
     ids=["SIGINT at work", "SIGINT before an answer", "SIGINT while repeating", "killed at work"],

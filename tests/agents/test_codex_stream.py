@@ -28,6 +28,9 @@ def failed(words: str) -> tuple[dict[str, object], dict[str, object]]:
 
 ENDINGS = {
     "400": ('{"error": {"message": "bad thing", "type": "x"}}', "infra_error", "bad_request: "),
+    "400 with a number": ('{"error": {"message": "max_tokens: 500 is too few"}}', "infra_error", "bad_request: "),
+    "400 for the key": ('{"error": {"message": "API key not valid"}}', "infra_error", "auth: "),
+    "503 of many words": ("unexpected status 503 Service Unavailable: no quota service", "infra_error", "overloaded: "),
     "context": ("Codex ran out of room in the model's context window.", "infra_error", "too_large: "),
     "quota": ("Quota exceeded. Check your plan and billing details.", "infra_error", "quota: "),
     "usage limit": ("You\u2019ve hit your usage limit. Upgrade to Pro", "infra_error", "quota: "),
@@ -74,7 +77,7 @@ def test_a_model_that_says_nothing_and_does_nothing_measured_nothing() -> None:
             (START, {"type": "error", "message": "Reconnecting... 7 (Connection failed: error sending request)"}),
             Story("codex", 1, interrupted=True, seconds=9),
             "infra_error",
-            "network: still repeating",
+            "network: still repeating a failed request after 9 s: Reconnecting... 7 (Connection failed",
         ),
         ((START,), Story("codex", 2, "error: unexpected argument '--nope' found"), "infra_error", "bad_request: "),
         ((START, RAN), Story("codex", -15), "infra_error", "crashed: codex ended with status -15"),

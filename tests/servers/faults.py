@@ -118,7 +118,7 @@ _Fault = Callable[[Wire, Body], Answer]
 _LONG: Final = "These are the words of a long answer. " * 20
 _SLOW_DOWN: Final = Refusal(429, "Too many requests: slow down.", "rate_limit_error", "rate_limit_exceeded")
 _REFUSALS: Final = {
-    "400": Refusal(400, "temperature: must not be above 2.", "invalid_request_error", "invalid_value"),
+    "400": Refusal(400, "max_tokens: 500 is less than the least, 1024.", "invalid_request_error", "invalid_value"),
     "401": Refusal(401, "Incorrect API key provided: key-***only.", "authentication_error", "invalid_api_key"),
     "403": Refusal(403, "Your account may not use this resource.", "permission_error", "forbidden"),
     "404": Refusal(404, "The model `nope` does not exist.", "not_found_error", "model_not_found"),
@@ -129,7 +129,7 @@ _REFUSALS: Final = {
         429, "You exceeded your current quota, check your plan.", "rate_limit_error", "insufficient_quota"
     ),
     "500": Refusal(500, "The server had an error of its own.", "api_error", "server_error"),
-    "503": Refusal(503, "The service is not available for now.", "api_error", "service_unavailable"),
+    "503": Refusal(503, "The service that counts quotas is not available.", "api_error", "service_unavailable"),
     "529": Refusal(529, "Overloaded, try again.", "overloaded_error", "overloaded"),
 }
 

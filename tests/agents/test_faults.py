@@ -1,0 +1,170 @@
+"""Every fault of a provider through the real clients: what is recorded, and that the run ends."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.errors import FailureKind, ProviderError
+from skillopt.harnesses.claude_code import ClaudeCodeHarness
+from skillopt.harnesses.codex import CodexHarness
+from skillopt.models.claude_code import ClaudeCodeModel
+from skillopt.models.codex import CodexModel
+from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.rollouts import Status
+from skillopt.tasks import File, Task, VerifierSpec
+from tests.servers.fake_anthropic import failure as messages_failure
+from tests.servers.fake_anthropic import fake_anthropic
+from tests.servers.fake_openai import failure as responses_failure
+from tests.servers.fake_openai import fake_openai
+from tests.servers.faults import FAULTS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
+
+pytestmark = pytest.mark.agents
+
+SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n- Trim spaces.\n"))
+AMPLE, SHORT = 20.0, 4.0
+"""Seconds that a client has: more than any of its own repeats take, and for one that waits for ever."""
+
+CLAUDE = {
+    "400": FailureKind.BAD_REQUEST,
+    "401": FailureKind.AUTH,
+    "403": FailureKind.AUTH,
+    "404": FailureKind.UNKNOWN_MODEL,
+    "413": FailureKind.TOO_LARGE,
+    "429 with retry-after": FailureKind.RATE_LIMIT,
+    "429 without retry-after": FailureKind.RATE_LIMIT,
+    "429 for an empty quota": FailureKind.QUOTA,
+    "500": FailureKind.SERVER,
+    "503": FailureKind.OVERLOADED,
+    "529": FailureKind.OVERLOADED,
+    # Refused, closed without a word and cut off are one kind; only the words of the reason tell them apart.
+    "connection refused": FailureKind.NETWORK,
+    "hangs up": FailureKind.NETWORK,
+    "truncated": FailureKind.NETWORK,
+    "never answers": FailureKind.TIMEOUT,
+    # It repeats a broken stream once as a whole answer, so the reason is what was wrong with that one.
+    "malformed": FailureKind.MALFORMED,
+    "empty": FailureKind.EMPTY,
+    "wrong tool call": None,
+}
+# As an optimizer it has one turn and no tool, so a call of one takes the place of the answer.
+CLAUDE_MODEL = {**CLAUDE, "wrong tool call": FailureKind.MALFORMED}
+# The same kinds, from other words: it hides what a provider says of 429 and 500 (see UNQUOTED).
+CODEX = dict(CLAUDE)
+# Without a limit of turns, the model is told that there is no such tool, and answers after all.
+CODEX_MODEL = dict(CODEX)
+
+# These clients say it in their own words and keep the provider's to themselves.
+UNQUOTED = {
+    "claude": {"404": "issue with the selected model", "413": "Request too large"},
+    "codex": {
+        "429 with retry-after": "429 Too Many Requests",
+        "429 without retry-after": "429 Too Many Requests",
+        "429 for an empty quota": "Quota exceeded",
+        "500": "high demand",
+    },
+}
+
+
+def task(seconds: float) -> RolloutRequest:
+    files = (File("input.csv", b"id,email\n1,ANN@Example.com\n"),)
+    return RolloutRequest(SKILL, Task("t1", "Clean input.csv.", VerifierSpec("table"), files, timeout=seconds))
+
+
+def quoted(client: str, fault: str) -> str:
+    """Give what a reason must hold."""
+    return UNQUOTED[client].get(fault, WORDS.get(fault, ""))
+
+
+def seconds_for(fault: str) -> float:
+    return SHORT if fault == "never answers" else AMPLE
+
+
+@pytest.fixture
+def program(agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "key-for-loopback-only")
+    return agent
+
+
+def check_rollout(harness: Harness, workspace: Path, client: str, fault: str, kind: FailureKind | None) -> None:
+    trajectory = harness.run(task(seconds_for(fault)), str(workspace))
+    if kind is None:
+        assert (trajectory.status, trajectory.reason, trajectory.answer) == (Status.OK, "", "Done.")
+        return
+    assert trajectory.status is Status.INFRA_ERROR
+    assert trajectory.reason.startswith(f"{kind}: ")
+    assert quoted(client, fault) in trajectory.reason
+    assert "still repeating" not in trajectory.reason
+    assert trajectory.answer == ""
+
+
+def check_reply(model: Model, client: str, fault: str, kind: FailureKind | None) -> None:
+    if kind is None:
+        assert model.reply("Say yes.").text == "Done."
+        return
+    with pytest.raises(ProviderError) as caught:
+        model.reply("Say yes.")
+    assert caught.value.kind is kind
+    assert str(caught.value).startswith(f"{kind}: ")
+    assert quoted(client, fault) in str(caught.value)
+    assert "still repeating" not in str(caught.value)
+    assert NO_SUCH_TOOL in str(caught.value) or fault != "wrong tool call"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_rollout_with_claude_records_the_fault(program: Callable[[str], str], tmp_path: Path, fault: str) -> None:
+    with provider(MESSAGES, fault) as server:
+        harness = ClaudeCodeHarness(program=program("claude"), base_url=server.url, retries=1)
+        check_rollout(harness, tmp_path, "claude", fault, CLAUDE[fault])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_optimizer_call_with_claude_raises_the_fault(program: Callable[[str], str], fault: str) -> None:
+    with provider(MESSAGES, fault) as server:
+        found, limit = program("claude"), seconds_for(fault)
+        model = ClaudeCodeModel(program=found, base_url=server.url, timeout=limit, retries=1)
+        check_reply(model, "claude", fault, CLAUDE_MODEL[fault])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_rollout_with_codex_records_the_fault(program: Callable[[str], str], tmp_path: Path, fault: str) -> None:
+    with provider(RESPONSES, fault) as server:
+        harness = CodexHarness("fake-model", program=program("codex"), base_url=f"{server.url}/v1", retries=1)
+        check_rollout(harness, tmp_path, "codex", fault, CODEX[fault])
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_optimizer_call_with_codex_raises_the_fault(program: Callable[[str], str], fault: str) -> None:
+    with provider(RESPONSES, fault) as server:
+        found, limit = program("codex"), seconds_for(fault)
+        model = CodexModel("fake-model", program=found, base_url=f"{server.url}/v1", timeout=limit, retries=1)
+        check_reply(model, "codex", fault, CODEX_MODEL[fault])
+
+
+def test_claude_gives_up_at_once_when_asked_to_wait_for_ten_minutes(
+    program: Callable[[str], str], tmp_path: Path
+) -> None:
+    answer = messages_failure(429, "rate_limit_error", "Come back later.", {"retry-after": "600"})
+    with fake_anthropic(lambda _: answer) as server:
+        harness = ClaudeCodeHarness(program=program("claude"), base_url=server.url, retries=1)
+        trajectory = harness.run(task(AMPLE), str(tmp_path))
+    assert trajectory.reason == "rate_limit: API Error: Request rejected (429) · Come back later."
+
+
+def test_codex_waits_for_ten_minutes_until_it_is_ended_and_the_reason_is_what_it_would_repeat(
+    program: Callable[[str], str], tmp_path: Path
+) -> None:
+    answer = responses_failure(429, "rate_limit_exceeded", "Come back later.", {"retry-after": "600"})
+    with fake_openai(lambda _: answer) as server:
+        harness = CodexHarness("fake-model", program=program("codex"), base_url=f"{server.url}/v1", retries=1)
+        trajectory = harness.run(task(SHORT), str(tmp_path))
+    assert trajectory.status is Status.INFRA_ERROR
+    assert trajectory.reason.startswith("rate_limit: still repeating a failed request after 4 s: ")
+    assert "last status: 429 Too Many Requests" in trajectory.reason
+
+
+def test_every_client_has_a_kind_for_every_fault() -> None:
+    for table in (CLAUDE, CLAUDE_MODEL, CODEX, CODEX_MODEL):
+        assert {*table} == {*FAULTS}
