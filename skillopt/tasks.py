@@ -4,14 +4,26 @@ Owns the values, their digests and the rule that splits do not overlap. Does not
 from disk (suites) or scoring (verifiers).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
+from typing import Final
 
 from skillopt.errors import SuiteError
 
-__all__ = ["File", "Split", "Suite", "Task", "VerifierSpec", "assign_splits", "digest_of"]
+__all__ = [
+    "DEFAULT_SHARES",
+    "File",
+    "Split",
+    "Suite",
+    "Task",
+    "VerifierSpec",
+    "assign_splits",
+    "digest_of",
+    "fill_splits",
+]
 
 
 class Split(StrEnum):
@@ -20,6 +32,10 @@ class Split(StrEnum):
     TRAIN = "train"
     VAL = "val"
     TEST = "test"
+
+
+DEFAULT_SHARES: Final[Mapping[Split, float]] = {Split.TRAIN: 0.5, Split.VAL: 0.2, Split.TEST: 0.3}
+"""Sizes of the splits when neither the suite nor its tasks say anything."""
 
 
 def digest_of(*parts: str | bytes) -> str:
@@ -158,6 +174,29 @@ def assign_splits(tasks: Iterable[Task], shares: Mapping[Split, float]) -> tuple
     """
     total = sum(shares.values())
     return tuple((_split_at(int(task.content_digest[:15], 16) / 16**15 * total, shares), task) for task in tasks)
+
+
+def fill_splits(assigned: Iterable[tuple[Split, Task]]) -> tuple[tuple[Split, Task], ...]:
+    """Leave no split empty: each empty one takes a task from the largest, that of the lowest content digest.
+
+    What is returned depends on the tasks and their splits only, not on their order or ids. With fewer tasks
+    than splits some splits stay empty.
+
+    Args:
+        assigned: (split, task) pairs; no two tasks have the same content.
+
+    Returns:
+        (split, task) pairs in the order given.
+    """
+    pairs = list(assigned)
+    for empty in Split:
+        sizes = Counter(split for split, _ in pairs)
+        largest = max(Split, key=lambda split: sizes[split])
+        if sizes[empty] or sizes[largest] <= 1:
+            continue
+        taken = min((task.content_digest, at) for at, (split, task) in enumerate(pairs) if split is largest)[1]
+        pairs[taken] = (empty, pairs[taken][1])
+    return tuple(pairs)
 
 
 def _split_at(point: float, shares: Mapping[Split, float]) -> Split:

@@ -1,15 +1,14 @@
 """Tasks, suites and disjoint splits."""
 
 from collections import Counter
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
-from skillopt.tasks import File, Split, Suite, Task, VerifierSpec, assign_splits, digest_of
-
-SHARES = {Split.TRAIN: 0.5, Split.VAL: 0.2, Split.TEST: 0.3}
+from skillopt.tasks import DEFAULT_SHARES, File, Split, Suite, Task, VerifierSpec, assign_splits, digest_of, fill_splits
 
 
 def task(name: str, prompt: str = "", **parts: object) -> Task:
@@ -53,7 +52,26 @@ def test_a_task_digest_covers_what_can_change_a_score_and_not_its_labels() -> No
 
 def test_derived_splits_follow_the_shares_and_never_move() -> None:
     tasks = [task(str(number)) for number in range(2000)]
-    splits = dict((member.id, split) for split, member in assign_splits(tasks, SHARES))  # noqa: C402 - pairs are turned round
+    splits = dict((member.id, split) for split, member in assign_splits(tasks, DEFAULT_SHARES))  # noqa: C402 - pairs are turned round
     counts = Counter(splits.values())
-    assert all(abs(counts[split] / 2000 - share) < 0.05 for split, share in SHARES.items())
-    assert all(splits[member.id] is split for split, member in assign_splits(tasks[500:], SHARES))
+    assert all(abs(counts[split] / 2000 - share) < 0.05 for split, share in DEFAULT_SHARES.items())
+    assert all(splits[member.id] is split for split, member in assign_splits(tasks[500:], DEFAULT_SHARES))
+
+
+@given(st.lists(st.sampled_from(Split), max_size=12), st.randoms(use_true_random=False))
+def test_an_empty_split_takes_from_the_largest_and_nothing_else_moves(splits: list[Split], random: Random) -> None:
+    pairs = [(split, task(str(number))) for number, split in enumerate(splits)]
+    filled = fill_splits(pairs)
+    before, after = Counter(splits), Counter(split for split, _ in filled)
+    missing = [split for split in Split if not before[split]]
+    moved = [old for old, new in zip(pairs, filled, strict=True) if old != new]
+    assert [member for _, member in filled] == [member for _, member in pairs]
+    assert len(after) == min(len(Split), len(pairs))
+    assert len(moved) == len(missing) if len(pairs) >= len(Split) else len(moved) <= len(missing)
+    assert all(after[split] == 1 for split in missing if after[split])
+    if len(moved) == 1:
+        split, taken = moved[0]
+        assert before[split] == max(before.values())
+        assert taken.content_digest == min(member.content_digest for at, member in pairs if at is split)
+    random.shuffle(pairs)
+    assert set(fill_splits(pairs)) == set(filled)

@@ -1,16 +1,17 @@
 """Suites: where tasks come from. One file per format, imported on use.
 
-Owns choosing a loader, and reading YAML and JSON lines so that each part of a value knows the line it
-stands on. Does not own what the values mean (the loaders).
+Owns choosing a loader, and reading YAML, JSON and JSON lines so that each part of a value knows the line
+it stands on. Does not own what the values mean (the loaders).
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
-from typing import cast
+from typing import Final, cast
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -19,11 +20,24 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from skillopt.errors import SuiteError
+from skillopt.skill_folder import SKILL_FILE
 from skillopt.tasks import Suite
 
-__all__ = ["LOADERS", "Place", "Source", "error_at", "load_suite", "read_json_lines", "read_yaml"]
+__all__ = [
+    "LOADERS",
+    "Place",
+    "Source",
+    "error_at",
+    "evals_of",
+    "explain",
+    "load_suite",
+    "read_json",
+    "read_json_lines",
+    "read_yaml",
+]
 
 LOADERS = {
+    "agent-skills": "skillopt.suites.agent_skills:read_evals",
     "native": "skillopt.suites.native:read_suite",
 }
 """Format → `module:function` of every loader."""
@@ -34,6 +48,10 @@ Place = tuple[str | int, ...]
 _DEEPEST = 16
 _LONGEST_NUMBER = 64
 _CONVERTED = (":int", ":float", ":bool", ":null")
+_EVALS_FILE = "evals.json"
+_NATIVE = ("suite.yaml", "tasks.jsonl")
+_TOKEN: Final = re.compile(r'\n|[\[\]{}:,]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{}:,"]+')
+"""The tokens of JSON; a string is one of them, so what stands in it is never taken for another."""
 
 
 def load_suite(path: Path | str) -> Suite:
@@ -45,9 +63,26 @@ def load_suite(path: Path | str) -> Suite:
     path = Path(path)
     if not path.exists():
         raise SuiteError(f"{path}: expected a suite, found nothing; correct the path or create the suite")
-    # Only one format is known so far, so there is nothing to tell apart.
-    module, _, function = LOADERS["native"].partition(":")
-    return cast("Suite", getattr(import_module(module), function)(path))  # the table names only loaders
+    evals = _find_evals(path)
+    module, _, function = LOADERS["native" if evals is None else "agent-skills"].partition(":")
+    return cast("Suite", getattr(import_module(module), function)(evals or path))  # the table names only loaders
+
+
+def evals_of(folder: Path) -> Path | None:
+    """Find the evals that a skill brings along, `evals/evals.json`."""
+    evals = folder / "evals" / _EVALS_FILE
+    return evals if evals.is_file() and (folder / SKILL_FILE).is_file() else None
+
+
+def _find_evals(path: Path) -> Path | None:
+    """Find evals where a path names them, unless what stands there is in the native format."""
+    if not path.is_dir():
+        return path if path.name == _EVALS_FILE else None
+    if any((path / name).exists() for name in _NATIVE):
+        return None
+    evals = path / _EVALS_FILE
+    # A folder `tasks` can be the skill's own, but beside evals.json it holds tasks.
+    return evals_of(path) or (evals if evals.is_file() and not (path / "tasks").exists() else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +111,66 @@ class Source:
 def error_at(path: Path, line: int, problem: str) -> SuiteError:
     """Make an error that starts with file and line."""
     return SuiteError(f"{path}:{line}: {problem}")
+
+
+def explain(kind: str, place: Place, message: str, found: object) -> str:
+    """Put what pydantic found amiss into words.
+
+    Args:
+        kind: Pydantic's name for the mistake.
+        place: Where it is.
+        message: Pydantic's words.
+        found: The value there.
+    """
+    where = ".".join(map(str, place)) or "the file"
+    match kind:
+        case "missing":
+            return f"expected the key {where!r}, found none; add it"
+        case "value_error":
+            return f"{where}: {message.removeprefix('Value error, ')}"
+        case _:
+            return f"{where}: {message}, found {found!r:.100}; see docs/suite-format.md"
+
+
+def read_json(path: Path) -> Source:
+    """Read one JSON value.
+
+    Raises:
+        SuiteError: It is not JSON, or has a key twice.
+    """
+    text = _read_text(path)
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        problem = f"expected JSON, found: {error.msg} at column {error.colno}; correct the line"
+        raise error_at(path, error.lineno, problem) from error
+    except (ValueError, RecursionError) as error:
+        raise error_at(path, 1, f"expected JSON, found: {error}; correct the file") from error
+    return Source(path, value, _lines_of_json(text))
+
+
+def _lines_of_json(text: str) -> dict[Place, int]:
+    """Find the line of every key and list item in text that is known to be JSON; what is nested deep is left out."""
+    lines: dict[Place, int] = {}
+    open_: list[str | int | None] = []  # the current key or index of each object and list around; None before a key
+    line = 1
+    for sign in _TOKEN.findall(text):
+        if sign == "\n":
+            line += 1
+            continue
+        if sign in "]}":
+            open_.pop()
+            continue
+        if sign == ",":
+            open_[-1] = open_[-1] + 1 if isinstance(open_[-1], int) else None
+            continue
+        if open_ and open_[-1] is None:
+            open_[-1] = str(json.loads(sign))
+        if sign != ":" and len(open_) <= _DEEPEST:
+            lines.setdefault(tuple(step for step in open_ if step is not None), line)
+        if sign in "[{":
+            open_.append(0 if sign == "[" else None)
+    return lines
 
 
 def read_json_lines(path: Path) -> Iterator[Source]:

@@ -6,23 +6,19 @@ built here once, so that a wrong option costs no rollout. Does not own scoring (
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from skillopt.errors import SuiteError
-from skillopt.suites import Place, Source, error_at, read_json_lines, read_yaml
-from skillopt.tasks import File, Split, Suite, Task, VerifierSpec, assign_splits
+from skillopt.suites import Place, Source, error_at, explain, read_json_lines, read_yaml
+from skillopt.tasks import DEFAULT_SHARES, File, Split, Suite, Task, VerifierSpec, assign_splits
 from skillopt.verifiers import FileName, load_verifier
 
-__all__ = ["DEFAULT_SHARES", "Defaults", "FileEntry", "SuiteEntry", "TaskEntry", "VerifierEntry", "read_suite"]
-
-DEFAULT_SHARES: Final[Mapping[Split, float]] = {Split.TRAIN: 0.5, Split.VAL: 0.2, Split.TEST: 0.3}
-"""Sizes of the splits when neither the suite nor its tasks say anything."""
+__all__ = ["Defaults", "FileEntry", "SuiteEntry", "TaskEntry", "VerifierEntry", "read_suite"]
 
 _SUITE_FILE = "suite.yaml"
 _LINES_FILE = "tasks.jsonl"
@@ -124,7 +120,7 @@ def read_suite(path: Path) -> Suite:
         reader = _Reader(path.parent)
         reader.add_lines(path)
         return reader.finish(path, path.stem)
-    raise SuiteError(f"{path}:1: expected a folder, a .yaml or .jsonl file, found {path.name!r}; rename it")
+    raise SuiteError(f"{path}:1: expected a folder, .yaml, .jsonl or evals.json, found {path.name!r}; rename it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +156,8 @@ class _Reader:
         main = self.folder / _SUITE_FILE
         if not (main.is_file() or lines.is_file() or singles):
             raise SuiteError(
-                f"{self.folder}:1: expected {_SUITE_FILE}, {_LINES_FILE} or {_TASKS_FOLDER}/*.yaml, found none; "
-                "add one (see docs/suite-format.md)"
+                f"{self.folder}:1: expected {_SUITE_FILE}, {_LINES_FILE}, {_TASKS_FOLDER}/*.yaml or evals.json, found "
+                "none; add one (see docs/suite-format.md)"
             )
         if main.is_file():
             self.add_suite(main)
@@ -325,7 +321,7 @@ def _validate(model: type[Entry], source: Source) -> Entry:
         if first["type"] == "extra_forbidden":
             problem = _unknown_key(model, place)
         else:
-            problem = _explain(first["type"], place, first["msg"], first["input"])
+            problem = explain(first["type"], place, first["msg"], first["input"])
         raise error_at(source.path, source.line_of(place), problem) from error
 
 
@@ -342,14 +338,3 @@ def _unknown_key(model: type[BaseModel], place: Place) -> str:
     near = get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
     return f"unknown key {'.'.join(map(str, place))!r}; {hint}"
-
-
-def _explain(kind: str, place: Place, message: str, found: object) -> str:
-    where = ".".join(map(str, place)) or "the file"
-    match kind:
-        case "missing":
-            return f"expected the key {where!r}, found none; add it"
-        case "value_error":
-            return f"{where}: {message.removeprefix('Value error, ')}"
-        case _:
-            return f"{where}: {message}, found {found!r:.100}; see docs/suite-format.md"
