@@ -14,7 +14,7 @@ from skillopt.documents import Skill
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.settings import Settings, make_settings
 from skillopt.skill_folder import read_skill
-from skillopt.suites import load_suite
+from skillopt.suites import evals_of, load_suite
 from skillopt.tasks import Suite
 from skillopt.versions import Repository
 
@@ -53,7 +53,7 @@ class Target:
     Args:
         name: The skill's name.
         folder: The skill folder.
-        suite_path: The suite's folder or file, None when none is known.
+        suite_path: The suite's folder or file, else the skill's own evals; None when there are none either.
         settings: Settings after all layers.
     """
 
@@ -75,11 +75,12 @@ class Target:
         """Read the suite.
 
         Raises:
-            UsageError: None is configured.
+            UsageError: None is configured, and the skill brings none along.
         """
         if self.suite_path is None:
             message = (
-                f"skill {self.name!r} has no suite; pass --suite PATH or set it in {CONFIG} under [skills.{self.name}]"
+                f"skill {self.name!r} has no suite; pass --suite PATH, set it in {CONFIG} under "
+                f"[skills.{self.name}], or give the skill evals/evals.json"
             )
             raise UsageError(message)
         return load_suite(self.suite_path)
@@ -147,7 +148,7 @@ class Project:
             ("command line", selection.flags),
         ]
         configured = entry.get("suite")
-        found = selection.suite or (self.root / str(configured) if configured else None)
+        found = selection.suite or (self.root / str(configured) if configured else evals_of(folder))
         return Target(folder.name, folder, found, make_settings(*layers))
 
     def _entry(self, name: str | None, base: Path) -> tuple[Mapping[str, object], Path]:

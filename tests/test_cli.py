@@ -247,6 +247,18 @@ def test_init_finds_skills_and_suites_and_keeps_what_is_there(project: Path) -> 
     assert (project / "skillopt.toml").read_text() == written
 
 
+def test_init_takes_the_evals_of_a_skill_where_there_is_no_suite(project: Path) -> None:
+    (project / "skillopt.toml").unlink()
+    evals = project / "skills" / "rows" / "evals" / "evals.json"
+    evals.parent.mkdir()
+    listed = [{"id": at, "prompt": f"do {at}", "expected_output": "done"} for at in range(3)]
+    evals.write_text(json.dumps({"skill_name": "rows", "evals": listed}))
+    (project / "suites" / "rows.jsonl").unlink()
+    assert "skill rows: skills/rows, suite skills/rows/evals/evals.json" in skillopt(project, "init").stdout
+    assert 'suite = "skills/rows/evals/evals.json"' in (project / "skillopt.toml").read_text()
+    assert "1 train, 1 val, 1 test" in skillopt(project, "doctor").stdout
+
+
 def test_doctor_names_what_is_amiss_and_ends_with_2(project: Path) -> None:
     assert skillopt(project, "doctor").returncode == 0
     (project / "suites" / "rows.jsonl").unlink()

@@ -1,5 +1,6 @@
 """Finding a project, its configuration and the skill a command is about."""
 
+import json
 import os
 from pathlib import Path
 
@@ -77,3 +78,20 @@ def test_files_that_git_ignores_are_not_part_of_a_skill(folder: Path) -> None:
     selection = Selection("rows", folder=folder)
     files = selection.project().target(selection).skill().files
     assert [file.path for file in files] == ["names é.txt"]
+
+
+def test_the_evals_of_a_skill_are_its_suite_where_no_other_is_named(folder: Path) -> None:
+    evals = folder / "skills" / "rows" / "evals" / "evals.json"
+    evals.parent.mkdir()
+    listed = [{"id": at, "prompt": f"do {at}", "expected_output": "done"} for at in range(3)]
+    evals.write_text(json.dumps({"evals": listed}))
+    selection = Selection("rows", folder=folder)
+    assert selection.project().target(selection).suite_path == folder / "suites" / "rows.jsonl"
+    (folder / "skillopt.toml").unlink()
+    selection = Selection("skills/rows", folder=folder)
+    target = selection.project().target(selection)
+    assert target.suite_path == evals
+    assert [task.id for _, task in target.suite().splits] == ["eval-0", "eval-1", "eval-2"]
+    evals.unlink()
+    with pytest.raises(UsageError, match=r"has no suite; pass --suite PATH, .* or give the skill evals/evals\.json"):
+        selection.project().target(selection).suite()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from skillopt.errors import UsageError
 from skillopt.project import Project
+from skillopt.suites import evals_of
 
 __all__ = ["Initialized", "init"]
 
@@ -48,8 +49,9 @@ def _find(root: Path) -> list[tuple[str, str, str]]:
             name = document.parent.name
             spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
             places = (root / place / spelling for place in _SUITE_FOLDERS for spelling in spellings)
-            suite = next((place.relative_to(root).as_posix() for place in places if place.exists()), "")
-            skills.append((name, document.parent.relative_to(root).as_posix(), suite))
+            suite = next((place for place in places if place.exists()), None) or evals_of(document.parent)
+            shown = "" if suite is None else suite.relative_to(root).as_posix()
+            skills.append((name, document.parent.relative_to(root).as_posix(), shown))
     return skills
 
 
