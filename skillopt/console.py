@@ -7,7 +7,7 @@ from functools import singledispatch
 from pathlib import Path
 
 from skillopt.commands.doctor import Diagnosis
-from skillopt.commands.estimate import Estimated
+from skillopt.commands.estimate import Cost, Estimated
 from skillopt.commands.evaluate import Evaluated, Subject
 from skillopt.commands.history import Diffed, Logged, RolledBack
 from skillopt.commands.init import Initialized
@@ -15,8 +15,17 @@ from skillopt.commands.optimize import Optimized
 from skillopt.commands.status import RunReport, Status
 from skillopt.errors import UsageError
 from skillopt.reports.markdown import render_report
+from skillopt.rollouts import Usage
 
-__all__ = ["render", "write_report"]
+__all__ = ["render", "spent", "write_report"]
+
+_INDENT = "\n  spent by the "
+
+
+def spent(usage: Usage) -> str:
+    """Say what was consumed; a price that nobody knows is said to be unknown."""
+    price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
+    return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
 
 
 @singledispatch
@@ -30,7 +39,8 @@ def render(result: object) -> str:
 def _(result: Optimized) -> str:
     lines = [f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {result.reason}"]
     if result.test is None:
-        lines.append("no version was accepted; the skill is as it was")
+        kept = f"{len(result.versions)} versions on branch {result.branch}, not tested"
+        lines.append(kept if result.versions else "no version was accepted; the skill is as it was")
     else:
         test = result.test
         lines.append(f"sealed test score: {test.before.score:.3f} -> {test.after.score:.3f}")
@@ -41,6 +51,7 @@ def _(result: Optimized) -> str:
         f"asked: {result.rollouts} rollouts, {result.calls} optimizer calls; "
         f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
     )
+    lines += [f"spent by the {role}: {spent(usage)}" for role, usage in result.spent.items()]
     if result.versions:
         lines.append(
             f"look further: skillopt log {result.skill}; skillopt diff {result.skill}; skillopt report {result.run}"
@@ -82,9 +93,21 @@ def _(result: Estimated) -> str:
             f"rollouts: {result.least_rollouts} to {result.most_rollouts}",
             f"optimizer calls: up to {result.most_calls}",
             f"resolution: {gain}",
+            *(_cost(result.cost) if result.cost else []),
             "nothing was run; recorded rollouts would be free",
         ]
     )
+
+
+def _cost(cost: Cost) -> list[str]:
+    if not cost.measured_rollouts:
+        return ["cost: unknown until this target is measured; run `skillopt evaluate` first"]
+    dollars = "price unknown" if cost.usd is None else f"${cost.usd[0]:.2f} to ${cost.usd[1]:.2f}"
+    replies = f"{cost.measured_calls} optimizer calls" if cost.measured_calls else "no optimizer call yet, not counted"
+    return [
+        f"cost: {cost.tokens[0]:,} to {cost.tokens[1]:,} tokens, {dollars}",
+        f"measured on {cost.measured_rollouts} rollouts, {replies}",
+    ]
 
 
 @render.register
@@ -108,6 +131,7 @@ def _(result: Status) -> str:
     rows = [
         f"{row.run}  {row.started_at}  {row.skill}: {row.state}, step {row.step}, {row.versions} versions"
         f"{'' if row.val is None else f', val {row.val:.3f}'}{f' ({row.reason})' if row.reason else ''}"
+        f"{''.join(f'{_INDENT}{role}: {spent(usage)}' for role, usage in row.spent.items())}"
         for row in result.runs
     ]
     return "\n".join([*(rows or ["no runs yet"]), f"recorded: {result.rollouts} rollouts, {result.replies} replies"])

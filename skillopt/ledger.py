@@ -1,7 +1,7 @@
 """What lasts of runs: paid calls, runs and their events, in one SQLite database under `.skillopt/`.
 
-Owns the schema, the keys of paid calls and durability.
-Does not own what is worth recording (runner) or what events mean (events).
+Owns the keys of paid calls and durability. Does not own the tables (ledger_schema), what is worth
+recording (runner) or what events mean (events).
 
 Invariants:
 1. What a `store_` or `append_` call was given is on disk when the call returns (WAL, synchronous FULL).
@@ -11,45 +11,37 @@ Invariants:
 
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from math import sqrt
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from filelock import FileLock
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from skillopt.errors import LedgerError, UsageError
+from skillopt.ledger_schema import explained, make_database, prepare
 from skillopt.locks import state_folder
-from skillopt.rollouts import Reply, Rollout, readable
+from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.tasks import digest_of
 
-__all__ = ["Counts", "EventRow", "Ledger", "RunRecord", "reply_key", "rollout_key"]
+__all__ = ["Counts", "EventRow", "Ledger", "Measured", "RunRecord", "reply_key", "rollout_key"]
 
-_SCHEMA_VERSION: Final = 1
-_SCHEMA: Final = """
-CREATE TABLE calls (
-    key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, trial INTEGER, score REAL,
-    passed INTEGER, input_tokens INTEGER, output_tokens INTEGER, usd REAL, at TEXT NOT NULL, payload BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE gaps (run TEXT NOT NULL, key TEXT NOT NULL, payload BLOB NOT NULL, PRIMARY KEY (run, key)) WITHOUT ROWID;
-CREATE TABLE runs (
-    id TEXT PRIMARY KEY, skill TEXT NOT NULL, skill_path TEXT NOT NULL, config TEXT NOT NULL,
-    config_digest TEXT NOT NULL, suite_digest TEXT NOT NULL, start BLOB NOT NULL, base TEXT NOT NULL,
-    seed INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, started_at TEXT NOT NULL, ended_at TEXT NOT NULL
-);
-CREATE TABLE events (
-    run TEXT NOT NULL REFERENCES runs (id), seq INTEGER NOT NULL, kind TEXT NOT NULL, payload TEXT NOT NULL,
-    at TEXT NOT NULL, PRIMARY KEY (run, seq)
-) WITHOUT ROWID;
-"""
 _PATIENCE: Final = 30
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
-_CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+_SPENT: Final = """
+SELECT kind, COUNT(*), SUM(input_tokens), SUM(output_tokens), CASE COUNT(usd) WHEN COUNT(*) THEN SUM(usd) END,
+    SUM(judge_calls), SUM(judge_tokens), CASE COUNT(judge_usd) WHEN COUNT(*) THEN SUM(judge_usd) END
+FROM calls WHERE run = ? GROUP BY kind
+"""
+_MEASURED: Final = """
+SELECT COUNT(*), AVG(tokens), AVG(tokens * tokens), CASE COUNT(usd) WHEN COUNT(*) THEN AVG(usd) END, AVG(usd * usd)
+FROM (SELECT input_tokens + output_tokens + judge_tokens AS tokens, usd + judge_usd AS usd FROM calls WHERE doer = ?)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +82,21 @@ class Counts:
 
     rollouts: int
     replies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What recorded calls cost.
+
+    Args:
+        calls: How many there are, ≥ 1.
+        tokens: Mean tokens of a call, and the standard error of the mean.
+        usd: Mean US dollars of a call, and its standard error; None when some price is not known.
+    """
+
+    calls: int
+    tokens: tuple[float, float]
+    usd: tuple[float, float] | None
 
 
 def rollout_key(skill_digest: str, task_digest: str, harness: str, trial: int) -> str:
@@ -136,13 +143,13 @@ class Ledger:
             raise UsageError(message)
         if not read_only:
             state_folder(root)
-        with _explained(path):
+        with explained(path):
             if not path.exists():
-                _make(path)
+                make_database(path)
             place = f"{path.absolute().as_uri()}?mode=rw"
             database = sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None, uri=True)
             try:
-                _prepare(database, path, read_only=read_only)
+                prepare(database, path, read_only=read_only)
             except BaseException:
                 database.close()
                 raise
@@ -160,8 +167,8 @@ class Ledger:
         """Give the recorded replies among some keys."""
         return self._payloads(_RECORDED, keys, Reply)
 
-    def store_rollouts(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> dict[str, Rollout]:
-        """Record rollouts by key, all in one transaction; every one must have a score.
+    def store_rollouts(self, run: str, pairs: Sequence[tuple[str, Rollout]], doer: str = "") -> dict[str, Rollout]:
+        """Record rollouts by key, all in one transaction; every one must have a score; `doer` names target and judge.
 
         Returns:
             What is recorded now; for a key that another process recorded first, that one's rollout.
@@ -175,11 +182,13 @@ class Ledger:
             usage = rollout.trajectory.usage
             found = (rollout.task_id, rollout.skill_digest, rollout.trial, rollout.score.value, rollout.score.passed)
             spent = (usage.input_tokens, usage.output_tokens, usage.usd)
-            rows.append((key, "rollout", run, *found, *spent, at, _pack(rollout)))
+            judging = rollout.score.usage
+            judged = (judging.calls, judging.input_tokens + judging.output_tokens, judging.usd)
+            rows.append((key, "rollout", run, *found, *spent, at, _pack(rollout), doer, *judged))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
-    def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]]) -> dict[str, Reply]:
-        """Record replies by key, all in one transaction.
+    def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]], doer: str = "") -> dict[str, Reply]:
+        """Record replies by key, all in one transaction; `doer` names the model.
 
         Returns:
             What is recorded now; for a key that another process recorded first, that one's reply.
@@ -188,7 +197,7 @@ class Ledger:
         rows = []
         for key, reply in pairs:
             spent = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
-            rows.append((key, "reply", run, None, None, None, None, None, *spent, at, _pack(reply)))
+            rows.append((key, "reply", run, None, None, None, None, None, *spent, at, _pack(reply), doer, 0, 0, 0.0))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
     def gaps(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
@@ -268,25 +277,42 @@ class Ledger:
         found = dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", []))
         return Counts(found.get("rollout", 0), found.get("reply", 0))
 
+    def spending(self, run: str) -> dict[str, Usage]:
+        """Sum what the answers that a run paid for cost, role by role; roles that did nothing are left out."""
+        spent: dict[str, Usage] = {}
+        for kind, calls, read, written, usd, judge_calls, judge_tokens, judge_usd in self._read(_SPENT, [run]):
+            spent["target" if kind == "rollout" else "optimizer"] = Usage(calls, read, written, usd)
+            if judge_calls:
+                spent["judge"] = Usage(judge_calls, judge_tokens, 0, judge_usd)
+        return spent
+
+    def measured(self, doer: str) -> Measured | None:
+        """Tell what the recorded calls of a target or a model cost, None when there are none."""
+        ((count, tokens, tokens_squared, usd, usd_squared),) = self._read(_MEASURED, [doer])
+        if not count:
+            return None
+        dollars = None if usd is None else (usd, sqrt(max(0.0, usd_squared - usd**2) / count))
+        return Measured(count, (tokens, sqrt(max(0.0, tokens_squared - tokens**2) / count)), dollars)
+
     def _payloads(self, query: str, keys: Sequence[str], shape: "type[T]", *values: str) -> "dict[str, T]":
         found: dict[str, T] = {}
         for start in range(0, len(keys), _CHUNK):
             chunk: Sequence[str] = keys[start : start + _CHUNK]
             rows = self._read(f"{query} ({','.join('?' * len(chunk))})", [*values, *chunk])
-            with _explained(self.path):
+            with explained(self.path):
                 found |= {key: _unpack(payload, shape) for key, payload in rows}
         return found
 
     def _read(self, query: str, values: Sequence[object]) -> list[Any]:
         """Give rows as SQLite types them, which only the schema knows."""
-        with _explained(self.path):
+        with explained(self.path):
             return self._database.execute(query, values).fetchall()
 
     def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> int:
         """Run a statement for all rows in one transaction; give how many it changed."""
         if not rows:
             return 0
-        with _explained(self.path):
+        with explained(self.path):
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 changed = self._database.executemany(statement, rows).rowcount
@@ -299,47 +325,6 @@ class Ledger:
 
 
 T = TypeVar("T", Rollout, Reply)
-
-
-def _make(path: Path) -> None:
-    """Make the database aside and one process at a time, so that nobody ever opens half of one."""
-    with FileLock(path.with_suffix(".lock"), timeout=_PATIENCE):
-        if path.exists():
-            return
-        for leftover in path.parent.glob("ledger.new*"):
-            leftover.unlink()
-        staged = path.with_suffix(".new")
-        with closing(sqlite3.connect(staged, isolation_level=None)) as database:
-            database.execute("PRAGMA journal_mode = WAL")
-            database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;")
-        staged.replace(path)
-
-
-def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
-    (version,) = database.execute("PRAGMA user_version").fetchone()
-    if version != _SCHEMA_VERSION:
-        found = f"expected {path} in format {_SCHEMA_VERSION}, found {version}"
-        message = f"{found}; use the skillopt that wrote it, or move it away"
-        raise LedgerError(message)
-    database.execute(f"PRAGMA query_only = {'ON' if read_only else 'OFF'}")
-    database.execute("PRAGMA synchronous = FULL")
-    database.execute("PRAGMA foreign_keys = ON")
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Say in one line what went wrong with the database and what to do."""
-    try:
-        yield
-    except (sqlite3.DatabaseError, zlib.error, ValidationError, OSError) as error:
-        outside = isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode != sqlite3.SQLITE_ERROR
-        if outside or isinstance(error, OSError):
-            advice = "free some space, make it writable, or wait for its other user; nothing was lost"
-            message = f"cannot use {path}: {error}; {advice}"
-        else:
-            found = " ".join(str(error).split())
-            message = f"{path} is damaged: {found}; it was left as it is, move it away to start with an empty one"
-        raise LedgerError(message) from error
 
 
 @cache

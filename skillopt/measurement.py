@@ -6,10 +6,9 @@ Owns that whatever breaks is missing data, never a score of 0. Does not own reco
 from dataclasses import replace
 from functools import lru_cache
 
-from skillopt.caps import BudgetReached
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
 from skillopt.harnesses.workspace import Workspace
-from skillopt.metering import OutOfTime
+from skillopt.metering import OutOfBudget
 from skillopt.ports import Harness, Model, RolloutRequest, Verifier
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory, readable
 from skillopt.tasks import VerifierSpec
@@ -32,7 +31,7 @@ def measure(harness: Harness, request: RolloutRequest, judge: Model | None = Non
     Raises:
         InfrastructureError: The workspace itself cannot be made, so that no rollout could be run.
         AnswersPendingError: The task was handed off and is not done.
-        BudgetReached: The rollout could pass a cap.
+        OutOfBudget: The rollout could pass a cap.
     """
     try:
         with Workspace.create(request.task.files) as workspace:
@@ -52,7 +51,7 @@ def _run_and_score(
 ) -> tuple[Trajectory, Score | None]:
     try:
         trajectory = harness.run(request, path)
-    except (AnswersPendingError, OutOfTime):
+    except (AnswersPendingError, OutOfBudget):
         raise
     except InfrastructureError as error:
         return Trajectory(status=Status.INFRA_ERROR, reason=str(error)), None
@@ -64,7 +63,7 @@ def _run_and_score(
         return trajectory, Score(0.0, passed=False, feedback=feedback)
     try:
         return trajectory, _verifier(request.task.verifier, judge).score(trajectory, path)
-    except (AnswersPendingError, BudgetReached, OutOfTime, SettingsError):
+    except (AnswersPendingError, OutOfBudget, SettingsError):
         raise
     except Exception as error:  # noqa: BLE001 - allowed: whatever breaks in a verifier is its crash, not the target's 0
         reason = f"verifier {request.task.verifier.kind!r} broke: {type(error).__name__}: {error}"

@@ -9,20 +9,19 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from threading import Condition
 
-from skillopt.caps import BudgetReached
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
 from skillopt.ports import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 from skillopt.spending import Account, Caps
 
-__all__ = ["Meter", "MeteredHarness", "MeteredModel", "OutOfTime"]
+__all__ = ["Meter", "MeteredHarness", "MeteredModel", "OutOfBudget"]
 
 # What failed like this may have been billed all the same.
 _PERHAPS_BILLED = frozenset({FailureKind.TIMEOUT, FailureKind.NETWORK, FailureKind.MALFORMED, FailureKind.CRASHED})
 
 
-class OutOfTime(InfrastructureError):  # noqa: N818 - an ordinary end of a command, which the next one goes on from
-    """The next call could pass the cap on time, so it was not made; the same command goes on."""
+class OutOfBudget(InfrastructureError):  # noqa: N818 - an ordinary end of a command, not a failure
+    """The next call could pass a cap, so it was not made; what was measured is kept."""
 
 
 class Meter:
@@ -63,8 +62,7 @@ class Meter:
 
         Raises:
             SettingsError: A cap cannot be kept because the call has no bound.
-            BudgetReached: The call could pass a cap.
-            OutOfTime: It could take longer than the command may.
+            OutOfBudget: The call could pass a cap, or take longer than the command may.
         """
         caps = self._account.caps
         worst = bound() if caps.usd or caps.tokens else Usage()
@@ -76,10 +74,10 @@ class Meter:
         with self._changed:
             while not self._account.fits(worst):
                 if self._account.idle:
-                    raise BudgetReached(self._reached(worst))
+                    raise OutOfBudget(self._reached(worst))
                 self._changed.wait()
             if 0 < caps.seconds < self._clock() - self._begun + seconds:
-                raise OutOfTime(
+                raise OutOfBudget(
                     f"the cap of {caps.seconds / 60:g} minutes leaves no room for a call of up to {seconds:g} s; "
                     "run the same command to continue"
                 )
@@ -98,11 +96,14 @@ class Meter:
         if caps.usd and (spent.usd or 0.0) + (worst.usd or 0.0) > caps.usd:
             return (
                 f"the cap of ${caps.usd:g} leaves ${caps.usd - (spent.usd or 0.0):.4f}, and the next call could "
-                f"cost ${worst.usd:.4f}"
+                f"cost ${worst.usd:.4f}; raise max_usd to go on"
             )
         left = caps.tokens - spent.input_tokens - spent.output_tokens
         could = worst.input_tokens + worst.output_tokens
-        return f"the cap of {caps.tokens:,} tokens leaves {left:,}, and the next call could take {could:,}"
+        return (
+            f"the cap of {caps.tokens:,} tokens leaves {left:,}, and the next call could take {could:,}; "
+            "raise max_tokens to go on"
+        )
 
 
 class MeteredModel:
@@ -132,7 +133,7 @@ class MeteredModel:
         """Answer one prompt.
 
         Raises:
-            BudgetReached: The call could pass a cap.
+            OutOfBudget: The call could pass a cap.
             InfrastructureError: The provider failed.
         """
         ended = self._meter.reserve(lambda: self._model.worst_case(prompt, system=system))
@@ -173,7 +174,7 @@ class MeteredHarness:
         """Do the task.
 
         Raises:
-            BudgetReached: The rollout could pass a cap.
+            OutOfBudget: The rollout could pass a cap.
             InfrastructureError: The target could not be run.
         """
         ended = self._meter.reserve(lambda: self._harness.worst_case(request), request.task.timeout)

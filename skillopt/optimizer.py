@@ -86,10 +86,7 @@ class Optimizer:
                     break
         except BudgetReached as reached:
             reason = str(reached)
-        try:
-            yield from self._sealed_test()
-        except BudgetReached as reached:
-            reason = f"{reason}; no sealed test: {reached}"
+        yield from self._sealed_test()
         yield RunEnded(
             reason, self._versions, self._runner.rollouts_asked + self._sealed_rollouts, self._runner.calls_asked
         )

@@ -38,6 +38,11 @@ class Roles:
     judge: Model | None = None
     meter: Meter = field(default_factory=lambda: Meter(NO_CAPS))
 
+    @property
+    def doer(self) -> str:
+        """Name who does rollouts: the target, and the judge where there is one."""
+        return self.harness.identity + (f" judge={self.judge.identity}" if self.judge else "")
+
 
 def load_roles(settings: Settings, suite: Suite, root: Path, *, optimizer: bool = True) -> Roles:
     """Make the drivers that a run needs, all of which keep to its caps.

@@ -10,11 +10,11 @@ from math import fsum
 from typing import Final, TypeVar
 
 from skillopt.breaker import Breaker
-from skillopt.errors import AnswersPendingError, InfrastructureError
+from skillopt.errors import AnswersPendingError, InfrastructureError, ProviderError
 from skillopt.events import Event
 from skillopt.ledger import Ledger, reply_key, rollout_key
 from skillopt.measurement import measure
-from skillopt.ports import Executor, RolloutRequest
+from skillopt.ports import Executor, Model, RolloutRequest
 from skillopt.roles import Roles
 from skillopt.rollouts import Reply, Rollout, Usage, readable
 
@@ -107,7 +107,9 @@ class RecordedRunner:
         self._watch.activity(Activity("rollouts", recorded, len(wanted), 0, _mean(scores)))
         for pairs in self._run(lambda key: self._measure(wanted[key]), missing):
             failed = {key: rollout for key, rollout in pairs if rollout.score is None}
-            known |= self._ledger.store_rollouts(self._run_id, [pair for pair in pairs if pair[0] not in failed])
+            known |= self._ledger.store_rollouts(
+                self._run_id, [pair for pair in pairs if pair[0] not in failed], self._roles.doer
+            )
             known |= failed
             self._gaps |= failed
             self.paid_rollouts += len(pairs)
@@ -128,9 +130,9 @@ class RecordedRunner:
         recorded = len(known)
         missing = [key for key in wanted if key not in known]
         self._count({key: reply.usage for key, reply in known.items()})
-        for answers in self._run(lambda key: model.reply(wanted[key], schema=schema), missing):
+        for answers in self._run(lambda key: _asked(model, wanted[key], schema), missing):
             pairs = [(key, replace(reply, text=readable(reply.text))) for key, reply in answers]
-            known |= self._ledger.store_replies(self._run_id, pairs)
+            known |= self._ledger.store_replies(self._run_id, pairs, model.identity)
             self.paid_calls += len(pairs)
             self._watch.activity(Activity("calls", len(known), len(wanted), len(known) - recorded))
         self._counted |= known.keys()
@@ -162,7 +164,7 @@ class RecordedRunner:
         self._probed = True
         for model in (self._roles.model, self._roles.judge):
             if model is not None and model.worst_case(PROBE).usd != 0.0:
-                model.reply(PROBE)
+                _asked(model, PROBE, "")
 
     def _measure(self, request: RolloutRequest) -> Rollout:
         self._breaker.check()
@@ -189,6 +191,14 @@ class RecordedRunner:
                 yield [(part[at], answer) for at, answer in group if not isinstance(answer, AnswersPendingError)]
         if pending:
             raise AnswersPendingError(f"{len(pending)} pieces of work are handed off and not done; {pending[0]}")
+
+
+def _asked(model: Model, prompt: str, schema: str) -> Reply:
+    try:
+        return model.reply(prompt, schema=schema)
+    except ProviderError as error:
+        told = f"the model failed: {error}; mend it and run the same command again to continue"
+        raise ProviderError(error.kind, told, error.retry_after) from error
 
 
 def _mean(scores: Sequence[float]) -> float | None:

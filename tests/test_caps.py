@@ -1,9 +1,13 @@
 """The caps of a run as the loop keeps them: whole batches, and enough left for the sealed test."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import pytest
 
 from skillopt.caps import BudgetReached, CappedRunner
 from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Reply, Rollout, Usage
 from skillopt.settings import Settings
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
@@ -21,3 +25,34 @@ def test_a_capped_runner_makes_all_calls_of_a_batch_or_none() -> None:
         runner.replies(["c"])
     assert (len(inner.requests), len(inner.prompts)) == (2, 2)
     assert (runner.rollouts_asked, runner.calls_asked) == (2, 2)
+
+
+def costly(request: RolloutRequest) -> Rollout:
+    """A rollout of ten cents and a thousand tokens."""
+    done = scored(request, 1.0)
+    return replace(done, trajectory=replace(done.trajectory, usage=Usage(1, 900, 100, 0.1)))
+
+
+class Asking(ScriptedRunner):
+    """A runner whose replies cost a dollar each."""
+
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
+        return tuple(Reply(text, Usage(1, 5000, 0, 1.0)) for text in prompts if not schema)
+
+
+@pytest.mark.parametrize(("name", "cap"), [("max_usd", 2.0), ("max_tokens", 20_000)])
+def test_a_batch_is_not_begun_that_would_leave_too_little_for_the_sealed_test(name: str, cap: float) -> None:
+    runner = CappedRunner(Asking(costly, str), Settings.model_validate({name: cap}), sealed=10)
+    requests = [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact"))) for at in range(5)]
+    runner.rollouts(requests)
+    runner.rollouts(requests)
+    with pytest.raises(BudgetReached, match=f"{name} is {cap:g}: .* are kept for the sealed test"):
+        runner.rollouts(requests)
+    assert runner.rollouts_asked == 10
+
+
+def test_replies_are_foreseen_from_those_before() -> None:
+    runner = CappedRunner(Asking(costly, str), Settings(max_usd=2.5), sealed=0)
+    runner.replies(["a", "b"])
+    with pytest.raises(BudgetReached, match=r"max_usd is 2\.5: 2 are spent, the next batch would take about 1"):
+        runner.replies(["c"])

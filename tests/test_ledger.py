@@ -231,7 +231,7 @@ class TestTheFile:
         with closing(Ledger.open(tmp_path / name, read_only=True)) as ledger:
             assert ledger.rollouts(["a"])
 
-    @pytest.mark.parametrize("version", [0, 2, 99, -1])
+    @pytest.mark.parametrize("version", [0, 3, 99, -1])
     @pytest.mark.parametrize("read_only", [True, False])
     def test_a_file_of_another_format_is_left_as_it_is(self, tmp_path: Path, version: int, *, read_only: bool) -> None:
         path = tmp_path / ".skillopt" / "ledger.db"
@@ -239,7 +239,7 @@ class TestTheFile:
         with closing(sqlite3.connect(path)) as database:
             database.execute(f"PRAGMA user_version = {version}")
         before = path.read_bytes()
-        with pytest.raises(LedgerError, match="in format 1, found"):
+        with pytest.raises(LedgerError, match="in format 2, found"):
             Ledger.open(tmp_path, read_only=read_only)
         assert path.read_bytes() == before
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.caps import BudgetReached
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.metering import Meter, MeteredHarness, MeteredModel, OutOfTime
+from skillopt.metering import Meter, MeteredHarness, MeteredModel, OutOfBudget
 from skillopt.ports import RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 from skillopt.spending import Account, Caps
@@ -79,7 +78,7 @@ def test_many_threads_never_overshoot_and_spend_what_there_is() -> None:
     def ask(number: int) -> bool:
         try:
             metered.reply(str(number))
-        except BudgetReached:
+        except OutOfBudget:
             return False
         return True
 
@@ -117,7 +116,7 @@ def test_tokens_are_capped_too() -> None:
     metered = MeteredModel(Costly(), Meter(Caps(tokens=250)), "optimizer")
     metered.reply("a")
     metered.reply("a")
-    with pytest.raises(BudgetReached, match="the cap of 250 tokens leaves 48, and the next call could take 101"):
+    with pytest.raises(OutOfBudget, match="the cap of 250 tokens leaves 48, and the next call could take 101"):
         metered.reply("a")
 
 
@@ -134,7 +133,7 @@ def test_a_failed_call_that_may_have_been_billed_counts_in_full(failure: Failure
 def test_recorded_answers_count_against_the_caps_of_the_run_that_uses_them() -> None:
     meter = Meter(Caps(usd=0.15))
     meter.replayed(Usage(1, 1, 1, 0.1))
-    with pytest.raises(BudgetReached, match=r"cap of \$0.15 leaves \$0.0500, and the next call could cost \$0.1"):
+    with pytest.raises(OutOfBudget, match=r"cap of \$0.15 leaves \$0.0500, and the next call could cost \$0.1"):
         MeteredModel(Costly(), meter, "optimizer").reply("a")
 
 
@@ -144,5 +143,5 @@ def test_a_rollout_that_could_outlast_the_command_is_not_begun() -> None:
     harness = MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), meter)
     request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=30))
     assert harness.run(request, ".").status is Status.OK
-    with pytest.raises(OutOfTime, match="the cap of 1 minutes leaves no room for a call of up to 30 s"):
+    with pytest.raises(OutOfBudget, match="the cap of 1 minutes leaves no room for a call of up to 30 s"):
         harness.run(request, ".")

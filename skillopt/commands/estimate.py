@@ -1,14 +1,36 @@
 """The user action `estimate`: what `optimize` would ask for, before anything is spent."""
 
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from skillopt.budget import scheduled_edits
+from skillopt.errors import SkilloptError
 from skillopt.gate import GateRule, least_gain
-from skillopt.project import Selection
+from skillopt.ledger import Ledger
+from skillopt.project import Selection, Target
+from skillopt.roles import load_roles
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite
 
-__all__ = ["Estimated", "estimate"]
+__all__ = ["Cost", "Estimated", "estimate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run could cost, from what recorded calls of the same target and model did.
+
+    Args:
+        measured_rollouts: Rollouts that were measured; with none, nothing is known.
+        measured_calls: Optimizer calls that were measured.
+        tokens: From and to.
+        usd: From and to in US dollars, None when some price is not known.
+    """
+
+    measured_rollouts: int
+    measured_calls: int
+    tokens: tuple[int, int]
+    usd: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +47,7 @@ class Estimated:
         most_calls: Optimizer calls if every reply is readable at once.
         resolvable_gain: Smallest gain in passed tasks that `val` could certify; None if it is too small.
         confidence: Confidence that this needs.
+        cost: What it could cost; None when target or model cannot be loaded.
     """
 
     skill: str
@@ -36,6 +59,7 @@ class Estimated:
     most_calls: int
     resolvable_gain: float | None
     confidence: float
+    cost: Cost | None
 
 
 def estimate(selection: Selection) -> Estimated:
@@ -44,7 +68,8 @@ def estimate(selection: Selection) -> Estimated:
     Raises:
         UsageError: Something is missing or wrong.
     """
-    target = selection.project().target(selection)
+    project = selection.project()
+    target = project.target(selection)
     target.skill()
     settings, tasks = target.settings, target.suite()
     train, val, test = (len(tasks.tasks(split)) for split in Split)
@@ -55,6 +80,7 @@ def estimate(selection: Selection) -> Estimated:
     gates = steps + (settings.epochs - 1 if settings.slow_tasks else 0)
     most = fixed + gates * val * (2 if settings.gate is GateRule.PAIRED else 1) + 2 * test
     cap = settings.max_rollouts or most
+    calls = min(_most_calls(settings, tasks), settings.max_calls or 10**9)
     return Estimated(
         target.name,
         (train, val, test),
@@ -65,10 +91,37 @@ def estimate(selection: Selection) -> Estimated:
         ),
         min(fixed, cap),
         min(most, cap),
-        min(_most_calls(settings, tasks), settings.max_calls or 10**9),
+        calls,
         least_gain(val, settings.confidence),
         settings.confidence,
+        _cost(project.root, target, (min(fixed, cap), min(most, cap)), calls),
     )
+
+
+def _cost(root: Path, target: Target, rollouts: tuple[int, int], calls: int) -> Cost | None:
+    """Foresee the cost: fewest rollouts and no call at the low mean, all of both at the high one."""
+    try:
+        roles = load_roles(target.settings, target.suite(), root)
+        with closing(Ledger.open(root, read_only=True)) as ledger:
+            done = ledger.measured(roles.doer)
+            asked = ledger.measured(roles.model.identity) if roles.model else None
+    except SkilloptError:
+        return None
+    if done is None:
+        return Cost(0, 0, (0, 0), None)
+    low, high = _range(done.tokens, rollouts, asked.tokens if asked else (0.0, 0.0), calls)
+    priced = done.usd is not None and (asked is None or asked.usd is not None)
+    usd = _range(done.usd or (0.0, 0.0), rollouts, (asked.usd if asked else None) or (0.0, 0.0), calls)
+    return Cost(done.calls, asked.calls if asked else 0, (round(low), round(high)), usd if priced else None)
+
+
+def _range(
+    rollout: tuple[float, float], rollouts: tuple[int, int], call: tuple[float, float], calls: int
+) -> tuple[float, float]:
+    """Multiply means, two standard errors to either side."""
+    (mean, error), (call_mean, call_error) = rollout, call
+    low = rollouts[0] * max(0.0, mean - 2 * error)
+    return low, rollouts[1] * (mean + 2 * error) + calls * (call_mean + 2 * call_error)
 
 
 def _most_calls(settings: Settings, suite: Suite) -> int:

@@ -5,21 +5,24 @@ facts only, so a rerun makes the same commit. Does not own the loop (optimizer).
 """
 
 import json
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
 from skillopt.documents import Skill, SkillDocument
-from skillopt.errors import InfrastructureError, SettingsError, UsageError
+from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError, UsageError
 from skillopt.events import RunEnded, RunStarted, SealedTestMeasured, VersionAccepted, encode_event
 from skillopt.executors.threads import ThreadExecutor
 from skillopt.gate import GateRule
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.locks import writer_lock
+from skillopt.metering import OutOfBudget
 from skillopt.optimizer import Optimizer
 from skillopt.project import Project, Selection, Target
 from skillopt.publication import Origin, body_of, subject_of, trailers_of
 from skillopt.roles import Roles, load_roles
+from skillopt.rollouts import Usage
 from skillopt.runner import RecordedRunner, Watch
 from skillopt.settings import Settings
 from skillopt.skill_folder import decode_skill, encode_skill, files_of, skill_from_files
@@ -48,6 +51,7 @@ class Optimized:
         paid_rollouts: Of those, how many this command ran itself.
         paid_calls: Of those, how many this command made itself.
         resumed: Whether an interrupted run went on.
+        spent: What each role consumed in this command.
     """
 
     run: str
@@ -61,6 +65,7 @@ class Optimized:
     paid_rollouts: int
     paid_calls: int
     resumed: bool
+    spent: Mapping[str, Usage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +208,17 @@ class _Run:
         except KeyboardInterrupt:
             self._ledger.end_run(self._record.id, "stopped", "interrupted")
             raise
+        except OutOfBudget as over:
+            self._ledger.end_run(self._record.id, "stopped", str(over))
+            return self._optimized(RunEnded(str(over), len(self._commits), 0, 0), None, resumed=resumed)
         except InfrastructureError as error:
-            self._ledger.end_run(self._record.id, "failed", str(error))
+            state = "stopped" if isinstance(error, AnswersPendingError) else "failed"
+            self._ledger.end_run(self._record.id, state, str(error))
             raise
         self._ledger.end_run(self._record.id, "finished", ended.reason)
+        return self._optimized(ended, test, resumed=resumed)
+
+    def _optimized(self, ended: RunEnded, test: SealedTestMeasured | None, *, resumed: bool) -> Optimized:
         return Optimized(
             self._record.id,
             self._record.skill,
@@ -219,6 +231,7 @@ class _Run:
             self._runner.paid_rollouts,
             self._runner.paid_calls,
             resumed,
+            self._plan.roles.meter.by_role,
         )
 
     def _loop(self) -> tuple[RunEnded, SealedTestMeasured | None]:

@@ -1,6 +1,6 @@
 """The user actions `status` and `report`: what the ledger holds of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from skillopt.events import Event, StepStarted, VersionAccepted, decode_event
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.locks import is_locked
 from skillopt.project import Project
+from skillopt.rollouts import Usage
 
 __all__ = ["RunReport", "RunStatus", "Status", "report", "status"]
 
@@ -27,6 +28,7 @@ class RunStatus:
         step: Last step begun.
         versions: Versions accepted.
         val: Mean score of the newest version on val, None before the first.
+        spent: What the answers it paid for cost, role by role.
     """
 
     run: str
@@ -37,6 +39,7 @@ class RunStatus:
     step: int
     versions: int
     val: float | None
+    spent: Mapping[str, Usage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,9 @@ def status(*, folder: Path | None = None) -> Status:
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         counts = ledger.counts()
-        rows = [_row(project.root, record, _events(ledger, record)) for record in ledger.runs()]
+        rows = [
+            _row(project.root, record, _events(ledger, record), ledger.spending(record.id)) for record in ledger.runs()
+        ]
     return Status(tuple(rows), counts.rollouts, counts.replies)
 
 
@@ -93,7 +98,7 @@ def _events(ledger: Ledger, record: RunRecord) -> list[tuple[str, Event]]:
     return [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
 
 
-def _row(root: Path, record: RunRecord, events: Sequence[tuple[str, Event]]) -> RunStatus:
+def _row(root: Path, record: RunRecord, events: Sequence[tuple[str, Event]], spent: Mapping[str, Usage]) -> RunStatus:
     steps = [event.step for _, event in events if isinstance(event, StepStarted)]
     accepted = [event for _, event in events if isinstance(event, VersionAccepted)]
     gone = record.state == "running" and not is_locked(root, record.skill)
@@ -106,4 +111,5 @@ def _row(root: Path, record: RunRecord, events: Sequence[tuple[str, Event]]) -> 
         max(steps, default=0),
         len(accepted),
         accepted[-1].verdict.after if accepted else None,
+        spent,
     )

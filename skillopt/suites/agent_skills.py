@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Val
 from skillopt.errors import SuiteError
 from skillopt.suites import Source, error_at, explain, read_json
 from skillopt.tasks import DEFAULT_SHARES, File, Split, Suite, Task, VerifierSpec, assign_splits, fill_splits
-from skillopt.verifiers import FileName
+from skillopt.verifiers import FileName, load_verifier
 
 __all__ = ["EvalEntry", "EvalsEntry", "read_evals"]
 
@@ -170,7 +170,12 @@ class _Reader:
         if each.reference is not None:
             options["reference"] = each.reference
         text = json.dumps(options, sort_keys=True, separators=(",", ":"))
-        return Task(f"eval-{each.id}", each.prompt, VerifierSpec("rubric", text), self._files(at, each))
+        spec = VerifierSpec("rubric", text)
+        try:
+            load_verifier(spec)
+        except SuiteError as error:
+            raise self._error(at, each, str(error)) from error
+        return Task(f"eval-{each.id}", each.prompt, spec, self._files(at, each))
 
     def _files(self, at: int, each: EvalEntry) -> tuple[File, ...]:
         """Read the files of an eval; what stands under `evals/files/` loses this prefix."""

@@ -151,7 +151,7 @@ class RubricVerifier:
         secret = {words for text in (*self._options.criteria, self._options.reference) for words in _runs(text)}
         told = (sentence for reading in readings for sentence in re.split(r"(?<=[.!?])\s+", reading.advice.strip()))
         kept = list(dict.fromkeys(sentence for sentence in told if sentence and not secret & set(_runs(sentence))))
-        return " ".join([f"{sum(met)} of {len(met)} hidden criteria are met.", *kept])
+        return "\n".join([f"{sum(met)} of {len(met)} hidden criteria are met.", *kept])
 
 
 def _result(trajectory: Trajectory, workspace: str) -> str:

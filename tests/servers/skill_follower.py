@@ -4,6 +4,8 @@ Not a language model: it understands table rules (the reading of `skillopt.harne
 optimizer's prompts (the embedded model). The fake providers put it behind their wire formats.
 """
 
+import json
+import re
 import shlex
 from dataclasses import dataclass
 
@@ -16,6 +18,8 @@ from skillopt.models.embedded_prompts import read_prompt
 __all__ = ["READ_INPUT", "Turn", "clean", "next_turn", "optimize", "write_output"]
 
 READ_INPUT = "cat input.csv"
+_INPUT = re.compile(r'<file path="(?:\d+/)?input\.csv">\n(?P<table>.*?)^</file>', re.DOTALL | re.MULTILINE)
+_ADVICE = 'output.csv row 1 column "email": expected "ann@example.com", found "ANN@example.com"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,24 @@ def write_output(content: str) -> str:
 
 
 def optimize(texts: tuple[str, ...]) -> str | None:
-    """Answer an optimizer's prompt when one of the texts is one."""
-    for text in texts:
+    """Answer an optimizer's, a judge's or a chat's prompt when the texts hold one; the first is the system prompt."""
+    for at, text in enumerate(texts):
+        if text.startswith("Task: judge a result"):
+            return _judge(text)
         if read_prompt(text).task:
-            return EmbeddedModel(seed=1).reply(text).text
-    return None
+            rest = texts[at + 1] if texts[at + 1 : at + 2] and texts[at + 1].startswith("<<<evidence") else ""
+            return EmbeddedModel(seed=1).reply(text + rest).text
+    found = _INPUT.search("\n".join(texts[1:]))
+    if found is None or "You do one task, without tools" not in texts[0]:
+        return None
+    skill = texts[0].partition("Follow this skill.")[2]
+    return f'Wrote output.csv.\n<file path="output.csv">\n{clean(skill, found["table"])}</file>\n'
+
+
+def _judge(prompt: str) -> str:
+    """Find a criterion met when the result holds what it names in quotes."""
+    criteria = re.findall(r"^\d+\. (.*)$", prompt.partition("<<<criteria")[2].partition("criteria ")[0], re.MULTILINE)
+    result = prompt.rpartition("<<<result")[2]
+    met = [all(quoted in result for quoted in re.findall(r'"([^"]+)"', text)) for text in criteria]
+    verdicts = [{"criterion": at, "passed": ok, "evidence": "as it stands"} for at, ok in enumerate(met, 1)]
+    return json.dumps({"verdicts": verdicts, "advice": "" if all(met) else _ADVICE})

@@ -98,7 +98,7 @@ def test_what_is_judged_stands_behind_a_fence_that_it_cannot_close(tmp_path: Pat
 def test_feedback_never_gives_a_criterion_away(tmp_path: Path) -> None:
     advice = "Write every date in one form. The rule was: every date is written in ISO form!"
     score = judged(Judge([reading("yn", advice=advice)]), tmp_path, votes=1)
-    assert score.feedback == "1 of 2 hidden criteria are met. Write every date in one form."
+    assert score.feedback == "1 of 2 hidden criteria are met.\nWrite every date in one form."
     assert judged(Judge([reading("yy", advice="Fine.")]), tmp_path, votes=1).feedback == ""
 
 

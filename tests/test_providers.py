@@ -1,0 +1,257 @@
+"""The main job through models over HTTP, by the command line, with providers that work, fail and charge."""
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from threading import Lock
+
+import pytest
+
+from tests.projects import git, make_project, skillopt
+from tests.servers import fake_anthropic as messages
+from tests.servers.fake_anthropic import fake_anthropic
+from tests.servers.fake_chat import fake_chat
+from tests.servers.fake_openai import fake_openai
+from tests.servers.loopback import Answer, Body, LoopbackServer
+
+KEY = "sk-ant-loopback-only-0123456789abcdef"
+FAST = ("epochs=1", "batch_size=4", "confidence=0.6", "slow_tasks=0", "retry_seconds=0", "workers=4")
+SETTINGS = tuple(part for option in FAST for part in ("--set", option))
+PRICES = '[prices."fake"]\ninput = 1.0\noutput = 5.0\n'
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = make_project(tmp_path / "project", tasks=6)
+    config = folder / "skillopt.toml"
+    config.write_text(config.read_text(encoding="utf-8") + PRICES, encoding="utf-8")
+    return folder
+
+
+def command(name: str = "anthropic") -> tuple[str, ...]:
+    return ("optimize", "rows", "--json", "--harness", f"chat/{name}/fake", "--model", f"{name}/fake", *SETTINGS)
+
+
+Serve = Callable[[], AbstractContextManager[LoopbackServer]]
+
+
+@pytest.mark.parametrize(
+    ("name", "serve"), [("anthropic", fake_anthropic), ("openai", fake_openai), ("openai-compatible", fake_chat)]
+)
+def test_a_skill_is_trained_by_api_alone(
+    name: str, serve: Serve, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("SKILLOPT_BASE_URL", f"{server.url}/v1")
+        ended = skillopt(project, *command(name))
+        again = skillopt(project, *command(name))
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    assert result["test"]["after"]["score"] > result["test"]["before"]["score"]
+    assert result["spent"]["target"]["usd"] > 0
+    assert set(result["spent"]) == {"target", "optimizer"}
+    assert f"Harness: chat {name}" in git(project, "log", "-1", "--format=%B", "skillopt/rows")
+    assert again.returncode == 0, again.stderr
+    assert KEY not in ended.stdout + ended.stderr
+    for file in (project / ".skillopt").glob("**/*"):
+        assert file.is_dir() or KEY.encode() not in file.read_bytes()
+
+
+class Failing:
+    """A provider that dies after so many answers and can be raised again."""
+
+    def __init__(self, answers: int) -> None:
+        self.left, self.lock, self.answered, self.refused = answers, Lock(), 0, 0
+
+    def __call__(self, body: Body) -> Answer:
+        with self.lock:
+            if self.left <= 0:
+                self.refused += 1
+                return Answer(503, b"", hang_up=True)
+            self.left -= 1
+            self.answered += 1
+        return messages.follow_skill(body)
+
+
+def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = make_project(tmp_path / "whole", tasks=6)
+    with fake_anthropic() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        undisturbed = json.loads(skillopt(whole, *command()).stdout)
+        total = len(server.requests)
+    for answers in (3, 15, 32):
+        provider = Failing(answers)
+        folder = make_project(tmp_path / f"project{answers}", tasks=6)
+        with fake_anthropic(provider) as server:
+            monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+            dead = skillopt(folder, *command())
+            assert dead.returncode == 3, dead.stderr
+            assert "network: " in dead.stderr
+            assert "run the same command again" in dead.stderr or "rerun the same command" in dead.stderr
+            assert dead.stdout == ""
+            assert provider.refused <= 5 + 2 * 4, "the breaker lets its limit through, and what was under way"
+            state = json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]
+            assert (state["state"], "network: " in state["reason"]) == ("failed", True)
+            provider.left = 10**6
+            resumed = skillopt(folder, *command())
+        assert resumed.returncode == 0, resumed.stderr
+        result = json.loads(resumed.stdout)
+        assert result["resumed"]
+        assert provider.answered == total + 1, "one probe more for the second command, and nothing paid twice"
+        assert result["test"] == undisturbed["test"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "words"),
+    [
+        (401, "auth", "invalid x-api-key"),
+        (404, "unknown_model", "model: fake does not exist"),
+        (400, "quota", "Your credit balance is too low"),
+    ],
+)
+def test_a_provider_that_lets_nobody_in_is_noticed_before_anything_is_spent(
+    status: int, kind: str, words: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fake_anthropic(lambda _: messages.failure(status, "some_error", words)) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ended = skillopt(project, *command())
+        assert len(server.requests) == 1
+    assert ended.returncode == 3
+    assert f"{kind}: HTTP {status}" in ended.stderr
+    assert words in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_without_a_key_nothing_is_begun(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN", raising=False)
+    ended = skillopt(project, *command())
+    assert ended.returncode == 2
+    assert "expected a key in ANTHROPIC_API_KEY, found none" in ended.stderr
+    rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
+    assert rows["optimizer rows login"]["ok"]
+    doctored = skillopt(project, "doctor", "--json", SKILLOPT_MODEL="anthropic/fake")
+    assert doctored.returncode == 2
+    assert "expected a key in ANTHROPIC_API_KEY" in doctored.stdout
+
+
+class Charging:
+    """A provider that adds up what it charges, at the prices of the project."""
+
+    def __init__(self) -> None:
+        self.lock, self.usd, self.tokens = Lock(), 0.0, 0
+
+    def __call__(self, body: Body) -> Answer:
+        answer = messages.follow_skill(body)
+        used = json.loads(answer.content)["usage"]
+        with self.lock:
+            self.usd += (used["input_tokens"] * 1.0 + used["output_tokens"] * 5.0) / 1e6
+            self.tokens += used["input_tokens"] + used["output_tokens"]
+        return answer
+
+
+@pytest.mark.parametrize("cap", [0.085, 0.09, 0.095])
+def test_a_cap_on_dollars_is_never_passed_by_32_workers_at_once(
+    cap: float, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = Charging()
+    with fake_anthropic(provider) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ended = skillopt(project, *command(), "--max-usd", str(cap), "--workers", "32")
+        spent = provider.usd
+        again = skillopt(project, *command(), "--max-usd", str(cap), "--workers", "32")
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    assert "cap of $" in result["reason"] or "max_usd" in result["reason"]
+    assert 0 < spent <= cap
+    assert sum(role["usd"] for role in result["spent"].values()) == pytest.approx(spent)
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["resumed"]
+
+
+def test_a_cap_on_tokens_is_kept(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = Charging()
+    with fake_anthropic(provider) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ended = skillopt(project, *command(), "--max-tokens", "24000")
+    assert ended.returncode == 0, ended.stderr
+    assert provider.tokens <= 24_000
+    assert "the cap of 24,000 tokens leaves" in json.loads(ended.stdout)["reason"]
+
+
+def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fake_anthropic() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ended = skillopt(project, *command(), "--max-minutes", "5")
+        assert ended.returncode == 0, ended.stderr
+        result = json.loads(ended.stdout)
+        assert "the cap of 5 minutes leaves no room for a call of up to 600 s" in result["reason"]
+        assert result["test"] is None
+        state = json.loads(skillopt(project, "status", "--json").stdout)["runs"][0]["state"]
+        assert state == "stopped"
+        assert json.loads(skillopt(project, *command()).stdout)["resumed"]
+
+
+def test_an_estimate_is_a_range_once_something_was_measured(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", *SETTINGS)
+    with fake_anthropic() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        assert "unknown until this target is measured" not in skillopt(project, "estimate", "rows").stdout
+        assert skillopt(project, "evaluate", "rows", *settings).returncode == 0
+        assert "cost: " in skillopt(project, "estimate", "rows", *settings).stdout
+        result = json.loads(skillopt(project, *command()).stdout)
+        foreseen = json.loads(skillopt(project, "estimate", "rows", "--json", *settings).stdout)["cost"]
+    spent = sum(role["usd"] for role in result["spent"].values())
+    assert foreseen["measured_rollouts"] > 0
+    assert foreseen["usd"][0] <= spent <= foreseen["usd"][1]
+
+
+def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evals = project / "skills" / "rows" / "evals"
+    entries = []
+    for number in range(20):
+        place = evals / "files" / str(number) / "input.csv"
+        place.parent.mkdir(parents=True)
+        place.write_text(f"id,email\n{number}, Name{number}@EXAMPLE.com \n", encoding="utf-8")
+        entries.append(
+            {
+                "id": number,
+                "prompt": f"Clean input {number}.",
+                "files": [f"evals/files/{number}/input.csv"],
+                "expectations": [f'The result contains "name{number}@example.com".', "It is a table."],
+            }
+        )
+    written = json.dumps({"skill_name": "rows", "evals": entries})
+    (evals / "evals.json").write_text(written, encoding="utf-8")
+    (project / "skillopt.toml").write_text(PRICES, encoding="utf-8")
+    with fake_anthropic() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        run = list(command())
+        run[1] = "skills/rows"
+        ended = skillopt(project, *run, "--set", "judge=anthropic/judge-model")
+        asked = [request.body for request in server.requests]
+    assert ended.returncode == 0, ended.stderr
+    result = json.loads(ended.stdout)
+    assert result["test"]["after"]["score"] > result["test"]["before"]["score"]
+    assert result["spent"]["judge"]["usd"] is None, "nobody knows the price of judge-model"
+    assert result["spent"]["judge"]["calls"] >= 2 * result["paid_rollouts"]
+    optimizing = [json.dumps(body) for body in asked if "Task: reflect" in json.dumps(body)]
+    assert optimizing
+    assert not any("It is a table." in prompt or "contains" in prompt for prompt in optimizing)
+    judging = [body for body in asked if "Task: judge" in json.dumps(body)]
+    assert {body["model"] for body in judging} == {"judge-model"}
