@@ -91,6 +91,10 @@ class ProgressWatch(Watch):
         if self._bar:
             self._bar.stop()
 
+    def notice(self, text: str) -> None:
+        """Show it above the live line."""
+        self._console.print(text, markup=False)
+
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
         if isinstance(event, StepStarted):

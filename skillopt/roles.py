@@ -10,6 +10,7 @@ from typing import Final
 
 from skillopt.errors import SettingsError
 from skillopt.harnesses import Wanted, load_harness
+from skillopt.harnesses.sandbox import warning
 from skillopt.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.models import load_model
 from skillopt.ports import Harness, Model
@@ -20,6 +21,7 @@ from skillopt.tasks import Suite
 __all__ = ["Roles", "load_roles"]
 
 _JUDGED: Final = "rubric"
+_AGENTS: Final = frozenset({"claude-code", "codex"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,14 @@ class Roles:
         model: The optimizer model; None where none is asked.
         judge: Judges rubrics; None where no task has one.
         meter: Counts what they consume.
+        notice: What the user should know before anything runs, in one line; empty for nothing.
     """
 
     harness: Harness
     model: Model | None = None
     judge: Model | None = None
     meter: Meter = field(default_factory=lambda: Meter(NO_CAPS))
+    notice: str = ""
 
     @property
     def doer(self) -> str:
@@ -70,4 +74,5 @@ def load_roles(settings: Settings, suite: Suite, root: Path, *, optimizer: bool 
                 'set judge, as in judge = "anthropic/claude-haiku-4-5"'
             )
         judge = MeteredModel(load_model(name, settings, folder), meter, "judge")
-    return Roles(harness, model, judge, meter)
+    agent = settings.harness.partition("/")[0] in _AGENTS
+    return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "")

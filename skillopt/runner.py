@@ -53,6 +53,9 @@ class Watch:
     def activity(self, activity: Activity) -> None:
         """Take note of progress inside a batch."""
 
+    def notice(self, text: str) -> None:
+        """Take note of what the user should know before anything runs."""
+
 
 class RecordedRunner:
     """A runner whose answers are all in the ledger by the time it hands them over.
@@ -84,6 +87,8 @@ class RecordedRunner:
         self._executor = executor
         self._watch = watch
         self._breaker = Breaker(breaker)
+        if roles.notice:
+            watch.notice(roles.notice)
         self._probed = False
         self._counted: set[str] = set()
         self._gaps: dict[str, Rollout] = {}

@@ -8,7 +8,7 @@ page is generated from the descriptions here. Does not own finding the file or t
 from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -73,6 +73,10 @@ class Settings(BaseModel):
             "so that the agent must choose to load it."
         ),
     ] = SkillMode.FORCED
+    sandbox: Annotated[
+        Literal["auto", "bwrap", "none"],
+        Field(description="Where agents run: in bubblewrap where it works (`auto`), always (`bwrap`), never (`none`)."),
+    ] = "auto"
     seed: Annotated[int, Field(description="Seed of every draw the loop makes.", ge=0)] = 0
     epochs: Annotated[int, Field(description="Passes over the train split.", ge=1, le=1000)] = 4
     batch_size: Annotated[

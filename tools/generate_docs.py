@@ -27,7 +27,7 @@ def settings_page() -> str:
         "",
         "Generated from `skillopt/settings.py` by `make docs`. Order of precedence: defaults < preset <",
         "`skillopt.toml` (top level, then the skill's table) < `SKILLOPT_<NAME>` < command line. An unknown",
-        "name is refused. `workers` is the only setting that cannot change a result.",
+        "name is refused. `workers`, `max_minutes`, `retry_seconds` and `breaker` cannot change a result.",
         "",
         "| setting | default | `paper` | bounds | meaning |",
         "|---|---|---|---|---|",

@@ -9,6 +9,7 @@ from typing import Final
 
 from skillopt.errors import InfrastructureError, SkilloptError
 from skillopt.harnesses import Wanted, load_harness
+from skillopt.harnesses.sandbox import warning
 from skillopt.harnesses.workspace import Workspace
 from skillopt.ledger import Ledger
 from skillopt.logins import find_login, nested_session
@@ -61,6 +62,8 @@ def doctor(*, folder: Path | None = None, probe: bool = False) -> Diagnosis:
 def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     yield Check("python", ok=True, found=sys.version.split()[0])
     yield _check("git", lambda: _repository(folder))
+    missing = warning("auto")
+    yield Check("sandbox", ok=True, found=missing or "bubblewrap works; agents run in it")
     nested = nested_session()
     inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
     yield Check("session", ok=True, found=inside if nested else "not inside an agent's session")

@@ -44,8 +44,10 @@ class Wanted:
 HARNESSES = {
     "embedded": Driver("skillopt.harnesses.embedded:EmbeddedHarness", ("seed",)),
     "chat": Driver("skillopt.harnesses.chat:ChatHarness", ("target",)),
-    "claude-code": Driver("skillopt.harnesses.claude_code:ClaudeCodeHarness", ("model", "mode", "max_usd", "prices")),
-    "codex": Driver("skillopt.harnesses.codex:CodexHarness", ("model", "mode", "max_tokens", "prices")),
+    "claude-code": Driver(
+        "skillopt.harnesses.claude_code:ClaudeCodeHarness", ("model", "mode", "max_usd", "prices", "sandbox")
+    ),
+    "codex": Driver("skillopt.harnesses.codex:CodexHarness", ("model", "mode", "max_tokens", "prices", "sandbox")),
     "handoff": Driver("skillopt.harnesses.handoff:HandoffHarness", ("folder",)),
 }
 """Every driver by name."""
@@ -77,6 +79,7 @@ def load_harness(name: str, wanted: Wanted) -> Harness:
         "max_usd": lambda: settings.rollout_usd or None,
         "max_tokens": lambda: settings.rollout_tokens or None,
         "prices": lambda: settings.prices,
+        "sandbox": lambda: settings.sandbox,
         "folder": lambda: wanted.folder,
         "target": lambda: wanted.load_model(model),
     }

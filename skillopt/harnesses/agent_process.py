@@ -22,6 +22,7 @@ from time import monotonic, sleep
 from typing import Final
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
+from skillopt.harnesses.sandbox import Sandbox
 from skillopt.harnesses.workspace import ProcessResult, Workspace, run_process
 from skillopt.tasks import File
 
@@ -94,11 +95,15 @@ class AgentCommand:
         argv: Program and arguments.
         env: All of its environment but PATH and LANG.
         prompt: What it reads from its input; a file, so neither argument limits nor an open pipe matter.
+        sandbox: Wraps its command line; None for a client without tools.
+        url: Its provider, the one address that it can reach from a sandbox.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     prompt: str
+    sandbox: Sandbox | None = None
+    url: str = ""
 
     def run(self, home: AgentHome, cwd: str, seconds: float) -> Ended:
         """Run the client in a folder and end everything that it started.
@@ -113,7 +118,8 @@ class AgentCommand:
         """
         prompt = Path(home.path, "prompt.txt")
         prompt.write_bytes(self.prompt.encode("utf-8", "replace"))
-        argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *self.argv]
+        wrapped = self.sandbox.wrap(self.argv, home.path, cwd, self.url) if self.sandbox else self.argv
+        argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *wrapped]
         begun = monotonic()
         try:
             result = run_process(argv, cwd, self.env, seconds + _GRACE_SECONDS, output_limit=_STREAM_LIMIT)
@@ -133,6 +139,14 @@ def find_program(name: str, chosen: str | None) -> str:
         ProviderError: There is none.
     """
     found = shutil.which(chosen or name)
+    foreign = next(filter(None, map(shutil.which, (f"{name}.cmd", f"{name}.exe"))), None)
+    if found is None and chosen is None and foreign is not None:
+        kind = FailureKind.MISSING_PROGRAM
+        raise ProviderError(
+            kind,
+            f"{kind}: expected the program {name!r} on the PATH, found only {foreign!r}, which is for Windows; "
+            "install it inside this system (in WSL, not beside it)",
+        )
     if found is None:
         raise ProviderError(
             FailureKind.MISSING_PROGRAM,
@@ -143,11 +157,15 @@ def find_program(name: str, chosen: str | None) -> str:
 
 
 @lru_cache(maxsize=16)
-def program_version(program: str) -> str:
+def program_version(program: str, least: str = "0") -> str:
     """Ask a client for its version, once.
 
+    Args:
+        program: The client.
+        least: The oldest version that was tried, as `2.1`.
+
     Raises:
-        ProviderError: It does not tell.
+        ProviderError: It does not tell, or is older.
     """
     with AgentHome.create() as home:
         try:
@@ -161,7 +179,17 @@ def program_version(program: str) -> str:
             f"{FailureKind.CRASHED}: expected {program!r} to tell its version, found status {result.status}: "
             f"{(result.stderr or result.stdout).strip()[:200]!r}; reinstall it",
         )
+    if _numbers(words[0]) < _numbers(least):
+        raise ProviderError(
+            FailureKind.MISSING_PROGRAM,
+            f"{FailureKind.MISSING_PROGRAM}: expected {program!r} in version {least} or newer, found {words[0]}; "
+            "update it",
+        )
     return words[0]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
 def first_set(*names: str) -> tuple[str, str] | None:

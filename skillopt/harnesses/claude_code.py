@@ -20,12 +20,15 @@ from skillopt.harnesses.agent_bounds import bound_by_turns
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
 from skillopt.harnesses.agent_stream import Ending, Story, failure
 from skillopt.harnesses.claude_command import (
+    CLAUDE_OLDEST,
     CLAUDE_PROGRAM,
     CLAUDE_RETRIES,
+    CLAUDE_URL,
     claude_environment,
     claude_subscribed,
 )
 from skillopt.harnesses.claude_stream import ClaudeStream
+from skillopt.harnesses.sandbox import Choice, Sandbox
 from skillopt.harnesses.workspace import changed_files
 from skillopt.ports import RolloutRequest
 from skillopt.prices import Price
@@ -55,6 +58,7 @@ class ClaudeCodeHarness:
         max_usd: Most US dollars of a rollout by the client's own count, None for no limit.
         retries: How often the client repeats a failed request.
         prices: The user's own prices.
+        sandbox: Whether it runs in one: `auto`, `bwrap` or `none`.
     """
 
     model: str = ""
@@ -67,6 +71,7 @@ class ClaudeCodeHarness:
     max_usd: float | None = None
     retries: int = CLAUDE_RETRIES
     prices: Mapping[str, Price] = field(default_factory=dict)
+    sandbox: Choice = "auto"
 
     @property
     def identity(self) -> str:
@@ -75,11 +80,12 @@ class ClaudeCodeHarness:
         Raises:
             ProviderError: The client is missing or does not tell its version.
         """
-        version = program_version(find_program(CLAUDE_PROGRAM, self.program))
+        version = program_version(find_program(CLAUDE_PROGRAM, self.program), CLAUDE_OLDEST)
         limits = f"max_turns={self.max_turns}" + (f" max_usd={self.max_usd:g}" if self.max_usd is not None else "")
         url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         at = f" base_url={url}" if url else ""
-        return f"claude-code {version} model={self.model or 'default'} mode={self.mode} {limits}{at}"
+        boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
+        return f"claude-code {version} model={self.model or 'default'} mode={self.mode} {limits}{at}{boxed}"
 
     def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the client's limits hold for every task
         """Bound a rollout by the client's own limits and one request more."""
@@ -101,7 +107,8 @@ class ClaudeCodeHarness:
                 prompt = f"/{skill.name} {prompt}"
         with AgentHome.create() as home:
             environment = claude_environment(home, self.base_url, self.retries)
-            command = AgentCommand((program, *self._flags()), environment, prompt)
+            url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or CLAUDE_URL
+            command = AgentCommand((program, *self._flags()), environment, prompt, Sandbox(self.sandbox), url)
             ended = command.run(home, workspace, request.task.timeout)
         stream = ClaudeStream(ended.result.stdout)
         ending = stream.ending(

@@ -16,10 +16,24 @@ from pydantic import BaseModel, Field, ValidationError
 
 from skillopt.harnesses.agent_process import AgentHome, first_set
 
-__all__ = ["CLAUDE_PROGRAM", "CLAUDE_RETRIES", "claude_environment", "claude_subscribed", "find_claude_credential"]
+__all__ = [
+    "CLAUDE_OLDEST",
+    "CLAUDE_PROGRAM",
+    "CLAUDE_RETRIES",
+    "CLAUDE_URL",
+    "claude_environment",
+    "claude_subscribed",
+    "find_claude_credential",
+]
 
 CLAUDE_PROGRAM: Final = "claude"
 """Name of the program."""
+
+CLAUDE_OLDEST: Final = "2.1"
+"""The oldest version that was tried."""
+
+CLAUDE_URL: Final = "https://api.anthropic.com"
+"""Its provider when no other is set."""
 
 CLAUDE_RETRIES: Final = 2
 """How often the client repeats a failed request; its own default takes three minutes."""

@@ -20,8 +20,9 @@ from skillopt.frontmatter import read_frontmatter
 from skillopt.harnesses.agent_bounds import bound_by_tokens, priced
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, prepare_folder, program_version
 from skillopt.harnesses.agent_stream import Ending, Story, failure
-from skillopt.harnesses.codex_command import CODEX_RETRIES, CodexSetup, codex_pays, find_codex
+from skillopt.harnesses.codex_command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.harnesses.codex_stream import CodexStream, unloaded
+from skillopt.harnesses.sandbox import Choice, Sandbox
 from skillopt.harnesses.workspace import changed_files
 from skillopt.ports import RolloutRequest
 from skillopt.prices import Price
@@ -46,6 +47,7 @@ class CodexHarness:
         max_tokens: Most tokens of a rollout, None for no limit; one that needs more ends with status `limit`.
         retries: How often the client repeats a failed request.
         prices: The user's own prices.
+        sandbox: Whether it runs in one: `auto`, `bwrap` or `none`.
     """
 
     model: str = ""
@@ -57,6 +59,7 @@ class CodexHarness:
     max_tokens: int | None = None
     retries: int = CODEX_RETRIES
     prices: Mapping[str, Price] = field(default_factory=dict)
+    sandbox: Choice = "auto"
 
     @property
     def identity(self) -> str:
@@ -67,8 +70,9 @@ class CodexHarness:
         """
         limit = f" max_tokens={self.max_tokens}" if self.max_tokens is not None else ""
         at = f" base_url={self._setup.url}" if self._setup.url else ""
-        version = program_version(find_codex(self.program))
-        return f"codex {version} model={self.model or 'default'} mode={self.mode}{limit}{at}"
+        version = program_version(find_codex(self.program), CODEX_OLDEST)
+        boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
+        return f"codex {version} model={self.model or 'default'} mode={self.mode}{limit}{at}{boxed}"
 
     @property
     def _setup(self) -> CodexSetup:
@@ -94,7 +98,8 @@ class CodexHarness:
                 prompt = f"${_listed_name(skill)} {prompt}"
         flags = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-")
         with AgentHome.create(self._setup.files()) as home:
-            command = AgentCommand((program, *flags), self._setup.environment(home), prompt)
+            box, setup = Sandbox(self.sandbox), self._setup
+            command = AgentCommand((program, *flags), setup.environment(home), prompt, box, setup.endpoint)
             ended = command.run(home, workspace, request.task.timeout)
             injected = skill is not None and _injected(home, _listed_name(skill))
         stream = CodexStream(ended.result.stdout)

@@ -19,13 +19,17 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from skillopt.harnesses.agent_process import AgentHome, find_program, first_set
 from skillopt.tasks import File
 
-__all__ = ["CODEX_RETRIES", "CodexSetup", "codex_pays", "find_codex"]
+__all__ = ["CODEX_OLDEST", "CODEX_RETRIES", "CodexSetup", "codex_pays", "find_codex"]
+
+CODEX_OLDEST: Final = "0.169"
+"""The oldest version that was tried."""
 
 CODEX_RETRIES: Final = 2
 """How often the client repeats a failed request; on its own it never stops on a refused connection."""
 
 _KEY: Final = "CODEX_API_KEY"
 _DEFAULT_URL: Final = "https://api.openai.com/v1"
+_SUBSCRIPTION_URL: Final = "https://chatgpt.com/backend-api/codex"
 _PROVIDER: Final = "skillopt"
 
 
@@ -55,6 +59,11 @@ class CodexSetup:
     def url(self) -> str:
         """Give the address of a provider that was chosen; empty for the client's own."""
         return self.base_url or os.environ.get("OPENAI_BASE_URL") or ""
+
+    @property
+    def endpoint(self) -> str:
+        """Give the address that the client connects to: a key and a subscription have different ones."""
+        return self.url or (_DEFAULT_URL if codex_pays() else _SUBSCRIPTION_URL)
 
     def files(self) -> tuple[File, ...]:
         """Give the client's configuration, and its login when no key is set."""

@@ -13,7 +13,13 @@ from skillopt.errors import FailureKind
 from skillopt.harnesses.agent_bounds import bound_by_turns
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
 from skillopt.harnesses.agent_stream import Story, failure, provider_error
-from skillopt.harnesses.claude_command import CLAUDE_PROGRAM, CLAUDE_RETRIES, claude_environment, claude_subscribed
+from skillopt.harnesses.claude_command import (
+    CLAUDE_OLDEST,
+    CLAUDE_PROGRAM,
+    CLAUDE_RETRIES,
+    claude_environment,
+    claude_subscribed,
+)
 from skillopt.harnesses.claude_stream import ClaudeStream
 from skillopt.harnesses.workspace import Workspace
 from skillopt.prices import Price
@@ -54,7 +60,7 @@ class ClaudeCodeModel:
         Raises:
             ProviderError: The client is missing or does not tell its version.
         """
-        version = program_version(find_program(CLAUDE_PROGRAM, self.program))
+        version = program_version(find_program(CLAUDE_PROGRAM, self.program), CLAUDE_OLDEST)
         url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         return f"claude-code {version} model={self.model or 'default'}" + (f" base_url={url}" if url else "")
 

@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.harnesses.agent_bounds import bound_by_turns, priced
 from skillopt.harnesses.agent_process import AgentCommand, AgentHome, prepare_folder, program_version
 from skillopt.harnesses.agent_stream import Story, provider_error
-from skillopt.harnesses.codex_command import CODEX_RETRIES, CodexSetup, codex_pays, find_codex
+from skillopt.harnesses.codex_command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.harnesses.codex_stream import CodexStream
 from skillopt.harnesses.workspace import Workspace
 from skillopt.prices import Price
@@ -54,7 +54,7 @@ class CodexModel:
             ProviderError: The client is missing or does not tell its version.
         """
         url = CodexSetup(self.model, self.base_url).url
-        version = program_version(find_codex(self.program))
+        version = program_version(find_codex(self.program), CODEX_OLDEST)
         return f"codex {version} model={self.model or 'default'}" + (f" base_url={url}" if url else "")
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - the client adds far more to a prompt

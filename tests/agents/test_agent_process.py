@@ -34,10 +34,10 @@ CODEX = (
 )
 
 
-def script(folder: Path, lines: str) -> str:
+def script(folder: Path, lines: str, version: str = "9.8.7") -> str:
     """Write a program that stands in for a client."""
     place = folder / "client"
-    place.write_text(f'#!/bin/sh\n[ "$1" = --version ] && {{ echo "9.8.7 (Client)"; exit; }}\n{lines}\n')
+    place.write_text(f'#!/bin/sh\n[ "$1" = --version ] && {{ echo "{version} (Client)"; exit; }}\n{lines}\n')
     place.chmod(0o755)
     return str(place)
 
@@ -125,7 +125,7 @@ def test_a_skill_that_claude_code_does_not_take_is_missing_data(tmp_path: Path) 
 def test_a_rollout_with_codex_is_told_from_its_stream_and_its_record(tmp_path: Path) -> None:
     record = json.dumps({"text": "<skill>\n<name>rows</name>"})
     keep = f"mkdir -p $CODEX_HOME/sessions/1; cat > $CODEX_HOME/sessions/1/rollout-1.jsonl <<'END'\n{record}\nEND\n"
-    harness = CodexHarness("m", program=script(tmp_path, keep + saying(*CODEX)), max_tokens=9)
+    harness = CodexHarness("m", program=script(tmp_path, keep + saying(*CODEX)), max_tokens=9, sandbox="none")
     trajectory = harness.run(RolloutRequest(SKILL, TASK), str(tmp_path))
     assert trajectory.messages[1].text == "skill rows loaded: yes (forced)"
     assert (trajectory.status, trajectory.answer, trajectory.usage) == (Status.OK, "Done.", Usage(1, 3, 2, None))
@@ -177,3 +177,19 @@ def test_the_native_program_is_found_behind_the_script_of_npm(tmp_path: Path) ->
     link = tmp_path / "codex"
     link.symlink_to(modules / "codex" / "bin" / "codex.js")
     assert find_codex(str(link)) == str(native)
+
+
+def test_a_client_that_is_too_old_is_refused(tmp_path: Path) -> None:
+    program = script(tmp_path, saying(), version="0.1.2")
+    with pytest.raises(ProviderError, match=r"in version 2\.1 or newer, found 0\.1\.2; update it"):
+        _ = ClaudeCodeHarness(program=program).identity
+    with pytest.raises(ProviderError, match=r"in version 0\.169 or newer, found 0\.1\.2"):
+        _ = CodexModel(program=program).identity
+
+
+def test_a_client_for_windows_is_named_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "claude.cmd").write_text("@echo off", encoding="utf-8")
+    (tmp_path / "claude.cmd").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ProviderError, match=r"found only '.*claude\.cmd', which is for Windows"):
+        _ = ClaudeCodeHarness().identity

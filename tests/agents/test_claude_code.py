@@ -174,7 +174,7 @@ def test_too_many_turns_are_a_limit_and_what_was_done_stays(
 
 def test_time_that_is_over_ends_the_client_and_what_it_left_running(program: str, workspace: Path) -> None:
     def stall(body: Body) -> Answer:
-        command = "setsid sh -c 'while sleep 0.1; do date >> ../beats; done' & sleep 60"
+        command = "setsid sh -c 'while sleep 0.1; do date >> beats; done' & sleep 60"
         use = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": command, "description": "x"}}
         return message(body, [use])
 
@@ -184,7 +184,7 @@ def test_time_that_is_over_ends_the_client_and_what_it_left_running(program: str
         trajectory = ClaudeCodeHarness(program=program, base_url=server.url).run(ask(RULE, task), str(workspace))
     assert (trajectory.status, trajectory.reason) == (Status.TIMEOUT, "timeout: not done within 3 s")
     assert monotonic() - begun < 3 + 6
-    beats = workspace.parent / "beats"
+    beats = workspace / "beats"
     before = beats.read_text()
     sleep(0.5)
     assert beats.read_text() == before != ""
@@ -202,7 +202,7 @@ def test_a_provider_that_never_answers_is_missing_data(program: str, workspace: 
 
 
 def test_identity_names_client_version_model_and_mode(program: str) -> None:
-    identity = ClaudeCodeHarness("opus", mode="discovery", program=program).identity
+    identity = ClaudeCodeHarness("opus", mode="discovery", program=program, sandbox="none").identity
     assert identity == "claude-code 2.1.329 model=opus mode=discovery max_turns=30"
 
 

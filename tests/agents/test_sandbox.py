@@ -1,0 +1,158 @@
+"""The sandbox: what a program in it can do, and what not."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import InfrastructureError, ProviderError
+from skillopt.harnesses import sandbox
+from skillopt.harnesses.agent_process import AgentCommand, AgentHome, Ended
+from skillopt.harnesses.claude_code import ClaudeCodeHarness
+from skillopt.harnesses.codex import CodexHarness
+from skillopt.harnesses.sandbox import Sandbox, warning
+from skillopt.harnesses.workspace import Workspace
+from skillopt.ports import Harness, RolloutRequest
+from skillopt.rollouts import Status
+from tests.agents.test_claude_code import RULE, TASK, ask
+from tests.servers.fake_anthropic import fake_anthropic
+from tests.servers.fake_openai import fake_openai
+from tests.servers.loopback import LoopbackServer, as_json, serve
+
+needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
+
+
+@pytest.fixture
+def provider() -> Iterator[LoopbackServer]:
+    with serve(lambda _: as_json(200, {"said": "hello"})) as server:
+        yield server
+
+
+@pytest.fixture
+def workspace() -> Iterator[Path]:
+    with Workspace.create() as made:
+        yield Path(made.path)
+
+
+def boxed(script: str, workspace: Path, url: str, seconds: float = 30.0) -> Ended:
+    with AgentHome.create() as home:
+        command = AgentCommand(("/bin/sh", "-c", script), home.environment(), "", Sandbox("bwrap"), url)
+        return command.run(home, str(workspace), seconds)
+
+
+@needs_bwrap
+def test_only_the_workspace_and_the_home_can_be_written(
+    workspace: Path, provider: LoopbackServer, tmp_path: Path
+) -> None:
+    places = ("/etc/x", "/usr/x", "/srv/x", str(Path.cwd() / "x"))
+    tries = "; ".join(f"(: >{place}) 2>/dev/null && echo wrote {place}" for place in places)
+    ended = boxed(
+        f"{tries}; echo one >in.txt; echo two >$HOME/two; cat in.txt $HOME/two; : >{tmp_path}/x",
+        workspace,
+        provider.url,
+    )
+    assert ended.result.stdout == "one\ntwo\n"
+    assert (workspace / "in.txt").read_text(encoding="utf-8") == "one\n"
+    assert not list(tmp_path.iterdir())
+    assert not any(Path(place).exists() for place in places)
+
+
+@needs_bwrap
+def test_the_user_s_home_and_temporary_files_are_not_there_to_read(
+    workspace: Path, provider: LoopbackServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "secret").write_text("treasure", encoding="utf-8")
+    ended = boxed(f"cat {tmp_path}/secret /proc/{os.getpid()}/environ", workspace, provider.url)
+    assert ended.result.status != 0
+    assert ended.result.stdout == ""
+
+
+@needs_bwrap
+def test_the_provider_is_all_that_can_be_reached(workspace: Path, provider: LoopbackServer) -> None:
+    with serve(lambda _: as_json(200, {})) as other:
+        script = (
+            "import sys, urllib.request\n"
+            "for url in sys.argv[1:]:\n"
+            "    try:\n"
+            "        print(urllib.request.urlopen(url, timeout=20).read().decode())\n"
+            "    except OSError as error:\n"
+            "        print('refused')\n"
+        )
+        (workspace / "ask.py").write_text(script, encoding="utf-8")
+        python = os.path.realpath(sys.executable)
+        ended = boxed(f"{python} -I -S ask.py {provider.url} {other.url} http://example.com", workspace, provider.url)
+        assert ended.result.stdout.split("\n")[:3] == ['{"said": "hello"}', "refused", "refused"], ended.result.stderr
+        assert other.requests == []
+    assert len(provider.requests) == 1
+
+
+@needs_bwrap
+def test_a_provider_with_a_name_and_a_low_port_keeps_its_address(workspace: Path) -> None:
+    ended = boxed("cat /etc/hosts", workspace, "https://api.example.com/v1")
+    assert ended.result.stdout == "127.0.0.1 localhost\n127.0.0.1 api.example.com\n"
+
+
+@needs_bwrap
+def test_its_exit_status_comes_through_and_nothing_outlives_it(workspace: Path, provider: LoopbackServer) -> None:
+    script = "(setsid sh -c 'while sleep 0.05; do date >>beats; done' &) ; sleep 0.3; exit 7"
+    assert boxed(script, workspace, provider.url).result.status == 7
+    before = (workspace / "beats").read_text(encoding="utf-8")
+    boxed("sleep 0.3", workspace, provider.url)
+    assert (workspace / "beats").read_text(encoding="utf-8") == before != ""
+
+
+@needs_bwrap
+def test_an_interrupt_reaches_the_program_inside(workspace: Path, provider: LoopbackServer) -> None:
+    ended = boxed("trap 'echo soft; exit 3' INT; while :; do sleep 0.05; done", workspace, provider.url, seconds=1)
+    assert (ended.interrupted, ended.result.stdout, ended.result.status) == (True, "soft\n", 3)
+
+
+@needs_bwrap
+def test_a_provider_that_it_cannot_stand_in_for_is_refused(workspace: Path) -> None:
+    with pytest.raises(
+        InfrastructureError, match=r"expected a provider with a name.*found '10\.0\.0\.5'.*sandbox=none"
+    ):
+        boxed("true", workspace, "http://10.0.0.5:8000")
+
+
+@needs_bwrap
+def test_a_proxy_that_is_set_can_be_reached_too(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    assert "proxy.example" in boxed("cat /etc/hosts", workspace, "http://127.0.0.1:9").result.stdout
+
+
+def test_where_it_is_insisted_on_and_missing_nothing_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sandbox._works.cache_clear()  # noqa: SLF001 - it is tried once a process
+    try:
+        with pytest.raises(ProviderError, match=r"missing_program: expected a working bubblewrap.*install the package"):
+            Sandbox("bwrap")
+        assert "no sandbox" in warning("auto")
+        assert warning("none") == ""
+        assert not Sandbox("auto").active
+        assert Sandbox("auto").wrap(["true"], "home", "workspace", "url") == ("true",)
+    finally:
+        sandbox._works.cache_clear()  # noqa: SLF001 - as above
+
+
+@pytest.mark.agents
+@needs_bwrap
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_a_real_agent_does_its_task_inside(
+    client: str, agent: Callable[[str], str], workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-for-loopback-only")
+    (workspace / "input.csv").write_bytes(TASK.files[0].content)
+    with (fake_anthropic if client == "claude" else fake_openai)() as server:
+        harness: Harness = (
+            ClaudeCodeHarness(program=agent(client), base_url=server.url, sandbox="bwrap")
+            if client == "claude"
+            else CodexHarness("fake-model", program=agent(client), base_url=f"{server.url}/v1", sandbox="bwrap")
+        )
+        found = harness.run(RolloutRequest(ask(RULE).skill, TASK), str(workspace))
+    assert found.status is Status.OK, found.reason
+    assert "ann@example.com" in (workspace / "output.csv").read_text(encoding="utf-8")
