@@ -7,6 +7,7 @@ not own what a command does (commands) or how a result looks (console).
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from skillopt.project import Selection
 
 __all__ = ["app", "main"]
+
+_INTERRUPTED = 130
 
 app = typer.Typer(
     name="skillopt",
@@ -271,6 +274,12 @@ def main() -> None:
     """Run the command line and end with the documented exit code."""
     try:
         app(prog_name="skillopt")
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED and threading.active_count() > 1:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(_INTERRUPTED)  # calls that were dropped would be waited for, for minutes perhaps
+        raise
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -290,7 +299,7 @@ def _interruptible() -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         typer.echo("interrupted; everything answered so far is kept, run the same command to continue", err=True)
-        raise typer.Exit(130) from error
+        raise typer.Exit(_INTERRUPTED) from error
 
 
 def _select(name: str | None, suite: Path | None = None, flags: Mapping[str, object] | None = None) -> "Selection":

@@ -77,13 +77,14 @@ def evaluate(
     tasks = suite.tasks(split)
     skills = [_subject(project, target, subject) for subject in subjects]
     settings = target.settings
+    watch = watch or Watch()
     with closing(Ledger.open(project.root)) as ledger:
         runner = RecordedRunner(
             ledger,
             "",
             load_roles(settings, suite, project.root, optimizer=False),
-            ThreadExecutor(settings.workers),
-            watch or Watch(),
+            ThreadExecutor(settings.workers, watch.notice),
+            watch,
             settings.breaker,
         )
         requests = [RolloutRequest(skill, task, trial) for skill in skills for trial in range(trials) for task in tasks]

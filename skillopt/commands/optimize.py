@@ -195,7 +195,7 @@ class _Run:
         self._record = record
         self._watch = watch
         self._skill = decode_skill(plan.target.name, record.start)
-        executor = ThreadExecutor(plan.target.settings.workers)
+        executor = ThreadExecutor(plan.target.settings.workers, self._watch.notice)
         self._runner = RecordedRunner(ledger, record.id, plan.roles, executor, watch, plan.target.settings.breaker)
         self._tip = record.base
         self._commits: list[str] = []

@@ -18,6 +18,7 @@ import signal
 import stat
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -32,6 +33,7 @@ __all__ = [
     "ProcessResult",
     "Unreadable",
     "Workspace",
+    "abandon",
     "changed_files",
     "check_path",
     "read_file",
@@ -43,6 +45,7 @@ _OUTSIDE_REACH: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT, errn
 _MOST_ENTRIES: Final = 100_000
 _POLL_SECONDS: Final = 0.05
 _DRAIN_SECONDS: Final = 1.0
+_abandoned = threading.Event()
 
 
 def check_path(path: str) -> None:
@@ -255,6 +258,8 @@ def _follow(process: "subprocess.Popen[bytes]", timeout: float, output_limit: in
                 if stream is not None:
                     selector.register(stream, selectors.EVENT_READ, capture)
             while selector.get_map() and process.poll() is None and time.monotonic() < deadline:
+                if _abandoned.is_set():
+                    deadline = time.monotonic()
                 _read_ready(selector, min(_POLL_SECONDS, max(deadline - time.monotonic(), 0)))
             try:
                 process.wait(max(deadline - time.monotonic(), 0))
@@ -280,6 +285,11 @@ def _read_ready(selector: selectors.BaseSelector, seconds: float) -> bool:
         else:
             selector.unregister(key.fileobj)
     return bool(ready)
+
+
+def abandon() -> None:
+    """End every program that is running now, and every one that is started later, as if its time were over."""
+    _abandoned.set()
 
 
 def _end_group(process: "subprocess.Popen[bytes]") -> None:

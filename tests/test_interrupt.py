@@ -1,0 +1,113 @@
+"""Ctrl-C: what is under way is kept, and a second one does not wait."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Semaphore
+from typing import IO
+
+import pytest
+
+from skillopt.ledger import Ledger
+from tests.projects import make_project
+from tests.servers import fake_anthropic as messages
+from tests.servers.fake_anthropic import fake_anthropic
+from tests.servers.loopback import Answer, Body
+
+WORKERS = 4
+PROVEN = 2
+"""The probe of the optimizer model and the first rollout, which is made alone."""
+
+
+@dataclass
+class Provider:
+    """Answers the first requests at once, and all others when it may."""
+
+    asked: Semaphore = field(default_factory=lambda: Semaphore(0))
+    may: Event = field(default_factory=Event)
+    left: int = PROVEN
+
+    def __call__(self, body: Body) -> Answer:
+        if self.left > 0:
+            self.left -= 1
+        else:
+            self.asked.release()
+            self.may.wait(60)
+        return messages.follow_skill(body)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A run whose calls are all under way and wait for the provider."""
+
+    process: "subprocess.Popen[str]"
+    provider: Provider
+    errors: IO[str]
+
+    def interrupt(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+    def read_until(self, words: str) -> None:
+        """Read what it says on stderr up to some words."""
+        said = []
+        for line in self.errors:
+            said.append(line)
+            if words in line:
+                return
+        raise AssertionError("".join(said))
+
+
+@contextmanager
+def training(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    provider = Provider()
+    command = ["optimize", "rows", "--harness", "chat/anthropic/fake", "--model", "anthropic/fake"]
+    with fake_anthropic(provider) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        with subprocess.Popen(
+            [sys.executable, "-m", "skillopt", *command, "--workers", str(WORKERS), "--set", "epochs=1"],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stderr is not None
+            try:
+                assert all(provider.asked.acquire(timeout=60) for _ in range(WORKERS))
+                yield Running(process, provider, process.stderr)
+            finally:
+                provider.may.set()
+                process.kill()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project", tasks=6)
+
+
+def test_one_keeps_what_is_under_way_and_says_how_to_go_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with training(project, monkeypatch) as run:
+        run.interrupt()
+        run.read_until("waiting for the calls under way")
+        run.provider.may.set()
+        rest = run.errors.read()
+        assert run.process.wait(60) == 130
+    assert "run the same command to continue" in rest
+    with closing(Ledger.open(project)) as ledger:
+        assert ledger.counts().rollouts == 1 + WORKERS
+        assert ledger.runs()[0].state == "stopped"
+
+
+def test_a_second_one_does_not_wait(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with training(project, monkeypatch) as run:
+        run.interrupt()
+        run.read_until("waiting for the calls under way")
+        run.interrupt()
+        rest = run.errors.read()
+        assert run.process.wait(60) == 130
+        assert not run.provider.may.is_set()
+    assert "run the same command to continue" in rest
