@@ -31,8 +31,8 @@ format: .venv/installed  ## rewrite the sources to the format that `check` asks 
 	$(RUN) -m ruff check --fix --exit-zero --quiet .
 	$(RUN) -m ruff format .
 
-unit: .venv/installed  ## the tests, with branch coverage
-	$(RUN) -m pytest $(PYTEST_ARGS)
+unit: .venv/installed  ## the tests, with branch coverage, but for those with real agents
+	$(RUN) -m pytest -m 'not agents' $(PYTEST_ARGS)
 
 test-agents: .venv/installed  ## train through the real Claude Code and Codex, against loopback models
 	$(RUN) -m tools.fetch_agents

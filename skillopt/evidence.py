@@ -5,7 +5,8 @@ so they only ever appear inside a fence that their own text cannot close. Does n
 (stages).
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
 from skillopt.documents import estimate_tokens
@@ -13,6 +14,10 @@ from skillopt.rollouts import Message, Rollout
 from skillopt.tasks import Task
 
 __all__ = ["fence", "render_rollout", "render_rollouts", "shorten"]
+
+_TROUBLE = re.compile(r"\b(?:error|failed|failure|exception|traceback|denied|not found)\b", re.IGNORECASE)
+_GAP_TOKENS = 10
+"""What saying that turns are left out may take."""
 
 
 def fence(kind: str, text: str) -> str:
@@ -47,10 +52,37 @@ def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
     head.append(f"prompt:\n{shorten(task.prompt, tokens // 4)}")
     text = "\n".join(head)
     left = tokens - estimate_tokens(text)
-    trajectory = "\n".join(_render_message(message) for message in rollout.trajectory.messages[1:])
-    if left > 50 and trajectory:  # noqa: PLR2004 - fewer tokens would show nothing but the cut
-        text += f"\ntrajectory:\n{shorten(trajectory, left)}"
+    turns = [_render_message(message) for message in rollout.trajectory.messages[1:]]
+    if left > 50 and any(turns):  # noqa: PLR2004 - fewer tokens would show nothing but the cut
+        text += f"\ntrajectory:\n{_around_what_matters(turns, left)}"
     return text
+
+
+def _around_what_matters(turns: Sequence[str], tokens: int) -> str:
+    """Keep the turns that tell most within a budget: the last, the first, those with a failure, then the latest.
+
+    A long turn is shortened to a quarter of the budget before a turn is left out; what is left out is counted.
+    """
+    if estimate_tokens("\n".join(turns)) <= tokens:
+        return "\n".join(turns)
+    short = [shorten(turn, max(tokens // 4, 10)) for turn in turns]
+    troubled = [at for at, turn in enumerate(turns) if _TROUBLE.search(turn)]
+    order = dict.fromkeys([len(turns) - 1, 0, *reversed(troubled), *reversed(range(len(turns)))])
+    kept: set[int] = set()
+    left = tokens
+    for at in order:
+        cost = estimate_tokens(short[at]) + _GAP_TOKENS
+        if cost <= left:
+            kept.add(at)
+            left -= cost
+    lines, gone = [], 0
+    for at, turn in enumerate(short):
+        if at not in kept:
+            gone += 1
+            continue
+        lines += [f"[... {gone} turns left out ...]"] * (gone > 0) + [turn]
+        gone = 0
+    return "\n".join([*lines, *[f"[... {gone} turns left out ...]"] * (gone > 0)])
 
 
 def render_rollouts(pairs: Iterable[tuple[Task, Rollout]], tokens: int) -> str:

@@ -40,3 +40,20 @@ def test_tool_calls_are_shown_and_the_verifier_is_not() -> None:
     shown = render_rollouts([(TASK, rollout("row 3 is wrong"))], 1000)
     assert "tool read(in.csv) -> a,b" in shown
     assert "SECRET" not in shown
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.integers(100, 2000), st.integers(0, 29))
+def test_a_long_trajectory_is_cut_around_what_matters(lengths: list[int], tokens: int, troubled: int) -> None:
+    turns = [f"turn{at} {'word ' * length}" for at, length in enumerate(lengths)]
+    at = troubled % len(turns)
+    turns[at] = f"turn{at} command not found {turns[at]}"
+    messages = (Message("user", "Clean it."), *(Message("assistant", turn) for turn in turns))
+    done = Rollout("t1", "d", 0, Trajectory(messages), Status.OK, Score(0.5, passed=False, feedback="wrong"))
+    shown = render_rollout(TASK, done, tokens)
+    assert estimate_tokens(shown) <= tokens * 1.3 + 60
+    if "trajectory:" in shown:
+        shown_turns = [at for at in range(len(turns)) if f"assistant: turn{at} " in shown]
+        assert len(turns) - 1 in shown_turns
+        assert len(shown_turns) == len(turns) or "left out" in shown
+        if tokens >= 400:
+            assert at in shown_turns

@@ -69,14 +69,15 @@ def test_a_skill_is_trained_by_api_alone(
 class Failing:
     """A provider that dies after so many answers and can be raised again."""
 
-    def __init__(self, answers: int) -> None:
-        self.left, self.lock, self.answered, self.refused = answers, Lock(), 0, 0
+    def __init__(self, answers: int, death: Answer) -> None:
+        self.left, self.death = answers, death
+        self.lock, self.answered, self.refused = Lock(), 0, 0
 
     def __call__(self, body: Body) -> Answer:
         with self.lock:
             if self.left <= 0:
                 self.refused += 1
-                return Answer(503, b"", hang_up=True)
+                return self.death
             self.left -= 1
             self.answered += 1
         return messages.follow_skill(body)
@@ -90,19 +91,22 @@ def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_w
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         undisturbed = json.loads(skillopt(whole, *command()).stdout)
         total = len(server.requests)
-    for answers in (3, 15, 32):
-        provider = Failing(answers)
-        folder = make_project(tmp_path / f"project{answers}", tasks=6)
+    gone = Answer(503, b"", hang_up=True)
+    empty = messages.failure(400, "invalid_request_error", "Your credit balance is too low")
+    deaths = ((3, gone, "network: "), (15, gone, "network: "), (32, gone, "network: "), (20, empty, "quota: "))
+    for answers, death, reason in deaths:
+        provider = Failing(answers, death)
+        folder = make_project(tmp_path / f"dead-after-{answers}", tasks=6)
         with fake_anthropic(provider) as server:
             monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
             dead = skillopt(folder, *command())
             assert dead.returncode == 3, dead.stderr
-            assert "network: " in dead.stderr
+            assert reason in dead.stderr
             assert "run the same command again" in dead.stderr or "rerun the same command" in dead.stderr
             assert dead.stdout == ""
             assert provider.refused <= 5 + 2 * 4, "the breaker lets its limit through, and what was under way"
             state = json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]
-            assert (state["state"], "network: " in state["reason"]) == ("failed", True)
+            assert (state["state"], reason in state["reason"]) == ("failed", True)
             provider.left = 10**6
             resumed = skillopt(folder, *command())
         assert resumed.returncode == 0, resumed.stderr
