@@ -259,3 +259,17 @@ def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(
     assert not any("It is a table." in prompt or "contains" in prompt for prompt in optimizing)
     judging = [body for body in asked if "Task: judge" in json.dumps(body)]
     assert {body["model"] for body in judging} == {"judge-model"}
+
+
+@pytest.mark.parametrize(("provider", "status"), [("anthropic", 0), ("openai-compatible", 0), ("handoff", 3)])
+def test_the_command_of_the_readme_for_each_provider_works(
+    provider: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (line,) = [line for line in readme.splitlines() if line.startswith("$ skillopt") and f" {provider}" in line]
+    folder = make_project(tmp_path / "project", tasks=6, name="my-skill")
+    with (fake_chat if provider == "openai-compatible" else fake_anthropic)() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("SKILLOPT_BASE_URL", f"{server.url}/v1")
+        ended = skillopt(folder, *line.removeprefix("$ skillopt ").split(), *SETTINGS)
+    assert ended.returncode == status, ended.stderr
