@@ -86,7 +86,8 @@ class Meter:
         def ended(role: str, used: Usage | None) -> None:
             with self._changed:
                 settle(used)
-                self._roles[role] += worst if used is None else used
+                capped = caps.usd or caps.tokens
+                self._roles[role] += used or (worst if capped else Usage(1, usd=None))
                 self._changed.notify_all()
 
         return ended
@@ -113,10 +114,12 @@ class MeteredModel:
         model: Where the answers come from.
         meter: Keeps the caps.
         role: Who pays: `optimizer` or `judge`.
+        seconds: The longest that a call can take.
     """
 
-    def __init__(self, model: Model, meter: Meter, role: str) -> None:
+    def __init__(self, model: Model, meter: Meter, role: str, seconds: float = 0.0) -> None:
         self._model = model
+        self._seconds = seconds
         self._meter = meter
         self._role = role
 
@@ -136,7 +139,7 @@ class MeteredModel:
             OutOfBudget: The call could pass a cap.
             InfrastructureError: The provider failed.
         """
-        ended = self._meter.reserve(lambda: self._model.worst_case(prompt, system=system))
+        ended = self._meter.reserve(lambda: self._model.worst_case(prompt, system=system), self._seconds)
         used: Usage | None = Usage()
         try:
             reply = self._model.reply(prompt, system=system, schema=schema)

@@ -20,6 +20,12 @@ from skillopt.tasks import Suite
 
 __all__ = ["Roles", "load_roles"]
 
+_LONGEST_CALL: Final = 600.0
+"""Seconds that an agent's command line gets for one answer."""
+
+_SILENCE: Final = 300.0
+"""Seconds without a word that end a call of an API."""
+
 _JUDGED: Final = "rubric"
 _AGENTS: Final = frozenset({"claude-code", "codex"})
 
@@ -63,8 +69,11 @@ def load_roles(settings: Settings, suite: Suite, root: Path, *, optimizer: bool 
     meter = Meter(Caps(settings.max_usd, settings.max_tokens, settings.max_minutes * 60.0))
     folder = root / ".skillopt" / "handoff"
     wanted = Wanted(settings, folder, lambda name: load_model(name, settings, folder))
+    longest = max(_LONGEST_CALL, _SILENCE + settings.retry_seconds)
     harness = MeteredHarness(load_harness(settings.harness, wanted), meter)
-    model = MeteredModel(load_model(settings.model, settings, folder), meter, "optimizer") if optimizer else None
+    model = (
+        MeteredModel(load_model(settings.model, settings, folder), meter, "optimizer", longest) if optimizer else None
+    )
     judge = None
     if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
         name = settings.judge or settings.model
@@ -73,6 +82,6 @@ def load_roles(settings: Settings, suite: Suite, root: Path, *, optimizer: bool 
                 f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
                 'set judge, as in judge = "anthropic/claude-haiku-4-5"'
             )
-        judge = MeteredModel(load_model(name, settings, folder), meter, "judge")
+        judge = MeteredModel(load_model(name, settings, folder), meter, "judge", longest)
     agent = settings.harness.partition("/")[0] in _AGENTS
     return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "")

@@ -41,6 +41,14 @@ class HandoffHarness:
 
     folder: Path
 
+    def __post_init__(self) -> None:
+        """Refuse answers to what was never asked.
+
+        Raises:
+            UsageError: There are some.
+        """
+        HandoffFolder(self.folder).check()
+
     @property
     def identity(self) -> str:
         """Name the harness; who does the work is not known here."""
