@@ -15,7 +15,9 @@ from contextlib import closing
 from pathlib import Path
 from statistics import median
 
+from benchmarks.agent_overhead import agent_overheads
 from benchmarks.demo import make_repository
+from benchmarks.throughput import measure_throughput
 from skillopt import __version__
 from skillopt.executors.threads import ThreadExecutor
 from skillopt.harnesses.embedded import EmbeddedHarness
@@ -39,8 +41,10 @@ def main() -> int:
     print(f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     print(f"{os.cpu_count()} cores; seed {_SEED}; medians; a ratio below 1 is within the limit\n")
     with tempfile.TemporaryDirectory() as scratch:
-        for row in (*_help_time(), *_overhead(Path(scratch)), *_end_to_end(Path(scratch))):
-            print(row, flush=True)
+        folder = Path(scratch)
+        for rows in (_help_time(), _overhead(folder), _end_to_end(folder), _providers(folder), _agents()):
+            for row in rows:
+                print(row, flush=True)
     return 0
 
 
@@ -104,6 +108,27 @@ def _end_to_end(scratch: Path) -> Iterator[str]:
     (small, few), (large, many) = memory
     yield _row(f"peak memory, {few} → {many} rollouts", large / small, "times", 1.25)
     print(f"  ({small:.0f} MiB at {few} rollouts, {large:.0f} MiB at {many})")
+
+
+def _providers(scratch: Path) -> Iterator[str]:
+    """Keep a simulated provider busy by the chat harness."""
+    found = measure_throughput(scratch / "throughput")
+    what = f"chat, {found.workers} workers, {found.rollouts:,} rollouts, 1 s simulated latency"
+    yield _row(what, 100 * found.ideal / found.wall, "% of ideal", 95, at_least=True)
+    yield _row("processor time of a chat rollout, times the bare SDK call", found.cpu, "times", 1.5)
+    early, late = found.memory
+    yield _row("resident memory at the end of it", late, "MiB", 250)
+    yield _row("the same, a quarter of the rollouts → all", late / early, "times", 1.25)
+
+
+def _agents() -> Iterator[str]:
+    """Compare rollouts of real agents with their clients alone."""
+    rows = list(agent_overheads())
+    for what, ratio, seconds in rows:
+        yield _row(what, ratio, "times", 1.1)
+        yield f"  (the client alone: {seconds:.2f} s)"
+    if not rows:
+        yield "agents were not fetched (make test-agents): their overhead was not measured"
 
 
 def _optimize(folder: Path, options: list[str], *, fresh_branch: bool = False) -> tuple[float, int, int]:
