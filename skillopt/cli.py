@@ -216,7 +216,10 @@ def status(*, as_json: _JsonOption = False) -> None:
 
 @app.command()
 def log(skill: _SkillArgument = None, *, as_json: _JsonOption = False) -> None:
-    """List the accepted versions of the skill, newest first."""
+    """List the accepted versions of the skill, newest first.
+
+    Each with the target it was trained on, and stale when another one is configured.
+    """
     from skillopt.commands.history import log as run  # noqa: PLC0415 - imported on use
 
     _show(run(_select(skill)), as_json=as_json)

@@ -28,6 +28,10 @@ class Version:
     at: str
     trailers: tuple[tuple[str, str], ...]
 
+    def trailer(self, key: str) -> str:
+        """Give the value of a trailer, empty when there is none."""
+        return dict(self.trailers).get(key, "")
+
 
 def compose_message(subject: str, body: str, trailers: tuple[tuple[str, str], ...]) -> str:
     """Join subject, body and trailers to a message, each cleaned of what does not belong in it."""

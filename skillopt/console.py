@@ -9,7 +9,7 @@ from pathlib import Path
 from skillopt.commands.doctor import Diagnosis
 from skillopt.commands.estimate import Cost, Estimated
 from skillopt.commands.evaluate import Evaluated, Subject
-from skillopt.commands.history import Diffed, Logged, RolledBack
+from skillopt.commands.history import Diffed, Logged, LoggedVersion, RolledBack
 from skillopt.commands.init import Initialized
 from skillopt.commands.optimize import Optimized
 from skillopt.commands.status import RunReport, Status
@@ -18,6 +18,7 @@ from skillopt.reports.markdown import render_report
 from skillopt.rollouts import Usage
 
 __all__ = ["render", "spent", "write_report"]
+from skillopt.staleness import Fit, TargetName
 
 _INDENT = "\n  spent by the "
 
@@ -141,12 +142,15 @@ def _(result: Status) -> str:
 def _(result: Logged) -> str:
     if not result.versions:
         return f"{result.skill}: no versions yet"
-    rows = []
-    for version in result.versions:
-        trailers = dict(version.trailers)
-        scores = f"  val {trailers['Val-Before']} -> {trailers['Val-After']}" if "Val-After" in trailers else ""
-        rows.append(f"{version.sha[:10]}  {version.at}  {version.subject}{scores}")
-    return "\n".join([f"branch {result.branch}", *rows])
+    return "\n".join([f"branch {result.branch}", *map(_version, result.versions)])
+
+
+def _version(version: LoggedVersion) -> str:
+    after, stale = version.trailer("Val-After"), version.staleness
+    scores = f"val {version.trailer('Val-Before')} -> {after}" if after else ""
+    target = f"trained on {TargetName.parse(version.harness)}" if version.harness else ""
+    remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
+    return "  ".join(filter(None, (version.sha[:10], version.at, version.subject, scores, remark or target)))
 
 
 @render.register

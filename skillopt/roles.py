@@ -18,7 +18,7 @@ from skillopt.settings import Settings
 from skillopt.spending import NO_CAPS, Caps
 from skillopt.tasks import Suite
 
-__all__ = ["Roles", "load_roles"]
+__all__ = ["Roles", "caps_of", "load_roles", "load_target"]
 
 _LONGEST_CALL: Final = 600.0
 """Seconds that an agent's command line gets for one answer."""
@@ -54,7 +54,28 @@ class Roles:
         return self.harness.identity + (f" judge={self.judge.identity}" if self.judge else "")
 
 
-def load_roles(settings: Settings, suite: Suite, root: Path, *, optimizer: bool = True) -> Roles:
+def caps_of(settings: Settings) -> Caps:
+    """Give what a run may consume."""
+    return Caps(settings.max_usd, settings.max_tokens, settings.max_minutes * 60.0)
+
+
+def load_target(settings: Settings, root: Path) -> Harness:
+    """Make the target's harness alone, not metered.
+
+    Args:
+        settings: Names it.
+        root: The project; tasks that are handed off lie below it.
+
+    Raises:
+        SettingsError: There is no such harness, or it lacks what it needs.
+    """
+    folder = _handoff(root)
+    return load_harness(settings.harness, Wanted(settings, folder, lambda name: load_model(name, settings, folder)))
+
+
+def load_roles(
+    settings: Settings, suite: Suite, root: Path, *, optimizer: bool = True, meter: Meter | None = None
+) -> Roles:
     """Make the drivers that a run needs, all of which keep to its caps.
 
     Args:
@@ -62,15 +83,14 @@ def load_roles(settings: Settings, suite: Suite, root: Path, *, optimizer: bool 
         suite: Its tasks tell whether a judge is needed.
         root: The project; prompts that are handed off lie below it.
         optimizer: Whether an optimizer model will be asked.
+        meter: Counts what they consume beside others; None for a meter of their own, with the caps of the settings.
 
     Raises:
         SettingsError: A driver has no such name, or lacks what it needs.
     """
-    meter = Meter(Caps(settings.max_usd, settings.max_tokens, settings.max_minutes * 60.0))
-    folder = root / ".skillopt" / "handoff"
-    wanted = Wanted(settings, folder, lambda name: load_model(name, settings, folder))
+    meter, folder = meter or Meter(caps_of(settings)), _handoff(root)
     longest = max(_LONGEST_CALL, _SILENCE + settings.retry_seconds)
-    harness = MeteredHarness(load_harness(settings.harness, wanted), meter)
+    harness = MeteredHarness(load_target(settings, root), meter)
     model = (
         MeteredModel(load_model(settings.model, settings, folder), meter, "optimizer", longest) if optimizer else None
     )
@@ -85,3 +105,7 @@ def load_roles(settings: Settings, suite: Suite, root: Path, *, optimizer: bool 
         judge = MeteredModel(load_model(name, settings, folder), meter, "judge", longest)
     agent = settings.harness.partition("/")[0] in _AGENTS
     return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "")
+
+
+def _handoff(root: Path) -> Path:
+    return root / ".skillopt" / "handoff"

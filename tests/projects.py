@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-__all__ = ["SKILL", "git", "make_project", "skillopt"]
+__all__ = ["SKILL", "git", "make_project", "skillopt", "train", "without_agents"]
 
 SKILL = """\
 ---
@@ -49,6 +51,26 @@ def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.C
     return subprocess.run(
         command, cwd=folder, check=False, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300
     )
+
+
+def train(folder: Path, *arguments: str) -> dict[str, Any]:
+    """Train the skill of a project with one seed after the other until a version is accepted."""
+    for seed in range(8):
+        ended = skillopt(folder, "optimize", "rows", "--json", "--seed", str(seed), *arguments)
+        assert ended.returncode == 0, ended.stderr
+        result: dict[str, Any] = json.loads(ended.stdout)
+        if result["versions"]:
+            return result
+    raise AssertionError("no seed of eight trained the skill")
+
+
+def without_agents(folder: Path) -> str:
+    """Give a PATH on which there is git and no agent."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("env", "git", "sh"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    return str(programs)
 
 
 def _task(split: str, number: int) -> dict[str, object]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SkilloptError
-from skillopt.harnesses import Wanted, load_harness
 from skillopt.harnesses.sandbox import warning
 from skillopt.harnesses.workspace import Workspace
 from skillopt.ledger import Ledger
@@ -16,6 +15,7 @@ from skillopt.logins import find_login, nested_session
 from skillopt.models import load_model
 from skillopt.ports import Harness, Model, RolloutRequest
 from skillopt.project import Project, Selection
+from skillopt.roles import load_target
 from skillopt.rollouts import Status, Usage
 from skillopt.runner import PROBE
 from skillopt.tasks import Split, Task, VerifierSpec
@@ -120,10 +120,9 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[Check]:
     except SkilloptError:
         return  # the row of the skill says it
     folder = project.root / ".skillopt" / "handoff"
-    wanted = Wanted(settings, folder, lambda model: load_model(model, settings, folder))
 
     def harness() -> Harness:
-        return load_harness(settings.harness, wanted)
+        return load_target(settings, project.root)
 
     def model(chosen: str) -> Model:
         return load_model(chosen, settings, folder)

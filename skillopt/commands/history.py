@@ -1,30 +1,57 @@
-"""The user actions on versions: `log`, `diff`, `rollback`. They read only git."""
+"""The user actions on versions: `log`, `diff`, `rollback`. They read only git.
+
+`log` alone also asks the configured target who it is, where there is one that can tell.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
+from skillopt.commands.lineage import starting_commit, trained_on, versions_of
 from skillopt.commit_text import Version
 from skillopt.documents import SkillDocument
 from skillopt.edits import unified
-from skillopt.errors import UsageError
-from skillopt.project import Selection, Target
+from skillopt.errors import SkilloptError, UsageError
+from skillopt.project import Project, Selection, Target
+from skillopt.roles import load_target
 from skillopt.skill_folder import files_of, skill_from_files
+from skillopt.staleness import Staleness, compare_targets
 from skillopt.tasks import File
 from skillopt.versions import Repository, VersionDraft
 
-__all__ = ["Diffed", "Logged", "RolledBack", "diff", "log", "rollback"]
+__all__ = ["Diffed", "Logged", "LoggedVersion", "RolledBack", "diff", "log", "rollback"]
 
 _WORKTREE = "worktree"
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedVersion(Version):
+    """A version and its target.
+
+    Args:
+        harness: Identity of the target it was trained on, empty when its commit does not say.
+        staleness: That target compared with the configured one.
+    """
+
+    harness: str
+    staleness: Staleness
+
+
+@dataclass(frozen=True, slots=True)
 class Logged:
-    """The versions of a skill, newest first."""
+    """The versions of a skill, newest first.
+
+    Args:
+        skill: Name of the skill.
+        branch: Where they are.
+        harness: Identity of the configured target; empty when none is configured or its program cannot tell.
+        versions: The versions.
+    """
 
     skill: str
     branch: str
-    versions: tuple[Version, ...]
+    harness: str
+    versions: tuple[LoggedVersion, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +81,17 @@ def log(selection: Selection) -> Logged:
         UsageError: There is no such skill or no repository.
     """
     target, repository = _open(selection)
-    return Logged(target.name, f"skillopt/{target.name}", repository.versions(target.name))
+    versions, now = repository.versions(target.name), _configured(target, selection.project())
+    trained = trained_on(versions)
+    listed = (
+        LoggedVersion(
+            **{field.name: getattr(version, field.name) for field in fields(version)},
+            harness=trained[version.sha],
+            staleness=compare_targets(trained[version.sha], now),
+        )
+        for version in versions
+    )
+    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed))
 
 
 def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
@@ -62,7 +99,7 @@ def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
 
     Args:
         selection: The skill.
-        before: A version, or `worktree`; None for the parent of the oldest version.
+        before: A version, or `worktree`; None for the text that training started from.
         after: A version, or `worktree`; None for the newest version.
 
     Raises:
@@ -70,8 +107,8 @@ def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
     """
     target, repository = _open(selection)
     if before is None or after is None:
-        versions = _versions(repository, target)
-        before = before or versions[-1].parent or versions[-1].sha
+        versions = versions_of(repository, target.name)
+        before = before or starting_commit(versions)
         after = after or versions[0].sha
     old, new = (_files(repository, target, side) for side in (before, after))
     paths = sorted({file.path for file in (*old, *new)})
@@ -97,7 +134,7 @@ def rollback(
         VersionConflictError: The branch moved meanwhile.
     """
     target, repository = _open(selection)
-    newest = _versions(repository, target)[0].sha
+    newest = versions_of(repository, target.name)[0].sha
     tip = repository.branch_tip(target.name) or newest
     wanted = repository.resolve(version)
     path = repository.relative(target.folder)
@@ -124,12 +161,14 @@ def _open(selection: Selection) -> tuple[Target, Repository]:
     return project.target(selection), project.repository()
 
 
-def _versions(repository: Repository, target: Target) -> tuple[Version, ...]:
-    versions = repository.versions(target.name)
-    if not versions:
-        message = f"skill {target.name!r} has no versions yet; train it with `skillopt optimize {target.name}`"
-        raise UsageError(message)
-    return versions
+def _configured(target: Target, project: Project) -> str:
+    """Ask the configured target who it is; the default of a setting that nobody chose claims nothing."""
+    if "harness" not in target.settings.model_fields_set:
+        return ""
+    try:
+        return load_target(target.settings, project.root).identity
+    except (SkilloptError, OSError):  # its program, its login or a place for its files is missing
+        return ""
 
 
 def _files(repository: Repository, target: Target, version: str) -> tuple[File, ...]:
