@@ -45,6 +45,8 @@ _SuiteOption = Annotated[
 _SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as needed.")
 ]
+_SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split", help="Which tasks; test is sealed.")]
+_TrialsOption = Annotated[int, typer.Option("--trials", min=1, help="Runs of each task.")]
 _PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 _SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]
 _WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
@@ -129,8 +131,8 @@ def evaluate(
         list[str] | None,
         typer.Option("--of", metavar="SUBJECT", help="worktree, none (no skill) or a version; repeat to compare."),
     ] = None,
-    split: Annotated[Literal["train", "val", "test"], typer.Option(help="Which tasks; test is sealed.")] = "val",
-    trials: Annotated[int, typer.Option(min=1, help="Runs of each task.")] = 1,
+    split: _SplitOption = "val",
+    trials: _TrialsOption = 1,
     suite: _SuiteOption = None,
     settings: _SetOption = None,
     seed: _SeedOption = None,
@@ -204,6 +206,44 @@ def optimize(
     with _interruptible(), ProgressWatch(quiet=quiet, max_rollouts=max_rollouts or 0) as watch:
         found = run(_select(skill, suite, flags), start=start, watch=watch)
     _show(found, as_json=as_json)
+
+
+@app.command()
+def transfer(
+    skill: _SkillArgument = None,
+    *,
+    to: Annotated[
+        list[str],
+        typer.Option("--to", metavar="HARNESS", help="A target, such as codex or claude-code/MODEL; repeat for more."),
+    ],
+    version: Annotated[str | None, typer.Option("--version", help="A version, instead of the newest.")] = None,
+    split: _SplitOption = "val",
+    trials: _TrialsOption = 1,
+    suite: _SuiteOption = None,
+    settings: _SetOption = None,
+    workers: _WorkersOption = None,
+    max_usd: _UsdOption = None,
+    max_tokens: _TokensOption = None,
+    max_minutes: _MinutesOption = None,
+    quiet: _QuietOption = False,
+    as_json: _JsonOption = False,
+) -> None:
+    """Score a version on other targets.
+
+    On each, it is compared task by task with no skill and with the text that training started from. Ends
+    with 3 when a target could not be measured; the others are shown all the same.
+    """
+    from skillopt.commands.transfer import transfer as run  # noqa: PLC0415 - imported on use
+    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
+    from skillopt.tasks import Split  # noqa: PLC0415 - as above
+
+    flags = _flags(settings, workers=workers, max_usd=max_usd, max_tokens=max_tokens, max_minutes=max_minutes)
+    with _interruptible(), ProgressWatch(quiet=quiet) as watch:
+        selection = _select(skill, suite, flags)
+        found = run(selection, targets=to, version=version, split=Split(split), trials=trials, watch=watch)
+    _show(found, as_json=as_json)
+    if not found.complete:
+        raise typer.Exit(3)
 
 
 @app.command()

@@ -13,12 +13,14 @@ from skillopt.commands.history import Diffed, Logged, LoggedVersion, RolledBack
 from skillopt.commands.init import Initialized
 from skillopt.commands.optimize import Optimized
 from skillopt.commands.status import RunReport, Status
+from skillopt.commands.transfer import TargetRow, Transferred
 from skillopt.errors import UsageError
+from skillopt.gate import Verdict
 from skillopt.reports.markdown import render_report
 from skillopt.rollouts import Usage
+from skillopt.staleness import Fit, TargetName
 
 __all__ = ["render", "spent", "write_report"]
-from skillopt.staleness import Fit, TargetName
 
 _INDENT = "\n  spent by the "
 
@@ -77,6 +79,37 @@ def _subject(subject: Subject) -> str:
         f"{line}; against the first {verdict.gain:+.3f}, {verdict.wins} better, {verdict.ties} equal, "
         f"{verdict.losses} worse, confidence {verdict.confidence:.2f}"
     )
+
+
+@render.register
+def _(result: Transferred) -> str:
+    head = f"{result.skill} {result.version[:10]} on {result.split}, {result.trials} trial(s) a task"
+    trained = f"; trained on {TargetName.parse(result.trained_on)}" if result.trained_on else ""
+    paid = sum(row.paid_rollouts for row in result.targets)
+    titles = ("target", "no skill", "first", "version", "against no skill", "against the first")
+    rows = [titles, *(_cells(row) for row in result.targets)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(titles))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        [
+            f"{head}, {paid} newly run{trained}",
+            *lines,
+            *(f"{row.target}: {row.reason}" for row in result.targets if row.reason),
+            "verdicts: wins/ties/losses of the version, task by task",
+        ]
+    )
+
+
+def _cells(row: TargetRow) -> tuple[str, ...]:
+    found = row.found
+    if found is None:
+        return (row.target, row.status, "", "", "", "")
+    scores = (f"{tally.score:.3f}" for tally in (found.no_skill, found.first, found.version))
+    return (row.target, *scores, _outcome(found.against_no_skill), _outcome(found.against_first))
+
+
+def _outcome(verdict: Verdict) -> str:
+    return f"{verdict.outcome.value} {verdict.wins}/{verdict.ties}/{verdict.losses}"
 
 
 @render.register

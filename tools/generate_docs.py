@@ -16,7 +16,10 @@ from annotated_types import Ge, Gt, Le, Lt
 from skillopt.settings import PRESETS, Preset, Settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-COMMANDS = ("init", "doctor", "estimate", "evaluate", "optimize", "status", "log", "diff", "rollback", "report")
+COMMANDS = (
+    *("init", "doctor", "estimate", "evaluate", "optimize", "transfer"),
+    *("status", "log", "diff", "rollback", "report"),
+)
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
 

@@ -3,23 +3,19 @@
 from contextlib import closing
 from dataclasses import dataclass
 
+from skillopt.commands.lineage import skill_at
+from skillopt.commands.scoring import NO_SKILL, Scoring
 from skillopt.documents import Skill
-from skillopt.errors import InvalidMeasurementError, UsageError
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.gate import GateRule, Outcome, Tally, Verdict, compare, tally
+from skillopt.gate import Tally, Verdict
 from skillopt.ledger import Ledger
-from skillopt.ports import RolloutRequest
 from skillopt.project import Project, Selection, Target
 from skillopt.roles import load_roles
-from skillopt.rollouts import Rollout
-from skillopt.runner import RecordedRunner, Watch
-from skillopt.skill_folder import skill_from_files
+from skillopt.runner import Watch
 from skillopt.tasks import Split
 
-__all__ = ["NO_SKILL", "WORKTREE", "Evaluated", "Subject", "evaluate"]
+__all__ = ["WORKTREE", "Evaluated", "Subject", "evaluate"]
 
 WORKTREE = "worktree"
-NO_SKILL = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +70,16 @@ def evaluate(
     project = selection.project()
     target = project.target(selection)
     suite = target.suite()
-    tasks = suite.tasks(split)
-    skills = [_subject(project, target, subject) for subject in subjects]
-    settings = target.settings
-    watch = watch or Watch()
+    named = [(subject, _subject(project, target, subject)) for subject in subjects]
+    roles = load_roles(target.settings, suite, project.root, optimizer=False)
     with closing(Ledger.open(project.root)) as ledger:
-        runner = RecordedRunner(
-            ledger,
-            "",
-            load_roles(settings, suite, project.root, optimizer=False),
-            ThreadExecutor(settings.workers, watch.notice),
-            watch,
-            settings.breaker,
-        )
-        requests = [RolloutRequest(skill, task, trial) for skill in skills for trial in range(trials) for task in tasks]
-        rollouts = runner.rollouts(requests)
-    size = len(tasks) * trials
-    measured = [rollouts[start : start + size] for start in range(0, len(rollouts), size)]
-    found = [_score(target, subjects[at], skill, measured[0], measured[at], at) for at, skill in enumerate(skills)]
-    return Evaluated(target.name, split.value, trials, tuple(found), runner.paid_rollouts)
+        scoring = Scoring(ledger, roles, target.settings, watch)
+        measured = scoring.measure(named, suite.tasks(split), trials)
+    found = (
+        Subject(own.name, own.digest, own.tally, scoring.compare(measured[0], own) if at else None)
+        for at, own in enumerate(measured)
+    )
+    return Evaluated(target.name, split.value, trials, tuple(found), scoring.paid_rollouts)
 
 
 def _subject(project: Project, target: Target, subject: str) -> Skill | None:
@@ -100,31 +87,4 @@ def _subject(project: Project, target: Target, subject: str) -> Skill | None:
         return None
     if subject == WORKTREE:
         return target.skill()
-    repository = project.repository()
-    files = repository.read_folder(repository.resolve(subject), repository.relative(target.folder))
-    if not files:
-        message = f"version {subject!r} has no {repository.relative(target.folder)}/SKILL.md; see `skillopt log`"
-        raise UsageError(message)
-    return skill_from_files(target.name, files)
-
-
-def _score(
-    target: Target, name: str, skill: Skill | None, first: tuple[Rollout, ...], own: tuple[Rollout, ...], at: int
-) -> Subject:
-    settings = target.settings
-    found = tally(own)
-    if found.measured < settings.coverage * (found.measured + found.missing):
-        reason = next(rollout.reason for rollout in own if rollout.score is None)
-        message = f"{name}: only {found.measured} of {found.measured + found.missing} tasks could be measured: {reason}"
-        raise InvalidMeasurementError(message)
-    verdict = compare(
-        first,
-        own,
-        rule=GateRule.PAIRED,
-        metric=settings.metric,
-        confidence=settings.confidence,
-        coverage=settings.coverage,
-    )
-    if verdict.outcome is Outcome.INVALID:
-        raise InvalidMeasurementError(f"{name}: {verdict.reason}")
-    return Subject(name, skill.digest if skill else "", found, verdict if at else None)
+    return skill_at(project.repository(), target, subject)

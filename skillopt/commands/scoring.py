@@ -1,0 +1,102 @@
+"""Scoring skills side by side on one split, for the user actions that compare them.
+
+Owns that too little measured is no result. Does not own which skills are scored or against what.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from skillopt.documents import Skill
+from skillopt.errors import InvalidMeasurementError
+from skillopt.executors.threads import ThreadExecutor
+from skillopt.gate import GateRule, Outcome, Tally, Verdict, compare, tally
+from skillopt.ledger import Ledger
+from skillopt.ports import RolloutRequest
+from skillopt.roles import Roles
+from skillopt.rollouts import Rollout
+from skillopt.runner import RecordedRunner, Watch
+from skillopt.settings import Settings
+from skillopt.tasks import Task
+
+__all__ = ["NO_SKILL", "Measured", "Scoring"]
+
+NO_SKILL = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A skill that was measured well enough; `digest` is empty for no skill."""
+
+    name: str
+    digest: str
+    tally: Tally
+    rollouts: tuple[Rollout, ...]
+
+
+class Scoring:
+    """Measures skills on the same tasks, outside of any run.
+
+    Args:
+        ledger: Where rollouts are recorded.
+        roles: Who does them.
+        settings: How they are compared, and how much must be measured.
+        watch: Follows them.
+    """
+
+    def __init__(self, ledger: Ledger, roles: Roles, settings: Settings, watch: Watch | None) -> None:
+        watch = watch or Watch()
+        executor = ThreadExecutor(settings.workers, watch.notice)
+        self._runner = RecordedRunner(ledger, "", roles, executor, watch, settings.breaker)
+        self._settings = settings
+
+    @property
+    def paid_rollouts(self) -> int:
+        """Count the rollouts that were not recorded before."""
+        return self._runner.paid_rollouts
+
+    def measure(
+        self, named: Sequence[tuple[str, Skill | None]], tasks: Sequence[Task], trials: int
+    ) -> tuple[Measured, ...]:
+        """Measure skills, in their order.
+
+        Args:
+            named: What each is called, and its text; None for no skill.
+            tasks: What they are measured on.
+            trials: Runs of each task, ≥ 1.
+
+        Raises:
+            InvalidMeasurementError: Too little of one could be measured.
+        """
+        requests = [
+            RolloutRequest(skill, task, trial) for _, skill in named for trial in range(trials) for task in tasks
+        ]
+        rollouts = self._runner.rollouts(requests)
+        size = len(tasks) * trials
+        parts = [rollouts[at * size : (at + 1) * size] for at in range(len(named))]
+        return tuple(self._measured(name, skill, own) for (name, skill), own in zip(named, parts, strict=True))
+
+    def compare(self, before: Measured, after: Measured) -> Verdict:
+        """Compare two skills task by task, asking for confidence.
+
+        Raises:
+            InvalidMeasurementError: Too few tasks were measured for both.
+        """
+        verdict = compare(
+            before.rollouts,
+            after.rollouts,
+            rule=GateRule.PAIRED,
+            metric=self._settings.metric,
+            confidence=self._settings.confidence,
+            coverage=self._settings.coverage,
+        )
+        if verdict.outcome is Outcome.INVALID:
+            raise InvalidMeasurementError(f"{after.name}: {verdict.reason}")
+        return verdict
+
+    def _measured(self, name: str, skill: Skill | None, own: tuple[Rollout, ...]) -> Measured:
+        found = tally(own)
+        if found.measured < self._settings.coverage * (found.measured + found.missing):
+            reason = next(rollout.reason for rollout in own if rollout.score is None)
+            message = f"only {found.measured} of {found.measured + found.missing} tasks could be measured: {reason}"
+            raise InvalidMeasurementError(f"{name}: {message}")
+        return Measured(name, skill.digest if skill else "", found, own)

@@ -1,0 +1,165 @@
+"""The user action `transfer`: score a version on other targets, against no skill and the first version.
+
+Owns that a target which cannot be measured is a row of its own and costs no other target its result.
+Does not own scoring (scoring) or which commit is which (lineage).
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt.commands.lineage import newest_version, skill_at, starting_commit, trained_on, versions_of
+from skillopt.commands.scoring import NO_SKILL, Scoring
+from skillopt.documents import Skill
+from skillopt.errors import SkilloptError, UsageError
+from skillopt.gate import Tally, Verdict
+from skillopt.ledger import Ledger
+from skillopt.metering import Meter
+from skillopt.project import Project, Selection
+from skillopt.roles import Roles, caps_of, load_roles
+from skillopt.rollouts import Usage
+from skillopt.runner import Watch
+from skillopt.settings import Settings
+from skillopt.tasks import Split, Suite, Task
+
+__all__ = ["Comparison", "TargetRow", "Transferred", "transfer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one target scores with no skill, the first version and the version, and the version against both."""
+
+    identity: str
+    no_skill: Tally
+    first: Tally
+    version: Tally
+    against_no_skill: Verdict
+    against_first: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRow:
+    """One target.
+
+    Args:
+        target: Its name, as it was given.
+        status: `invalid` when it could not be measured.
+        reason: Why not; empty when it was.
+        paid_rollouts: Rollouts that were not recorded before.
+        found: What it scores; None when it could not be measured.
+    """
+
+    target: str
+    status: Literal["measured", "invalid"]
+    reason: str
+    paid_rollouts: int
+    found: Comparison | None
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """What a transfer found.
+
+    Args:
+        skill: Name of the skill.
+        version: The commit that was scored.
+        first: The commit with the text that training started from.
+        trained_on: The target that the version was trained on, empty when its commit does not say.
+        split: Which tasks.
+        trials: Runs of each task.
+        targets: In the order asked for.
+        spent: What each role consumed.
+    """
+
+    skill: str
+    version: str
+    first: str
+    trained_on: str
+    split: str
+    trials: int
+    targets: tuple[TargetRow, ...]
+    spent: Mapping[str, Usage]
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether every target was measured."""
+        return all(row.status == "measured" for row in self.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is measured on every target."""
+
+    subjects: Sequence[tuple[str, Skill | None]]
+    tasks: Sequence[Task]
+    trials: int
+    settings: Settings
+
+
+def transfer(
+    selection: Selection,
+    *,
+    targets: Sequence[str],
+    version: str | None = None,
+    split: Split = Split.VAL,
+    trials: int = 1,
+    watch: Watch | None = None,
+) -> Transferred:
+    """Score a version on targets, each against no skill and against the first version.
+
+    Args:
+        selection: The skill, its suite and settings; caps hold for all targets together.
+        targets: Names of harnesses, as in the setting `harness`.
+        version: A commit; None for the newest version.
+        split: Which tasks; `test` is sealed, every look at it makes it worth less.
+        trials: Runs of each task, ≥ 1.
+        watch: Follows the rollouts.
+
+    Raises:
+        UsageError: Something is missing or wrong, such as a target's name; nothing was spent.
+    """
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    settings, suite = target.settings, target.suite()
+    versions = versions_of(repository, target.name)
+    first, chosen = starting_commit(versions), repository.resolve(version or newest_version(versions))
+    subjects = (
+        (NO_SKILL, None),
+        ("first version", skill_at(repository, target, first)),
+        (f"version {chosen[:10]}", skill_at(repository, target, chosen)),
+    )
+    plan = _Plan(subjects, suite.tasks(split), trials, settings)
+    meter = Meter(caps_of(settings))
+    loaded = _load(project, settings, suite, targets, meter)
+    with closing(Ledger.open(project.root)) as ledger:
+        rows = tuple(_row(name, roles, ledger, plan, watch or Watch()) for name, roles in loaded.items())
+    trained = trained_on(versions).get(chosen, "")
+    return Transferred(target.name, chosen, first, trained, split.value, trials, rows, meter.by_role)
+
+
+def _load(
+    project: Project, settings: Settings, suite: Suite, targets: Sequence[str], meter: Meter
+) -> Mapping[str, Roles]:
+    """Make the drivers of every target before the first one is run; one that is named twice is run once."""
+    if not targets:
+        raise UsageError("expected the targets to score, found none; name one, as in --to claude-code/MODEL")
+    return {
+        name: load_roles(
+            settings.model_copy(update={"harness": name}), suite, project.root, optimizer=False, meter=meter
+        )
+        for name in targets
+    }
+
+
+def _row(name: str, roles: Roles, ledger: Ledger, plan: _Plan, watch: Watch) -> TargetRow:
+    watch.notice(f"target {name}")
+    scoring = Scoring(ledger, roles, plan.settings, watch)
+    try:
+        identity = roles.harness.identity
+        none, first, version = scoring.measure(plan.subjects, plan.tasks, plan.trials)
+        verdicts = scoring.compare(none, version), scoring.compare(first, version)
+    except SkilloptError as error:
+        return TargetRow(name, "invalid", str(error), scoring.paid_rollouts, None)
+    found = Comparison(identity, none.tally, first.tally, version.tally, *verdicts)
+    return TargetRow(name, "measured", "", scoring.paid_rollouts, found)

@@ -1,0 +1,199 @@
+"""Scoring a version on other targets: real processes, real git, real servers on loopback."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
+
+import pytest
+
+from tests.projects import SKILL, git, make_project, skillopt, train, without_agents
+from tests.servers.fake_chat import answer_prompt, fake_chat
+from tests.servers.loopback import Answer, Body, refuse
+
+FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.8", "--set", "slow_tasks=4")
+FAKE = "chat/openai-compatible/fake"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make_project(tmp_path_factory.mktemp("trained") / "project")
+    train(folder, *FAST)
+    return folder
+
+
+@pytest.fixture
+def trained(original: Path, tmp_path: Path) -> Path:
+    """A project of its own in which a version was accepted."""
+    return Path(shutil.copytree(original, tmp_path / "project"))
+
+
+def to(*targets: str) -> tuple[str, ...]:
+    return ("transfer", "rows", *(word for target in targets for word in ("--to", target)))
+
+
+def settings(url: str) -> tuple[str, ...]:
+    return ("--set", f"base_url={url}/v1", "--set", "retry_seconds=0", "--set", "confidence=0.8")
+
+
+def rollouts(folder: Path) -> int:
+    recorded: int = json.loads(skillopt(folder, "status", "--json").stdout)["rollouts"]
+    return recorded
+
+
+def test_a_version_is_compared_with_no_skill_and_with_the_first_version_on_every_target(trained: Path) -> None:
+    with fake_chat() as server:
+        arguments = (*to("embedded", FAKE), *settings(server.url))
+        ended = skillopt(trained, *arguments, "--json")
+        again = skillopt(trained, *arguments)
+        asked = len(server.requests)
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert found["version"] == git(trained, "rev-parse", "skillopt/rows")
+    assert found["trained_on"].startswith("embedded-1 seed=")
+    assert [row["target"] for row in found["targets"]] == ["embedded", FAKE]
+    assert [row["status"] for row in found["targets"]] == ["measured", "measured"]
+    assert asked == found["targets"][1]["paid_rollouts"] == 3 * 8
+    for row in found["targets"]:
+        scores = [row["found"][subject]["score"] for subject in ("no_skill", "first", "version")]
+        assert scores[2] > max(scores[:2])
+        assert row["found"]["against_first"]["wins"] > row["found"]["against_first"]["losses"]
+        assert row["found"]["against_no_skill"]["after"] > row["found"]["against_no_skill"]["before"]
+    assert found["targets"][1]["found"]["identity"].startswith("chat openai-compatible model=fake")
+    assert again.returncode == 0, again.stderr
+    head, titles, *rows = again.stdout.splitlines()
+    assert ", 0 newly run; trained on embedded-1" in head
+    assert titles.split("  ")[0] == "target"
+    assert [row.split()[0] for row in rows[:2]] == ["embedded", FAKE]
+    assert "accept" in rows[0]
+
+
+def test_a_target_that_is_dead_is_a_row_of_its_own_and_ends_with_3(trained: Path) -> None:
+    with refuse() as server:
+        arguments = (*to(FAKE, "embedded"), *settings(server.url))
+        shown = skillopt(trained, *arguments)
+        found = json.loads(skillopt(trained, *arguments, "--json").stdout)
+    assert shown.returncode == 3
+    assert f"{FAKE}: stopped after 5 failures in a row; the last: network: " in shown.stdout
+    assert "Traceback" not in shown.stderr
+    dead, alive = found["targets"]
+    assert (dead["status"], dead["found"], alive["status"], alive["reason"]) == ("invalid", None, "measured", "")
+    assert "network: " in dead["reason"]
+
+
+def test_a_target_of_which_too_little_was_measured_is_invalid(trained: Path) -> None:
+    def refuse_half(body: Body) -> Answer:
+        return Answer(503, b"", hang_up=True) if "@" in json.dumps(body) else answer_prompt(body)
+
+    with fake_chat(refuse_half) as server:
+        arguments = (*to(FAKE), *settings(server.url), "--workers", "1", "--json")
+        ended = skillopt(trained, *arguments)
+    assert ended.returncode == 3
+    assert "none: only 4 of 8 tasks could be measured: network: " in json.loads(ended.stdout)["targets"][0]["reason"]
+
+
+def test_a_target_whose_program_is_missing_does_not_keep_the_others_from_being_scored(
+    trained: Path, tmp_path: Path
+) -> None:
+    ended = skillopt(trained, *to("codex/large", "embedded"), PATH=without_agents(tmp_path))
+    assert ended.returncode == 3
+    assert "codex/large: missing_program: " in ended.stdout
+    assert "accept" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (to("embedded", "embeded"), "did you mean 'embedded'?"),
+        (to("embedded", "chat/openia/x"), "did you mean 'openai'?"),
+        (to("embedded", FAKE), "base_url"),
+        (to("embedded", ""), "expected the name of a harness, found ''"),
+        ((*to("embedded"), "--version", "v9"), "expected a version"),
+        (to(), "--to"),
+    ],
+)
+def test_a_users_mistake_is_refused_before_anything_is_spent(
+    trained: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    before = rollouts(trained)
+    ended = skillopt(trained, *arguments)
+    assert ended.returncode == 2
+    assert problem in ended.stderr
+    assert (ended.stdout, rollouts(trained)) == ("", before)
+
+
+def test_without_an_accepted_version_the_command_says_what_to_do(tmp_path: Path) -> None:
+    ended = skillopt(make_project(tmp_path / "project"), *to("embedded"))
+    assert ended.returncode == 2
+    assert "has no versions yet; train it with `skillopt optimize rows`" in ended.stderr
+
+
+class Counting:
+    """A provider that counts the tokens it reports."""
+
+    def __init__(self) -> None:
+        self.lock, self.tokens = Lock(), 0
+
+    def __call__(self, body: Body) -> Answer:
+        answer = answer_prompt(body)
+        with self.lock:
+            self.tokens += json.loads(answer.content)["usage"]["total_tokens"]
+        return answer
+
+
+def test_a_cap_holds_for_all_targets_together(trained: Path) -> None:
+    provider, cap = Counting(), 30_000
+    with fake_chat(provider) as server:
+        targets = (*to(*(f"{FAKE}-{number}" for number in range(5)), "embedded"), *settings(server.url))
+        ended = skillopt(trained, *targets, "--max-tokens", str(cap), "--json")
+    assert ended.returncode == 3, ended.stderr
+    rows = json.loads(ended.stdout)["targets"]
+    assert rows[0]["status"] == "measured"
+    assert "the cap of 30,000 tokens leaves" in rows[4]["reason"]
+    assert 0 < provider.tokens <= cap
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_pays_only_what_is_missing(trained: Path) -> None:
+    process: SimpleQueue[int] = SimpleQueue()
+
+    def interrupt_fourth(body: Body) -> Answer:
+        if len(server.requests) == 4:
+            os.kill(process.get(), signal.SIGINT)
+        return answer_prompt(body)
+
+    with fake_chat(interrupt_fourth) as server:
+        arguments = (*to(FAKE), *settings(server.url), "--workers", "1")
+        command = [sys.executable, "-m", "skillopt", *arguments]
+        with subprocess.Popen(command, cwd=trained, stderr=subprocess.PIPE, text=True) as started:
+            process.put(started.pid)
+            _, told = started.communicate(timeout=60)
+        kept = len(server.requests)
+        found = json.loads(skillopt(trained, *arguments, "--json").stdout)
+    assert started.returncode == 130
+    assert "run the same command to continue" in told
+    assert found["targets"][0]["status"] == "measured"
+    assert 4 <= kept < 24
+    assert found["targets"][0]["paid_rollouts"] <= 24 - 3
+
+
+def test_a_chosen_version_is_scored_and_the_first_stays_what_training_started_from(trained: Path) -> None:
+    before = git(trained, "rev-parse", "main")
+    found = json.loads(skillopt(trained, *to("embedded"), "--version", "main", "--json").stdout)
+    assert (found["version"], found["first"], found["trained_on"]) == (before, before, "")
+    verdict = found["targets"][0]["found"]["against_first"]
+    assert (verdict["wins"], verdict["losses"]) == (0, 0)
+
+
+def test_a_start_that_was_not_committed_is_the_first_version(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    skill = folder / "skills" / "rows" / "SKILL.md"
+    skill.write_text(SKILL + "- Be careful.\n", encoding="utf-8")
+    train(folder, *FAST)
+    found = json.loads(skillopt(folder, *to("embedded"), "--json").stdout)
+    assert git(folder, "show", f"{found['first']}:skills/rows/SKILL.md").endswith("- Be careful.")
+    assert "+- Be careful." not in skillopt(folder, "diff", "rows").stdout
