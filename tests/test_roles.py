@@ -48,6 +48,11 @@ def test_an_api_without_a_model_is_refused(name: str) -> None:
         load_model(name, SETTINGS)
 
 
+def test_a_chat_without_a_model_is_refused_with_an_example() -> None:
+    with pytest.raises(SettingsError, match=r"expected chat/PROVIDER/MODEL, as in chat/anthropic/.*, found 'chat'"):
+        harness("chat")
+
+
 def test_a_compatible_server_needs_an_address() -> None:
     with pytest.raises(SettingsError, match="expected the server's address in the setting base_url"):
         load_model("openai-compatible/llama", Settings())

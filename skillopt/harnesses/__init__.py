@@ -71,6 +71,10 @@ def load_harness(name: str, wanted: Wanted) -> Harness:
     driver = HARNESSES[kind]
     if model and not {"model", "target"} & set(driver.takes):
         raise SettingsError(f"expected harness {kind!r} without a model, found {name!r}; leave out {'/' + model!r}")
+    if not model and "target" in driver.takes:
+        raise SettingsError(
+            f"expected {kind}/PROVIDER/MODEL, as in {kind}/anthropic/claude-haiku-4-5, found {name!r}; add a model"
+        )
     settings = wanted.settings
     options: dict[str, Callable[[], object]] = {
         "model": lambda: model,
