@@ -51,6 +51,7 @@ _PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of sett
 _SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]
 _WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
 _HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
+_SandboxOption = Annotated[str | None, typer.Option("--sandbox", help="Where agents run: auto, bwrap or none.")]
 _ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
 _RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
 _CallsOption = Annotated[int | None, typer.Option("--max-calls", help="Cap on optimizer calls of the run.")]
@@ -138,6 +139,7 @@ def evaluate(
     seed: _SeedOption = None,
     workers: _WorkersOption = None,
     harness: _HarnessOption = None,
+    sandbox: _SandboxOption = None,
     max_usd: _UsdOption = None,
     max_tokens: _TokensOption = None,
     max_minutes: _MinutesOption = None,
@@ -153,7 +155,7 @@ def evaluate(
     from skillopt.tasks import Split  # noqa: PLC0415 - as above
 
     caps = {"max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = _flags(settings, seed=seed, workers=workers, harness=harness, **caps)
+    flags = _flags(settings, seed=seed, workers=workers, harness=harness, sandbox=sandbox, **caps)
     with _interruptible(), ProgressWatch(quiet=quiet) as watch:
         subjects = tuple(of or ["worktree"])
         selection = _select(skill, suite, flags)
@@ -170,6 +172,7 @@ def optimize(
     seed: _SeedOption = None,
     workers: _WorkersOption = None,
     harness: _HarnessOption = None,
+    sandbox: _SandboxOption = None,
     model: _ModelOption = None,
     max_rollouts: _RolloutsOption = None,
     max_calls: _CallsOption = None,
@@ -196,6 +199,7 @@ def optimize(
         seed=seed,
         workers=workers,
         harness=harness,
+        sandbox=sandbox,
         model=model,
         max_rollouts=max_rollouts,
         max_calls=max_calls,

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SKILL", "git", "make_project", "skillopt", "train", "without_agents"]
+from benchmarks.demo import make_repository
+
+__all__ = ["SKILL", "git", "make_project", "make_tidy_tables", "skillopt", "train", "without_agents"]
 
 SKILL = """\
 ---
@@ -42,6 +44,16 @@ def make_project(folder: Path, tasks: int = 8, name: str = "rows") -> Path:
     git(folder, "init", "--quiet", "--initial-branch=main")
     git(folder, "add", ".")
     git(folder, "commit", "--quiet", "-m", "Begin")
+    return folder
+
+
+def make_tidy_tables(folder: Path, tasks: int) -> Path:
+    """Make the demo's repository with its skill `tidy-tables` and the first so many tasks of each split."""
+    make_repository(folder)
+    lines = (folder / "suites" / "tidy_tables" / "tasks.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for split in ("train", "val", "test") for line in [x for x in lines if f'"{split}"' in x][:tasks]]
+    (folder / "suites" / "tidy_tables" / "tasks.jsonl").write_text("".join(kept), encoding="utf-8")
+    git(folder, "commit", "--quiet", "-am", "Fewer tasks")
     return folder
 
 
