@@ -3,10 +3,16 @@
 Owns the choice (`auto`, `bwrap`, `none`), whether bubblewrap works here, and its command line. Does not own
 passing on what is said to the provider (sandbox_gateway).
 
-Inside: the file system is read-only but for the workspace and the disposable home; the temporary folder,
-the user's home and `/run` are empty but for the programs on the PATH; other processes cannot be seen; there
-is no network but the provider's host and port. Not prevented: reading the rest of the file system, using
-up processor, memory or disk, and saying anything at all to the provider.
+Inside: the file system is read-only but for the workspace and the disposable home; temporary folders, the
+user's home, root's and `/run` are empty but for the programs on the PATH; other processes cannot be seen; there
+is no network but the provider's host and port. Not prevented: reading the rest of the file system, talking to
+a program outside that listens on a socket file there, using up processor, memory or disk, and saying anything
+at all to the provider.
+
+Invariants, also where the user is root, whom bubblewrap on its own leaves every capability:
+1. No capability, so that nothing can be mounted or unmounted.
+2. `/proc` is read-only: the kernel lets its settings be written by whoever has root's number.
+3. No hidden folder is shown again as a whole, by whatever name the PATH has for it.
 """
 
 import os
@@ -14,7 +20,9 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from getpass import getuser
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -31,23 +39,19 @@ _LOOPBACK: Final = "127.0.0.1"
 _GATEWAY: Final = str(Path(__file__).with_name("sandbox_gateway.py"))
 _PORTS: Final = {"http": 80, "https": 443}
 _PROXIES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy")
-_ALONE: Final = (
-    "--unshare-ipc",
-    "--unshare-pid",
-    "--unshare-net",
-    "--unshare-uts",
-    "--die-with-parent",
-    "--new-session",
-)
-_SHARED: Final = ("/tmp", "/run")  # noqa: S108 - hidden from the agent, not used
+# The second is for root, whose number can be given to the inner sandbox only by who has it.
+_LISTENING: Final = ("--cap-add", "CAP_NET_BIND_SERVICE", "--cap-add", "CAP_SETFCAP", "--dev-bind", "/", "/")
+_CLOSED: Final = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent")
+_ALONE: Final = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--new-session")
+_HIDDEN: Final = ("/tmp", "/var/tmp", "/run", "/root")  # noqa: S108 - hidden from the agent, not used
 _SECONDS: Final = 20.0
 
 
 def warning(choice: Choice) -> str:
     """Say in one line that agents will run without a sandbox where one was hoped for; empty when not."""
-    if choice != "auto" or _works():
+    if choice != "auto" or not _trouble():
         return ""
-    return "no sandbox: bubblewrap (bwrap) is missing or does not work here, so agents may do whatever you may"
+    return f"no sandbox: {_trouble()}, so agents may do whatever you may"
 
 
 class Sandbox:
@@ -61,13 +65,13 @@ class Sandbox:
     """
 
     def __init__(self, choice: Choice) -> None:
-        self.active = choice != "none" and _works()
+        self.active = choice != "none" and not _trouble()
         if choice == "bwrap" and not self.active:
             kind = FailureKind.MISSING_PROGRAM
             raise ProviderError(
                 kind,
-                f"{kind}: expected a working bubblewrap for sandbox=bwrap, found none; install the package bubblewrap "
-                "and allow user namespaces, or choose sandbox=none",
+                f"{kind}: expected a working bubblewrap for sandbox=bwrap, found that {_trouble()}; install the "
+                "package bubblewrap and allow user namespaces, or choose sandbox=none",
             )
 
     def wrap(self, argv: Sequence[str], home: str, workspace: str, url: str) -> tuple[str, ...]:
@@ -84,61 +88,99 @@ class Sandbox:
         """
         if not self.active:
             return tuple(argv)
-        endpoints = _endpoints(url, os.environ)
-        net = Path(home, "net")
-        net.mkdir(exist_ok=True)
-        hosts = Path(home, "hosts")
-        names = sorted({host for host, _ in endpoints if host not in ("localhost", _LOOPBACK)})
-        hosts.write_text("".join(f"{_LOOPBACK} {name}\n" for name in ("localhost", *names)), encoding="utf-8")
-        listed = ",".join(f"{host}:{port}" for host, port in endpoints)
-        python = (os.path.realpath(sys.executable), "-I", "-S", _GATEWAY)
-        low = ("--cap-add", "CAP_NET_BIND_SERVICE") if any(port < 1024 for _, port in endpoints) else ()  # noqa: PLR2004 - the ports that need a permission
-        mounts = _mounts((home, workspace), (argv[0], python[0]))
-        boxed = (_BWRAP, *_ALONE, *low, *mounts, "--ro-bind", str(hosts), "/etc/hosts", "--chdir", workspace, "--")
-        return (*python, "outside", str(net), listed, *boxed, *python, "inside", str(net), listed, *argv)
+        return _boxed(argv, home, workspace, _endpoints(url, os.environ))
+
+
+def _boxed(argv: Sequence[str], home: str, workspace: str, endpoints: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    net = Path(home, "net")
+    net.mkdir(exist_ok=True)
+    hosts = Path(home, "hosts")
+    names = sorted({host for host, _ in endpoints} - {"localhost", _LOOPBACK})
+    # Each has an address of its own, because two can have the same port.
+    addresses = {"localhost": _LOOPBACK, **{name: f"127.0.1.{number}" for number, name in enumerate(names, 1)}}
+    hosts.write_text("".join(f"{address} {name}\n" for name, address in addresses.items()), encoding="utf-8")
+    meant = ",".join(f"{host}:{port}" for host, port in endpoints)
+    heard = ",".join(f"{addresses.get(host, host)}:{port}" for host, port in endpoints)
+    gateway = (os.path.realpath(sys.executable), "-I", "-S", _GATEWAY)
+    mounts = _mounts((home, workspace), (argv[0], gateway[0]))
+    named = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
+    return (
+        *(*gateway, "outside", str(net), meant, _BWRAP, *_CLOSED, "--unshare-net", *_LISTENING, "--"),
+        *(*gateway, "border", str(net), heard, _BWRAP, *_CLOSED, *_ALONE, *mounts, *named, "--chdir", workspace, "--"),
+        *(*gateway, "inside", str(net), heard, *argv),
+    )
 
 
 @lru_cache(maxsize=1)
-def _works() -> bool:
-    """Try bubblewrap once, with all that is asked of it."""
+def _trouble() -> str:
+    """Try bubblewrap once, with all that is asked of it; say what is wrong, nothing where it works."""
     if sys.platform != "linux" or shutil.which(_BWRAP) is None:
-        return False
-    with Workspace.create() as folder:
-        argv = [_BWRAP, *_ALONE, *_mounts((folder.path,), (sys.executable,)), "--", "true"]
+        return "bubblewrap (bwrap) is missing"
+    with Workspace.create() as home, Workspace.create() as workspace:
         try:
-            return run_process(argv, folder.path, {}, _SECONDS).status == 0
-        except InfrastructureError:
-            return False
+            argv = _boxed(("/bin/sh", "-c", ":"), home.path, workspace.path, [("provider.invalid", 443)])
+            ended = run_process(argv, workspace.path, {}, _SECONDS)
+        except (InfrastructureError, OSError) as error:
+            return f"bubblewrap (bwrap) does not work here ({error})"
+    said = (ended.stderr.strip().splitlines() or [f"status {ended.status}"])[-1]
+    return f"bubblewrap (bwrap) does not work here ({said[:200]})" if ended.status else ""
 
 
 def _mounts(writable: Sequence[str], programs: Sequence[str]) -> tuple[str, ...]:
     """Give the view of the file system: what is hidden, what of it is shown again, what can be written."""
-    user, temporary = str(Path.home()), tempfile.gettempdir()
-    places = dict.fromkeys((temporary, *_SHARED, user))
-    hidden = [place for place in places if place != "/" and Path(place).is_dir()]
-    shown = [*_kept(programs), sys.base_prefix, _GATEWAY]
-    if Path("/run/systemd/resolve").is_dir():
-        shown.append("/run/systemd/resolve")
+    hidden = _hidden()
+    wanted = (*_kept(programs), sys.base_prefix, _GATEWAY, os.path.realpath("/etc/resolv.conf"))
+    shown: dict[str, str] = {}
+    for place in sorted(filter(lambda place: _may_be_shown(place, hidden), wanted), key=len):
+        located = _located(place, hidden)
+        if not any(Path(located).is_relative_to(outer) for outer in shown):
+            shown[located] = place
     return (
-        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
-        *(part for place in hidden for part in ("--tmpfs", place)),
-        *(part for place in dict.fromkeys(shown) for part in ("--ro-bind", place, place)),
-        *(part for place in writable for part in ("--bind", place, place)),
+        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"),
+        *(part for place in dict.fromkeys(hidden.values()) for part in ("--tmpfs", place)),
+        *(part for place, source in shown.items() for part in ("--ro-bind", source, place)),
+        *(part for place in writable for part in ("--bind", place, _located(place, hidden))),
     )
 
 
+def _hidden() -> dict[str, str]:
+    """List the folders that are not shown, outer ones first: each by its name, and without links."""
+    homes = [str(Path.home())]
+    with suppress(KeyError, OSError):
+        homes.append(os.path.expanduser(f"~{getuser()}"))  # noqa: PTH111 - another one where HOME is set to something else
+    places = {os.path.normpath(place) for place in (tempfile.gettempdir(), *_HIDDEN, *homes)}
+    found = {place: os.path.realpath(place) for place in sorted(places, key=len) if Path(place).is_dir()}
+    return {place: real for place, real in found.items() if real != "/"}
+
+
+def _located(place: str, hidden: Mapping[str, str]) -> str:
+    """Give the path of a place as it is to be made inside, where links within hidden folders are gone."""
+    for named, real in hidden.items():
+        for outer in (named, real):
+            if Path(place).is_relative_to(outer):
+                return str(Path(real, Path(place).relative_to(outer)))
+    return place
+
+
+def _may_be_shown(place: str, hidden: Mapping[str, str]) -> bool:
+    """Tell what is within a hidden folder and no such folder itself, nor around one; the rest is there anyway."""
+    located = Path(_located(place, hidden))
+    shown = (located, os.path.realpath(place))
+    around = any(Path(real).is_relative_to(one) for real in hidden.values() for one in shown)
+    return not around and any(located.is_relative_to(real) for real in hidden.values()) and Path(place).exists()
+
+
 def _kept(programs: Sequence[str]) -> list[str]:
-    """List the folders of programs: those on the PATH, and what a program consists of."""
+    """List what programs consist of: the folders on the PATH, a program's own folder or package, itself."""
     path = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    folders = [Path(folder) for folder in path if folder and Path(folder).is_dir()]
+    folders = [Path(os.path.normpath(folder)) for folder in path if Path(folder).is_absolute()]
     # Version managers keep small scripts in `shims`, and what these start one level up.
     kept = [str(folder.parent if folder.name == "shims" else folder) for folder in folders]
     for program in programs:
-        real = Path(program).resolve()
-        parts = real.parts
-        packaged = parts.index("node_modules") + 1 if "node_modules" in parts else len(parts) - 1
-        kept += [str(Path(*parts[:packaged])), str(Path(program).absolute().parent)]
-    return [place for place in kept if place not in ("/", str(Path.home()), tempfile.gettempdir())]
+        named, real = Path(os.path.abspath(program)), Path(program).resolve()  # noqa: PTH100 - keeps a link's name
+        packaged = real.parts.index("node_modules") + 1 if "node_modules" in real.parts else len(real.parts) - 1
+        kept += [str(Path(*real.parts[:packaged])), str(named.parent), str(real), str(named)]
+    return kept
 
 
 def _endpoints(url: str, environment: Mapping[str, str]) -> list[tuple[str, int]]:

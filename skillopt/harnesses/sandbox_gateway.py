@@ -1,16 +1,19 @@
-"""The one way out of the sandbox: a program of its own, run once outside of it and once inside.
+"""The one way out of the sandbox: a program of its own, run outside of it, at its border, and inside.
 
-    python sandbox_gateway.py outside FOLDER HOST:PORT,HOST:PORT bwrap ... python sandbox_gateway.py inside ...
+    gateway outside FOLDER HOST:PORT,... bwrap ... gateway border FOLDER ADDRESS:PORT,... bwrap ...
+    gateway inside FOLDER ADDRESS:PORT,... program ...
 
 Outside, it listens on one socket file for each endpoint and connects each caller to that endpoint only.
-Inside, where there is no network but loopback, it listens on the endpoints' ports and passes callers on to
+At the border, in a network with nothing but loopback, it listens on a loopback address and the port of each
+endpoint: low ports need a capability, which the inside shall not have. Inside, it passes callers of these on to
 the socket files. Each starts the rest of its command line and ends as that ends. An interrupt, which would
 end the sandbox, is passed on as a word through a socket file instead.
 
-It uses only the standard library and starts within the time of a bare Python, because it is started for
+It uses only the standard library, and of that only what loads at once, because it is started for
 each rollout. TLS, where there is any, stays between client and provider.
 """
 
+import ctypes
 import os
 import signal
 import socket
@@ -19,9 +22,11 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["inside", "main", "outside"]
+__all__ = ["border", "inside", "main", "outside"]
 
 _CHUNK = 1 << 16
+_FIRST = 100  # number of the first listener that is handed on
+_AMBIENT, _CLEAR_ALL = 47, 4  # of prctl, from <linux/prctl.h>
 _CONTROL = "control"
 
 
@@ -36,13 +41,21 @@ def outside(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> i
     return _run(argv)
 
 
+def border(endpoints: list[tuple[str, int]], argv: list[str]) -> int:
+    """Listen for callers, give up what that took, and become a command that has the listeners open."""
+    for number, endpoint in enumerate(endpoints):
+        with socket.create_server(endpoint, backlog=128) as listener:
+            os.dup2(listener.fileno(), _FIRST + number)
+    if ctypes.CDLL(None, use_errno=True).prctl(_AMBIENT, _CLEAR_ALL, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "could not give up capabilities")
+    os.execvp(argv[0], argv)  # noqa: S606 - no shell is wanted
+
+
 def inside(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> int:
     """Serve the endpoints on loopback from the socket files while a command runs; give its exit status."""
-    for number, (_, port) in enumerate(endpoints):
-        listener = socket.socket()
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(("127.0.0.1", port))
-        listener.listen(128)
+    for number in range(len(endpoints)):
+        listener = socket.socket(fileno=_FIRST + number)
+        listener.set_inheritable(False)
         _serve(listener, lambda path=f"{folder}/{number}": _connect(path))  # type: ignore[misc]  # as above
     return _run(argv, lambda pid: _obey(_connect(f"{folder}/{_CONTROL}"), pid))
 
@@ -120,9 +133,11 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run one of the two sides."""
+    """Run one of the three sides."""
     side, folder, listed, *argv = arguments
     endpoints = [(host, int(port)) for host, _, port in (pair.rpartition(":") for pair in listed.split(",") if pair)]
+    if side == "border":
+        return border(endpoints, argv)
     return (outside if side == "outside" else inside)(folder, endpoints, argv)
 
 
