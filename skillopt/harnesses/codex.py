@@ -23,7 +23,7 @@ from skillopt.harnesses.agent_stream import Ending, Story, failure
 from skillopt.harnesses.codex_command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.harnesses.codex_stream import CodexStream, unloaded
 from skillopt.harnesses.sandbox import Choice, Sandbox
-from skillopt.harnesses.workspace import changed_files
+from skillopt.harnesses.workspace import changed_files, read_file
 from skillopt.ports import RolloutRequest
 from skillopt.prices import Price
 from skillopt.rollouts import Message, Status, Trajectory, Usage
@@ -32,6 +32,7 @@ from skillopt.skill_folder import files_of
 __all__ = ["CodexHarness"]
 
 _OWN: Final = (".git/", ".agents/")
+_RECORD_LIMIT: Final = 256_000_000
 
 
 @dataclass(frozen=True)
@@ -143,4 +144,6 @@ def _injected(home: AgentHome, name: str) -> bool:
     """Look in the client's own record for the skill that it put into the first request."""
     wanted = f"<skill>\\n<name>{name}</name>"
     records = Path(home.config, "sessions").glob("**/rollout-*.jsonl")
-    return any(wanted in record.read_text(encoding="utf-8", errors="replace") for record in records)
+    # What the agent runs can write there too, and leave a pipe or a link under such a name.
+    read = (read_file(home.path, str(record.relative_to(home.path)), _RECORD_LIMIT) for record in records)
+    return any(wanted.encode() in content for content in read if isinstance(content, bytes))

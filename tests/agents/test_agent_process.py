@@ -132,6 +132,13 @@ def test_a_rollout_with_codex_is_told_from_its_stream_and_its_record(tmp_path: P
     assert harness.identity == "codex 9.8.7 model=m mode=forced max_tokens=9"
 
 
+def test_a_pipe_among_the_records_of_codex_does_not_hold_up_a_rollout(tmp_path: Path) -> None:
+    left = "mkdir -p $CODEX_HOME/sessions/1; mkfifo $CODEX_HOME/sessions/1/rollout-1.jsonl\n"
+    harness = CodexHarness("m", program=script(tmp_path, left + saying(*CODEX)), sandbox="none")
+    trajectory = harness.run(RolloutRequest(SKILL, TASK), str(tmp_path))
+    assert trajectory.reason.startswith("bad_request: codex did not take the skill 'rows'")
+
+
 def test_models_answer_through_the_clients_and_tell_their_failures(tmp_path: Path) -> None:
     claude = ClaudeCodeModel("opus", program=script(tmp_path, saying(*CLAUDE)))
     assert claude.reply("?").text == "Done."
