@@ -4,8 +4,11 @@ Owns all concurrency of the project. Results are handed over in groups, so that 
 can write a group in one transaction while the pool goes on.
 """
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
@@ -15,6 +18,7 @@ __all__ = ["ThreadExecutor"]
 
 T = TypeVar("T")
 R = TypeVar("R")
+_Ended = SimpleQueue[tuple[int, Future[R]] | None]
 _LAST_SECONDS: Final = 5.0
 
 
@@ -39,14 +43,15 @@ class ThreadExecutor:
         After an exception nothing more is started; what was running is still handed over before the
         exception is raised, so that nothing paid for is lost.
         """
-        ended: SimpleQueue[tuple[int, Future[R]]] = SimpleQueue()
+        ended: _Ended[R] = SimpleQueue()
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="rollout")
         futures: list[Future[R]] = []
         try:
-            for index, item in enumerate(items):
-                futures.append(pool.submit(function, item))
-                futures[-1].add_done_callback(lambda done, at=index: ended.put((at, done)))  # type: ignore[misc]  # default binds the loop variable
-            yield from self._hand_over(pool, ended, len(items))
+            with _interrupts_into(ended):
+                for index, item in enumerate(items):
+                    futures.append(pool.submit(function, item))
+                    futures[-1].add_done_callback(lambda done, at=index: ended.put((at, done)))  # type: ignore[misc]  # default binds the loop variable
+                yield from self._hand_over(pool, ended, len(items))
         except _DroppedError as dropped:
             abandon()
             wait(futures, _LAST_SECONDS)
@@ -57,18 +62,15 @@ class ThreadExecutor:
             raise
         pool.shutdown(wait=True)
 
-    def _hand_over(
-        self, pool: ThreadPoolExecutor, ended: "SimpleQueue[tuple[int, Future[R]]]", left: int
-    ) -> Iterator[list[tuple[int, R]]]:
+    def _hand_over(self, pool: ThreadPoolExecutor, ended: "_Ended[R]", left: int) -> Iterator[list[tuple[int, R]]]:
         """Yield what has ended, also after a failure, which is raised last."""
         failure: BaseException | None = None
         while left:
-            try:
-                group = _drain(ended)
-            except KeyboardInterrupt as interrupt:
+            group, interrupts = _drain(ended)
+            for _ in range(interrupts):
                 if isinstance(failure, KeyboardInterrupt):
-                    raise _DroppedError from interrupt
-                failure, group = interrupt, []
+                    raise _DroppedError
+                failure = KeyboardInterrupt()
                 self._notice("waiting for the calls under way, which are paid for; Ctrl-C again to drop them")
             left -= len(group)
             done, broken = _sort(group)
@@ -85,6 +87,19 @@ class _DroppedError(BaseException):
     """Ctrl-C came twice: nobody waits for the calls under way."""
 
 
+@contextmanager
+def _interrupts_into(ended: "_Ended[R]") -> Iterator[None]:
+    """Queue Ctrl-C behind the calls that have ended, so that it never comes between a call and its record."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: ended.put(None))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _sort(group: "list[tuple[int, Future[R]]]") -> tuple[list[tuple[int, R]], BaseException | None]:
     """Tell the answers of calls that have ended from the first exception; what was cancelled is neither."""
     over = [(index, future) for index, future in group if not future.cancelled()]
@@ -92,11 +107,12 @@ def _sort(group: "list[tuple[int, Future[R]]]") -> tuple[list[tuple[int, R]], Ba
     return [(index, future.result()) for index, future in over if future.exception() is None], failure
 
 
-def _drain(ended: "SimpleQueue[tuple[int, Future[R]]]") -> list[tuple[int, Future[R]]]:
-    """Wait for one result and take all others that are there by then."""
-    group = [ended.get()]
+def _drain(ended: "_Ended[R]") -> tuple[list[tuple[int, Future[R]]], int]:
+    """Wait for one entry and take all others that are there by then: results, and how often Ctrl-C came."""
+    entries = [ended.get()]
     while True:
         try:
-            group.append(ended.get_nowait())
+            entries.append(ended.get_nowait())
         except Empty:
-            return group
+            found = [entry for entry in entries if entry is not None]
+            return found, len(entries) - len(found)

@@ -148,9 +148,16 @@ def _hidden() -> dict[str, str]:
     homes = [str(Path.home())]
     with suppress(KeyError, OSError):
         homes.append(os.path.expanduser(f"~{getuser()}"))  # noqa: PTH111 - another one where HOME is set to something else
-    places = {os.path.normpath(place) for place in (tempfile.gettempdir(), *_HIDDEN, *homes)}
+    places = {os.path.normpath(place) for place in (tempfile.gettempdir(), *_HIDDEN, *homes, *_project())}
     found = {place: os.path.realpath(place) for place in sorted(places, key=len) if Path(place).is_dir()}
     return {place: real for place, real in found.items() if real != "/"}
+
+
+def _project() -> list[str]:
+    """Give the project that is worked on, whose suites hold the expected answers; none at the top of the system."""
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    return [str(root)] if len(root.parts) > len(("/", "usr")) else []
 
 
 def _located(place: str, hidden: Mapping[str, str]) -> str:

@@ -73,6 +73,13 @@ def test_the_user_s_home_and_temporary_files_are_not_there_to_read(
 
 
 @needs_bwrap
+def test_the_project_with_its_expected_answers_is_not_there_to_read(workspace: Path, provider: LoopbackServer) -> None:
+    assert (Path.cwd() / "pyproject.toml").is_file()
+    ended = boxed(f"cat {Path.cwd()}/pyproject.toml", workspace, provider.url)
+    assert (ended.result.status, ended.result.stdout) == (1, "")
+
+
+@needs_bwrap
 def test_the_provider_is_all_that_can_be_reached(workspace: Path, provider: LoopbackServer) -> None:
     with serve(lambda _: as_json(200, {})) as other:
         script = (
