@@ -12,6 +12,7 @@ from skillopt.commands.evaluate import Evaluated, Subject
 from skillopt.commands.history import Diffed, Logged, LoggedVersion, RolledBack
 from skillopt.commands.init import Initialized
 from skillopt.commands.optimize import Optimized
+from skillopt.commands.registration import Registered
 from skillopt.commands.status import RunReport, Status
 from skillopt.commands.transfer import TargetRow, Transferred
 from skillopt.errors import UsageError
@@ -158,6 +159,19 @@ def _(result: Initialized) -> str:
     if not result.skills:
         lines.append("no skills found; name one in the file")
     return "\n".join([*lines, "next: skillopt doctor"])
+
+
+@render.register
+def _(result: Registered) -> str:
+    lines = []
+    for change in result.changes:
+        does = f"would {change.action}" if result.dry_run and change.text else change.action
+        place = "from" if change.action == "remove" else "to" if change.action == "add" else "as it is"
+        lines.append(f"{change.client}: {does} {place} {change.path}{f', {change.reason}' if change.reason else ''}")
+        lines += [f"  {'-' if change.action == 'remove' else '+'} {line}" for line in change.text.splitlines()]
+    if not result.program:
+        lines.append("skillopt-mcp is not on the PATH; install it with: pipx install skillopt-mcp")
+    return "\n".join(lines)
 
 
 @render.register

@@ -52,6 +52,7 @@ _MOST_VERSIONS = 1000
 _NOT_FOUND = 127
 _NO_GIT = "expected git on the PATH, found none that runs; install git and run this again"
 _CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
+_BRANCHES = "refs/heads/skillopt/"
 _SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -142,6 +143,13 @@ class Repository:
     def branch_tip(self, skill: str) -> str | None:
         """Give the newest commit of a skill's branch, None when there is no branch."""
         return self._commit(_branch(skill))
+
+    def tips(self) -> dict[str, str]:
+        """Give the newest commit of every skill's branch, by the skill's name."""
+        listed = _git(self.root, "for-each-ref", "--format=%(objectname) %(refname)", _BRANCHES)
+        rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
+        found = ((name.removeprefix(_BRANCHES), sha) for sha, name in rows)
+        return {name: sha for name, sha in found if _SKILL_NAME.fullmatch(name)}
 
     def resolve(self, text: str) -> str:
         """Turn what a user calls a version into a commit.
@@ -332,7 +340,7 @@ def _branch(skill: str) -> str:
     if not _SKILL_NAME.fullmatch(skill):
         message = f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
         raise UsageError(message)
-    return f"refs/heads/skillopt/{skill}"
+    return f"{_BRANCHES}{skill}"
 
 
 def _git(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:

@@ -6,8 +6,12 @@ import pkgutil
 import pytest
 
 import skillopt
+import skillopt_mcp
 
-FOUND = (module.name for module in pkgutil.walk_packages(skillopt.__path__, "skillopt."))
+PACKAGES = (skillopt, skillopt_mcp)
+FOUND = (
+    found.name for package in PACKAGES for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+)
 MODULES = sorted(name for name in FOUND if not name.endswith(".__main__"))
 
 

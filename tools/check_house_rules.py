@@ -20,11 +20,12 @@ from pathlib import Path
 
 __all__ = ["Finding", "check_folder", "check_source", "main"]
 
-_FOLDERS = ("skillopt", "benchmarks", "tests", "tools")
+_FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 400
 _VAGUE = frozenset({"base", "common", "helper", "helpers", "manager", "managers", "misc", "util", "utils"})
 _TYPE_MAKERS = frozenset({"NewType", "ParamSpec", "TypeVar", "TypeVarTuple"})
 _BROAD = frozenset({"Exception", "BaseException"})
+_PRODUCT = ("skillopt", "mcp_server")
 _FRONT_END = "cli.py"
 _LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 _REASON = r"\s*(?:-|#)\s*\S+\s+\S+"
@@ -120,7 +121,7 @@ def _check_all(path: Path, tree: ast.Module) -> _Found:
     listed = _listed(tree)
     defined = dict(_defined(tree))
     if listed is None:
-        if path.parts[0] == "skillopt" and any(not name.startswith("_") for name in defined):
+        if path.parts[0] in _PRODUCT and any(not name.startswith("_") for name in defined):
             yield 1, "expected `__all__`, a literal list of the public names, found none"
         return
     line, names = listed
@@ -186,7 +187,7 @@ def _check_comments(comments: Iterable[tuple[int, str]]) -> _Found:
 
 
 def _check_excepts(path: Path, tree: ast.Module, commented: set[int]) -> _Found:
-    if path.parts[0] != "skillopt":
+    if path.parts[0] not in _PRODUCT:
         return
     free = 1 if path.name == _FRONT_END else 0
     for handler in (node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)):

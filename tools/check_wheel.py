@@ -17,13 +17,19 @@ __all__ = ["main"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 _IMPORT_ALL = """
-import importlib, pathlib, pkgutil, skillopt, skillopt.prompts
-found = [module.name for module in pkgutil.walk_packages(skillopt.__path__, "skillopt.")]
+import importlib, pathlib, pkgutil, skillopt, skillopt.prompts, skillopt_mcp, skillopt_mcp.prompts
+from skillopt_mcp.server import make_server
+packages = (skillopt, skillopt_mcp)
+walked = (pkgutil.walk_packages(package.__path__, package.__name__ + ".") for package in packages)
+found = [module.name for modules in walked for module in modules]
 for name in found:
     if not name.endswith(".__main__"):
         importlib.import_module(name)
 assert pathlib.Path(skillopt.__file__).with_name("py.typed").is_file(), "py.typed is not packed"
+assert pathlib.Path(skillopt_mcp.__file__).with_name("py.typed").is_file(), "py.typed is not packed"
 assert skillopt.prompts.names(), "the prompts are not packed"
+assert all(skillopt_mcp.prompts.get_prompt(offer.name, {}) for offer in skillopt_mcp.prompts.PROMPTS)
+assert make_server(pathlib.Path(".")).instructions, "the instructions are not packed"
 print(len(found), "modules imported from", *skillopt.__path__)
 """
 
@@ -49,6 +55,7 @@ def _check(scratch: Path) -> None:
     _run(scratch, python, "-m", "pip", "install", "--quiet", "-c", str(_ROOT / "constraints.txt"), str(wheel))
     _run(scratch, python, "-c", _IMPORT_ALL)
     _run(scratch, str(programs / "skillopt"), "--help")
+    _run(scratch, str(programs / "skillopt-mcp"), "--version")
     skill, suite = _ROOT / "skills" / "tidy-tables", _ROOT / "benchmarks" / "suites" / "tidy_tables"
     _run(scratch, str(programs / "skillopt"), "evaluate", str(skill), "--suite", str(suite), "--quiet", "--json")
 

@@ -14,7 +14,7 @@ from skillopt.edits import unified
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.project import Project, Selection, Target
 from skillopt.roles import load_target
-from skillopt.skill_folder import files_of, skill_from_files
+from skillopt.skill_folder import files_of, ships, skill_from_files
 from skillopt.staleness import Staleness, compare_targets
 from skillopt.tasks import File
 from skillopt.versions import Repository, VersionDraft
@@ -174,7 +174,8 @@ def _configured(target: Target, project: Project) -> str:
 def _files(repository: Repository, target: Target, version: str) -> tuple[File, ...]:
     if version == _WORKTREE:
         return files_of(target.skill())
-    return repository.read_folder(repository.resolve(version), repository.relative(target.folder))
+    files = repository.read_folder(repository.resolve(version), repository.relative(target.folder))
+    return tuple(file for file in files if ships(file.path))
 
 
 def _document(files: tuple[File, ...], path: str) -> SkillDocument:

@@ -7,9 +7,11 @@ from skillopt.errors import UsageError
 from skillopt.project import Project
 from skillopt.suites import evals_of
 
-__all__ = ["Initialized", "init"]
+__all__ = ["SKILL_FOLDERS", "Initialized", "find_skills", "init"]
 
-_SKILL_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
+SKILL_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
+"""Where skills lie in a repository, by convention."""
+
 _SUITE_FOLDERS = ("suites", "benchmarks/suites", "evals")
 
 
@@ -29,7 +31,7 @@ def init(*, folder: Path | None = None) -> Initialized:
         UsageError: The file cannot be written.
     """
     project = Project.find(folder or Path.cwd())
-    found = tuple(_find(project.root))
+    found = tuple(find_skills(project.root))
     if project.config.exists():
         return Initialized(str(project.config), created=False, skills=found)
     aside = project.config.with_suffix(".toml.new")
@@ -42,9 +44,10 @@ def init(*, folder: Path | None = None) -> Initialized:
     return Initialized(str(project.config), created=True, skills=found)
 
 
-def _find(root: Path) -> list[tuple[str, str, str]]:
+def find_skills(root: Path) -> list[tuple[str, str, str]]:
+    """List the skills where they lie by convention: name, folder, and suite (empty when there is none)."""
     skills = []
-    for parent in _SKILL_FOLDERS:
+    for parent in SKILL_FOLDERS:
         for document in sorted((root / parent).glob("*/SKILL.md")):
             name = document.parent.name
             spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]

@@ -1,0 +1,78 @@
+"""`skillopt-mcp`: read the command line, then serve.
+
+The imports that take long come after the command line is read.
+"""
+
+import argparse
+import logging
+import os
+import secrets
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from skillopt import __version__
+
+__all__ = ["main"]
+
+_TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
+_PORT = 8765
+_LAST_PORT = 65535
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve; what is returned is the process's exit code."""
+    # Taken out of the environment: it is nobody else's, and no setting of skillopt.
+    token = os.environ.pop(_TOKEN, "")
+    given = _parser().parse_args(arguments)
+    folder = Path(given.folder).resolve()
+    if not folder.is_dir():
+        sys.stderr.write(f"skillopt-mcp: expected a folder, found {given.folder!r}; give the project's with -C\n")
+        return 2
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    return _serve(folder, token, given.port if given.http else None)
+
+
+def _serve(folder: Path, token: str, port: int | None) -> int:
+    import anyio  # noqa: PLC0415 - slow to import
+
+    from skillopt_mcp.server import make_server  # noqa: PLC0415 - slow to import
+    from skillopt_mcp.transports import serve_http, serve_stdio  # noqa: PLC0415 - slow to import
+
+    server = make_server(folder)
+    if port is None:
+        anyio.run(serve_stdio, server)
+        return 0
+    if not token:
+        token = secrets.token_urlsafe(32)
+        sys.stderr.write(f"the token, which is new each time: {token}\n")
+    try:
+        anyio.run(partial(serve_http, server, port, token))
+    except OSError as error:
+        sys.stderr.write(f"skillopt-mcp: cannot serve on port {port}: {error.strerror}; choose another with --port\n")
+        return 3
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="skillopt-mcp",
+        description="Serve the skills of a project, and the loop that trains them, to a coding agent.",
+    )
+    parser.add_argument("--version", action="version", version=f"skillopt-mcp {__version__}")
+    parser.add_argument("-C", dest="folder", metavar="FOLDER", default=".", help="the project; the current folder")
+    parser.add_argument("--http", action="store_true", help=f"serve HTTP on this machine; the token is ${_TOKEN}")
+    parser.add_argument("--port", type=_port, default=_PORT, metavar="N", help=f"port of --http; {_PORT}")
+    return parser
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= _LAST_PORT:
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to {_LAST_PORT}, found {text}")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Markdown answers in pages that fit an agent's context.
+
+Owns how much one answer may hold and quoting text that somebody else wrote. Hosts cut or hide larger
+answers, each in its own way, so nothing longer leaves here.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from skillopt.errors import UsageError
+
+__all__ = ["MOST_TOKENS", "page_of", "quoted", "table"]
+
+MOST_TOKENS = 10_000
+"""No answer has more tokens, as estimated."""
+
+_PAGE_BYTES = 24_000  # at four bytes a token well below, so that code and other scripts still fit
+_RUN = re.compile(r"`{3,}")
+
+
+def page_of(text: str, page: int, *, fence: str | None = None) -> str:
+    """Give one page of a text, and say at its end how to get the next.
+
+    Args:
+        text: The whole text.
+        page: Which page, from 1.
+        fence: Quote the page as a block of this language, empty for none; None to leave it as it is.
+
+    Raises:
+        UsageError: There is no such page.
+    """
+    pages = list(_split(text)) or [""]
+    if not 1 <= page <= len(pages):
+        message = f"expected a page from 1 to {len(pages)}, found {page}; ask for one of them"
+        raise UsageError(message)
+    shown = pages[page - 1] if fence is None else quoted(pages[page - 1], fence)
+    if len(pages) == 1:
+        return shown
+    more = f"; call again with page={page + 1} for more" if page < len(pages) else ""
+    return f"{shown}\n\n(page {page} of {len(pages)}{more})"
+
+
+def quoted(text: str, language: str = "") -> str:
+    """Quote a text as a block that nothing in it can end."""
+    longest = max((len(run) for run in _RUN.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text.removesuffix(chr(10))}\n{fence}"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a table; what would break a cell is taken out of it."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _split(text: str) -> Iterator[str]:
+    """Cut a text between lines, and within one that fills a page alone."""
+    page: list[str] = []
+    size = 0
+    for line in text.splitlines(keepends=True):
+        for piece in _pieces(line):
+            length = len(piece.encode("utf-8", "replace"))
+            if size + length > _PAGE_BYTES:
+                yield "".join(page)
+                page, size = [], 0
+            page.append(piece)
+            size += length
+    if page:
+        yield "".join(page)
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Cut a line; a character takes up to four bytes."""
+    step = _PAGE_BYTES // 4
+    if len(line) <= step:
+        yield line
+        return
+    yield from (line[start : start + step] for start in range(0, len(line), step))

@@ -1,0 +1,236 @@
+"""The server: skills, tools and prompts put together.
+
+Owns which handler answers which method, and the rule that of an error only our own words reach a client.
+Built on the low-level server of the SDK because the resources come from git, request by request.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial, wraps
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.models import InitializationOptions
+from mcp.server.subscriptions import ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    InputRequiredResult,
+    ListPromptsResult,
+    ListToolsResult,
+    NotificationParams,
+    PaginatedRequestParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    TextContent,
+    UnsubscribeRequestParams,
+)
+from mcp_types import Tool as ListedTool
+from pydantic import ValidationError
+
+from skillopt import __version__
+from skillopt.errors import SkilloptError
+from skillopt_mcp.prompts import get_prompt, list_prompts
+from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, DirectoryParams, SkillParams, SkillResources
+from skillopt_mcp.tools import TOOLS, Offer
+from skillopt_mcp.watching import OlderClients, Watch
+
+__all__ = ["SkillServer", "make_server"]
+
+_log = logging.getLogger(__name__)
+_Context = ServerRequestContext[OlderClients, Any]
+_META = {"anthropic/alwaysLoad": True}
+_STATIC = CacheHint(ttl_ms=60 * 60 * 1000, scope="private")
+_CHANGES = CacheHint(ttl_ms=CACHED_MS, scope="private")
+
+
+class SkillServer(Server[OlderClients]):
+    """The low-level server, which tells older clients too that resources can change."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """Give what the handshake says."""
+        told = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(told, experimental_capabilities, extensions)
+
+
+def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
+    """Make the server of a project.
+
+    Args:
+        folder: A folder of the project.
+        every: Seconds between two looks for accepted versions, while somebody listens.
+    """
+    watch, skills, tools = Watch(folder, every), SkillResources(folder), _Tools(folder)
+    listening = ListenHandler(watch)
+
+    async def listen(ctx: _Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        await watch.begin()
+        return await listening(ctx, params)
+
+    server = SkillServer(
+        "skillopt",
+        version=__version__,
+        title="SkillOpt",
+        instructions=files(__package__).joinpath("instructions.md").read_text(encoding="utf-8"),
+        cache_hints={"tools/list": _STATIC, "prompts/list": _STATIC, "resources/list": _CHANGES},
+        lifespan=partial(_running, watch),
+        get_tool_input_schema=tools.schema,
+        on_list_tools=tools.list,
+        on_call_tool=tools.call,
+        on_list_resources=skills.list_resources,
+        on_list_resource_templates=skills.list_templates,
+        on_read_resource=skills.read_resource,
+        on_subscriptions_listen=listen,
+        on_list_prompts=_list_prompts,
+        on_get_prompt=_get_prompt,
+    )
+    server.extensions[EXTENSION] = SETTINGS
+    server.middleware.append(_guard)
+    server.add_request_handler("skills/list", PaginatedRequestParams, skills.list_skills)
+    server.add_request_handler("skills/get", SkillParams, skills.get_skill)
+    server.add_request_handler("resources/directory/read", DirectoryParams, skills.read_directory)
+    server.add_request_handler("resources/subscribe", SubscribeRequestParams, _subscribe)
+    server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, _unsubscribe)
+    server.add_notification_handler("notifications/initialized", NotificationParams, _joined)
+    return server
+
+
+class _Tools:
+    """The tools, bound to the project's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tools = {tool.name: tool for tool in (_tool(offer, folder) for offer in TOOLS)}
+
+    def schema(self, name: str) -> dict[str, Any] | None:
+        """Give what a tool takes."""
+        tool = self._tools.get(name)
+        return tool.parameters if tool else None
+
+    async def list(self, _ctx: _Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
+        """Answer `tools/list`."""
+        return ListToolsResult(
+            tools=[
+                ListedTool(
+                    name=tool.name,
+                    title=tool.title,
+                    description=tool.description,
+                    input_schema=tool.parameters,
+                    annotations=tool.annotations,
+                    _meta=tool.meta,
+                )
+                for tool in self._tools.values()
+            ]
+        )
+
+    async def call(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        """Answer `tools/call`."""
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"expected one of {sorted(self._tools)}, found {params.name[:80]!r}")
+        context: Context[OlderClients, Any] = Context(request_context=ctx, input_params=params)
+        try:
+            answer = await tool.run(params.arguments or {}, context)
+        except ToolError as error:
+            if isinstance(error, UnexpectedToolError):
+                _log.exception("the tool %s failed", tool.name)
+            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
+        return CallToolResult(content=[TextContent(text=str(answer))])
+
+
+def _tool(offer: Offer, folder: Path) -> Tool:
+    bound = partial(_told(offer.call), folder)
+    named = {name: kind for name, kind in offer.call.__annotations__.items() if name != "folder"}
+    # The SDK reads the name and the types off a function, and a `partial` says neither.
+    vars(bound).update(__name__=offer.call.__name__, __annotations__=named)
+    return Tool.from_function(
+        bound,
+        title=offer.title,
+        description=offer.description,
+        annotations=offer.annotations,
+        meta=_META,
+        structured_output=False,
+    )
+
+
+def _told(call: Callable[..., str]) -> Callable[..., str]:
+    """Turn our errors into what the model reads; any other stays in the server's log."""
+
+    @wraps(call)
+    def answer(*given: object, **named: object) -> str:
+        try:
+            text = call(*given, **named)
+        except SkilloptError as error:
+            raise ToolError(_plain(str(error))) from error
+        return _plain(text)
+
+    return answer
+
+
+def _plain(text: str) -> str:
+    """Give a text that JSON can carry; git allows any bytes in the name of a file."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+async def _guard(ctx: _Context, call_next: CallNext) -> HandlerResult:
+    """Let nothing of an unforeseen error reach a client but that there was one."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except SkilloptError as error:
+        raise MCPError(INTERNAL_ERROR, str(error)) from error
+    except Exception as error:
+        _log.exception("the request %s failed", ctx.method)
+        raise MCPError(INTERNAL_ERROR, "the server failed; its log on stderr says more") from error
+
+
+@asynccontextmanager
+async def _running(watch: Watch, _: Server[OlderClients]) -> AsyncIterator[OlderClients]:
+    """Look out for accepted versions while the server runs."""
+    clients = OlderClients(watch)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        tasks.start_soon(clients.run)
+        yield clients
+        tasks.cancel_scope.cancel()
+    clients.close()
+
+
+async def _joined(ctx: _Context, params: NotificationParams) -> None:
+    await ctx.lifespan_context.joined(ctx, params)
+
+
+async def _subscribe(ctx: _Context, params: SubscribeRequestParams) -> HandlerResult:
+    return await ctx.lifespan_context.subscribe(ctx, params)
+
+
+async def _unsubscribe(ctx: _Context, params: UnsubscribeRequestParams) -> HandlerResult:
+    return await ctx.lifespan_context.unsubscribe(ctx, params)
+
+
+async def _list_prompts(_ctx: _Context, _params: PaginatedRequestParams | None) -> ListPromptsResult:
+    return ListPromptsResult(prompts=list_prompts())
+
+
+async def _get_prompt(_: _Context, params: GetPromptRequestParams) -> GetPromptResult:
+    return get_prompt(params.name, params.arguments or {})

@@ -1,0 +1,244 @@
+"""The Skills extension of MCP (SEP-2640): accepted versions of skills as resources.
+
+Owns the methods `skills/list`, `skills/get` and `resources/directory/read`, and the ordinary resource
+methods over the same files, for clients that do not know the extension. What is served is read from
+git for each request, so nothing can be stale. Does not own which versions may be served (serving).
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from mimetypes import MimeTypes
+from pathlib import Path
+from typing import Any, TypeVar
+
+from anyio import to_thread
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    BlobResourceContents,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    RequestParams,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from skillopt.commands.serving import ServedFile, ServedSkill, branch_tips, served_skill, served_skills
+from skillopt.errors import UsageError
+from skillopt_mcp.addresses import SKILL_FILE, Address, address_of, read_address
+
+__all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "DirectoryParams", "SkillParams", "SkillResources"]
+
+EXTENSION = "io.modelcontextprotocol/skills"
+SETTINGS = {"directoryRead": True}
+CACHED_MS = 60_000
+"""How long a client may take a listing for current; it is told when a version is accepted."""
+
+_FOREVER_MS = 24 * 60 * 60 * 1000  # a version never changes
+_FOLDER = "inode/directory"
+_SKILLS_A_PAGE = 20
+_RESOURCES_A_PAGE = 200
+_TYPES = MimeTypes(filenames=())
+_TEXT_TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
+
+_Item = TypeVar("_Item")
+_Context = ServerRequestContext[Any, Any]
+
+
+class SkillParams(RequestParams):
+    """Parameters of `skills/get`."""
+
+    uri: str
+
+
+class DirectoryParams(PaginatedRequestParams):
+    """Parameters of `resources/directory/read`."""
+
+    uri: str
+
+
+class SkillResources:
+    """Answers about the skills of a project.
+
+    Args:
+        folder: A folder of the project.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def list_skills(self, ctx: _Context, params: PaginatedRequestParams) -> dict[str, object]:
+        """Answer `skills/list`: the newest accepted version of every skill."""
+        after = _name_after(params.cursor)
+        names = sorted(name for name in await to_thread.run_sync(branch_tips, self._folder) if name > after)
+        skills = [skill for name in names[:_SKILLS_A_PAGE] if (skill := await self._found(Address(name)))]
+        more = {"nextCursor": str(Address(names[_SKILLS_A_PAGE - 1]))} if len(names) > _SKILLS_A_PAGE else {}
+        return {"skills": [_entry(skill, None) for skill in skills], **more, **_cached(ctx, CACHED_MS)}
+
+    async def get_skill(self, ctx: _Context, params: SkillParams) -> dict[str, object]:
+        """Answer `skills/get`, for older versions too."""
+        address = read_address(params.uri)
+        skill = await self._found(address)
+        if address is None or skill is None or address.path != SKILL_FILE:
+            raise _unknown("skill", params.uri)
+        return {"skill": _entry(skill, address.version), **_cached(ctx, _lifetime(address))}
+
+    async def read_directory(self, _: _Context, params: DirectoryParams) -> dict[str, object]:
+        """Answer `resources/directory/read`: the files and folders that stand right in a folder."""
+        address = read_address(params.uri)
+        skill = await self._found(address)
+        children = _children(skill, address) if address and skill else []
+        if not children:
+            raise _unknown("directory", params.uri)
+        shown, more = _page(children, lambda child: child.uri, params.cursor, _RESOURCES_A_PAGE)
+        return {"resources": [child.model_dump(by_alias=True, exclude_none=True) for child in shown], **more}
+
+    async def list_resources(self, _: _Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        """Answer `resources/list`: every file of every newest version."""
+        skills = await to_thread.run_sync(served_skills, self._folder)
+        found = [_resource(skill, file, None) for skill in skills for file in skill.files]
+        cursor = params.cursor if params else None
+        shown, more = _page(found, lambda resource: resource.uri, cursor, _RESOURCES_A_PAGE)
+        return ListResourcesResult(resources=shown, next_cursor=more.get("nextCursor"))
+
+    async def list_templates(
+        self, _ctx: _Context, _params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        """Answer `resources/templates/list`."""
+        newest = "A file of the newest accepted version of a skill."
+        older = "A file of an older accepted version; skill_history lists the versions."
+        return ListResourceTemplatesResult(
+            resource_templates=[
+                ResourceTemplate(name="skill-file", uri_template="skill://{name}/{+path}", description=newest),
+                ResourceTemplate(
+                    name="skill-version-file",
+                    uri_template="skill://_versions/{version}/{name}/{+path}",
+                    description=older,
+                ),
+            ]
+        )
+
+    async def read_resource(self, _: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """Answer `resources/read`: a file's bytes, as text where they are text."""
+        address = read_address(params.uri)
+        skill = await self._found(address)
+        found = (file for file in skill.files if _path(file) == address.path) if skill and address else iter(())
+        file = next(found, None)
+        if file is None or address is None:
+            raise _unknown("resource", params.uri)
+        return ReadResourceResult(contents=[_contents(params.uri, file)], ttl_ms=_lifetime(address))
+
+    async def _found(self, address: Address | None) -> ServedSkill | None:
+        if address is None:
+            return None
+        try:
+            return await to_thread.run_sync(served_skill, self._folder, address.skill, address.version)
+        except UsageError:
+            return None
+
+
+def _unknown(kind: str, uri: str) -> MCPError:
+    shown = uri if len(uri) <= 200 else f"{uri[:200]}…"  # noqa: PLR2004 - enough to recognize it by
+    return MCPError(INVALID_PARAMS, f"no {kind} is served at {shown!r}", {"uri": shown})
+
+
+def _cached(ctx: _Context, milliseconds: int) -> dict[str, object]:
+    """Give the cache hints, which older protocol versions do not know."""
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        return {}
+    return {"ttlMs": milliseconds, "cacheScope": "private"}
+
+
+def _lifetime(address: Address) -> int:
+    return _FOREVER_MS if address.version else CACHED_MS
+
+
+def _entry(skill: ServedSkill, version: str | None) -> dict[str, object]:
+    resources = [
+        {"uri": str(address_of(skill.name, file.path, version)), "digest": file.digest, "size": len(file.content)}
+        for file in skill.files
+    ]
+    uri = str(address_of(skill.name, SKILL_FILE, version))
+    return {"uri": uri, "frontmatter": skill.frontmatter, "resources": resources}
+
+
+def _resource(skill: ServedSkill, file: ServedFile, version: str | None) -> Resource:
+    main = file.path == SKILL_FILE
+    return Resource(
+        uri=str(address_of(skill.name, file.path, version)),
+        name=skill.name if main else _readable(file.path.rpartition("/")[2]),
+        description=skill.description if main else None,
+        mime_type=_type(file),
+        size=len(file.content),
+        _meta={"skillopt/digest": file.digest, "skillopt/version": skill.version},
+    )
+
+
+def _children(skill: ServedSkill, address: Address) -> list[Resource]:
+    """List what stands right in a folder, sorted by URI; nothing when there is no such folder."""
+    prefix = f"{address.path}/" if address.path else ""
+    files = [file for file in skill.files if _path(file).startswith(prefix)]
+    children = {}
+    for file in files:
+        child, below, _ = _path(file).removeprefix(prefix).partition("/")
+        uri = str(Address(skill.name, address.version, prefix + child))
+        name = _readable(file.path.split("/")[prefix.count("/")])
+        folder = Resource(uri=uri, name=name, mime_type=_FOLDER)
+        children[uri] = folder if below else _resource(skill, file, address.version)
+    return [children[uri] for uri in sorted(children)]
+
+
+def _path(file: ServedFile) -> str:
+    """Write a file's path as its URI does."""
+    return address_of("", file.path).path
+
+
+def _readable(name: str) -> str:
+    """Give a file's name as text; git allows any bytes."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _contents(uri: str, file: ServedFile) -> TextResourceContents | BlobResourceContents:
+    text = _text(file)
+    if text is None:
+        return BlobResourceContents(uri=uri, mime_type=_type(file), blob=b64encode(file.content).decode("ascii"))
+    return TextResourceContents(uri=uri, mime_type=_type(file), text=text)
+
+
+def _text(file: ServedFile) -> str | None:
+    """Give a file as text when its bytes come back the same from it."""
+    try:
+        text = file.content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _type(file: ServedFile) -> str:
+    suffix = Path(file.path).suffix.lower()
+    guessed = _TEXT_TYPES.get(suffix) or _TYPES.guess_type(f"file{suffix}")[0]
+    return guessed or ("application/octet-stream" if _text(file) is None else "text/plain")
+
+
+def _page(
+    items: Sequence[_Item], key: Callable[[_Item], str], cursor: str | None, size: int
+) -> tuple[list[_Item], dict[str, str]]:
+    """Cut one page out of items; the cursor is the key of the last one before it."""
+    if cursor is not None and read_address(cursor) is None:
+        raise MCPError(INVALID_PARAMS, "expected a cursor that an earlier answer gave; begin again without one")
+    left = sorted((item for item in items if key(item) > (cursor or "")), key=key)
+    return left[:size], {"nextCursor": key(left[size - 1])} if len(left) > size else {}
+
+
+def _name_after(cursor: str | None) -> str:
+    """Read the cursor of `skills/list`, which is the address of the last skill before the page."""
+    address = read_address(cursor) if cursor is not None else Address("")
+    if address is None:
+        raise MCPError(INVALID_PARAMS, "expected a cursor that an earlier answer gave; begin again without one")
+    return address.skill

@@ -1,0 +1,129 @@
+"""The MCP servers of Codex's `config.toml`, as text: our server put in, and taken out again to the byte.
+
+Owns the table. It goes to the end after a line break and nothing else is written, so whatever stands
+before it keeps its comments and layout. Does not own files (commands.registration).
+"""
+
+import re
+import tomllib
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Final
+
+from skillopt.errors import SettingsError
+
+__all__ = ["CodexServers"]
+
+_SERVERS: Final = "mcp_servers"
+_NAME: Final = "skillopt"
+# Codex gives a server HOME, PATH, LANG and TERM, and what env_vars names. Without an approval mode
+# `codex exec` denies every tool that writes; ours write branches named skillopt/… and keep to caps.
+_TABLE: Final = """\
+[mcp_servers.skillopt]
+command = "skillopt-mcp"
+env_vars = ["ANTHROPIC_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"]
+startup_timeout_sec = 30
+tool_timeout_sec = 600
+default_tools_approval_mode = "approve"
+"""
+_ENTRY: Final[dict[str, object]] = tomllib.loads(_TABLE)[_SERVERS][_NAME]
+_LINE = re.compile(r"\(at line (\d+), column \d+\)")
+_OTHERWISE = re.compile(rf"^[ \t]*(?:\[\[)?[ \t]*[\"']?{_SERVERS}", re.MULTILINE)
+_HEADER = re.compile(rf"^[ \t]*\[?.*{_NAME}", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CodexServers:
+    """The text of a `config.toml`.
+
+    Args:
+        text: What is in the file; None when there is none.
+        source: Its path, for messages.
+    """
+
+    SHOWN: ClassVar[str] = _TABLE
+    """The table, for people."""
+
+    text: str | None
+    source: str
+
+    def entry(self) -> object:
+        """Give what is registered under our name, None for nothing.
+
+        Raises:
+            SettingsError: The text is not what the client reads.
+        """
+        return self._servers.get(_NAME)
+
+    @property
+    def ours(self) -> bool:
+        """Tell whether the entry is the one that `added` writes."""
+        return self.entry() == _ENTRY
+
+    def added(self) -> str:
+        """Give the text with our table, which it must not have yet.
+
+        Raises:
+            SettingsError: The servers are written in a way that takes no further table.
+        """
+        if self.text is None:
+            return _TABLE
+        added = CodexServers(self.text + self._written(f"\n{_TABLE}"), self.source)
+        with suppress(SettingsError):
+            if added.ours and added.text is not None:
+                return added.text
+        message = f"expected {_SERVERS} as tables, found it written otherwise; write [{_SERVERS}.NAME] tables"
+        raise SettingsError(f"{self.source}:{self._line_of(_OTHERWISE)}: {message}")
+
+    def removed(self) -> str | None:
+        """Give the text without our table, which it must have; None when no file is left.
+
+        Raises:
+            SettingsError: The table is not written as `added` wrote it.
+        """
+        text = self.text
+        if text is None or text == _TABLE:
+            return None
+        table, newline = self._written(_TABLE), self._written("\n")
+        pieces = [(newline + table, ""), (newline + table, newline)]
+        if text.startswith(table):
+            pieces.append((table, ""))
+        for piece, left in pieces:
+            before = text.replace(piece, left, 1)
+            if self._only_lacks_ours(before):
+                return before
+        message = f"expected [{_SERVERS}.{_NAME}] as init wrote it, found other text; run `codex mcp remove {_NAME}`"
+        raise SettingsError(f"{self.source}:{self._line_of(_HEADER)}: {message}")
+
+    def _only_lacks_ours(self, text: str) -> bool:
+        try:
+            found = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            return False
+        servers = {name: value for name, value in self._servers.items() if name != _NAME}
+        return {_SERVERS: {}, **found} == {**self._loaded, _SERVERS: servers}
+
+    def _written(self, text: str) -> str:
+        """Write a text with the line ends of the file."""
+        return text.replace("\n", "\r\n") if "\r\n" in (self.text or "") else text
+
+    def _line_of(self, pattern: re.Pattern[str]) -> int:
+        text = self.text or ""
+        found = pattern.search(text)
+        return text.count("\n", 0, found.start()) + 1 if found else 1
+
+    @cached_property
+    def _servers(self) -> dict[str, object]:
+        servers = self._loaded.get(_SERVERS)
+        return servers if isinstance(servers, dict) else {}
+
+    @cached_property
+    def _loaded(self) -> dict[str, object]:
+        try:
+            return tomllib.loads(self.text or "")
+        except tomllib.TOMLDecodeError as error:
+            found = _LINE.search(str(error))
+            line = int(found[1]) if found else (self.text or "").count("\n") + 1
+            message = f"{self.source}:{line}: expected TOML, found {_LINE.sub('', str(error)).strip()}; mend it"
+            raise SettingsError(message) from error

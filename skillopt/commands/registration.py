@@ -1,0 +1,195 @@
+"""The user action `init --client`: make the MCP server known to a client, or take that back.
+
+Files are edited, not the clients' own commands run: `claude mcp add` and `codex mcp add` cannot write
+`alwaysLoad`, timeouts or the approval mode, rewrite the layout of what they touch, show nothing first,
+and need the client to be installed. For Claude Code that is the project's `.mcp.json`: it goes into
+git with the project, and each user is asked before the server is started. For Codex it is the
+user's `config.toml`, because one in the project counts only once the user trusts the folder.
+
+An entry of the same name with other settings is the user's, and is neither changed nor removed.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillopt.claude_servers import ClaudeServers
+from skillopt.codex_servers import CodexServers
+from skillopt.errors import SettingsError, UsageError
+from skillopt.project import Project
+
+__all__ = ["Registered", "RegistryChange", "register"]
+
+_PROGRAM = "skillopt-mcp"
+_FILES: dict[str, type[ClaudeServers] | type[CodexServers]] = {"claude-code": ClaudeServers, "codex": CodexServers}
+_OTHER = "registered there with other settings, which stay as they are"
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_NEW_MODE = 0o666  # less what the umask takes away
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryChange:
+    """What is done to one client's file.
+
+    Args:
+        client: The client.
+        path: Its file.
+        action: `add`, `remove` or `keep`.
+        reason: Why it is kept, else empty.
+        text: What comes or goes, and nothing of what stands around it: other entries may hold secrets.
+    """
+
+    client: str
+    path: str
+    action: str
+    reason: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What is changed, told before it is done.
+
+    Args:
+        changes: One per client.
+        dry_run: Whether telling is all.
+        program: Where the server's program is; empty when it is not on the PATH.
+    """
+
+    changes: tuple[RegistryChange, ...]
+    dry_run: bool
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """A file before and after; None where there is none."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    told: RegistryChange
+
+
+def register(
+    client: str | None,
+    *,
+    announce: Callable[[Registered], None],
+    undo: bool = False,
+    dry_run: bool = False,
+    folder: Path | None = None,
+) -> None:
+    """Register the server with a client; done twice, the second time changes nothing.
+
+    Args:
+        client: `claude-code`, `codex` or `both`.
+        announce: Told what will change before anything does.
+        undo: Remove the entry instead.
+        dry_run: Only tell.
+        folder: A folder of the project; the current one when None.
+
+    Raises:
+        UsageError: No client is named, or a file cannot be written.
+        SettingsError: A file is not what its client reads.
+    """
+    if client is None:
+        message = "expected --client with --undo or --dry-run, found none; add --client claude-code, codex or both"
+        raise UsageError(message)
+    edits = [_plan(name, folder or Path.cwd(), undo=undo) for name in _FILES if client in (name, "both")]
+    announce(Registered(tuple(edit.told for edit in edits), dry_run, shutil.which(_PROGRAM) or ""))
+    for edit in () if dry_run else edits:
+        if edit.after != edit.before:
+            _write(edit)
+
+
+def _plan(client: str, folder: Path, *, undo: bool) -> _Edit:
+    path = _place(client, folder)
+    before = _read(path)
+    servers = _FILES[client](_decoded(before, path), str(path))
+    reason = _reason_to_keep(servers, undo=undo)
+    if reason:
+        return _Edit(path, before, before, RegistryChange(client, str(path), "keep", reason))
+    text = servers.removed() if undo else servers.added()
+    _check_writable(path)
+    told = RegistryChange(client, str(path), "remove" if undo else "add", text=servers.SHOWN)
+    return _Edit(path, before, None if text is None else text.encode(), told)
+
+
+def _reason_to_keep(servers: ClaudeServers | CodexServers, *, undo: bool) -> str:
+    """Say why a file stays as it is, empty when it does not."""
+    if servers.entry() is None:
+        return "not registered there" if undo else ""
+    if not servers.ours:
+        return _OTHER
+    return "" if undo else "registered there already"
+
+
+def _place(client: str, folder: Path) -> Path:
+    """Find a client's file, behind the links that lead to it."""
+    if client == "codex":
+        return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex", "config.toml").resolve()
+    root = Project.find(folder).root.resolve()
+    path = (root / ".mcp.json").resolve()
+    if not path.is_relative_to(root):
+        message = f"expected {root / '.mcp.json'} in the project, found a link to {path}; make it a file"
+        raise UsageError(message)
+    return path
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}; make it a readable file"
+        raise UsageError(message) from error
+
+
+def _decoded(content: bytes | None, path: Path) -> str | None:
+    try:
+        return None if content is None else content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        message = f"{path}:{line}: expected UTF-8, found the byte 0x{error.object[error.start]:02x}; save it as UTF-8"
+        raise SettingsError(message) from error
+
+
+def _check_writable(path: Path) -> None:
+    """Respect a write protection, which would not stop a file from being replaced."""
+    holder = next(place for place in (path, *path.parents) if place.exists())
+    if not holder.stat().st_mode & _WRITABLE or not os.access(holder, os.W_OK):
+        message = f"cannot write {path}: {holder} is read-only; make it writable or register the server by hand"
+        raise UsageError(message)
+
+
+def _write(edit: _Edit) -> None:
+    """Put the new text in place at once; the file keeps its permissions."""
+    if _read(edit.path) != edit.before:
+        message = f"{edit.path} changed meanwhile and was left as it is; run this again"
+        raise UsageError(message)
+    try:
+        if edit.after is None:
+            edit.path.unlink()
+        else:
+            edit.path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(edit.path, edit.after)
+    except OSError as error:
+        message = f"cannot write {edit.path}: {error.strerror}; make its folder writable"
+        raise UsageError(message) from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write aside what nobody may read who may not read the file, then put it in place."""
+    aside = path.with_name(f"{path.name}.skillopt-new")
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else _NEW_MODE
+    aside.unlink(missing_ok=True)
+    try:
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:  # noqa: PTH123 - the mode
+            file.write(content)
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)

@@ -1,0 +1,34 @@
+"""A project with one accepted version, and clients of every protocol version."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from skillopt_mcp.server import make_server
+from tests.mcp_clients import accept
+from tests.repositories import make_repository
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = make_repository(tmp_path / "project")
+    accept(folder, text="- Sort.\n")
+    return folder
+
+
+@pytest.fixture(params=["2026-07-28", "legacy"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+async def client(project: Path, mode: str) -> AsyncIterator[Client]:
+    async with Client(make_server(project, every=0.01), mode=mode, cache=None) as client:
+        yield client

@@ -1,0 +1,208 @@
+"""Whatever is sent: an error by the protocol, nothing of the machine in it, and the server goes on."""
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+
+from skillopt_mcp.server import make_server
+from tests.mcp_clients import accept, ask, pipe, say, text_of
+from tests.projects import git
+
+BOUNDED = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+METHODS = [
+    *("tools/call", "tools/list", "resources/read", "resources/list", "resources/directory/read", "skills/get"),
+    *(
+        "skills/list",
+        "prompts/get",
+        "resources/subscribe",
+        "ping",
+        "logging/setLevel",
+        "no/such/method",
+        "",
+        "initialize",
+    ),
+]
+PROTOCOL_ERRORS = {-32600, -32601, -32602, -32020, -32021, -32022}
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = st.sampled_from(["name", "uri", "cursor", "arguments", "page", "version", "_meta", "protocolVersion"])
+REQUESTS = st.fixed_dictionaries(
+    {
+        "jsonrpc": st.just("2.0"),
+        "id": st.integers(0, 9) | st.text(max_size=4) | VALUES,
+        "method": st.sampled_from(METHODS),
+    },
+    optional={"params": st.dictionaries(KEYS, VALUES, max_size=4) | VALUES},
+)
+LINES = st.one_of(
+    st.binary(max_size=60).map(lambda line: line.replace(b"\n", b" ")),
+    VALUES.map(lambda value: json.dumps(value).encode()),
+    REQUESTS.map(lambda request: json.dumps(request).encode()),
+    st.sampled_from([b"[" * 5000, b'{"a":' * 5000, b'"\\ud800"', b"\xff\xfe", b"\0", b"[]", b'{"jsonrpc":"2.0"}']),
+)
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+def test_random_lines_do_not_stop_a_server_that_shook_hands(project: Path, version: str) -> None:
+    with pipe(project) as server:
+        server.shake(version)
+
+        @BOUNDED
+        @given(st.lists(LINES, min_size=1, max_size=5))
+        def check(lines: list[bytes]) -> None:
+            for line in lines:
+                server.write(line)
+            answer = server.ask("resources/read", uri="skill://rows/SKILL.md")
+            assert answer["result"]["contents"][0]["text"].endswith("- Sort.\n")
+
+        check()
+
+
+def test_random_first_lines_do_not_stop_a_server(project: Path) -> None:
+    with pipe(project) as server:
+        for line in (
+            b"",
+            b"\xff",
+            b"{}",
+            b"[]",
+            b"null",
+            b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+            b"[" * 5000,
+        ):
+            server.write(line)
+        assert "result" in server.shake("2025-11-25")
+        assert "result" in server.ask("tools/list")
+
+
+async def refusal(client: Client, method: str, params: dict[str, object]) -> MCPError | None:
+    try:
+        await ask(client, method, **params)
+    except MCPError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+def test_requests_of_the_wrong_shape_get_an_error_by_the_protocol(project: Path, mode: str) -> None:
+    async def check(method: str, params: dict[str, object]) -> None:
+        async with Client(make_server(project), mode=mode, cache=None) as client:
+            error = await refusal(client, method, params)
+            assert error is None or error.code in PROTOCOL_ERRORS, error
+            assert str(project) not in str(error)
+            assert (await ask(client, "skills/list"))["skills"]
+
+    names = st.sampled_from([name for name in METHODS if name and name != "initialize"])
+    params = st.dictionaries(KEYS.filter(lambda key: key != "_meta"), VALUES, max_size=4)
+
+    @BOUNDED
+    @given(names, params)
+    def run(method: str, params: dict[str, object]) -> None:
+        anyio.run(check, method, params)
+
+    run()
+
+
+def test_no_name_that_a_client_sends_leads_out_of_a_skill(project: Path) -> None:
+    outside = "outside the skill"
+    (project / "SECRET.md").write_text(outside, encoding="utf-8")
+    (project / "skills" / "SECRET.md").write_text(outside, encoding="utf-8")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Secret")
+    accept(project, text="- Count.\n")
+    parts = st.sampled_from(
+        [
+            "..",
+            "%2e%2e",
+            "..%2f",
+            "/",
+            "//",
+            "\\",
+            ".",
+            "SECRET.md",
+            "skills",
+            "rows",
+            "evals",
+            "~",
+            "\0",
+            "SKILL.md",
+            "{x}",
+        ]
+    )
+    paths = st.lists(parts, min_size=1, max_size=6).map("/".join) | st.text(max_size=30)
+
+    async def check(path: str) -> None:
+        async with Client(make_server(project), cache=None) as client:
+            for uri in (f"skill://rows/{path}", f"skill://{path}", path):
+                try:
+                    found = str(await client.read_resource(uri))
+                except MCPError as error:
+                    found = str(error)
+                assert outside not in found
+            for arguments in ({"name": "rows", "file": path}, {"name": path}, {"name": "rows", "version": path}):
+                found = text_of(await client.call_tool("read_skill", arguments))
+                assert outside not in found
+
+    @BOUNDED
+    @given(paths)
+    def run(path: str) -> None:
+        anyio.run(check, path)
+
+    run()
+
+
+@pytest.mark.anyio
+async def test_huge_strings_get_short_errors(client: Client) -> None:
+    huge = "x" * 2_000_000
+    for tool, arguments in (
+        ("read_skill", {"name": huge}),
+        ("read_skill", {"name": "rows", "file": huge}),
+        ("skill_history", {"name": "rows", "before": huge}),
+    ):
+        result = await client.call_tool(tool, arguments)
+        assert result.is_error
+        assert len(text_of(result)) < 2000
+    for method, params in (
+        ("skills/get", {"uri": huge}),
+        ("prompts/get", {"name": huge}),
+        ("tools/call", {"name": huge}),
+    ):
+        with pytest.raises(MCPError) as caught:
+            await ask(client, method, **params)
+        assert len(str(caught.value)) < 2000
+
+
+def test_eight_clients_at_once_are_all_served(project: Path) -> None:
+    async def work(number: int, server: Path) -> None:
+        mode = "legacy" if number % 2 else "2026-07-28"
+        async with Client(make_server(server, every=0.01), mode=mode, cache=None) as client:
+            for _ in range(3):
+                assert "| rows |" in await say(client, "list_skills")
+                assert (await ask(client, "skills/list"))["skills"]
+                assert (await client.list_resources()).resources
+
+    async def run() -> None:
+        async with anyio.create_task_group() as tasks:
+            for number in range(8):
+                tasks.start_soon(work, number, project)
+
+    anyio.run(run)
+
+
+def test_eight_processes_at_once_are_all_served(project: Path) -> None:
+    with ExitStack() as stack:
+        servers = [stack.enter_context(pipe(project)) for _ in range(8)]
+        for server in servers:
+            server.shake("2025-11-25")
+        answers = [server.ask("tools/call", name="list_skills", arguments={})["result"] for server in servers]
+
+    assert len({answer["content"][0]["text"] for answer in answers}) == 1

@@ -1,0 +1,303 @@
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, BlobResourceContents, TextResourceContents
+
+from skillopt.tasks import File
+from skillopt_mcp.server import make_server
+from tests.mcp_clients import accept, ask
+from tests.projects import git
+from tests.repositories import FOLDER, make_repository
+
+pytestmark = pytest.mark.anyio
+
+MAIN = "skill://rows/SKILL.md"
+TEXT = "---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n- Sort.\n"
+
+
+async def refused(client: Client, method: str, **params: object) -> MCPError:
+    with pytest.raises(MCPError) as caught:
+        await ask(client, method, **params)
+    return caught.value
+
+
+async def content(client: Client, uri: str) -> bytes:
+    (found,) = (await client.read_resource(uri)).contents
+    if isinstance(found, TextResourceContents):
+        return found.text.encode()
+    assert isinstance(found, BlobResourceContents)
+    return base64.b64decode(found.blob)
+
+
+async def test_the_extension_is_declared_with_reading_of_directories(project: Path) -> None:
+    async with Client(make_server(project)) as client:
+        assert client.server_capabilities.extensions == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
+        assert client.server_capabilities.resources is not None
+
+
+async def test_a_listed_skill_has_its_frontmatter_and_every_file_with_digest_and_size(client: Client) -> None:
+    (skill,) = (await ask(client, "skills/list"))["skills"]
+
+    assert skill["uri"] == MAIN
+    assert skill["frontmatter"] == {"name": "rows", "description": "Rows."}
+    assert [file["uri"] for file in skill["resources"]] == [MAIN, "skill://rows/run.sh"]
+    for file in skill["resources"]:
+        read = await content(client, file["uri"])
+        assert file["size"] == len(read)
+        assert file["digest"] == f"sha256:{hashlib.sha256(read).hexdigest()}"
+
+
+async def test_getting_a_skill_gives_the_entry_of_the_list(client: Client) -> None:
+    listed = await ask(client, "skills/list")
+
+    assert (await ask(client, "skills/get", uri=MAIN))["skill"] == listed["skills"][0]
+
+
+async def test_cache_hints_are_given_where_the_protocol_has_them(client: Client, mode: str) -> None:
+    for answer in (await ask(client, "skills/list"), await ask(client, "skills/get", uri=MAIN)):
+        hints = {name for name in ("ttlMs", "cacheScope", "resultType") if name in answer}
+        assert hints == (set() if mode == "legacy" else {"ttlMs", "cacheScope", "resultType"})
+
+
+async def test_frontmatter_is_given_as_it_was_written(project: Path, client: Client) -> None:
+    document = (
+        b"---\nname: rows\ndescription: >\n  Two\n  lines\n"
+        b"metadata:\n  version: '2.10'\n  when: 2026-01-02\nn: [1, 2.5, yes, null]\n---\n"
+    )
+    accept(project, File("SKILL.md", document))
+
+    (skill,) = (await ask(client, "skills/list"))["skills"]
+
+    assert skill["frontmatter"] == {
+        "name": "rows",
+        "description": "Two lines\n",
+        "metadata": {"version": "2.10", "when": "2026-01-02"},
+        "n": [1, 2.5, "yes", None],
+    }
+
+
+async def test_files_are_ordinary_resources_too(client: Client) -> None:
+    main, script = (await client.list_resources()).resources
+    templates = (await client.list_resource_templates()).resource_templates
+
+    assert (main.uri, main.name, main.description, main.mime_type) == (MAIN, "rows", "Rows.", "text/markdown")
+    assert (script.name, script.size) == ("run.sh", 10)
+    assert script.meta is not None
+    assert script.meta["skillopt/digest"].startswith("sha256:")
+    assert {template.uri_template for template in templates} == {
+        "skill://{name}/{+path}",
+        "skill://_versions/{version}/{name}/{+path}",
+    }
+    assert await content(client, MAIN) == TEXT.encode()
+
+
+async def test_what_the_work_tree_holds_is_not_served(project: Path, client: Client) -> None:
+    (project / FOLDER / "SKILL.md").write_text("draft", encoding="utf-8")
+    (project / FOLDER / "new.md").write_text("draft", encoding="utf-8")
+
+    assert await content(client, MAIN) == TEXT.encode()
+    assert (await refused(client, "resources/read", uri="skill://rows/new.md")).code == INVALID_PARAMS
+
+
+async def test_a_skill_without_accepted_version_is_not_served(tmp_path: Path, mode: str) -> None:
+    folder = make_repository(tmp_path)
+    git(folder, "branch", "skillopt/rows")
+
+    async with Client(make_server(folder), mode=mode) as client:
+        assert (await ask(client, "skills/list"))["skills"] == []
+        assert (await client.list_resources()).resources == []
+        assert (await refused(client, "skills/get", uri=MAIN)).code == INVALID_PARAMS
+        assert (await refused(client, "resources/read", uri=MAIN)).code == INVALID_PARAMS
+
+
+async def test_what_people_committed_on_top_of_a_version_is_not_served(project: Path, client: Client) -> None:
+    tree = git(project, "rev-parse", "main^{tree}")
+    stray = git(project, "commit-tree", "-p", "skillopt/rows", "-m", "By hand", tree)
+    git(project, "update-ref", "refs/heads/skillopt/rows", stray)
+
+    assert await content(client, MAIN) == TEXT.encode()
+    assert (
+        await refused(client, "resources/read", uri=f"skill://_versions/{stray}/rows/SKILL.md")
+    ).code == INVALID_PARAMS
+
+
+async def test_evals_are_not_served(client: Client) -> None:
+    for uri in ("skill://rows/evals/evals.json", "skill://rows/evals"):
+        assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
+        assert (await refused(client, "resources/directory/read", uri=uri)).code == INVALID_PARAMS
+
+
+async def test_an_older_version_is_read_at_its_own_address(project: Path, client: Client) -> None:
+    old = git(project, "rev-parse", "skillopt/rows")
+    new = accept(project, text="- Count.\n")
+
+    assert await content(client, f"skill://_versions/{old}/rows/SKILL.md") == TEXT.encode()
+    assert await content(client, MAIN) == TEXT.encode() + b"- Count.\n"
+    entry = (await ask(client, "skills/get", uri=f"skill://_versions/{old[:10]}/rows/SKILL.md"))["skill"]
+    assert [file["uri"] for file in entry["resources"]] == [
+        f"skill://_versions/{old[:10]}/rows/SKILL.md",
+        f"skill://_versions/{old[:10]}/rows/run.sh",
+    ]
+    (listed,) = (await ask(client, "skills/list"))["skills"]
+    assert listed["uri"] == MAIN
+    assert listed == (await ask(client, "skills/get", uri=MAIN))["skill"]
+    main = git(project, "rev-parse", "main")
+    for other in (main, new[:6], "0" * 40):
+        assert (
+            await refused(client, "skills/get", uri=f"skill://_versions/{other}/rows/SKILL.md")
+        ).code == INVALID_PARAMS
+
+
+async def test_bytes_that_are_not_text_come_as_a_blob(project: Path, client: Client) -> None:
+    files = {"logo.png": b"\x89PNG\r\n\x1a\n\xff", "data.bin": b"a\0b", "odd name ü.txt": "\ufeffüber\r\n".encode()}
+    accept(project, *(File(path, body) for path, body in files.items()))
+
+    (skill,) = (await ask(client, "skills/list"))["skills"]
+    uris = [file["uri"] for file in skill["resources"]]
+
+    assert uris == [
+        MAIN,
+        "skill://rows/data.bin",
+        "skill://rows/logo.png",
+        "skill://rows/odd%20name%20%C3%BC.txt",
+        "skill://rows/run.sh",
+    ]
+    for path, uri in zip(sorted(files), uris[1:4], strict=True):
+        assert await content(client, uri) == files[path]
+    (png,) = (await client.read_resource("skill://rows/logo.png")).contents
+    assert isinstance(png, BlobResourceContents)
+    assert png.mime_type == "image/png"
+
+
+async def test_a_directory_lists_what_stands_right_in_it(project: Path, client: Client) -> None:
+    accept(project, File("docs/a.md", b"A"), File("docs/deep/b.md", b"B"))
+
+    async def children(uri: str) -> list[tuple[str, str, str]]:
+        found = (await ask(client, "resources/directory/read", uri=uri))["resources"]
+        return [(child["uri"], child["name"], child["mimeType"]) for child in found]
+
+    assert await children("skill://rows") == [
+        (MAIN, "rows", "text/markdown"),
+        ("skill://rows/docs", "docs", "inode/directory"),
+        ("skill://rows/run.sh", "run.sh", "application/x-sh"),
+    ]
+    assert await children("skill://rows/docs") == [
+        ("skill://rows/docs/a.md", "a.md", "text/markdown"),
+        ("skill://rows/docs/deep", "deep", "inode/directory"),
+    ]
+    for uri in (MAIN, "skill://rows/docs/", "skill://rows/none", "skill://none", "skill://"):
+        assert (await refused(client, "resources/directory/read", uri=uri)).code == INVALID_PARAMS
+
+
+async def test_symbolic_links_are_not_followed_or_served(project: Path, client: Client) -> None:
+    (project / FOLDER / "secret").symlink_to("/etc/hostname")
+    (project / FOLDER / "up").symlink_to("../..")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Links")
+    git(project, "branch", "--delete", "--force", "skillopt/rows")
+    accept(project, text="- Sort.\n")
+    assert "120000" in git(project, "ls-tree", "-r", "skillopt/rows")
+
+    (skill,) = (await ask(client, "skills/list"))["skills"]
+
+    assert [file["uri"] for file in skill["resources"]] == [MAIN, "skill://rows/run.sh"]
+    for uri in ("skill://rows/secret", "skill://rows/up", "skill://rows/up/README"):
+        assert (await refused(client, "resources/read", uri=uri)).code == INVALID_PARAMS
+        assert (await refused(client, "resources/directory/read", uri=uri)).code == INVALID_PARAMS
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "skill://rows/../README",
+        "skill://rows/%2e%2e/%2e%2e/README",
+        "skill://rows/..%2f..%2fREADME",
+        "skill://rows/%252e%252e/README",
+        "skill://rows//SKILL.md",
+        "skill://rows/./SKILL.md",
+        "skill://rows/SKILL%2Emd",
+        "skill://rows/SKILL.md?x=1",
+        "skill://rows/SKILL.md#x",
+        "skill://rows\\SKILL.md",
+        "skill://ROWS/SKILL.md",
+        "skill://../SKILL.md",
+        "skill://user@rows/SKILL.md",
+        "skill://_versions/../rows/SKILL.md",
+        "skill://_versions/HEAD/rows/SKILL.md",
+        "skill:///etc/passwd",
+        "file:///etc/passwd",
+        "SKILL.md",
+        "",
+        "skill://rows/" + "a/" * 100_000,
+    ],
+)
+async def test_no_other_spelling_of_an_address_is_served(project: Path, uri: str) -> None:
+    async with Client(make_server(project), cache=None) as client:
+        for method in ("resources/read", "skills/get", "resources/directory/read"):
+            error = await refused(client, method, uri=uri)
+            assert error.code == INVALID_PARAMS
+            assert str(project) not in json.dumps(error.error.model_dump())
+
+
+async def test_a_skill_over_a_limit_is_not_served(project: Path, client: Client) -> None:
+    accept(project, *(File(f"f{number}", b"") for number in range(511)))
+
+    assert (await ask(client, "skills/list"))["skills"] == []
+    assert (await refused(client, "skills/get", uri=MAIN)).code == INVALID_PARAMS
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"No frontmatter.\n",
+        b"---\nname: other\ndescription: Rows.\n---\n",
+        b"---\nname: rows\n---\n",
+        b'---\nname: rows\ndescription: "\\ud800"\n---\n',
+        b"---\nname: rows\ndescription: \xff\n---\n",
+    ],
+)
+async def test_a_skill_that_hosts_would_refuse_is_not_served(project: Path, client: Client, document: bytes) -> None:
+    accept(project, File("SKILL.md", document))
+
+    assert (await ask(client, "skills/list"))["skills"] == []
+    assert (await refused(client, "resources/read", uri=MAIN)).code == INVALID_PARAMS
+
+
+async def test_long_lists_come_in_pages(project: Path, client: Client) -> None:
+    names = [f"skill-{number:02}" for number in range(23)]
+    for name in names:
+        (project / "skills" / name).mkdir()
+        (project / "skills" / name / "SKILL.md").write_text(
+            f"---\nname: {name}\ndescription: D.\n---\n", encoding="utf-8"
+        )
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "More")
+    for name in names:
+        accept(project, text="More.\n", skill=name)
+    accept(project, *(File(f"f{number:03}", b"") for number in range(250)))
+
+    async def pages(method: str, key: str, **params: object) -> list[list[dict[str, Any]]]:
+        found: list[list[dict[str, Any]]] = []
+        more: dict[str, str] = {}
+        while True:
+            answer = await ask(client, method, **params, **more)
+            found.append(answer[key])
+            if "nextCursor" not in answer:
+                return found
+            more = {"cursor": answer["nextCursor"]}
+
+    skills = await pages("skills/list", "skills")
+    assert [len(page) for page in skills] == [20, 4]
+    assert [skill["frontmatter"]["name"] for page in skills for skill in page] == ["rows", *names]
+    resources = await pages("resources/list", "resources")
+    assert [len(page) for page in resources] == [200, 75]
+    assert len({found["uri"] for page in resources for found in page}) == 275
+    assert [len(page) for page in await pages("resources/directory/read", "resources", uri="skill://rows")] == [200, 52]
+    for method in ("skills/list", "resources/list"):
+        assert (await refused(client, method, cursor="made up")).code == INVALID_PARAMS

@@ -1,0 +1,98 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skillopt
+from tests.mcp_clients import MODERN, pipe
+from tests.projects import git
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+def test_older_clients_shake_hands_and_are_served(project: Path, version: str) -> None:
+    with pipe(project) as server:
+        shaken = server.shake(version)["result"]
+        read = server.ask("resources/read", uri="skill://rows/SKILL.md")["result"]
+        called = server.ask("tools/call", name="list_skills", arguments={})["result"]
+        listed = server.ask("skills/list")["result"]
+
+    assert shaken["protocolVersion"] == version
+    assert shaken["serverInfo"]["version"] == skillopt.__version__
+    assert shaken["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
+    assert "list_skills" in shaken["instructions"]
+    assert read["contents"][0]["text"].endswith("- Sort.\n")
+    assert "| rows |" in called["content"][0]["text"]
+    assert listed["skills"][0]["uri"] == "skill://rows/SKILL.md"
+
+
+def test_clients_of_2026_need_no_handshake(project: Path) -> None:
+    with pipe(project.parent, "-C", "project") as server:
+        discovered = server.ask("server/discover", _meta=MODERN)["result"]
+        listed = server.ask("skills/list", _meta=MODERN)["result"]
+        wrong = server.ask("skills/get", uri="skill://none/SKILL.md", _meta=MODERN)
+
+    assert discovered["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
+    assert (listed["resultType"], listed["cacheScope"], listed["ttlMs"] > 0) == ("complete", "private", True)
+    assert wrong["error"]["code"] == -32602
+
+
+def test_outside_a_repository_the_server_starts_and_says_how_to_begin(tmp_path: Path) -> None:
+    with pipe(tmp_path) as server:
+        server.shake("2025-11-25")
+        called = server.ask("tools/call", name="list_skills", arguments={})["result"]
+
+    assert "git init" in called["content"][0]["text"]
+
+
+def test_a_repository_that_is_moved_away_and_back_is_served_again(project: Path) -> None:
+    away = project.with_name("away")
+    with pipe(project) as server:
+        server.shake("2025-11-25")
+        project.rename(away)
+        gone = server.ask("tools/call", name="list_skills", arguments={})["result"]
+        unread = server.ask("resources/read", uri="skill://rows/SKILL.md")
+        away.rename(project)
+        back = server.ask("resources/read", uri="skill://rows/SKILL.md")
+
+    assert "git init" in gone["content"][0]["text"]
+    assert unread["error"]["code"] == -32602
+    assert back["result"]["contents"][0]["text"].endswith("- Sort.\n")
+
+
+def test_the_server_ends_when_its_client_does(project: Path) -> None:
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": MODERN}}]
+    given = "".join(f"{json.dumps(line)}\n" for line in lines)
+
+    command = [sys.executable, "-m", "skillopt_mcp"]
+    ended = subprocess.run(command, cwd=project, check=False, input=given, capture_output=True, text=True, timeout=60)
+
+    assert ended.returncode == 0
+    assert [json.loads(line)["id"] for line in ended.stdout.splitlines()] == [1]
+    assert git(project, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--version"], 0, f"skillopt-mcp {skillopt.__version__}"),
+        (["-C", "no/such/folder"], 2, "expected a folder, found 'no/such/folder'"),
+        (["--http", "--port", "70000"], 2, "expected a port from 0 to 65535"),
+        (["--port", "x"], 2, "--port"),
+    ],
+)
+def test_the_command_line_says_what_it_means(tmp_path: Path, arguments: list[str], code: int, told: str) -> None:
+    command = [sys.executable, "-m", "skillopt_mcp", *arguments]
+    ended = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=60)
+
+    assert ended.returncode == code
+    assert told in ended.stdout + ended.stderr
+
+
+def test_the_version_is_told_without_the_imports_that_take_long(tmp_path: Path) -> None:
+    program = (
+        "import sys, skillopt_mcp.__main__ as main\n"
+        "assert not {'mcp', 'git', 'pydantic', 'starlette'} & set(sys.modules), sorted(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=60)

@@ -1,0 +1,205 @@
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from skillopt.tasks import File
+from skillopt_mcp.server import make_server
+from skillopt_mcp.tools import TOOLS
+from tests.mcp_clients import accept, say, text_of
+from tests.projects import git
+from tests.repositories import FOLDER, make_repository
+
+pytestmark = pytest.mark.anyio
+
+# list_skills, read_skill, skill_history, rollback_skill: (read-only, destructive, idempotent, open world)
+HINTS = {
+    "list_skills": (True, False, True, False),
+    "read_skill": (True, False, True, False),
+    "skill_history": (True, False, True, False),
+    "rollback_skill": (False, True, False, False),
+}
+
+
+async def failed(client: Client, tool: str, **arguments: object) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return text_of(result)
+
+
+async def test_every_tool_says_what_it_does_to_the_world(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+
+    assert len(tools) == len(TOOLS) <= 8
+    for tool in tools:
+        hints = tool.annotations
+        assert hints is not None
+        assert None not in (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint)
+        assert tool.meta == {"anthropic/alwaysLoad": True}
+        assert tool.output_schema is None
+        assert tool.title
+        assert 0 < len(tool.description or "") < 300
+        assert "folder" not in tool.input_schema["properties"]
+    known = {tool.name: tool.annotations for tool in tools if tool.name in HINTS and tool.annotations}
+    assert {
+        name: (found.read_only_hint, found.destructive_hint, found.idempotent_hint, found.open_world_hint)
+        for name, found in known.items()
+    } == HINTS
+
+
+async def test_the_instructions_name_every_tool(project: Path) -> None:
+    async with Client(make_server(project)) as client:
+        assert all(f"`{offer.call.__name__}`" in (client.instructions or "") for offer in TOOLS)
+
+
+async def test_the_list_shows_versions_scores_and_suites(client: Client, project: Path) -> None:
+    version = git(project, "rev-parse", "skillopt/rows")
+
+    text = await say(client, "list_skills")
+
+    assert f"| rows | 1 | {version[:10]} | 0.5000 → 0.7500 | evals/evals.json | skills/rows |" in text
+
+
+async def test_outside_a_repository_the_list_says_how_to_begin(tmp_path: Path, mode: str) -> None:
+    async with Client(make_server(tmp_path), mode=mode) as client:
+        text = await say(client, "list_skills")
+
+        assert "git init" in text
+        assert "SKILL.md" in text
+        assert "expected a git repository" in await failed(client, "read_skill", name="rows")
+
+
+async def test_before_the_first_version_the_list_says_what_is_missing(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    async with Client(make_server(folder)) as client:
+        assert "optimize-skill" in await say(client, "list_skills")
+        (folder / FOLDER / "evals" / "evals.json").unlink()
+        assert "write-evals" in await say(client, "list_skills")
+
+
+async def test_a_configured_skill_is_listed_with_the_suite_it_is_given(project: Path, client: Client) -> None:
+    (project / "skillopt.toml").write_text(
+        '[skills.rows]\npath = "skills/rows"\nsuite = "suites/rows"\n', encoding="utf-8"
+    )
+
+    assert "| suites/rows | skills/rows |" in await say(client, "list_skills")
+
+
+async def test_the_list_says_why_a_skill_is_not_served(project: Path, client: Client) -> None:
+    accept(project, File("SKILL.md", b"Nothing.\n"))
+
+    assert "`rows` is not served: skill 'rows': expected frontmatter" in await say(client, "list_skills")
+
+
+async def test_a_broken_configuration_is_told(project: Path, client: Client) -> None:
+    (project / "skillopt.toml").write_text("[", encoding="utf-8")
+
+    assert "not readable as TOML" in await failed(client, "list_skills")
+
+
+async def test_reading_shows_the_accepted_text_quoted(client: Client, project: Path) -> None:
+    (project / FOLDER / "SKILL.md").write_text("draft", encoding="utf-8")
+
+    text = await say(client, "read_skill", name="rows")
+
+    assert "```markdown\n---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n- Sort.\n```" in text
+    assert "Other files: run.sh" in text
+
+
+async def test_reading_shows_other_files_and_older_versions(client: Client, project: Path) -> None:
+    old = git(project, "rev-parse", "skillopt/rows")
+    accept(project, File("logo.png", b"\x89PNG\xff"), text="- Count.\n")
+
+    assert "#!/bin/sh" in await say(client, "read_skill", name="rows", file="run.sh")
+    assert "- Count." in await say(client, "read_skill", name="rows")
+    assert "- Count." not in await say(client, "read_skill", name="rows", version=old[:10])
+    assert "5 bytes that are not text" in await say(client, "read_skill", name="rows", file="logo.png")
+
+
+async def test_long_files_come_in_pages_under_the_limit(client: Client, project: Path) -> None:
+    lines = [f"{number} " + "ü" * 40 for number in range(2000)]
+    accept(project, File("long.md", "\n".join(lines).encode()))
+
+    first = await say(client, "read_skill", name="rows", file="long.md")
+    assert "call again with page=2" in first
+    pages = [await say(client, "read_skill", name="rows", file="long.md", page=number) for number in range(1, 9)]
+
+    assert all(len(page.encode()) / 3 < 10_000 for page in pages)
+    assert [line for page in pages for line in page.splitlines() if line.endswith("ü")] == lines
+    assert "expected a page from 1 to 8, found 9" in await failed(
+        client, "read_skill", name="rows", file="long.md", page=9
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"name": "none"}, "found none"),
+        ({"name": "../rows"}, "expected a skill name"),
+        ({"name": "/etc"}, "expected a skill name"),
+        ({"name": "rows", "file": "../../README"}, "expected a file of rows"),
+        ({"name": "rows", "file": "/etc/passwd"}, "expected a file of rows"),
+        ({"name": "rows", "file": "evals/evals.json"}, "expected a file of rows"),
+        ({"name": "rows", "version": "main"}, "found none"),
+        ({"name": "rows", "version": "--help"}, "found none"),
+        ({"name": "rows", "page": 0}, "greater than or equal to 1"),
+        ({"name": "r" * 1000}, "at most 64"),
+        ({"name": 7}, "valid string"),
+        ({}, "Field required"),
+    ],
+)
+async def test_what_cannot_be_read_is_told(client: Client, arguments: dict[str, object], told: str) -> None:
+    assert told in await failed(client, "read_skill", **arguments)
+
+
+async def test_the_history_shows_verdicts_newest_first(client: Client, project: Path) -> None:
+    old = git(project, "rev-parse", "skillopt/rows")
+    new = accept(project, text="- Count.\n")
+
+    text = await say(client, "skill_history", name="rows")
+
+    assert text.index(new[:10]) < text.index(old[:10])
+    assert "| 0.5000 → 0.7500 | 3/5/0 |" in text
+
+
+async def test_the_history_shows_what_changed_between_versions_but_not_evals(client: Client, project: Path) -> None:
+    old = git(project, "rev-parse", "skillopt/rows")
+    new = accept(project, File("evals/evals.json", b'{"secret": 1}\n'), text="- Count.\n")
+
+    changed = await say(client, "skill_history", name="rows", before=old, after=new)
+    assert "+- Count." in changed
+    assert "secret" not in changed
+    since = await say(client, "skill_history", name="rows", after=new)
+    assert "+- Sort." in since
+    assert "+- Count." in since
+    assert "The two are equal." in await say(client, "skill_history", name="rows", before=new)
+    for version in ("main", "worktree", "HEAD"):
+        assert "expected one accepted version" in await failed(client, "skill_history", name="rows", before=version)
+
+
+async def test_a_skill_without_versions_has_an_empty_history(tmp_path: Path) -> None:
+    async with Client(make_server(make_repository(tmp_path))) as client:
+        assert "No version was accepted yet" in await say(client, "skill_history", name="rows")
+        assert "the skills here: rows" in await failed(client, "skill_history", name="../../etc")
+
+
+async def test_rolling_back_publishes_the_older_text_again(client: Client, project: Path) -> None:
+    old = git(project, "rev-parse", "skillopt/rows")
+    new = accept(project, text="- Count.\n")
+    head = git(project, "rev-parse", "HEAD")
+
+    told = await say(client, "rollback_skill", name="rows", version=old[:10])
+
+    tip = git(project, "rev-parse", "skillopt/rows")
+    assert tip[:10] in told
+    assert git(project, "rev-parse", "skillopt/rows^") == new
+    assert git(project, "diff", old, tip) == ""
+    assert (git(project, "rev-parse", "HEAD"), git(project, "status", "--porcelain")) == (head, "")
+    assert f"as {old[:10]}" in await say(client, "skill_history", name="rows")
+    assert "nothing to roll back" in await failed(client, "rollback_skill", name="rows", version=old)
+    assert "expected one accepted version" in await failed(client, "rollback_skill", name="rows", version=head)
+
+
+async def test_an_unknown_tool_is_refused(client: Client) -> None:
+    with pytest.raises(Exception, match="expected one of"):
+        await client.call_tool("format_disk", {})
