@@ -19,12 +19,13 @@ _SERVERS: Final = "mcp_servers"
 _NAME: Final = "skillopt"
 # Codex gives a server HOME, PATH, LANG and TERM, and what env_vars names. Without an approval mode
 # `codex exec` denies every tool that writes; ours write branches named skillopt/… and keep to caps.
+# Spelled as `codex mcp add` spells all tables when it writes one, so that it stays as it is.
 _TABLE: Final = """\
 [mcp_servers.skillopt]
 command = "skillopt-mcp"
 env_vars = ["ANTHROPIC_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"]
-startup_timeout_sec = 30
-tool_timeout_sec = 600
+startup_timeout_sec = 30.0
+tool_timeout_sec = 600.0
 default_tools_approval_mode = "approve"
 """
 _ENTRY: Final[dict[str, object]] = tomllib.loads(_TABLE)[_SERVERS][_NAME]
@@ -89,6 +90,8 @@ class CodexServers:
         pieces = [(newline + table, ""), (newline + table, newline)]
         if text.startswith(table):
             pieces.append((table, ""))
+        if not text.endswith("\n"):  # Codex takes the last line break away
+            pieces.append((newline + table.removesuffix(newline), ""))
         for piece, left in pieces:
             before = text.replace(piece, left, 1)
             if self._only_lacks_ours(before):

@@ -123,6 +123,11 @@ def test_an_entry_that_another_program_laid_out_anew_is_removed(names: list[str]
     assert {"mcpServers": {}, **json.loads(left)} == {"mcpServers": others, "z": 1}
 
 
+def test_a_table_that_lost_its_last_line_break_is_removed() -> None:
+    added = CodexServers('model = "m"\n', "x").added()
+    assert CodexServers(added.removesuffix("\n"), "x").removed() == 'model = "m"\n'
+
+
 def test_a_table_that_was_laid_out_anew_is_left_for_the_user() -> None:
     added = CodexServers("", "config.toml").added().replace(" = ", "=")
     with pytest.raises(SettingsError, match=r"^config\.toml:2: expected .* run `codex mcp remove skillopt`"):

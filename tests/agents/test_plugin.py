@@ -1,0 +1,177 @@
+"""The plugin and the registration, in the real clients with homes of their own.
+
+A stand-in for the server is on the PATH: what is shown is that the clients start it and offer its tools.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.projects import git, skillopt
+from tests.servers import stand_in_mcp
+from tests.servers.fake_anthropic import fake_anthropic
+from tests.servers.fake_openai import fake_openai
+from tests.servers.loopback import Requested
+
+pytestmark = pytest.mark.agents
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMANDS = ("evaluate", "optimize", "review")
+QUIET = (
+    "web_search=disabled",
+    "analytics.enabled=false",
+    "check_for_update_on_startup=false",
+    "features.unbounded_connection_retries=false",
+    'model="fake-model"',
+    'model_provider="fake"',
+    'model_providers.fake.name="fake"',
+    'model_providers.fake.wire_api="responses"',
+)
+Client = Callable[..., str]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project, a marketplace, and empty homes; the stand-in is on the PATH."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    server = programs / "skillopt-mcp"
+    server.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{stand_in_mcp.__file__}'\n")
+    server.chmod(0o755)
+    for name in (".claude-plugin", "plugin"):
+        shutil.copytree(ROOT / name, tmp_path / "market" / name)
+    (tmp_path / "home" / ".codex").mkdir(parents=True)
+    (tmp_path / "project").mkdir()
+    git(tmp_path / "project", "init", "--quiet")
+    for name, value in {
+        "HOME": str(tmp_path / "home"),
+        "CODEX_HOME": str(tmp_path / "home" / ".codex"),
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "IS_SANDBOX": "1",
+        "ANTHROPIC_API_KEY": "key-for-loopback-only",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return tmp_path
+
+
+@pytest.fixture
+def claude(agent: Callable[[str], str], place: Path) -> Client:
+    return client(agent("claude"), place)
+
+
+@pytest.fixture
+def codex(agent: Callable[[str], str], place: Path) -> Client:
+    return client(agent("codex"), place)
+
+
+def client(program: str, place: Path) -> Client:
+    def run(*arguments: str) -> str:
+        ended = subprocess.run(
+            [program, *arguments],
+            cwd=place / "project",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return ended.stdout
+
+    return run
+
+
+def cached(place: Path, home: str) -> Path:
+    """Give the copy of the plugin in a client's cache, and take the original away."""
+    shutil.rmtree(place / "market")
+    (manifest,) = (place / "home" / home / "plugins" / "cache").rglob(".claude-plugin/plugin.json")
+    return manifest.parent.parent
+
+
+def sent(requests: list[Requested]) -> str:
+    return json.dumps([asked.body for asked in requests])
+
+
+@pytest.mark.parametrize("part", [".", "plugin"])
+def test_plugin_and_marketplace_pass_the_strict_validation(claude: Client, part: str) -> None:
+    assert "Validation passed" in claude("plugin", "validate", "--strict", str(ROOT / part))
+
+
+def test_claude_code_installs_the_plugin_with_skill_commands_and_server(claude: Client, place: Path) -> None:
+    claude("plugin", "marketplace", "add", str(place / "market"))
+    claude("plugin", "install", "skillopt@skillopt")
+    details = claude("plugin", "details", "skillopt@skillopt")
+    assert all(name in details for name in ("optimize-skill", *COMMANDS))
+    assert "MCP servers (1)  skillopt" in details
+    assert "plugin:skillopt:skillopt: skillopt-mcp  - ✔ Connected" in claude("mcp", "list")
+
+
+def test_claude_code_offers_all_of_it_from_its_cache(claude: Client, place: Path) -> None:
+    claude("plugin", "marketplace", "add", str(place / "market"))
+    claude("plugin", "install", "skillopt@skillopt")
+    kept = shutil.copytree(cached(place, ".claude"), place / "kept")
+    shutil.rmtree(place / "home")
+    flags = ("--plugin-dir", str(kept), "--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose")
+    with fake_anthropic() as provider, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANTHROPIC_BASE_URL", provider.url)
+        told = json.loads(claude("-p", "/skillopt:review rows", *flags).splitlines()[0])
+        asked = sent(provider.requests)
+    assert {f"skillopt:{name}" for name in COMMANDS} <= set(told["slash_commands"])
+    assert "skillopt:optimize-skill" in told["skills"]
+    assert "mcp__plugin_skillopt_skillopt__list_skills" in asked
+    assert "Review the accepted versions of the skill that the user names" in asked
+    assert "ARGUMENTS: rows" in asked
+
+
+def test_codex_offers_all_of_it_from_its_cache(codex: Client, place: Path) -> None:
+    codex("plugin", "marketplace", "add", str(place / "market"))
+    codex("plugin", "add", "skillopt@skillopt")
+    assert len(list(cached(place, ".codex").rglob("*.*"))) < 30
+    registered = json.loads(codex("mcp", "get", "skillopt", "--json"))
+    assert (registered["transport"]["command"], registered["tool_timeout_sec"]) == ("skillopt-mcp", 600)
+    listed = codex("debug", "prompt-input", "hello")
+    assert all(f"{name}/SKILL.md" in listed for name in ("optimize-skill", *(f"source-command-{n}" for n in COMMANDS)))
+    assert "mcp__skillopt" in tools_of(codex)
+
+
+def test_codex_starts_the_server_that_init_registered(codex: Client, place: Path) -> None:
+    assert skillopt(place / "project", "init", "--client", "codex").returncode == 0
+    registered = json.loads(codex("mcp", "get", "skillopt", "--json"))
+    assert registered["transport"]["env_vars"] == ["ANTHROPIC_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"]
+    assert "mcp__skillopt" in tools_of(codex)
+    codex("mcp", "add", "other", "--", "true")
+    undone = skillopt(place / "project", "init", "--client", "codex", "--undo")
+    assert undone.returncode == 0, undone.stderr
+    assert [server["name"] for server in json.loads(codex("mcp", "list", "--json"))] == ["other"]
+
+
+def test_claude_code_starts_the_server_that_init_registered(claude: Client, place: Path) -> None:
+    assert skillopt(place / "project", "init", "--client", "claude-code").returncode == 0
+    assert "skillopt: skillopt-mcp  - ⏸ Pending approval" in claude("mcp", "list")
+    flags = ("--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose")
+    with fake_anthropic() as provider, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANTHROPIC_BASE_URL", provider.url)
+        claude("-p", "hello", *flags, "--mcp-config", ".mcp.json")
+        assert "mcp__skillopt__list_skills" in sent(provider.requests)
+    claude("mcp", "add", "-s", "project", "other", "--", "true")
+    assert skillopt(place / "project", "init", "--client", "claude-code", "--undo").returncode == 0
+    assert list(json.loads((place / "project" / ".mcp.json").read_bytes())["mcpServers"]) == ["other"]
+
+
+def tools_of(codex: Client) -> str:
+    """Give what the model is told in one turn."""
+    with fake_openai() as provider:
+        url = f'model_providers.fake.base_url="{provider.url}/v1"'
+        settings = [part for setting in (*QUIET, url) for part in ("-c", setting)]
+        codex(
+            "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *settings, "hello"
+        )
+        return sent(provider.requests)

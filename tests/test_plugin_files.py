@@ -1,0 +1,82 @@
+"""The plugin's files agree with each other, with the package and with what init registers."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from skillopt import __version__
+from skillopt.claude_servers import ClaudeServers
+from skillopt.codex_servers import CodexServers
+from skillopt.skill_folder import read_skill
+from skillopt.validation import validate
+
+ROOT = Path(__file__).resolve().parent.parent
+PLUGIN = ROOT / "plugin"
+SKILL = PLUGIN / "skills" / "optimize-skill"
+TOOLS = (
+    *("list_skills", "read_skill", "skill_history", "rollback_skill"),
+    *("start_job", "job_status", "get_evidence", "propose_edits"),
+)
+
+
+def read(path: str) -> Any:  # noqa: ANN401 - a JSON document
+    return json.loads((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_every_manifest_has_the_packages_version_and_licence() -> None:
+    claude, codex, server = (
+        read(name) for name in ("plugin/.claude-plugin/plugin.json", "plugin/.codex-plugin/plugin.json", "server.json")
+    )
+    assert {claude["version"], codex["version"], server["version"], server["packages"][0]["version"]} == {__version__}
+    assert {key: codex[key] for key in claude} == claude
+    assert (PLUGIN / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_plugin_registers_what_init_registers() -> None:
+    registered = json.loads(ClaudeServers(None, "").added())
+    assert read("plugin/.mcp.json") == registered
+    table = tomllib.loads(CodexServers(None, "").added())
+    assert read("plugin/codex.mcp.json") == {"mcpServers": table["mcp_servers"]}
+
+
+def test_the_marketplace_points_at_the_plugin_and_the_manifest_at_its_parts() -> None:
+    (listed,) = read(".claude-plugin/marketplace.json")["plugins"]
+    assert (ROOT / listed["source"]).resolve() == PLUGIN
+    manifest = read("plugin/.codex-plugin/plugin.json")
+    assert (PLUGIN / manifest["skills"]).is_dir()
+    assert (PLUGIN / manifest["mcpServers"]).is_file()
+
+
+def test_the_registry_is_told_the_name_that_the_readme_confirms() -> None:
+    server = read("server.json")
+    assert len(server["description"]) <= 100
+    assert f"<!-- mcp-name: {server['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert server["packages"][0]["identifier"] == project["name"]
+    assert server["name"].endswith(f"/{project['name']}")
+
+
+def test_the_plugins_skill_is_what_we_ask_of_others() -> None:
+    assert validate(read_skill(SKILL)) == ()
+    text = (SKILL / "SKILL.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 200
+    assert [tool for tool in TOOLS if f"`{tool}`" not in text] == []
+
+
+def test_commands_and_skill_name_no_tool_that_there_is_not() -> None:
+    for path in PLUGIN.rglob("*.md"):
+        named = set(re.findall(r"`([a-z]+_[a-z_]+)`", path.read_text(encoding="utf-8")))
+        assert named <= set(TOOLS), path
+
+
+def test_links_of_the_plugin_stay_inside_it() -> None:
+    for path in PLUGIN.rglob("*.md"):
+        for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / link).resolve().is_relative_to(PLUGIN), link
+            assert (path.parent / link).is_file(), link
+
+
+def test_the_plugins_readme_says_enough_for_a_directory() -> None:
+    assert len((PLUGIN / "README.md").read_text(encoding="utf-8").split()) >= 40
