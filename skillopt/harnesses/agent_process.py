@@ -30,7 +30,7 @@ __all__ = ["AgentCommand", "AgentHome", "Ended", "find_program", "first_set", "p
 
 _STREAM_LIMIT: Final = 32_000_000
 _GRACE_SECONDS: Final = 5.0
-_KILL_ROUNDS: Final = 20
+_KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
 _VERSION_SECONDS: Final = 20.0
 _PASSED_ON: Final = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -200,14 +200,16 @@ def first_set(*names: str) -> tuple[str, str] | None:
 def prepare_folder(folder: str, skill_folder: str = "", files: Sequence[File] = ()) -> None:
     """Make a folder the root of a repository, which stops a client's search above it, and install a skill.
 
+    The repository is what `git init` would make, but for what git takes as given, without starting git.
+
     Raises:
-        InfrastructureError: Git cannot be started.
-        OSError: The skill cannot be written.
+        OSError: The repository or the skill cannot be written.
     """
-    quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    done = run_process(["git", "init", "--quiet", "--template="], folder, quiet, _VERSION_SECONDS)
-    if done.status != 0:
-        raise InfrastructureError(f"could not prepare the workspace: git init said {done.stderr.strip()[:300]!r}")
+    for name in ("objects", "refs"):
+        Path(folder, ".git", name).mkdir(parents=True, exist_ok=True)
+    head = Path(folder, ".git", "HEAD")
+    if not head.exists():
+        head.write_text("ref: refs/heads/main\n", encoding="ascii")
     for file in files:
         place = Path(folder, skill_folder, file.path)
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -219,14 +221,14 @@ def prepare_folder(folder: str, skill_folder: str = "", files: Sequence[File] = 
 def _end_survivors(home: str) -> None:
     """Kill every process that inherited a home; several rounds, because one may be starting another."""
     mark = f"={home}".encode()
-    for _ in range(_KILL_ROUNDS):
+    for pause in _KILL_PAUSES:
         found = [number for number in _processes() if mark in _environment(number)]
         if not found:
             return
         for number in found:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(number, signal.SIGKILL)
-        sleep(0.01)
+        sleep(pause)
 
 
 def _processes() -> list[int]:

@@ -18,6 +18,7 @@ from skillopt.models.codex import CodexModel
 from skillopt.ports import RolloutRequest
 from skillopt.rollouts import Status, Usage
 from skillopt.tasks import File, Task, VerifierSpec
+from tests.projects import git
 
 SKILL = Skill(
     "rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"), (File("x.sh", b"#!/bin/sh\n"),)
@@ -98,9 +99,16 @@ def test_a_program_that_tells_no_version_is_broken(tmp_path: Path) -> None:
 
 def test_a_skill_is_installed_whole_in_a_repository(tmp_path: Path) -> None:
     prepare_folder(str(tmp_path), ".claude/skills/rows", (File("SKILL.md", b"x"), File("scripts/a.sh", b"#!/bin/sh\n")))
-    assert (tmp_path / ".git").is_dir()
+    assert git(tmp_path, "rev-parse", "--show-toplevel") == str(tmp_path.resolve())
+    assert git(tmp_path, "status", "--porcelain") == "?? .claude/"
     assert (tmp_path / ".claude/skills/rows/SKILL.md").read_bytes() == b"x"
     assert (tmp_path / ".claude/skills/rows/scripts/a.sh").stat().st_mode & 0o100
+
+
+def test_a_repository_that_a_task_brings_is_kept(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet", "--initial-branch=its-own")
+    prepare_folder(str(tmp_path))
+    assert git(tmp_path, "symbolic-ref", "HEAD") == "refs/heads/its-own"
 
 
 def test_a_rollout_with_claude_code_is_told_from_its_stream(tmp_path: Path) -> None:
