@@ -66,13 +66,13 @@ class ChatHarness:
             InfrastructureError: The provider failed.
         """
         reply = self.target.reply(_prompt_of(request.task), system=_system_of(request.skill))
-        refused = [problem for found in _FILE.finditer(reply.text) if (problem := _write(workspace, found))]
+        written = [_write(workspace, found) for found in _FILE.finditer(reply.text)]
         answer = _FILE.sub("", reply.text).strip()
-        changed = changed_files(workspace, request.task.files)
+        changed = changed_files(workspace, request.task.files) if written else ()
         messages = (
             Message("user", request.task.prompt),
             Message("assistant", reply.text),
-            *(Message("harness", problem) for problem in refused),
+            *(Message("harness", problem) for problem in written if problem),
         )
         said = answer or (f"Wrote {', '.join(changed)}." if changed else "")
         reason = "" if reply.status.value == "ok" else f"the model ended with {reply.status.value}"
