@@ -41,7 +41,7 @@ env -0 >"%(kept)s/env"; printf '%%s\\0' "$@" >"%(kept)s/args"; printf %%s "$HOME
 
 
 def agent_overheads() -> Iterator[tuple[str, float, float]]:
-    """Yield (what, ratio of medians, bare seconds) for each client that was fetched, without and in the sandbox."""
+    """Yield (what, median ratio, bare seconds) for each client that was fetched, without and in the sandbox."""
     os.environ.update(ANTHROPIC_API_KEY="key-for-loopback-only", OPENAI_API_KEY="key-for-loopback-only")
     for name in ("claude", "codex"):
         program = find_agent(name)
@@ -61,7 +61,8 @@ def agent_overheads() -> Iterator[tuple[str, float, float]]:
                     bare.append(_bare(str(program), Path(kept)))
                     ours.append(_rollout(make(str(program))))
             where = "in the sandbox" if box == "bwrap" else "without a sandbox"
-            yield f"a rollout of {name} {where}, times the bare client", median(ours) / median(bare), median(bare)
+            ratio = median(slow / fast for slow, fast in zip(ours, bare, strict=True))
+            yield f"a rollout of {name} {where}, times the bare client", ratio, median(bare)
 
 
 def _fake(name: str) -> AbstractContextManager[LoopbackServer]:
@@ -93,6 +94,7 @@ def _bare(program: str, kept: Path) -> float:
         was = (kept / "was").read_text(encoding="utf-8")
         pairs = (kept / "env").read_text(encoding="utf-8").strip("\0").split("\0")
         environment = dict(pair.replace(was, home).split("=", 1) for pair in pairs)
+        environment["PWD"] = workspace
         arguments = (kept / "args").read_text(encoding="utf-8").split("\0")[:-1]
         with (kept / "prompt").open("rb") as prompt:
             begun = time.perf_counter()

@@ -5,15 +5,18 @@ Owns the measurement through the chat harness. The provider is simulated (simula
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from statistics import median
+from statistics import mean
+from typing import ClassVar, Final
 
 from anthropic import Anthropic
 
@@ -21,7 +24,7 @@ from skillopt.executors.threads import ThreadExecutor
 from skillopt.ledger import Ledger
 from skillopt.ports import RolloutRequest
 from skillopt.roles import load_roles
-from skillopt.runner import RecordedRunner, Watch
+from skillopt.runner import Activity, RecordedRunner, Watch
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
@@ -29,75 +32,87 @@ __all__ = ["Throughput", "measure_throughput"]
 
 _WORKERS = 64
 _ROLLOUTS = 2_000
+_EARLY = 500
 _BARE_CALLS = 640
 _LATENCY = 1.0
+_SETTINGS: Final = Settings(harness="chat/anthropic/simulated")
 
 
+@dataclass(frozen=True, slots=True)
 class Throughput:
     """What was measured.
 
     Args:
         wall: Seconds for all rollouts.
-        cpu: Processor time of a rollout, as a multiple of a bare call's.
-        memory: Resident memory in MiB, after a quarter of the rollouts and at the end.
+        bare: Processor time of a bare call, in seconds.
+        cpu: Processor time of a rollout, in seconds.
+        memory: Resident memory in MiB, after 500 rollouts and at the end.
+        peak: The most resident memory that this process ever had, in MiB.
     """
 
-    rollouts = _ROLLOUTS
-    workers = _WORKERS
-    ideal = ceil(_ROLLOUTS / _WORKERS) * _LATENCY
+    wall: float
+    bare: float
+    cpu: float
+    memory: tuple[float, float]
+    peak: float
 
-    def __init__(self, wall: float, cpu: float, memory: tuple[float, float]) -> None:
-        self.wall = wall
-        self.cpu = cpu
-        self.memory = memory
+    rollouts: ClassVar[int] = _ROLLOUTS
+    workers: ClassVar[int] = _WORKERS
+    ideal: ClassVar[float] = ceil(_ROLLOUTS / _WORKERS) * _LATENCY
+
+
+class _MemoryWatch(Watch):
+    """Notes the resident memory once some rollouts are there."""
+
+    early = 0.0
+
+    def activity(self, activity: Activity) -> None:
+        if activity.done >= _EARLY and not self.early:
+            self.early = _resident()
 
 
 def measure_throughput(scratch: Path) -> Throughput:
-    """Run the rollouts, with bare SDK calls before and after them to compare with."""
+    """Run the rollouts, with bare calls before and after them to compare with.
+
+    A first rollout, which a command makes alone to see that the provider is there, is made before the clock
+    starts. Whoever adds it finds one second more.
+    """
     scratch.mkdir()
     os.environ["ANTHROPIC_API_KEY"] = "key-for-a-simulated-provider"
-    with _provider() as url:
+    with _provider() as url, closing(Ledger.open(scratch)) as ledger:
         os.environ["ANTHROPIC_BASE_URL"] = url
+        requests, watch = _requests(), _MemoryWatch()
+        tasks = tuple((Split.VAL, request.task) for request in requests)
+        roles = load_roles(_SETTINGS, Suite("throughput", tasks), scratch, optimizer=False)
+        runner = RecordedRunner(ledger, "", roles, ThreadExecutor(_WORKERS), watch)
+        runner.rollouts([requests.pop()])
         before = _bare_call(url)
-        wall, cpu, memory = _rollouts(scratch)
+        began, used = time.perf_counter(), time.process_time()
+        found = runner.rollouts(requests)
+        wall, cpu = time.perf_counter() - began, (time.process_time() - used) / _ROLLOUTS
+        late = _resident()
+        if any(rollout.score is None or not rollout.score.passed for rollout in found):
+            raise RuntimeError("expected every rollout to pass, found one that did not")
         after = _bare_call(url)
-    return Throughput(wall, cpu / median([before, after]), memory)
+    return Throughput(wall, mean((before, after)), cpu, (watch.early, late), _peak())
 
 
-def _rollouts(scratch: Path) -> tuple[float, float, tuple[float, float]]:
-    """Give wall time, processor time of a rollout, and memory; the first rollout, made alone, is not counted."""
+def _requests() -> list[RolloutRequest]:
+    """Give a small text task for each rollout, and one more."""
     spec = VerifierSpec("exact", json.dumps({"value": "42"}))
-    tasks = [Task(str(number), f"What is 42 in figures? ({number})", spec) for number in range(_ROLLOUTS + 1)]
-    roles = load_roles(Settings(harness="chat/anthropic/simulated"), _suite(tasks), scratch, optimizer=False)
-    first, *requests = (RolloutRequest(None, task) for task in tasks)
-    quarter = len(requests) // 4 // _WORKERS * _WORKERS
-    with closing(Ledger.open(scratch)) as ledger:
-        runner = RecordedRunner(ledger, "", roles, ThreadExecutor(_WORKERS), Watch())
-        runner.rollouts([first])
-        wall, cpu = time.perf_counter(), time.process_time()
-        runner.rollouts(requests[:quarter])
-        early = _resident()
-        runner.rollouts(requests[quarter:])
-        return (
-            time.perf_counter() - wall,
-            (time.process_time() - cpu) / len(requests),
-            (early, _resident()),
-        )
-
-
-def _suite(tasks: list[Task]) -> Suite:
-    return Suite("throughput", tuple((Split.VAL, task) for task in tasks))
+    asked = ((str(number), f"What is 42 in figures? ({number})") for number in range(_ROLLOUTS + 1))
+    return [RolloutRequest(None, Task(name, prompt, spec)) for name, prompt in asked]
 
 
 def _bare_call(url: str) -> float:
-    """Give the processor time of a call of the SDK, made by as many threads."""
+    """Give the processor time of a call of the SDK, made by as many threads, whose connections are open."""
     client = Anthropic(base_url=url, max_retries=0)
 
     def call(number: int) -> None:
         asked = f"What is 42 in figures? ({number})"
         client.messages.create(model="simulated", max_tokens=16_000, messages=[{"role": "user", "content": asked}])
 
-    with ThreadPoolExecutor(_WORKERS) as pool:
+    with client, ThreadPoolExecutor(_WORKERS) as pool:
         list(pool.map(call, range(_WORKERS)))
         begun = time.process_time()
         list(pool.map(call, range(_BARE_CALLS)))
@@ -116,6 +131,14 @@ def _provider() -> Iterator[str]:
 
 
 def _resident() -> float:
-    """Give this process's resident memory in MiB, as Linux tells it."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    """Give this process's resident memory in MiB, as Linux tells it; elsewhere the most that it ever had."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return _peak()
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _peak() -> float:
+    unit = 1 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
