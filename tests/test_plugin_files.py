@@ -11,14 +11,12 @@ from skillopt.claude_servers import ClaudeServers
 from skillopt.codex_servers import CodexServers
 from skillopt.skill_folder import read_skill
 from skillopt.validation import validate
+from skillopt_mcp.tools import TOOLS as OFFERED
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = ROOT / "plugin"
 SKILL = PLUGIN / "skills" / "optimize-skill"
-TOOLS = (
-    *("list_skills", "read_skill", "skill_history", "rollback_skill"),
-    *("start_job", "job_status", "get_evidence", "propose_edits"),
-)
+TOOLS = tuple(offer.call.__name__ for offer in OFFERED)
 
 
 def read(path: str) -> Any:  # noqa: ANN401 - a JSON document
