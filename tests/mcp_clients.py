@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -126,5 +127,7 @@ def pipe(folder: Path, *arguments: str, **environment: str) -> Iterator[Pipe]:
         try:
             yield Pipe(process)
         finally:
+            if "--http" in arguments:
+                process.send_signal(signal.SIGINT)
+            process.communicate()  # which closes the pipe, so that the server ends by itself
             timer.cancel()
-            process.kill()

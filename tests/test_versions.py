@@ -300,3 +300,13 @@ class TestMessages:
         )
         git(folder, "update-ref", "refs/heads/skillopt/rows", odd.stdout.decode().strip())
         assert newest(folder).subject == "Caf\ufffd"
+
+
+def test_the_tips_are_those_of_branches_that_skills_can_have(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    version = commit(folder)
+    git(folder, "branch", "skillopt/Not_A_Skill")
+    git(folder, "branch", "skillopt/nested/rows")
+    git(folder, "tag", "skillopt/tagged")
+
+    assert Repository.find(folder).tips() == {"rows": version}

@@ -19,6 +19,7 @@ __all__ = ["main"]
 _TOKEN = "SKILLOPT_MCP_TOKEN"  # noqa: S105 - the name of a variable
 _PORT = 8765
 _LAST_PORT = 65535
+_INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"skillopt-mcp: expected a folder, found {given.folder!r}; give the project's with -C\n")
         return 2
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    return _serve(folder, token, given.port if given.http else None)
+    try:
+        return _serve(folder, token, given.port if given.http else None)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
 
 
 def _serve(folder: Path, token: str, port: int | None) -> int:

@@ -5,6 +5,7 @@ kinds: those that hold a `subscriptions/listen` stream (2026-07-28), and those t
 handshake. Does not own what is served (skills).
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, Serv
 from mcp_types import EmptyResult, NotificationParams, SubscribeRequestParams, UnsubscribeRequestParams
 
 from skillopt.commands.serving import branch_tips, served_skill
-from skillopt.errors import SkilloptError, UsageError
+from skillopt.errors import UsageError
 from skillopt_mcp.addresses import address_of
 
 __all__ = ["OlderClients", "Watch"]
 
+_log = logging.getLogger(__name__)
 _MOST_SESSIONS = 256
 _MOST_SUBSCRIPTIONS = 1024
 _BACKLOG = 1024
@@ -82,8 +84,9 @@ class Watch:
             if before is None or before == tips:
                 return
             uris = await to_thread.run_sync(_changed, self._folder, before, tips)
-        except (SkilloptError, OSError):
-            return  # a full disk, say; the next look may work
+        except Exception:  # noqa: BLE001 - a look that fails must not end the server; the next may work
+            _log.exception("looking for accepted versions failed")
+            return
         for uri in uris:
             await self.publish(ResourceUpdated(uri))
         await self.publish(ResourcesListChanged())

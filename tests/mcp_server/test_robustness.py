@@ -206,3 +206,38 @@ def test_eight_processes_at_once_are_all_served(project: Path) -> None:
         answers = [server.ask("tools/call", name="list_skills", arguments={})["result"] for server in servers]
 
     assert len({answer["content"][0]["text"] for answer in answers}) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+async def test_of_an_unforeseen_error_nothing_reaches_the_client(mode: str) -> None:
+    # No folder can be called this, so everything fails in a way that nobody expects.
+    async with Client(make_server(Path("a-secret\0place"), every=0.01), mode=mode) as client:
+        for method in ("skills/list", "resources/list"):
+            error = await refusal(client, method, {})
+            assert error is not None
+            assert (error.code, error.message) == (-32603, "the server failed; its log on stderr says more")
+        result = await client.call_tool("list_skills", {})
+        assert result.is_error
+        assert text_of(result) == "Error executing tool list_skills"
+        assert (await client.list_prompts()).prompts
+
+
+def test_a_server_whose_repository_is_moved_while_somebody_listens_goes_on(project: Path) -> None:
+    async def run() -> None:
+        async with (
+            Client(make_server(project, every=0.01), cache=None) as client,
+            client.listen(resources_list_changed=True) as stream,
+        ):
+            changes = aiter(stream)
+            away = project.with_name("away")
+            await anyio.Path(project).rename(away)
+            with anyio.fail_after(30):
+                await anext(changes)
+            assert (await ask(client, "skills/list"))["skills"] == []
+            await anyio.Path(away).rename(project)
+            with anyio.fail_after(30):
+                await anext(changes)
+            assert (await ask(client, "skills/list"))["skills"]
+
+    anyio.run(run)
