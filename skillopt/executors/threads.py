@@ -67,18 +67,18 @@ class ThreadExecutor:
         failure: BaseException | None = None
         while left:
             group, interrupts = _drain(ended)
-            for _ in range(interrupts):
-                if isinstance(failure, KeyboardInterrupt):
-                    raise _DroppedError
-                failure = KeyboardInterrupt()
-                self._notice("waiting for the calls under way, which are paid for; Ctrl-C again to drop them")
             left -= len(group)
             done, broken = _sort(group)
-            failure = failure or broken
+            dropped = interrupts + isinstance(failure, KeyboardInterrupt) > 1
+            failure = KeyboardInterrupt() if interrupts else failure or broken
             if failure is not None:
                 pool.shutdown(wait=False, cancel_futures=True)
+            if interrupts and not dropped:  # only now, when nothing more can start
+                self._notice("waiting for the calls under way, which are paid for; Ctrl-C again to drop them")
             if done:
                 yield done
+            if dropped:
+                raise _DroppedError
         if failure is not None:
             raise failure
 
