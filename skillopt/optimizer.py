@@ -12,6 +12,7 @@ from random import Random
 from skillopt.budget import scheduled_edits
 from skillopt.caps import BudgetReached, CappedRunner
 from skillopt.documents import GUIDANCE, Skill, SkillDocument
+from skillopt.edit_checks import check_change
 from skillopt.edits import Change
 from skillopt.epochs import compare_epochs, propose_guidance, remember
 from skillopt.errors import InvalidMeasurementError, ReplyError
@@ -31,9 +32,9 @@ from skillopt.events import (
     VersionAccepted,
 )
 from skillopt.gate import GateRule, Outcome, compare, least_gain, noise_floor, tally
+from skillopt.gating import Gatekeeper, check_coverage, first_failure
 from skillopt.ports import RolloutRequest, Runner
-from skillopt.reflection import Briefing, check_change, propose
-from skillopt.rollouts import Rollout
+from skillopt.reflection import Briefing, propose
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite, Task
 
@@ -57,8 +58,7 @@ class Optimizer:
         self._train, self._val = suite.tasks(Split.TRAIN), suite.tasks(Split.VAL)
         self._unbounded = runner
         self._runner = CappedRunner(runner, settings, 2 * len(suite.tasks(Split.TEST)))
-        self._recorded: tuple[Rollout, ...] = ()
-        self._measurements = 0
+        self._gatekeeper = Gatekeeper(self._val, settings, self._runner)
         self._rejected: deque[str] = deque(maxlen=settings.buffer_size)
         self._accepted: list[str] = []
         self._versions = 0
@@ -100,12 +100,11 @@ class Optimizer:
 
     def _baseline(self) -> Iterator[Event]:
         """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
-        trials = [self._measure(self.skill) for _ in range(self._settings.baseline_trials)]
-        self._recorded = tuple(rollout for rollouts in trials for rollout in rollouts)
-        metric = self._settings.metric
+        trials = self._gatekeeper.baseline(self.skill)
+        noise = noise_floor(trials, self._settings.metric)
         smallest = least_gain(len(self._val), self._settings.confidence)
-        self._check_coverage("baseline", self._recorded)
-        yield BaselineMeasured(tally(self._recorded), noise_floor(trials, metric), smallest)
+        measured = tally(rollout for rollouts in trials for rollout in rollouts)
+        yield BaselineMeasured(measured, noise, smallest)
 
     def _step(self, epoch: int, step: int, steps: int, batch: Sequence[Task]) -> Iterator[Event]:
         """Roll out a batch, reflect, and gate the candidate that comes of it."""
@@ -113,7 +112,7 @@ class Optimizer:
         budget = scheduled_edits(settings.schedule, step, steps, settings.edit_budget, settings.min_edits)
         yield StepStarted(epoch, step, budget)
         rollouts = self._runner.rollouts([RolloutRequest(self.skill, task, epoch - 1) for task in batch])
-        self._check_coverage(f"step {step}", rollouts)
+        check_coverage(f"step {step}", rollouts, settings.coverage)
         yield TrainMeasured(step, tally(rollouts))
         measured = [pair for pair in zip(batch, rollouts, strict=True) if pair[1].score is not None]
         briefing = Briefing(self.skill.document, tuple(self._rejected), self._memory)
@@ -134,28 +133,12 @@ class Optimizer:
         self, epoch: int, step: int, kind: str, document: SkillDocument, changes: tuple[Change, ...]
     ) -> Iterator[Event]:
         """Compare a candidate with the incumbent on `val`, and take it or remember why not."""
-        settings = self._settings
         candidate = self.skill.with_document(document)
-        if settings.gate is GateRule.PAIRED:
-            # Measured anew each time: a stored score that was lucky once would block every later gain.
-            before, after = self._measure_pair(candidate)
-        else:
-            before, after = self._recorded, self._measure(candidate)
-        verdict = compare(
-            before,
-            after,
-            rule=settings.gate,
-            metric=settings.metric,
-            confidence=settings.confidence,
-            coverage=settings.coverage,
-        )
-        if verdict.outcome is Outcome.INVALID:
-            # Raised before anything is reported, so that a rerun can measure again what is missing.
-            raise InvalidMeasurementError(f"step {step}: {verdict.reason}{_first_failure((*before, *after))}")
+        verdict = self._gatekeeper.decide(f"step {step}", self.skill, candidate)
         yield GateDecided(step, kind, changes, verdict)
         lines = [change.edit.summary for change in changes] or [kind]
         if verdict.outcome is Outcome.ACCEPT:
-            self.skill, self._recorded = candidate, tuple(after)
+            self.skill = candidate
             self._accepted += lines
             self._versions += 1
             asked = self._runner.rollouts_asked
@@ -211,40 +194,9 @@ class Optimizer:
             coverage=settings.coverage,
         )
         if verdict.outcome is Outcome.INVALID:
-            raise InvalidMeasurementError(f"sealed test: {verdict.reason}{_first_failure(rollouts)}")
+            raise InvalidMeasurementError(f"sealed test: {verdict.reason}{first_failure(rollouts)}")
         self._sealed_rollouts = len(rollouts)
         yield SealedTestMeasured(tally(before), tally(after), verdict)
 
-    def _measure(self, skill: Skill) -> tuple[Rollout, ...]:
-        """Run a skill on `val` with a trial that no earlier measurement used."""
-        trial = self._measurements
-        self._measurements += 1
-        return self._runner.rollouts([RolloutRequest(skill, task, trial) for task in self._val])
-
-    def _measure_pair(self, candidate: Skill) -> tuple[tuple[Rollout, ...], tuple[Rollout, ...]]:
-        """Run incumbent and candidate on `val` side by side, in one batch and with the same trial."""
-        trial = self._measurements
-        self._measurements += 1
-        requests = [RolloutRequest(skill, task, trial) for skill in (self.skill, candidate) for task in self._val]
-        rollouts = self._runner.rollouts(requests)
-        return rollouts[: len(self._val)], rollouts[len(self._val) :]
-
-    def _check_coverage(self, place: str, rollouts: Sequence[Rollout]) -> None:
-        """Stop before anything is reported when a provider is dead, which must never look like "no improvement"."""
-        found = tally(rollouts)
-        wanted = found.measured + found.missing
-        if found.measured < self._settings.coverage * wanted:
-            failure = _first_failure(rollouts)
-            raise InvalidMeasurementError(
-                f"{place}: only {found.measured} of {wanted} tasks could be measured{failure}"
-            )
-
     def _random(self, purpose: str, epoch: int) -> Random:
         return Random(f"{self._settings.seed}/{purpose}/{epoch}")
-
-
-def _first_failure(rollouts: Sequence[Rollout]) -> str:
-    """Quote the first reason for which a rollout is missing."""
-    reasons = (rollout.reason for rollout in rollouts if rollout.score is None)
-    first = next(reasons, "")
-    return f"; the first failure: {first}; rerun the same command when it is mended" if first else ""

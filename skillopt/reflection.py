@@ -1,7 +1,7 @@
 """From rollouts to ranked edits: minibatches, hierarchical merge, checks, ranking, the edit budget.
 
 Owns the order of these stages and the one attempt to repair an unreadable reply. Does not own the
-prompts (stages) or what becomes of the edits (optimizer).
+prompts (stages), which edits may be tried (edit_checks) or what becomes of them (optimizer).
 """
 
 from collections.abc import Callable, Sequence
@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from skillopt.budget import Schedule, clip
 from skillopt.documents import SkillDocument
-from skillopt.edits import Change, Edit, Patch, apply_edits
-from skillopt.errors import EditConflictError, EditError, ReplyError
+from skillopt.edit_checks import Refusal, check_edits, join_edits
+from skillopt.edits import Edit, Patch
+from skillopt.errors import ReplyError
 from skillopt.evidence import render_rollouts
-from skillopt.lint import LintClass, lint_change
 from skillopt.ports import Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
@@ -33,7 +33,7 @@ from skillopt.stages import (
 )
 from skillopt.tasks import Task
 
-__all__ = ["Briefing", "Proposal", "check_change", "consult", "propose"]
+__all__ = ["Briefing", "Proposal", "consult", "propose"]
 
 R = TypeVar("R")
 C = TypeVar("C")
@@ -54,7 +54,7 @@ class Proposal:
     """What a reflection came to: the patch to try, and the edits that were refused with the reason."""
 
     patch: Patch
-    refused: tuple[tuple[Edit, str], ...]
+    refused: tuple[Refusal, ...]
 
 
 def consult(runner: Runner, prompts: Sequence[str], read: Callable[[str], R], schema: str) -> tuple[R, ...]:
@@ -97,20 +97,16 @@ def propose(
     """
     proposed = _reflect(runner, briefing, measured, settings, budget)
     edits = [edit.named(f"s{step}e{number}") for number, edit in enumerate(proposed, 1)]
-    sound, refused = _check(briefing.document, edits, settings)
-    ranked = _rank(runner, briefing, sound, settings, budget)
-    changes = [apply_edits(briefing.document, [edit]).changes[0] for edit in ranked]
+    sound, refused = check_edits(briefing.document, edits, settings.allow)
+    alone = {change.edit: change for change in sound}
+    ranked = _rank(runner, briefing, tuple(alone), settings, budget)
+    changes = [alone[edit] for edit in ranked]
     kept = clip(changes, _allowed(runner, briefing, ranked, settings, budget), settings.token_budget)
-    patch, conflicts = _join(briefing.document, kept, settings)
+    patch, conflicts = join_edits(briefing.document, kept, settings.allow)
     dropped = [
         (edit, "over the edit budget of this step") for edit in ranked if edit not in {change.edit for change in kept}
     ]
     return Proposal(patch, (*refused, *conflicts, *dropped))
-
-
-def check_change(before: SkillDocument, after: SkillDocument, allow: Sequence[LintClass]) -> str:
-    """Say why a change may not be made, in one line; empty when it may."""
-    return "; ".join(finding.message for finding in lint_change(before.text, after.text, frozenset(allow)))
 
 
 def _reflect(
@@ -152,24 +148,6 @@ def _merge(
     return level[0] if level else ()
 
 
-def _check(
-    document: SkillDocument, edits: Sequence[Edit], settings: Settings
-) -> tuple[list[Edit], list[tuple[Edit, str]]]:
-    """Refuse edits that cannot be applied alone or that add what the lint refuses."""
-    sound: list[Edit] = []
-    refused: list[tuple[Edit, str]] = []
-    for edit in edits:
-        try:
-            problem = check_change(document, apply_edits(document, [edit]).document, settings.allow)
-        except EditError as error:
-            problem = str(error)
-        if problem:
-            refused.append((edit, problem))
-        else:
-            sound.append(edit)
-    return sound, refused
-
-
 def _rank(
     runner: Runner, briefing: Briefing, edits: Sequence[Edit], settings: Settings, budget: int
 ) -> tuple[Edit, ...]:
@@ -186,25 +164,6 @@ def _allowed(runner: Runner, briefing: Briefing, edits: Sequence[Edit], settings
         return budget
     prompt = ask_edit_count(edits, budget=budget, rejected=briefing.rejected)
     return consult(runner, [prompt], lambda reply: read_edit_count(reply, budget), EDIT_COUNT_SCHEMA)[0]
-
-
-def _join(
-    document: SkillDocument, ranked: Sequence[Change], settings: Settings
-) -> tuple[Patch, list[tuple[Edit, str]]]:
-    """Apply edits together; one that conflicts with a better-ranked one is refused, and says so."""
-    patch, refused = Patch(document, ()), []
-    for change in ranked:
-        together = [kept.edit for kept in patch.changes] + [change.edit]
-        try:
-            wider = apply_edits(document, together)
-            problem = check_change(document, wider.document, settings.allow)
-        except EditConflictError as error:
-            problem = str(error)
-        if problem:
-            refused.append((change.edit, problem))
-        else:
-            patch = wider
-    return patch, refused
 
 
 def _chunks(items: Sequence[C], size: int) -> list[tuple[C, ...]]:

@@ -1,0 +1,76 @@
+"""Which proposed edits may be tried, and why the others may not.
+
+Owns refusing an edit alone and edits together, with a reason that whoever proposed them can act on.
+Does not own applying edits (edits) or what text is allowed (lint).
+"""
+
+from collections.abc import Collection, Sequence
+
+from skillopt.documents import SkillDocument
+from skillopt.edits import Change, Edit, Patch, apply_edits
+from skillopt.errors import EditConflictError, EditError
+from skillopt.lint import LintClass, lint_change
+
+__all__ = ["Refusal", "check_change", "check_edits", "join_edits"]
+
+Refusal = tuple[Edit, str]
+"""An edit and why it is not tried."""
+
+
+def check_change(before: SkillDocument, after: SkillDocument, allow: Collection[LintClass]) -> str:
+    """Say why a change may not be made, in one line; empty when it may."""
+    return "; ".join(finding.message for finding in lint_change(before.text, after.text, frozenset(allow)))
+
+
+def check_edits(
+    document: SkillDocument, edits: Sequence[Edit], allow: Collection[LintClass]
+) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
+    """Apply each edit alone; refuse those that cannot be applied or that add what the lint refuses.
+
+    Args:
+        document: The incumbent.
+        edits: Proposed edits.
+        allow: Classes of text that may be added though the lint refuses them.
+
+    Returns:
+        The sound edits as they would change the document, each alone, and the others with the reason.
+    """
+    sound: list[Change] = []
+    refused: list[Refusal] = []
+    for edit in edits:
+        try:
+            alone = apply_edits(document, [edit])
+            problem = check_change(document, alone.document, allow)
+        except EditError as error:
+            problem = str(error)
+        if problem:
+            refused.append((edit, problem))
+        else:
+            sound.append(alone.changes[0])
+    return tuple(sound), tuple(refused)
+
+
+def join_edits(
+    document: SkillDocument, ranked: Sequence[Change], allow: Collection[LintClass]
+) -> tuple[Patch, tuple[Refusal, ...]]:
+    """Apply edits together; one that conflicts with a better-ranked one is refused, and says so.
+
+    Args:
+        document: The incumbent.
+        ranked: Sound edits, best first.
+        allow: As for `check_edits`.
+    """
+    patch = Patch(document, ())
+    refused: list[Refusal] = []
+    for change in ranked:
+        together = [kept.edit for kept in patch.changes] + [change.edit]
+        try:
+            wider = apply_edits(document, together)
+            problem = check_change(document, wider.document, allow)
+        except EditConflictError as error:
+            problem = str(error)
+        if problem:
+            refused.append((change.edit, problem))
+        else:
+            patch = wider
+    return patch, tuple(refused)
