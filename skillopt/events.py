@@ -15,6 +15,7 @@ from skillopt.gate import Tally, Verdict
 __all__ = [
     "BaselineMeasured",
     "EditRefused",
+    "EditScreened",
     "EpochEnded",
     "Event",
     "GateDecided",
@@ -74,6 +75,19 @@ class EditRefused:
 
     step: int
     edit: Edit
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditScreened:
+    """An edit was tried alone on `tasks` train tasks, mean score `before` and `after`; `kept` if it may join."""
+
+    step: int
+    edit: Edit
+    tasks: int
+    before: float
+    after: float
+    kept: bool
     reason: str
 
 
@@ -151,6 +165,7 @@ Event = (
     | StepStarted
     | TrainMeasured
     | EditRefused
+    | EditScreened
     | StepFailed
     | GateDecided
     | VersionAccepted

@@ -6,19 +6,20 @@ Does not own presets (settings), what a verdict means (gate) or keeping versions
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from random import Random
 
 from skillopt.budget import scheduled_edits
 from skillopt.caps import BudgetReached, CappedRunner
 from skillopt.documents import GUIDANCE, Skill, SkillDocument
-from skillopt.edit_checks import check_change
-from skillopt.edits import Change
+from skillopt.edit_checks import check_change, check_edits, join_edits
+from skillopt.edits import Change, Patch
 from skillopt.epochs import compare_epochs, propose_guidance, remember
 from skillopt.errors import InvalidMeasurementError, ReplyError
 from skillopt.events import (
     BaselineMeasured,
     EditRefused,
+    EditScreened,
     EpochEnded,
     Event,
     GateDecided,
@@ -35,6 +36,7 @@ from skillopt.gate import GateRule, Outcome, compare, least_gain, noise_floor, t
 from skillopt.gating import Gatekeeper, check_coverage, first_failure
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.reflection import Briefing, propose
+from skillopt.screening import SCREEN_TRIALS, screen
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite, Task
 
@@ -124,10 +126,28 @@ class Optimizer:
         for edit, reason in proposal.refused:
             self._rejected.append(f"{edit.summary}: {reason}")
             yield EditRefused(step, edit, reason)
-        if proposal.patch.changes:
-            yield from self._gate(epoch, step, "edits", proposal.patch.document, proposal.patch.changes)
+        patch = proposal.patch
+        if settings.screen_trials and patch.changes:
+            failing = [task for task, rollout in measured if rollout.score is not None and not rollout.score.passed]
+            patch = yield from self._screen(step, patch.changes, (*failing, *self._train))
+        if patch.changes:
+            yield from self._gate(epoch, step, "edits", patch.document, patch.changes)
         else:
             yield StepFailed(step, "reflection", "no edit was left to try")
+
+    def _screen(self, step: int, changes: Sequence[Change], tasks: Sequence[Task]) -> Generator[Event, None, Patch]:
+        """Try each edit alone; give the patch of those that helped."""
+        settings, document = self._settings, self.skill.document
+        alone, _ = check_edits(document, [change.edit for change in changes], settings.allow)
+        by_id = {task.id: task for task in tasks}
+        trial = SCREEN_TRIALS + step * settings.screen_trials
+        found = screen(self._runner, self.skill, alone, by_id, settings, trial)
+        for one in found:
+            edit = one.change.edit
+            yield EditScreened(step, edit, one.tasks, one.before, one.after, one.kept, one.reason)
+            if one.tasks and not one.kept:
+                self._rejected.append(f"{edit.summary}: {one.reason}")
+        return join_edits(document, [one.change for one in found if one.kept], settings.allow)[0]
 
     def _gate(
         self, epoch: int, step: int, kind: str, document: SkillDocument, changes: tuple[Change, ...]

@@ -90,6 +90,11 @@ class Settings(BaseModel):
     schedule: Annotated[Schedule, Field(description="How the edit budget moves from first to last step.")] = (
         Schedule.COSINE
     )
+    screen_trials: Annotated[
+        int,
+        Field(description="Runs of each task when an edit is tried alone before the gate; 0 for no screen.", ge=0),
+    ] = 1
+    screen_tasks: Annotated[int, Field(description="Most tasks that an edit is tried alone on.", ge=1)] = 4
     metric: Annotated[
         Metric, Field(description="What the gate compares: `soft` scores, `hard` passes, or their mean, `mixed`.")
     ] = Metric.MIXED
@@ -179,6 +184,7 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "min_edits": 2,
         "token_budget": 0,
         "schedule": Schedule.COSINE,
+        "screen_trials": 0,
         "metric": Metric.HARD,
         "gate": GateRule.STRICT,
         "baseline_trials": 1,

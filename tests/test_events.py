@@ -6,6 +6,7 @@ from skillopt.edits import Change, Edit, Op
 from skillopt.events import (
     BaselineMeasured,
     EditRefused,
+    EditScreened,
     EpochEnded,
     Event,
     GateDecided,
@@ -32,6 +33,7 @@ EVENTS: list[Event] = [
     StepStarted(1, 2, 3),
     TrainMeasured(1, TALLY),
     EditRefused(1, EDIT, "no"),
+    EditScreened(1, EDIT, 3, 0.25, 0.5, kept=True, reason="alone on 3 of its tasks 0.250 -> 0.500"),
     StepFailed(1, "reflection", "no JSON"),
     GateDecided(1, "edits", CHANGES, VERDICT),
     VersionAccepted(1, 1, 1, "edits", "---\nname: é\n---\n\r\n", CHANGES, VERDICT, 60),

@@ -11,6 +11,7 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.events import (
     BaselineMeasured,
     EditRefused,
+    EditScreened,
     EpochEnded,
     Event,
     GateDecided,
@@ -52,17 +53,20 @@ def by_words(request: RolloutRequest) -> Rollout:
     return scored(request, float(f"- {word}" in body), f"missing {word}")
 
 
+def edit_for(word: str) -> dict[str, object]:
+    """Add a word, citing a train task that needs it."""
+    return {"op": "add", "section": "Rules", "content": f"- {word}", "tasks": [f"train-{WORDS.index(word)}"]}
+
+
 def teach(prompt: str) -> str:
     """Propose the words that the evidence misses; end epochs with one line."""
     stage = prompt.splitlines()[0].removeprefix("Task: ")
     if stage.startswith("reflect on failures"):
         words = dict.fromkeys(re.findall(r"missing (\w+)", prompt))
-        edits = [{"op": "add", "section": "Rules", "content": f"- {word}", "tasks": ["train-1"]} for word in words]
-        return json.dumps({"diagnosis": "words", "edits": edits})
+        return json.dumps({"diagnosis": "words", "edits": [edit_for(word) for word in words]})
     if stage == "merge proposals":
-        contents = dict.fromkeys(re.findall(r'"content":"(- \w+)"', prompt))
-        edits = [{"op": "add", "section": "Rules", "content": content} for content in contents]
-        return json.dumps({"reasoning": "", "edits": edits})
+        words = dict.fromkeys(re.findall(r'"content":"- (\w+)"', prompt))
+        return json.dumps({"reasoning": "", "edits": [edit_for(word) for word in words]})
     replies = {
         "reflect on successes": {"edits": []},
         "rank edits": {"order": re.findall(r"^\[(\w+)\]", prompt, re.MULTILINE)},
@@ -173,7 +177,7 @@ def test_a_harmful_edit_is_rejected_and_the_skill_stays() -> None:
     runner = ScriptedRunner(
         harm, lambda _: '{"edits": [{"op": "add", "content": "- harm"}], "guidance": "", "memory": ""}'
     )
-    events = run(runner)
+    events = run(runner, screen_trials=0)
     assert {event.verdict.outcome for event in only(events, GateDecided)} == {Outcome.REJECT}
     assert not only(events, VersionAccepted)
 
@@ -263,8 +267,10 @@ def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejecti
     def dies(request: RolloutRequest) -> Rollout:
         return scored(request, None) if request.skill != SKILL else by_words(request)
 
-    with pytest.raises(InvalidMeasurementError, match="step 1"):
+    with pytest.raises(InvalidMeasurementError, match="screen"):
         run(ScriptedRunner(dies, teach))
+    with pytest.raises(InvalidMeasurementError, match="step 1"):
+        run(ScriptedRunner(dies, teach), screen_trials=0)
 
 
 @pytest.mark.parametrize("cap", [80, 100, 150])
@@ -286,3 +292,23 @@ def test_the_rejected_edit_buffer_is_bounded() -> None:
     run(runner, epochs=6, patience=0, buffer_size=3)
     last = [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect on failures")][-1]
     assert sorted(set(re.findall(r"add after 'the end': '- (idea\d)'", last))) == ["idea3", "idea4", "idea5"]
+
+
+def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
+    def harm(request: RolloutRequest) -> Rollout:
+        body = request.skill.document.body if request.skill else ""
+        return scored(request, 0.0) if "- poison" in body else by_words(request)
+
+    def poisoned(prompt: str) -> str:
+        reply = json.loads(teach(prompt))
+        if prompt.startswith("Task: reflect on failures"):
+            reply["edits"].append({"op": "add", "section": "Rules", "content": "- poison", "tasks": ["train-0"]})
+        return json.dumps(reply)
+
+    common = {"edit_budget": 5, "min_edits": 5, "epochs": 1}
+    events = run(ScriptedRunner(harm, poisoned), **common)
+    assert [event.edit.content for event in only(events, EditScreened) if not event.kept] == ["- poison"]
+    (accepted,) = only(events, VersionAccepted)
+    assert "- alpha" in accepted.text
+    assert "- poison" not in accepted.text
+    assert not only(run(ScriptedRunner(harm, poisoned), **common, screen_trials=0), VersionAccepted)

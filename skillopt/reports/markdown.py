@@ -11,6 +11,7 @@ from skillopt.edits import Change
 from skillopt.events import (
     BaselineMeasured,
     EditRefused,
+    EditScreened,
     Event,
     GateDecided,
     RunEnded,
@@ -101,7 +102,7 @@ def _gates(events: Iterable[Event]) -> str:
 def _refusals(events: Iterable[Event]) -> list[str]:
     lines = []
     for event in events:
-        if isinstance(event, EditRefused):
+        if isinstance(event, EditRefused) or (isinstance(event, EditScreened) and not event.kept):
             lines.append(f"- step {event.step}: {code(event.edit.summary)}: {code(event.reason)}")
         elif isinstance(event, StepFailed):
             lines.append(f"- step {event.step}: {event.stage}: {code(event.reason)}")

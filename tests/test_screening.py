@@ -1,0 +1,95 @@
+"""The screen: each edit alone, paired with the incumbent on the tasks that it cites."""
+
+import pytest
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.edit_checks import check_edits
+from skillopt.edits import Edit, Op
+from skillopt.errors import InvalidMeasurementError
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.screening import SCREEN_TRIALS, Screened, screen
+from skillopt.settings import make_settings
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+
+SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n- keep\n- useless\n"))
+TASKS = {name: Task(name, name, VerifierSpec("exact")) for name in ("a", "b", "c", "d", "e")}
+
+
+def add(word: str, *tasks: str) -> Edit:
+    return Edit(word, Op.ADD, content=f"- {word}", tasks=tasks)
+
+
+def try_out(runner: ScriptedRunner, *edits: Edit, **values: object) -> tuple[Screened, ...]:
+    settings = make_settings(("test", {"metric": "soft", **values}))
+    changes, refused = check_edits(SKILL.document, edits, ())
+    assert not refused
+    return screen(runner, SKILL, changes, TASKS, settings, SCREEN_TRIALS)
+
+
+def body_of(request: RolloutRequest) -> str:
+    return request.skill.document.body if request.skill else ""
+
+
+def by_name(request: RolloutRequest) -> Rollout:
+    """Score a task by whether the skill names it; a skill without `keep` fails all."""
+    return scored(request, float("- keep" in body_of(request) and f"- {request.task.id}\n" in body_of(request)))
+
+
+def test_what_helps_alone_is_kept_and_what_changes_nothing_is_not() -> None:
+    helps, idle = try_out(ScriptedRunner(by_name, str), add("a", "a"), add("z", "b"))
+    assert (helps.kept, helps.before, helps.after, helps.tasks) == (True, 0.0, 1.0, 1)
+    assert not idle.kept
+    assert "changes nothing" in idle.reason
+
+
+def test_a_deletion_is_kept_unless_it_does_harm() -> None:
+    useless, needed = Edit("u", Op.DELETE, "- useless", tasks=("a",)), Edit("k", Op.DELETE, "- keep", tasks=("b",))
+
+    def by_keep(request: RolloutRequest) -> Rollout:
+        return scored(request, float("- keep" in body_of(request)))
+
+    free, harmful = try_out(ScriptedRunner(by_keep, str), useless, needed)
+    assert (free.kept, harmful.kept) == (True, False)
+    assert "does harm" in harmful.reason
+
+
+def test_the_incumbent_runs_again_with_the_same_trials_so_that_luck_waves_nothing_through() -> None:
+    runner = ScriptedRunner(lambda request: scored(request, 1.0), str)
+    (idle,) = try_out(runner, add("z", "a"), screen_trials=2)
+    assert not idle.kept
+    trials = {(request.skill == SKILL, request.trial) for request in runner.requests}
+    assert trials == {(own, SCREEN_TRIALS + at) for own in (True, False) for at in (0, 1)}
+
+
+def test_edits_that_cite_the_same_task_share_the_incumbents_rollout() -> None:
+    runner = ScriptedRunner(by_name, str)
+    try_out(runner, add("a", "a"), add("z", "a"))
+    assert len(runner.requests) == 3
+
+
+def test_an_edit_that_cites_no_train_task_is_tried_on_the_first_ones() -> None:
+    runner = ScriptedRunner(by_name, str)
+    (found,) = try_out(runner, add("a", "val-1"), screen_tasks=2)
+    assert {request.task.id for request in runner.requests} == {"a", "b"}
+    assert found.kept
+
+
+def test_no_more_tasks_are_used_than_the_settings_say() -> None:
+    runner = ScriptedRunner(by_name, str)
+    (found,) = try_out(runner, add("a", *TASKS), screen_tasks=3)
+    assert (found.tasks, len(runner.requests)) == (3, 6)
+
+
+def test_a_failed_rollout_is_missing_and_not_a_zero() -> None:
+    def patchy(request: RolloutRequest) -> Rollout:
+        return scored(request, None) if request.task.id == "b" and "- a" in body_of(request) else by_name(request)
+
+    (found,) = try_out(ScriptedRunner(patchy, str), add("a", "a", "b"))
+    assert (found.tasks, found.after, found.kept) == (1, 1.0, True)
+
+
+def test_a_dead_provider_is_an_invalid_measurement() -> None:
+    with pytest.raises(InvalidMeasurementError, match="scripted failure"):
+        try_out(ScriptedRunner(lambda request: scored(request, None), str), add("a", "a"))
