@@ -1,0 +1,146 @@
+"""What a run is made of, settled before anything is spent: target, suite, roles, and where it starts.
+
+Owns choosing the text that training starts from, and finding the run that a command continues. Does not
+own what a run does (optimizer, proposals) or recording it (recorded_run).
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.errors import UsageError
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.project import Selection, Target
+from skillopt.roles import Roles, load_roles
+from skillopt.skill_folder import encode_skill, skill_from_files
+from skillopt.tasks import Suite, digest_of
+from skillopt.validation import check_trainable
+from skillopt.versions import Repository
+
+__all__ = ["Plan", "Start", "begin_run", "incumbent_of", "make_plan", "read_version"]
+
+Start = Literal["auto", "worktree", "branch"]
+"""Which text to begin with when work tree and branch differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything a run is made of.
+
+    Args:
+        target: The skill, its folder and settings.
+        suite: Its tasks.
+        roles: Who does rollouts, who proposes, who judges.
+        repository: Where versions are kept.
+        skill_path: The skill's folder in the repository.
+        proposer: Names who proposes edits.
+    """
+
+    target: Target
+    suite: Suite
+    roles: Roles
+    repository: Repository
+    skill_path: str
+    proposer: str
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """Name target, proposer and, where there is one, judge."""
+        judge = () if self.roles.judge is None else (self.roles.judge.identity,)
+        return (self.roles.harness.identity, self.proposer, *judge)
+
+
+def make_plan(selection: Selection, *, proposer: str = "") -> Plan:
+    """Settle what a run is made of, and refuse what could not be trained.
+
+    Args:
+        selection: The skill, its suite and settings.
+        proposer: Who proposes edits instead of an optimizer model; empty for the model of the settings.
+
+    Raises:
+        UsageError: Something is missing or wrong; nothing was spent.
+    """
+    project = selection.project()
+    target = project.target(selection)
+    repository = project.repository()
+    repository.check_branch(target.name)
+    suite = target.suite()
+    check_trainable(target.skill())
+    roles = load_roles(target.settings, suite, project.root, optimizer=not proposer)
+    named = proposer or (roles.model.identity if roles.model else "")
+    return Plan(target, suite, roles, repository, repository.relative(target.folder), named)
+
+
+def begin_run(plan: Plan, ledger: Ledger, start: Start, work: str = "") -> tuple[RunRecord, bool]:
+    """Find the interrupted run that this command continues, or record a new one.
+
+    Args:
+        plan: What the run is made of.
+        ledger: Where runs are recorded.
+        start: Which text to begin with.
+        work: What else identifies the run, such as the edits that it tries.
+
+    Returns:
+        The run, and whether it was begun before.
+    """
+    settings, suite = plan.target.settings, plan.suite
+    config = json.dumps([settings.identity, *plan.identities, *([work] if work else [])])
+    interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
+    if interrupted is not None and start == "auto":
+        ledger.begin_run(interrupted)
+        return interrupted, True
+    skill = incumbent_of(plan.target, plan.repository, start)
+    base = plan.repository.branch_tip(plan.target.name) or plan.repository.head() or ""
+    record = RunRecord(
+        id=digest_of(plan.target.name, skill.digest, config, suite.digest, base)[:12],
+        skill=plan.target.name,
+        skill_path=plan.skill_path,
+        config=config,
+        config_digest=digest_of(config),
+        suite_digest=suite.digest,
+        start=encode_skill(skill),
+        base=base,
+        seed=settings.seed,
+    )
+    ledger.begin_run(record)
+    return record, False
+
+
+def incumbent_of(target: Target, repository: Repository, start: Start = "auto") -> Skill:
+    """Choose the text to begin with; one that a person changed beside the branch is never passed over.
+
+    Args:
+        target: The skill and its folder.
+        repository: Where its versions are.
+        start: Which text when work tree and branch differ.
+
+    Raises:
+        UsageError: They differ, and nobody said which.
+    """
+    worktree = target.skill()
+    tip = repository.branch_tip(target.name)
+    if tip is None or start == "worktree":
+        return worktree
+    path = repository.relative(target.folder)
+    newest = read_version(repository, target.name, tip, path)
+    if start == "branch" or newest.digest == worktree.digest:
+        return newest
+    versions = repository.versions(target.name)
+    known = [version.sha for version in versions[1:]] + [version.parent for version in versions[-1:] if version.parent]
+    texts = (read_version(repository, target.name, commit, path, missing_ok=True) for commit in known)
+    if any(text.digest == worktree.digest for text in texts):
+        return newest
+    message = (
+        f"{target.folder} was changed after branch skillopt/{target.name} was trained; say where to start: worktree, "
+        "to train what lies in the folder, or branch, to go on from the branch (as in --start worktree)"
+    )
+    raise UsageError(message)
+
+
+def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
+    """Read a skill as a commit has it; one that the commit lacks is empty, if that may be."""
+    files = repository.read_folder(commit, path)
+    if missing_ok and not any(file.path == "SKILL.md" for file in files):
+        return Skill(name, SkillDocument(""))
+    return skill_from_files(name, files)

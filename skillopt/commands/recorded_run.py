@@ -1,0 +1,125 @@
+"""A run as a user action drives it: record each event, then commit its version.
+
+Owns the order "record, then commit": a version's commit is made of recorded facts only, so a rerun makes
+the same commit. Does not own what happens in a run (optimizer, proposals).
+"""
+
+from collections.abc import Iterable
+
+from skillopt.commands.plan import Plan, read_version
+from skillopt.documents import SkillDocument
+from skillopt.errors import AnswersPendingError, InfrastructureError
+from skillopt.events import Event, RunEnded, RunStarted, VersionAccepted, encode_event
+from skillopt.executors.threads import ThreadExecutor
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.metering import OutOfBudget
+from skillopt.publication import Origin, body_of, subject_of, trailers_of
+from skillopt.runner import RecordedRunner, Watch
+from skillopt.skill_folder import decode_skill, files_of
+from skillopt.versions import VersionDraft
+
+__all__ = ["RecordedRun"]
+
+
+class RecordedRun:
+    """Keeps what a run yields.
+
+    Args:
+        plan: What the run is made of.
+        ledger: Where it is recorded.
+        record: The run.
+        watch: Follows it.
+    """
+
+    def __init__(self, plan: Plan, ledger: Ledger, record: RunRecord, watch: Watch) -> None:
+        settings = plan.target.settings
+        self.skill = decode_skill(plan.target.name, record.start)
+        executor = ThreadExecutor(settings.workers, watch.notice)
+        self.runner = RecordedRunner(ledger, record.id, plan.roles, executor, watch, settings.breaker)
+        self.commits: list[str] = []
+        self._plan = plan
+        self._ledger = ledger
+        self._record = record
+        self._watch = watch
+        self._tip = record.base
+        self._started_at = ""
+
+    def drive(self, events: Iterable[Event]) -> tuple[list[Event], RunEnded]:
+        """Run to the end; whatever interrupts it leaves a run that the same command continues.
+
+        Returns:
+            All events, and how the run ended; a cap that stopped it says so there.
+        """
+        happened: list[Event] = []
+        ended: RunEnded | None = None
+        try:
+            for event in events:
+                self._keep(len(happened), event)
+                happened.append(event)
+                ended = event if isinstance(event, RunEnded) else None
+        except KeyboardInterrupt:
+            self._ledger.end_run(self._record.id, "stopped", "interrupted")
+            raise
+        except OutOfBudget as over:
+            self._ledger.end_run(self._record.id, "stopped", str(over))
+            return happened, RunEnded(str(over), len(self.commits), 0, 0)
+        except InfrastructureError as error:
+            state = "stopped" if isinstance(error, AnswersPendingError) else "failed"
+            self._ledger.end_run(self._record.id, state, str(error))
+            raise
+        if ended is None:
+            message = "the run ended without saying so"
+            raise AssertionError(message)
+        self._ledger.end_run(self._record.id, "finished", ended.reason)
+        return happened, ended
+
+    def _keep(self, number: int, event: Event) -> None:
+        self.runner.keep_gaps()
+        at = self._ledger.append_event(self._record.id, number, *encode_event(event))
+        if isinstance(event, RunStarted):
+            self._started_at = at
+        elif isinstance(event, VersionAccepted):
+            self._commit(event, at)
+        self._watch.event(event)
+
+    def _commit(self, event: VersionAccepted, at: str) -> None:
+        """Commit an accepted version, and before the first one the text it started from if git lacks it."""
+        if not self.commits:
+            self._commit_start()
+        plan, record = self._plan, self._record
+        target, proposer, *_ = plan.identities
+        metric = plan.target.settings.metric.value
+        origin = Origin(self.skill.name, record.id, target, proposer, record.suite_digest, metric)
+        trailers = trailers_of(origin, event, self.runner.usage)
+        document = SkillDocument(event.text)
+        self._write(document, subject_of(self.skill.name, event), body_of(event), trailers, at)
+        self.commits.append(self._tip)
+
+    def _commit_start(self) -> None:
+        base, name = self._record.base, self.skill.name
+        known = base and read_version(self._plan.repository, name, base, self._record.skill_path, missing_ok=True)
+        if known and known.digest == self.skill.digest:
+            return
+        subject = f"{name}: the text that training starts from"
+        trailers = (("Skill", name), ("Skillopt-Run", self._record.id))
+        body = "As it lay in the work tree, not committed before."
+        self._write(self.skill.document, subject, body, trailers, self._started_at)
+
+    def _write(
+        self, document: SkillDocument, subject: str, body: str, trailers: tuple[tuple[str, str], ...], at: str
+    ) -> None:
+        name = self.skill.name
+        # Our last commit, or for the first one where the branch was; a branch that is not there is made.
+        expected = None if self._plan.repository.branch_tip(name) is None else self._tip
+        draft = VersionDraft(
+            skill=name,
+            path=self._record.skill_path,
+            files=files_of(self.skill.with_document(document)),
+            subject=subject,
+            body=body,
+            trailers=trailers,
+            at=at,
+            parent=self._tip,
+            expected_tip=expected,
+        )
+        self._tip = self._plan.repository.commit_version(draft)
