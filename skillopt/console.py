@@ -3,20 +3,25 @@
 Owns wording and layout on stdout. Does not own progress (progress) or JSON (cli).
 """
 
+from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import Path
 
 from skillopt.commands.doctor import Diagnosis
 from skillopt.commands.estimate import Cost, Estimated
 from skillopt.commands.evaluate import Evaluated, Subject
+from skillopt.commands.evidence import Evidence, Shown
 from skillopt.commands.history import Diffed, Logged, LoggedVersion, RolledBack
 from skillopt.commands.init import Initialized
+from skillopt.commands.jobs import JobReport, Jobs
 from skillopt.commands.optimize import Optimized
+from skillopt.commands.propose import Tried
 from skillopt.commands.registration import Registered
 from skillopt.commands.status import RunReport, Status
 from skillopt.commands.transfer import TargetRow, Transferred
 from skillopt.errors import UsageError
 from skillopt.gate import Verdict
+from skillopt.jobs import Job, JobState
 from skillopt.reports.markdown import render_report
 from skillopt.rollouts import Usage
 from skillopt.staleness import Fit, TargetName
@@ -175,6 +180,81 @@ def _(result: Registered) -> str:
 
 
 @render.register
+def _(result: Evidence) -> str:
+    budget = f"at most {result.edit_budget} edits" + (
+        f" and {result.token_budget} changed tokens" if result.token_budget else ""
+    )
+    measured = len(result.failing) + len(result.passing)
+    head = (
+        f"{result.skill} {result.base}: {measured} of {result.tasks} train tasks measured, "
+        f"{len(result.failing)} of them failed at least once; {budget}; {result.looks} proposals measured so far"
+    )
+    return "\n\n".join(
+        [
+            head,
+            result.text.rstrip(),
+            *([f"tried before:\n{_listed(result.rejected)}"] if result.rejected else []),
+            *([f"notes of the optimizer model:\n{result.memory}"] if result.memory else []),
+            *map(_rollout, (*result.failing, *result.passing)),
+        ]
+    )
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _rollout(shown: Shown) -> str:
+    return f"passed {shown.passed} of {shown.trials} trials\n{shown.text}"
+
+
+@render.register
+def _(result: Tried) -> str:
+    if result.refused:
+        lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
+        return "\n".join([*lines, result.reason])
+    lines = [f"tried {result.run} on {result.skill}"]
+    lines += [
+        f"edit {one.edit.id[1:]} {'kept' if one.kept else 'dropped'}: {one.reason}: {one.edit.summary}"
+        for one in result.screened
+    ]
+    if verdict := result.verdict:
+        lines.append(
+            f"gate: {verdict.outcome.value}, val score {verdict.before:.3f} -> {verdict.after:.3f}, {verdict.wins} "
+            f"better, {verdict.ties} equal, {verdict.losses} worse: {verdict.reason}"
+        )
+        lines.append(f"this was proposal {result.looks} measured on this suite; the more, the less one verdict says")
+    else:
+        lines.append(f"nothing reached the gate: {result.reason}")
+    lines.append(
+        f"committed {result.version[:10]} on branch {result.branch}" if result.version else "nothing committed"
+    )
+    lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
+    return "\n".join(
+        [*lines, *(f"spent by the {role}: {spent(usage)}" for role, usage in (result.spent or {}).items())]
+    )
+
+
+def _job(job: Job) -> str:
+    return f"{job.id}  {job.skill}: {job.command[0]}, {job.state.value}"
+
+
+@render.register
+def _(result: Jobs) -> str:
+    return "\n".join(map(_job, result.jobs)) or "no jobs yet; agents start them through skillopt-mcp"
+
+
+@render.register
+def _(result: JobReport) -> str:
+    lines = [_job(result.job), *result.events]
+    if result.run is not None:
+        lines += [f"spent by the {role}: {spent(usage)}" for role, usage in result.run.spent.items()]
+    said = result.job.output if result.job.exit_code is not None else ""
+    lines += [part.rstrip() for part in (result.job.progress, said) if part.strip()]
+    return "\n".join([*lines, f"next: {result.next_step}"])
+
+
+@render.register
 def _(result: Status) -> str:
     rows = [
         f"{row.run}  {row.started_at}  {row.skill}: {row.state}, step {row.step}, {row.versions} versions"
@@ -182,7 +262,9 @@ def _(result: Status) -> str:
         f"{''.join(f'{_INDENT}{role}: {spent(usage)}' for role, usage in row.spent.items())}"
         for row in result.runs
     ]
-    return "\n".join([*(rows or ["no runs yet"]), f"recorded: {result.rollouts} rollouts, {result.replies} replies"])
+    under_way = [f"job {_job(job)}" for job in result.jobs if job.state is JobState.RUNNING]
+    counts = f"recorded: {result.rollouts} rollouts, {result.replies} replies"
+    return "\n".join([*under_way, *(rows or ["no runs yet"]), counts])
 
 
 @render.register

@@ -10,51 +10,14 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from skillopt.events import (
-    BaselineMeasured,
-    EpochEnded,
-    Event,
-    GateDecided,
-    RunStarted,
-    SealedTestMeasured,
-    StepFailed,
-    StepStarted,
-    VersionAccepted,
-)
+from skillopt.event_lines import describe
+from skillopt.events import Event, StepStarted
 from skillopt.runner import Activity, Watch
 
-__all__ = ["ProgressWatch", "describe"]
+__all__ = ["ProgressWatch"]
 
 _PLAIN_EVERY = 10.0
 """Seconds between plain progress lines inside one batch."""
-
-
-def describe(event: Event) -> str:
-    """Say an event in one line; empty for those too small to tell."""
-    match event:
-        case RunStarted():
-            text = f"training {event.skill} on suite {event.suite}: at most {event.steps} steps"
-        case BaselineMeasured():
-            noise = "" if event.noise is None else f", noise ±{event.noise:.3f}"
-            text = f"baseline: val score {event.tally.score:.3f}, {event.tally.passed:.0%} passed{noise}"
-        case GateDecided():
-            what = f"{len(event.changes)} edits" if event.changes else event.kind
-            verdict = event.verdict
-            text = (
-                f"step {event.step}: {what}: {verdict.outcome.value} ({verdict.before:.3f} → {verdict.after:.3f}, "
-                f"{verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse)"
-            )
-        case VersionAccepted():
-            text = f"step {event.step}: version {event.number} committed"
-        case StepFailed():
-            text = f"step {event.step}: {event.stage}: {event.reason}"
-        case EpochEnded():
-            text = f"epoch {event.epoch} over: {event.accepted} accepted"
-        case SealedTestMeasured():
-            text = f"sealed test: {event.before.score:.3f} → {event.after.score:.3f}"
-        case _:
-            text = ""
-    return text
 
 
 class ProgressWatch(Watch):

@@ -11,9 +11,10 @@ from typing import Final
 from skillopt.errors import SettingsError
 from skillopt.harnesses import Wanted, load_harness
 from skillopt.harnesses.sandbox import warning
+from skillopt.ledger import rollout_key
 from skillopt.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.models import load_model
-from skillopt.ports import Harness, Model
+from skillopt.ports import Harness, Model, RolloutRequest
 from skillopt.settings import Settings
 from skillopt.spending import NO_CAPS, Caps
 from skillopt.tasks import Suite
@@ -52,6 +53,12 @@ class Roles:
     def doer(self) -> str:
         """Name who does rollouts: the target, and the judge where there is one."""
         return self.harness.identity + (f" judge={self.judge.identity}" if self.judge else "")
+
+    def key_of(self, request: RolloutRequest) -> str:
+        """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
+        judged = self.judge is not None and request.task.verifier.kind == _JUDGED
+        doer = self.doer if judged else self.harness.identity
+        return rollout_key(request.skill.digest if request.skill else "", request.task.digest, doer, request.trial)
 
 
 def caps_of(settings: Settings) -> Caps:

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from skillopt.breaker import Breaker
 from skillopt.errors import AnswersPendingError, InfrastructureError, ProviderError
 from skillopt.events import Event
-from skillopt.ledger import Ledger, reply_key, rollout_key
+from skillopt.ledger import Ledger, reply_key
 from skillopt.measurement import measure
 from skillopt.ports import Executor, Model, RolloutRequest
 from skillopt.roles import Roles
@@ -98,7 +98,7 @@ class RecordedRunner:
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         """Run what is not recorded; answer in the order of the requests."""
-        keys = [self._rollout_key(request) for request in requests]
+        keys = [self._roles.key_of(request) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
         # A gap comes before what another run recorded since, so that this run decides as it did.
         known = self._ledger.rollouts(list(wanted)) | self._ledger.gaps(self._run_id, list(wanted))
@@ -149,13 +149,6 @@ class RecordedRunner:
         if self._gaps:
             self._ledger.store_gaps(self._run_id, list(self._gaps.items()))
             self._gaps.clear()
-
-    def _rollout_key(self, request: RolloutRequest) -> str:
-        skill_digest = request.skill.digest if request.skill else ""
-        doer, judge = self._roles.harness.identity, self._roles.judge
-        if judge is not None and request.task.verifier.kind == "rubric":
-            doer = f"{doer} judge={judge.identity}"
-        return rollout_key(skill_digest, request.task.digest, doer, request.trial)
 
     def _count(self, usages: "dict[str, Usage]") -> None:
         """Count against the caps what recorded answers once cost, each once."""

@@ -114,6 +114,7 @@ def _judge(change: Change, pairs: Sequence[tuple[Rollout, Rollout]], metric: Met
     count = len({old.task_id for old, new in pairs if old.score is not None and new.score is not None})
     gain = after - before
     kept = gain > 0 or (gain == 0 and change.edit.op is Op.DELETE)
-    found = f"alone on {count} of its tasks {before:.3f} -> {after:.3f}"
-    reason = found if kept else f"{found}: {'it does harm' if gain < 0 else 'it changes nothing'}"
+    found = f"alone on {count} of the tasks it cites {before:.3f} -> {after:.3f}"
+    without = "it does harm" if gain < 0 else "it changes nothing there; cite more tasks that need it"
+    reason = found if kept else f"{found}: {without}"
     return Screened(change, count, before, after, kept=kept, reason=reason)

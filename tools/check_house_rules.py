@@ -5,7 +5,7 @@
 - A module has at most 400 lines, and a name that says what it is about (not `utils`).
 - `__all__` lists exactly the public names that a module defines. Its order is ruff's (RUF022).
 - `noqa`, `type: ignore` and `pragma: no cover` say why; the first two name their code.
-- One `except Exception` in `cli`; any other says why on its line, or ends by raising again.
+- One `except Exception` in `cli/entry.py`; any other says why on its line, or ends by raising again.
 - No comment leaves work for later.
 """
 
@@ -26,7 +26,7 @@ _VAGUE = frozenset({"base", "common", "helper", "helpers", "manager", "managers"
 _TYPE_MAKERS = frozenset({"NewType", "ParamSpec", "TypeVar", "TypeVarTuple"})
 _BROAD = frozenset({"Exception", "BaseException"})
 _PRODUCT = ("skillopt", "mcp_server")
-_FRONT_END = "cli.py"
+_FRONT_END = "entry.py"
 _LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 _REASON = r"\s*(?:-|#)\s*\S+\s+\S+"
 _NOQA = re.compile(r"#\s*noqa\b", re.IGNORECASE)

@@ -4,6 +4,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from skillopt.commands.lineage import skill_at
+from skillopt.commands.plan import incumbent_of
 from skillopt.commands.scoring import NO_SKILL, Scoring
 from skillopt.documents import Skill
 from skillopt.gate import Tally, Verdict
@@ -13,9 +14,11 @@ from skillopt.roles import load_roles
 from skillopt.runner import Watch
 from skillopt.tasks import Split
 
-__all__ = ["WORKTREE", "Evaluated", "Subject", "evaluate"]
+__all__ = ["INCUMBENT", "WORKTREE", "Evaluated", "Subject", "evaluate"]
 
 WORKTREE = "worktree"
+INCUMBENT = "incumbent"
+"""What training would go on from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class Subject:
     """One skill that was evaluated.
 
     Args:
-        name: `worktree`, `none`, or the version as it was given.
+        name: `worktree`, `incumbent`, `none`, or the version as it was given.
         digest: Digest of the skill, empty for no skill.
         tally: Its scores.
         against_first: Compared with the first subject; None for the first itself.
@@ -58,7 +61,8 @@ def evaluate(
 
     Args:
         selection: The skill, its suite and settings.
-        subjects: What to score: `worktree`, `none` for no skill, or a version (a commit).
+        subjects: What to score: `worktree`, `incumbent` for what training goes on from, `none` for no skill, or a
+            version (a commit).
         split: Which tasks; `test` is sealed, every look at it makes it worth less.
         trials: Runs of each task, ≥ 1.
         watch: Follows the rollouts.
@@ -87,4 +91,6 @@ def _subject(project: Project, target: Target, subject: str) -> Skill | None:
         return None
     if subject == WORKTREE:
         return target.skill()
+    if subject == INCUMBENT:
+        return incumbent_of(target, project.repository())
     return skill_at(project.repository(), target, subject)

@@ -21,7 +21,7 @@ from skillopt.rollouts import Usage
 from skillopt.runner import Watch
 from skillopt.tasks import Split
 
-__all__ = ["Optimized", "Start", "optimize"]
+__all__ = ["Optimized", "optimize"]
 
 
 @dataclass(frozen=True, slots=True)

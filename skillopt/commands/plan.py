@@ -18,7 +18,7 @@ from skillopt.tasks import Suite, digest_of
 from skillopt.validation import check_trainable
 from skillopt.versions import Repository
 
-__all__ = ["Plan", "Start", "begin_run", "incumbent_of", "make_plan", "read_version"]
+__all__ = ["Plan", "Start", "begin_run", "incumbent_of", "make_plan", "read_version", "record_run"]
 
 Start = Literal["auto", "worktree", "branch"]
 """Which text to begin with when work tree and branch differ."""
@@ -72,25 +72,37 @@ def make_plan(selection: Selection, *, proposer: str = "") -> Plan:
     return Plan(target, suite, roles, repository, repository.relative(target.folder), named)
 
 
-def begin_run(plan: Plan, ledger: Ledger, start: Start, work: str = "") -> tuple[RunRecord, bool]:
+def begin_run(plan: Plan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
     """Find the interrupted run that this command continues, or record a new one.
 
     Args:
         plan: What the run is made of.
         ledger: Where runs are recorded.
         start: Which text to begin with.
-        work: What else identifies the run, such as the edits that it tries.
 
     Returns:
-        The run, and whether it was begun before.
+        The run, and whether it goes on.
     """
     settings, suite = plan.target.settings, plan.suite
-    config = json.dumps([settings.identity, *plan.identities, *([work] if work else [])])
+    config = json.dumps([settings.identity, *plan.identities])
     interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
     if interrupted is not None and start == "auto":
         ledger.begin_run(interrupted)
         return interrupted, True
-    skill = incumbent_of(plan.target, plan.repository, start)
+    return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
+
+
+def record_run(plan: Plan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:
+    """Record a run, or take up the one that starts from the same text, configuration and commit.
+
+    Args:
+        plan: What the run is made of.
+        ledger: Where runs are recorded.
+        skill: The text it starts from.
+        config: Canonical JSON of all else that can change it.
+        seed: Its seed; one that is taken up keeps its own.
+    """
+    suite = plan.suite
     base = plan.repository.branch_tip(plan.target.name) or plan.repository.head() or ""
     record = RunRecord(
         id=digest_of(plan.target.name, skill.digest, config, suite.digest, base)[:12],
@@ -101,10 +113,9 @@ def begin_run(plan: Plan, ledger: Ledger, start: Start, work: str = "") -> tuple
         suite_digest=suite.digest,
         start=encode_skill(skill),
         base=base,
-        seed=settings.seed,
+        seed=seed,
     )
-    ledger.begin_run(record)
-    return record, False
+    return ledger.begin_run(record)
 
 
 def incumbent_of(target: Target, repository: Repository, start: Start = "auto") -> Skill:

@@ -1,18 +1,19 @@
 """The user actions `status` and `report`: what the ledger holds of runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.errors import UsageError
 from skillopt.events import Event, StepStarted, VersionAccepted, decode_event
+from skillopt.jobs import Job, list_jobs
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.locks import is_locked
 from skillopt.project import Project
 from skillopt.rollouts import Usage
 
-__all__ = ["RunReport", "RunStatus", "Status", "report", "status"]
+__all__ = ["RunReport", "RunStatus", "Status", "report", "run_status", "status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,12 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All runs, newest first, and what the ledger holds in all."""
+    """All runs, newest first, what the ledger holds in all, and the newest jobs."""
 
     runs: tuple[RunStatus, ...]
     rollouts: int
     replies: int
+    jobs: tuple[Job, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,8 @@ def status(*, folder: Path | None = None) -> Status:
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         counts = ledger.counts()
-        rows = [
-            _row(project.root, record, _events(ledger, record), ledger.spending(record.id)) for record in ledger.runs()
-        ]
-    return Status(tuple(rows), counts.rollouts, counts.replies)
+        rows = [run_status(project.root, ledger, record) for record in ledger.runs()]
+    return Status(tuple(rows), counts.rollouts, counts.replies, list_jobs(project.root))
 
 
 def report(run: str | None = None, *, folder: Path | None = None) -> RunReport:
@@ -98,7 +98,15 @@ def _events(ledger: Ledger, record: RunRecord) -> list[tuple[str, Event]]:
     return [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
 
 
-def _row(root: Path, record: RunRecord, events: Sequence[tuple[str, Event]], spent: Mapping[str, Usage]) -> RunStatus:
+def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
+    """Tell how far a run is.
+
+    Args:
+        root: The project.
+        ledger: Its open ledger.
+        record: The run.
+    """
+    events = _events(ledger, record)
     steps = [event.step for _, event in events if isinstance(event, StepStarted)]
     accepted = [event for _, event in events if isinstance(event, VersionAccepted)]
     gone = record.state == "running" and not is_locked(root, record.skill)
@@ -111,5 +119,5 @@ def _row(root: Path, record: RunRecord, events: Sequence[tuple[str, Event]], spe
         max(steps, default=0),
         len(accepted),
         accepted[-1].verdict.after if accepted else None,
-        spent,
+        ledger.spending(record.id),
     )

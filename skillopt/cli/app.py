@@ -1,0 +1,46 @@
+"""The application that every command joins, and what comes before a command.
+
+Does not own any command.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillopt import __version__
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="skillopt",
+    help="Train the skills of coding agents: rollouts, bounded edits, a validation gate, versions in git.",
+    epilog="Exit codes: 0 done, 1 negative verdict, 2 usage or configuration, 3 infrastructure failure or invalid "
+    "measurement, 130 interrupted (run the same command to continue).",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help takes half the time to show
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    folder: Annotated[
+        Path | None, typer.Option("-C", metavar="FOLDER", help="Work as if started in this folder.")
+    ] = None,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+) -> None:
+    """Handle what comes before the command."""
+    if version:
+        typer.echo(f"skillopt-mcp {__version__}")
+        raise typer.Exit
+    if folder is not None:
+        from skillopt.errors import UsageError  # noqa: PLC0415 - imported on use
+
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            message = f"-C: cannot enter {str(folder)!r}: {error.strerror}"
+            raise UsageError(message) from error

@@ -1,0 +1,79 @@
+"""The commands that look back: `status`, `log`, `diff`, `rollback`, `report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from skillopt.cli.app import app
+from skillopt.cli.options import JsonOption, SkillArgument, select
+from skillopt.cli.output import as_json_text, show
+
+__all__: list[str] = []
+
+
+@app.command()
+def status(*, as_json: JsonOption = False) -> None:
+    """List the runs of this project."""
+    from skillopt.commands.status import status as run  # noqa: PLC0415 - imported on use
+
+    show(run(), as_json=as_json)
+
+
+@app.command()
+def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
+    """List the accepted versions of the skill, newest first.
+
+    Each with the target it was trained on, and stale when another one is configured.
+    """
+    from skillopt.commands.history import log as run  # noqa: PLC0415 - imported on use
+
+    show(run(select(skill)), as_json=as_json)
+
+
+@app.command()
+def diff(
+    skill: SkillArgument = None,
+    before: Annotated[str | None, typer.Argument(help="A version, or worktree; the first text when left out.")] = None,
+    after: Annotated[str | None, typer.Argument(help="A version, or worktree; the newest when left out.")] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what changed between two versions of the skill."""
+    from skillopt.commands.history import diff as run  # noqa: PLC0415 - imported on use
+
+    show(run(select(skill), before, after), as_json=as_json)
+
+
+@app.command()
+def rollback(
+    skill: Annotated[str, typer.Argument(help="Name in skillopt.toml, or a skill folder.")],
+    version: Annotated[str, typer.Argument(help="The version to publish again.")],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Publish an older version as a new commit."""
+    from skillopt.commands.history import rollback as run  # noqa: PLC0415 - imported on use
+
+    show(run(select(skill), version), as_json=as_json)
+
+
+@app.command()
+def report(
+    run_id: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Id of the run; the newest when left out.")
+    ] = None,
+    *,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Report a run as Markdown or JSON."""
+    from skillopt.commands.status import report as run  # noqa: PLC0415 - imported on use
+    from skillopt.console import render, write_report  # noqa: PLC0415 - as above
+
+    found = run(run_id)
+    text = as_json_text(found) if as_json else render(found)
+    if output is None:
+        typer.echo(text)
+    else:
+        write_report(output, text)

@@ -1,0 +1,86 @@
+"""What commands have in common: their options, and making a selection of them.
+
+Owns the words of shared options. Commands are imported when they run, so that `--help` is quick.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from skillopt.project import Selection
+
+__all__ = [
+    "CallsOption",
+    "HarnessOption",
+    "JsonOption",
+    "MinutesOption",
+    "ModelOption",
+    "PresetOption",
+    "QuietOption",
+    "RolloutsOption",
+    "SandboxOption",
+    "SeedOption",
+    "SetOption",
+    "SkillArgument",
+    "SplitOption",
+    "StartOption",
+    "SuiteOption",
+    "TokensOption",
+    "TrialsOption",
+    "UsdOption",
+    "WorkersOption",
+    "flags_of",
+    "select",
+]
+
+SkillArgument = Annotated[
+    str | None, typer.Argument(help="Name in skillopt.toml, or a skill folder. May be left out if there is only one.")
+]
+SuiteOption = Annotated[
+    Path | None, typer.Option("--suite", help="Suite folder or file, instead of the configured one.")
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as needed.")
+]
+SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split", help="Which tasks; test is sealed.")]
+TrialsOption = Annotated[int, typer.Option("--trials", min=1, help="Runs of each task.")]
+PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]
+WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
+HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
+SandboxOption = Annotated[str | None, typer.Option("--sandbox", help="Where agents run: auto, bwrap or none.")]
+ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
+RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
+CallsOption = Annotated[int | None, typer.Option("--max-calls", help="Cap on optimizer calls of the run.")]
+UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US dollars of the run.")]
+TokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Cap on tokens of the run.")]
+MinutesOption = Annotated[float | None, typer.Option("--max-minutes", help="Cap on minutes of this command.")]
+StartOption = Annotated[
+    Literal["auto", "worktree", "branch"], typer.Option("--start", help="Which text to begin with when they differ.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+
+
+def select(name: str | None, suite: Path | None = None, flags: Mapping[str, object] | None = None) -> "Selection":
+    """Say what the user points at."""
+    from skillopt.project import Selection  # noqa: PLC0415 - imported on use
+
+    return Selection(name, flags or {}, suite)
+
+
+def flags_of(pairs: list[str] | None, **named: object) -> dict[str, object]:
+    """Join `--set KEY=VALUE` pairs with the flags that were given."""
+    flags: dict[str, object] = {}
+    for pair in pairs or []:
+        key, equals, text = pair.partition("=")
+        if not equals:
+            from skillopt.errors import SettingsError  # noqa: PLC0415 - imported on use
+
+            message = f"--set: expected KEY=VALUE, found {pair!r}"
+            raise SettingsError(message)
+        flags[key] = tuple(filter(None, text.split(","))) if key == "allow" else text
+    return flags | {key: value for key, value in named.items() if value is not None}

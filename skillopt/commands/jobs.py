@@ -1,0 +1,226 @@
+"""The user actions on jobs: start one, see how it is, end it.
+
+Owns what a job may be asked to do, and what to do next in each of its states. Does not own processes (jobs).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from skillopt.commands.plan import Start, make_plan
+from skillopt.commands.propose import Offered
+from skillopt.commands.status import RunStatus, run_status
+from skillopt.errors import UsageError
+from skillopt.event_lines import describe
+from skillopt.events import decode_event
+from skillopt.jobs import Job, JobState, cancel_job, find_job, list_jobs, start_job
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.project import Project, Selection
+
+__all__ = [
+    "JobReport",
+    "Jobs",
+    "Limits",
+    "cancel",
+    "job",
+    "jobs",
+    "start_evaluation",
+    "start_proposal",
+    "start_training",
+]
+
+_LINES = 30
+_EDITS = "edits.json"
+_NEXT = {
+    JobState.RUNNING: "It goes on by itself. Look again in half a minute or later.",
+    JobState.CANCELLED: "What was answered is kept; start the same again to continue.",
+    JobState.LOST: "Its process is gone without a word: it was killed, or the machine was. What was answered is kept; "
+    "start the same again to continue.",
+}
+_AFTER = {
+    "evaluate": "The evidence of the train tasks is recorded: read it, and propose edits.",
+    "optimize": "Show the difference between the first and the newest version, and the numbers above.",
+    "propose": "Evaluate the new version on train for new evidence, or stop here and show the difference.",
+}
+_NOT_TAKEN = "Read above what each edit came to. Try another idea, not other words for the same; or stop here."
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a job may consume; 0 leaves it to the project's settings."""
+
+    max_usd: float = 0.0
+    max_tokens: int = 0
+    max_rollouts: int = 0
+    max_minutes: float = 0.0
+
+    def flags(self) -> Iterator[str]:
+        """Give the options of the command line."""
+        for name in self.__dataclass_fields__:
+            if value := getattr(self, name):
+                yield from (f"--{name.replace('_', '-')}", f"{value:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """How a job is.
+
+    Args:
+        job: What its folder tells.
+        run: Its run, None for an evaluation or before it began.
+        events: What happened in the run, a line each, newest last.
+        next_step: What to do now.
+    """
+
+    job: Job
+    run: RunStatus | None
+    events: tuple[str, ...]
+    next_step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The newest jobs of a project, newest first."""
+
+    jobs: tuple[Job, ...]
+
+
+def start_evaluation(
+    selection: Selection,
+    *,
+    split: Literal["train", "val"] = "train",
+    trials: int = 1,
+    start: Start = "auto",
+    limits: Limits | None = None,
+) -> Job:
+    """Start a job that measures the incumbent; on `train` it gathers evidence.
+
+    Args:
+        selection: The skill, its suite and settings.
+        split: Which tasks.
+        trials: Runs of each task, ≥ 1.
+        start: Which text is the incumbent when work tree and branch differ.
+        limits: What it may consume.
+
+    Raises:
+        UsageError: Something is missing or wrong; nothing was started.
+        BusyError: A job runs for this skill.
+    """
+    given = limits or Limits()
+    if given.max_rollouts:
+        raise UsageError("an evaluation takes no max_rollouts: it makes one rollout a task and trial")
+    name = make_plan(selection, proposer="nobody").target.name
+    subject = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{name}"}[start]
+    return _start(selection, ["evaluate", "--of", subject, "--split", split, "--trials", str(trials)], given)
+
+
+def start_training(selection: Selection, *, start: Start = "auto", limits: Limits | None = None) -> Job:
+    """Start a job that trains the skill with the optimizer model of the project's settings.
+
+    Args:
+        selection: The skill, its suite and settings.
+        start: Which text is the incumbent when work tree and branch differ.
+        limits: What it may consume.
+
+    Raises:
+        UsageError: Something is missing or wrong; nothing was started.
+        BusyError: A job runs for this skill.
+    """
+    make_plan(selection)
+    return _start(selection, ["optimize", "--start", start], limits or Limits())
+
+
+def start_proposal(
+    selection: Selection, offered: Offered, *, start: Start = "auto", limits: Limits | None = None
+) -> Job:
+    """Start a job that tries edits, which were checked before.
+
+    Args:
+        selection: The skill, its suite and settings.
+        offered: The proposal.
+        start: Which text is the incumbent when work tree and branch differ.
+        limits: What it may consume.
+
+    Raises:
+        BusyError: A job runs for this skill.
+    """
+    files = [(_EDITS, offered.model_dump_json())]
+    return _start(selection, ["propose", f"{{job}}/{_EDITS}", "--start", start], limits or Limits(), files)
+
+
+def jobs(*, folder: Path | None = None) -> Jobs:
+    """List the newest jobs of a project."""
+    return Jobs(list_jobs(Project.find(folder or Path.cwd()).root))
+
+
+def job(name: str, *, folder: Path | None = None) -> JobReport:
+    """Tell how a job is; reads only what is recorded.
+
+    Args:
+        name: The job's id.
+        folder: Where the command is given; the current folder when None.
+
+    Raises:
+        UsageError: There is no such job.
+    """
+    root = Project.find(folder or Path.cwd()).root
+    return _report(root, find_job(root, name))
+
+
+def cancel(name: str, *, folder: Path | None = None) -> JobReport:
+    """End a job; the first time it waits for calls under way, which are paid for, again it drops them.
+
+    Args:
+        name: The job's id.
+        folder: Where the command is given; the current folder when None.
+
+    Raises:
+        UsageError: There is no such job.
+    """
+    root = Project.find(folder or Path.cwd()).root
+    return _report(root, cancel_job(root, name))
+
+
+def _start(selection: Selection, command: Sequence[str], limits: Limits, files: Sequence[tuple[str, str]] = ()) -> Job:
+    project = selection.project()
+    target = project.target(selection)
+    flags: Mapping[str, object] = selection.flags
+    settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
+    suite = ["--suite", str(selection.suite)] if selection.suite else []
+    words = [*command, *limits.flags(), *settings, *suite, "--", str(target.folder)]
+    return start_job(project.root, target.name, words, files)
+
+
+def _report(root: Path, found: Job) -> JobReport:
+    run, lines = None, []
+    if found.command[0] != "evaluate" and (root / ".skillopt" / "ledger.db").exists():
+        with closing(Ledger.open(root, read_only=True)) as ledger:
+            record = _run_of(ledger, found)
+            if record is not None:
+                run = run_status(root, ledger, record)
+                events = [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]
+                lines = [line for event in events if (line := describe(event))]
+    return JobReport(found, run, tuple(lines[-_LINES:]), _next_step(found))
+
+
+def _run_of(ledger: Ledger, found: Job) -> RunRecord | None:
+    """Find the run of a job: the one under way while it runs, else the last that ended since it began."""
+    for record in ledger.runs():
+        ended_since = record.ended_at >= found.created_at
+        if record.skill == found.skill and (record.state == "running" or ended_since):
+            return record
+    return None
+
+
+def _next_step(found: Job) -> str:
+    if found.state in _NEXT:
+        return _NEXT[found.state]
+    if found.exit_code == 0:
+        return _AFTER[found.command[0]]
+    if found.exit_code == 1:
+        return _NOT_TAKEN
+    if found.exit_code == 2:  # noqa: PLR2004 - the documented code
+        return "Mend what is named above, then start it anew; nothing was spent."
+    return "Mend what is named above and start the same again; what was answered is kept and not paid twice."

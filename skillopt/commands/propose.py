@@ -1,0 +1,243 @@
+"""The user action `propose`: try edits that somebody else wrote, such as the agent that asks.
+
+Owns which incumbent they are for, and what became of each. Does not own screen and gate (proposals).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.commands.plan import Plan, Start, incumbent_of, make_plan, record_run
+from skillopt.commands.recorded_run import RecordedRun
+from skillopt.documents import Skill
+from skillopt.edits import Change, Edit, Op
+from skillopt.errors import EditError, UsageError
+from skillopt.events import EditScreened, GateDecided
+from skillopt.gate import Outcome, Verdict
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.locks import writer_lock
+from skillopt.project import Selection
+from skillopt.proposals import check_proposal, try_proposal
+from skillopt.rollouts import Usage
+from skillopt.runner import Watch
+from skillopt.stages import ProposedEdit
+from skillopt.tasks import digest_of
+
+__all__ = ["SHORT", "Offered", "OfferedEdit", "Refused", "Tried", "check", "proposals_before", "propose", "read_edits"]
+
+SHORT = 12
+"""Characters of a digest that name an incumbent."""
+
+_WORK = "proposal"
+_MOST_BYTES = 1_000_000
+
+
+class OfferedEdit(ProposedEdit):
+    """An edit of a proposal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    op: Annotated[Op, Field(description="What it does.")]
+    anchor: Annotated[
+        str,
+        Field(
+            description="Text copied exactly from the skill, occurring there once: what to replace or delete, or what "
+            "an add follows.",
+            max_length=20_000,
+        ),
+    ] = ""
+    section: Annotated[
+        str, Field(description="For an add without anchor: title of the section it ends.", max_length=200)
+    ] = ""
+    content: Annotated[str, Field(description="The new text; none for delete.", max_length=20_000)] = ""
+    rationale: Annotated[str, Field(description="The cause, and why this removes it.", max_length=2_000)] = ""
+    tasks: Annotated[
+        tuple[Annotated[str, Field(max_length=200)], ...],
+        Field(description="Ids of the train tasks that show the cause.", max_length=64),
+    ] = ()
+
+
+class Offered(BaseModel):
+    """Edits for one incumbent.
+
+    Args:
+        edits: What is proposed.
+        base: Digest of the incumbent that they are for, as the evidence shows it; empty for whatever it is now.
+        proposer: Who wrote them, for the record.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    edits: tuple[OfferedEdit, ...] = Field(min_length=1, max_length=64)
+    base: str = Field("", max_length=64)
+    proposer: str = Field("a person", pattern=r"^[\w .()/-]{1,60}$")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An edit that cannot be tried: its place in the proposal from 1, what it does, and why not."""
+
+    number: int
+    edit: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What became of a proposal.
+
+    Args:
+        run: Id of its run; empty when edits were refused, for then nothing was run.
+        skill: Name of the skill.
+        branch: Where versions are.
+        refused: Edits that cannot be tried; when there is one, none was.
+        screened: What each edit alone came to.
+        verdict: The gate's, None when nothing reached it.
+        version: The commit, empty when nothing was accepted.
+        reason: How it ended, in words.
+        looks: How many proposals were measured on this suite, this one included.
+        rollouts: Rollouts asked for.
+        paid_rollouts: Of those, how many this command ran itself.
+        spent: What each role consumed in this command.
+    """
+
+    run: str
+    skill: str
+    branch: str
+    refused: tuple[Refused, ...] = ()
+    screened: tuple[EditScreened, ...] = ()
+    verdict: Verdict | None = None
+    version: str = ""
+    reason: str = ""
+    looks: int = 0
+    rollouts: int = 0
+    paid_rollouts: int = 0
+    spent: Mapping[str, Usage] | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Tell whether the gate took it."""
+        return self.verdict is not None and self.verdict.outcome is Outcome.ACCEPT
+
+
+def read_edits(path: Path) -> Offered:
+    """Read a proposal from a JSON file: an object as Offered says, or a list of edits.
+
+    Raises:
+        UsageError: It cannot be read, or is not that.
+    """
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise UsageError(f"{path}: expected at most {_MOST_BYTES:,} bytes of edits, found more")
+        loaded = json.loads(path.read_text(encoding="utf-8"))
+        return Offered.model_validate({"edits": loaded} if isinstance(loaded, list) else loaded)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{path}: {place or 'the proposal'}: {first['msg']}; see `skillopt propose --help`") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: expected a JSON file with edits: {error}") from error
+
+
+def check(selection: Selection, offered: Offered, *, start: Start = "auto") -> tuple[Refused, ...]:
+    """Say which edits cannot be tried, and why; spends nothing.
+
+    Args:
+        selection: The skill, its suite and settings.
+        offered: The proposal.
+        start: Which text is the incumbent when work tree and branch differ.
+
+    Raises:
+        UsageError: The incumbent is not the one that they are for, or the skill cannot be trained.
+    """
+    plan = make_plan(selection, proposer=offered.proposer)
+    return _checked(plan, incumbent_of(plan.target, plan.repository, start), offered)[1]
+
+
+def propose(selection: Selection, offered: Offered, *, start: Start = "auto", watch: Watch | None = None) -> Tried:
+    """Try edits: each alone on the tasks it cites, then those that helped together at the gate.
+
+    Args:
+        selection: The skill, its suite and settings.
+        offered: The proposal.
+        start: Which text is the incumbent when work tree and branch differ.
+        watch: Follows the run.
+
+    Returns:
+        What became of it; an accepted one is committed to the skill's branch.
+
+    Raises:
+        UsageError: The incumbent is not the one that they are for, or the skill cannot be trained.
+        BusyError: Another run trains this skill.
+        InvalidMeasurementError: Too little could be measured; the same command continues.
+    """
+    plan = make_plan(selection, proposer=offered.proposer)
+    root, name = selection.project().root, plan.target.name
+    with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
+        skill = incumbent_of(plan.target, plan.repository, start)
+        proposal, refused = _checked(plan, skill, offered)
+        if refused:
+            reason = "nothing was tried: mend or drop what is refused, and propose again"
+            return Tried("", name, f"skillopt/{name}", refused, reason=reason)
+        record = _record(plan, ledger, skill, proposal)
+        run = RecordedRun(plan, ledger, record, watch or Watch())
+        events, ended = run.drive(
+            try_proposal(proposal, skill, plan.suite, plan.target.settings, run.runner, record.seed)
+        )
+    return Tried(
+        record.id,
+        name,
+        f"skillopt/{name}",
+        (),
+        tuple(event for event in events if isinstance(event, EditScreened)),
+        next((event.verdict for event in events if isinstance(event, GateDecided)), None),
+        run.commits[-1] if run.commits else "",
+        ended.reason,
+        record.seed + 1,
+        ended.rollouts,
+        run.runner.paid_rollouts,
+        plan.roles.meter.by_role,
+    )
+
+
+def proposals_before(ledger: Ledger, skill: str, suite_digest: str) -> list[RunRecord]:
+    """List the proposals that were measured for a skill on a suite, newest first."""
+    runs = (run for run in ledger.runs() if (run.skill, run.suite_digest) == (skill, suite_digest))
+    return [run for run in runs if json.loads(run.config)[-1].startswith(f"{_WORK} ")]
+
+
+def _checked(plan: Plan, skill: Skill, offered: Offered) -> tuple[tuple[Change, ...], tuple[Refused, ...]]:
+    if offered.base and not (len(offered.base) >= SHORT and skill.digest.startswith(offered.base)):
+        message = (
+            f"expected edits for {skill.name} {skill.digest[:SHORT]}, found some for {offered.base[:SHORT]!r}: "
+            "the skill changed since; read the evidence again"
+        )
+        raise UsageError(message)
+    edits: list[Edit] = []
+    refused: list[Refused] = []
+    for number, edit in enumerate(offered.edits, 1):
+        try:
+            edits.append(edit.named(f"e{number}"))
+        except EditError as error:
+            refused.append(Refused(number, edit.op.value, str(error)))
+    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings)
+    refused += [Refused(int(edit.id[1:]), edit.summary, reason) for edit, reason in unsound]
+    return proposal, tuple(sorted(refused, key=lambda one: one.number))
+
+
+def _record(plan: Plan, ledger: Ledger, skill: Skill, proposal: Sequence[Change]) -> RunRecord:
+    """Record the proposal's run; the same edits for the same incumbent are the same run, and come to the same."""
+    edits = digest_of(
+        *(
+            repr((edit.op.value, edit.anchor, edit.section, edit.content, edit.tasks))
+            for edit in (change.edit for change in proposal)
+        )
+    )
+    config = json.dumps([plan.target.settings.identity, *plan.identities, f"{_WORK} {edits}"])
+    looks = len(proposals_before(ledger, skill.name, plan.suite.digest))
+    return record_run(plan, ledger, skill, config, looks)

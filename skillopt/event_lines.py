@@ -1,0 +1,76 @@
+"""Each event in one line, for whoever follows a run.
+
+Owns the words; no word of `val` or `test` is in them. Does not own showing them (progress, commands).
+"""
+
+from functools import singledispatch
+
+from skillopt.events import (
+    BaselineMeasured,
+    EditScreened,
+    EpochEnded,
+    Event,
+    GateDecided,
+    RunStarted,
+    SealedTestMeasured,
+    StepFailed,
+    VersionAccepted,
+)
+
+__all__ = ["describe"]
+
+
+@singledispatch
+def describe(event: Event) -> str:  # noqa: ARG001 - most events are too small to tell
+    """Say an event in one line; empty for those too small to tell."""
+    return ""
+
+
+@describe.register
+def _(event: RunStarted) -> str:
+    return f"training {event.skill} on suite {event.suite}: at most {_count(event.steps, 'step')}"
+
+
+@describe.register
+def _(event: BaselineMeasured) -> str:
+    noise = "" if event.noise is None else f", noise ±{event.noise:.3f}"
+    return f"baseline: val score {event.tally.score:.3f}, {event.tally.passed:.0%} passed{noise}"
+
+
+@describe.register
+def _(event: EditScreened) -> str:
+    return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}"
+
+
+@describe.register
+def _(event: GateDecided) -> str:
+    what = _count(len(event.changes), "edit") if event.changes else event.kind
+    verdict = event.verdict
+    return (
+        f"step {event.step}: {what}: {verdict.outcome.value} ({verdict.before:.3f} → {verdict.after:.3f}, "
+        f"{verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse)"
+    )
+
+
+@describe.register
+def _(event: VersionAccepted) -> str:
+    return f"step {event.step}: version {event.number} committed"
+
+
+@describe.register
+def _(event: StepFailed) -> str:
+    return f"step {event.step}: {event.stage}: {event.reason}"
+
+
+@describe.register
+def _(event: EpochEnded) -> str:
+    return f"epoch {event.epoch} over: {event.accepted} accepted"
+
+
+@describe.register
+def _(event: SealedTestMeasured) -> str:
+    return f"sealed test: {event.before.score:.3f} → {event.after.score:.3f}"
+
+
+def _count(number: int, of: str) -> str:
+    return f"1 {of}" if number == 1 else f"{number} {of}s"

@@ -1,0 +1,44 @@
+"""The process of a job: `python -m skillopt.job_process FOLDER` runs the command that the folder names.
+
+Owns that a job's end is written down whatever its command did. Does not own jobs (jobs) or commands (cli).
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from skillopt.executors.detached import let_go
+from skillopt.jobs import finish_job, job_process
+
+__all__ = ["main"]
+
+
+def main(folder: Path) -> int:
+    """Run a job's command and write down what it ended with.
+
+    Args:
+        folder: The job's folder.
+    """
+    let_go()
+    from skillopt.cli import run  # noqa: PLC0415 - slow, and somebody waits until this lets go
+
+    # A parent in the background may have left Ctrl-C ignored, and cancelling is the same signal.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with job_process(folder) as command:
+        if not command:
+            return 130
+        code = 3
+        try:
+            code = run(command)
+        except KeyboardInterrupt:
+            code = 130
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            finish_job(folder, code)
+        os._exit(code)  # calls that were dropped would be waited for
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

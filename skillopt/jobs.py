@@ -1,0 +1,261 @@
+"""Jobs: commands that run in processes of their own, which outlive whoever started them.
+
+Owns the folder `.skillopt/jobs/ID` and what it tells. Whether a job lives is told by a lock that its
+process holds: the lock ends with the process, however it ends, so nothing here can be out of date. Does not
+own what a job does (cli) or what it found (ledger).
+"""
+
+import json
+import os
+import re
+import secrets
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from filelock import FileLock, Timeout
+
+from skillopt.errors import BusyError, InfrastructureError, UsageError
+from skillopt.executors.detached import start_detached
+from skillopt.locks import state_folder
+
+__all__ = ["Job", "JobState", "cancel_job", "find_job", "finish_job", "job_process", "list_jobs", "start_job"]
+
+_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
+_STARTING: Final = timedelta(seconds=60)
+"""How long a process may take until it holds its lock."""
+
+_TAIL: Final = 4_000
+_MOST_OUTPUT: Final = 200_000
+_PROGRAM: Final = (sys.executable, "-m", "skillopt.job_process")
+_INTERRUPTED: Final = 130
+_NEGATIVE: Final = 1
+
+
+class JobState(StrEnum):
+    """How a job is: `done` it ended with a result, `lost` its process is gone without a word."""
+
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What is written down before the process starts."""
+
+    skill: str
+    command: tuple[str, ...]
+    folder: str
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job as its folder tells it.
+
+    Args:
+        id: Its name.
+        skill: What it is about.
+        command: The arguments of `skillopt`.
+        created_at: When it was started, ISO 8601 in UTC.
+        ended_at: When it ended, empty while it runs or when nobody knows.
+        state: How it is.
+        exit_code: What its command ended with, None while it runs or when nobody knows.
+        output: What the command printed so far, cut where it is very long.
+        progress: The last lines of its progress.
+    """
+
+    id: str
+    skill: str
+    command: tuple[str, ...]
+    created_at: str
+    ended_at: str
+    state: JobState
+    exit_code: int | None
+    output: str
+    progress: str
+
+
+def start_job(root: Path, skill: str, command: Sequence[str], files: Sequence[tuple[str, str]] = ()) -> Job:
+    """Start a command in a process of its own.
+
+    Args:
+        root: The project.
+        skill: What the command is about; one job at a time runs for it.
+        command: The arguments of `skillopt`; one that begins with `{job}/` is a file in the job's folder.
+        files: Names and texts of files to put there first.
+
+    Raises:
+        BusyError: A job runs for this skill.
+        InfrastructureError: The process cannot be started.
+    """
+    folder = state_folder(root) / "jobs"
+    folder.mkdir(exist_ok=True)
+    with FileLock(folder / "starting.lock", timeout=10):
+        for job in list_jobs(root, skill, most=1):  # an older one cannot run, for this one would not have begun
+            if job.state is JobState.RUNNING:
+                raise BusyError(f"job {job.id} runs for {skill!r} already; wait for it, or cancel it")
+        now = datetime.now(UTC)
+        own = folder / f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+        own.mkdir()
+        for name, text in files:
+            (own / name).write_text(text, encoding="utf-8")
+        arguments = tuple(f"{own}{word[5:]}" if word.startswith("{job}/") else word for word in command)
+        order = _Order(skill, arguments, str(root), now.isoformat(timespec="seconds"))
+        _write(own / "order.json", json.dumps(asdict(order), ensure_ascii=False))
+    try:
+        start_detached([*_PROGRAM, str(own)], folder=root, output=own / "output", errors=own / "progress")
+    except OSError as error:
+        finish_job(own, 3)
+        raise InfrastructureError(
+            f"cannot start a process for the job: {error}; free some memory, try again"
+        ) from error
+    return find_job(root, own.name)
+
+
+def list_jobs(root: Path, skill: str | None = None, *, most: int = 20) -> tuple[Job, ...]:
+    """List the newest jobs of a project or of one skill, newest first."""
+    folder = root / ".skillopt" / "jobs"
+    names = sorted((path.name for path in folder.glob("*-*-*") if _ID.fullmatch(path.name)), reverse=True)
+    jobs = (_read(folder / name) for name in names)
+    return tuple(islice((job for job in jobs if job is not None and skill in (None, job.skill)), most))
+
+
+def find_job(root: Path, name: str) -> Job:
+    """Find a job by its name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    job = _read(root / ".skillopt" / "jobs" / name) if _ID.fullmatch(name) else None
+    if job is None:
+        raise UsageError(f"expected the id of a job, found {name[:40]!r}; see `skillopt jobs`")
+    return job
+
+
+def cancel_job(root: Path, name: str) -> Job:
+    """Ask a job to end: the first time it waits for calls under way, which are paid for; again, it drops them.
+
+    Raises:
+        UsageError: There is no such job.
+    """
+    job = find_job(root, name)
+    folder = root / ".skillopt" / "jobs" / job.id
+    if job.state is JobState.RUNNING:
+        (folder / "cancelled").touch()
+        holder = folder / "pid"
+        if holder.is_file():
+            with suppress(ProcessLookupError, ValueError):
+                os.kill(int(holder.read_text(encoding="utf-8")), signal.SIGINT)
+    return find_job(root, name)
+
+
+@contextmanager
+def job_process(folder: Path) -> Iterator[tuple[str, ...]]:
+    """Be the process of a job: hold its lock, and give its command; nothing to do when it was cancelled before.
+
+    Args:
+        folder: The job's folder.
+    """
+    with FileLock(folder / "lock", timeout=10):
+        _write(folder / "pid", str(os.getpid()))
+        if (folder / "cancelled").exists():
+            finish_job(folder, _INTERRUPTED)
+            yield ()
+            return
+        yield _order(folder).command
+
+
+def finish_job(folder: Path, exit_code: int) -> None:
+    """Write down how a job ended."""
+    ended = {"exit_code": exit_code, "ended_at": datetime.now(UTC).isoformat(timespec="seconds")}
+    _write(folder / "ended.json", json.dumps(ended))
+
+
+def _order(folder: Path) -> _Order:
+    loaded = json.loads((folder / "order.json").read_text(encoding="utf-8"))
+    return _Order(**(loaded | {"command": tuple(loaded["command"])}))
+
+
+def _read(folder: Path) -> Job | None:
+    """Read a job; one whose order is not written yet is none."""
+    try:
+        order = _order(folder)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    # In this order: a process that ends between the two looks has then written how.
+    alive = _alive(folder, order)
+    ended = _ended(folder)
+    code = ended.get("exit_code")
+    state = _state(code, alive=alive, cancelled=(folder / "cancelled").exists())
+    return Job(
+        folder.name,
+        order.skill,
+        order.command,
+        order.created_at,
+        str(ended.get("ended_at", "")),
+        state,
+        code if isinstance(code, int) else None,
+        _head(folder / "output"),
+        _tail(folder / "progress"),
+    )
+
+
+def _state(code: object, *, alive: bool, cancelled: bool) -> JobState:
+    if code is None:
+        return JobState.RUNNING if alive else JobState.CANCELLED if cancelled else JobState.LOST
+    if code == _INTERRUPTED:
+        return JobState.CANCELLED
+    return JobState.DONE if code in (0, _NEGATIVE) else JobState.FAILED
+
+
+def _alive(folder: Path, order: _Order) -> bool:
+    if not (folder / "pid").exists():
+        return datetime.now(UTC) - datetime.fromisoformat(order.created_at) < _STARTING
+    try:
+        with FileLock(folder / "lock", timeout=0):
+            return False
+    except (Timeout, OSError):
+        return True
+
+
+def _ended(folder: Path) -> dict[str, object]:
+    try:
+        loaded = json.loads((folder / "ended.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _head(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MOST_OUTPUT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _tail(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _write(path: Path, text: str) -> None:
+    """Put a file in place whole."""
+    aside = path.with_name(f"{path.name}.new")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)

@@ -1,0 +1,115 @@
+"""Edits that somebody else proposes: an agent that plays the optimizer model, or a person.
+
+Owns what such a proposal must be, and trying it: the screen, then the gate, as in the loop. Does not own
+either of them (screening, gating), or where the edits come from.
+"""
+
+from collections.abc import Generator, Iterator, Sequence
+
+from skillopt.caps import BudgetReached, CappedRunner
+from skillopt.documents import Skill, SkillDocument
+from skillopt.edit_checks import Refusal, check_edits, join_edits
+from skillopt.edits import Change, Edit
+from skillopt.events import EditScreened, Event, GateDecided, RunEnded, RunStarted, StepFailed, VersionAccepted
+from skillopt.gate import Outcome
+from skillopt.gating import Gatekeeper
+from skillopt.ports import Runner
+from skillopt.screening import SCREEN_TRIALS, screen
+from skillopt.settings import Settings
+from skillopt.tasks import Split, Suite
+
+__all__ = ["check_proposal", "try_proposal"]
+
+_FIRST_TRIAL = 20_000
+"""Trials from here on are those of proposals, so that no verdict rests on rollouts that were seen before."""
+
+
+def check_proposal(
+    document: SkillDocument, edits: Sequence[Edit], suite: Suite, settings: Settings
+) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
+    """Apply edits, or say of each one that cannot be tried why.
+
+    Args:
+        document: The incumbent.
+        edits: What is proposed; more than the edit budget are refused, as are more changed tokens.
+        suite: Its train tasks are what edits may cite; each must cite one or more.
+        settings: Budgets, and what the lint lets pass.
+
+    Returns:
+        The edits as they change the document, each alone, and the refused ones with the reason.
+    """
+    train = {task.id for task in suite.tasks(Split.TRAIN)}
+    refused = {edit.id: (edit, reason) for edit in edits if (reason := _ungrounded(edit, train))}
+    for edit in edits[settings.edit_budget :]:
+        refused.setdefault(edit.id, (edit, f"over the edit budget of {settings.edit_budget} a proposal"))
+    sound, unsound = check_edits(document, [edit for edit in edits if edit.id not in refused], settings.allow)
+    refused |= {edit.id: (edit, reason) for edit, reason in unsound}
+    fitting: list[Change] = []
+    for change in sound:
+        used = sum(kept.tokens for kept in fitting) + change.tokens
+        if 0 < settings.token_budget < used:
+            over = f"with it the proposal changes about {used} tokens; the budget is {settings.token_budget}"
+            refused[change.edit.id] = (change.edit, over)
+        else:
+            fitting.append(change)
+    patch, conflicts = join_edits(document, fitting, settings.allow)
+    refused |= {edit.id: (edit, reason) for edit, reason in conflicts}
+    ids = {change.edit.id for change in patch.changes}
+    order = [edit.id for edit in edits]
+    kept = tuple(change for change in fitting if change.edit.id in ids)
+    return kept, tuple(refused[name] for name in sorted(refused, key=order.index))
+
+
+def try_proposal(
+    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, number: int
+) -> Iterator[Event]:
+    """Screen sound edits, then gate those that are left.
+
+    Args:
+        proposal: What `check_proposal` let pass.
+        skill: The incumbent.
+        suite: Its tasks.
+        settings: What shapes screen and gate.
+        runner: Runs rollouts.
+        number: How many proposals came before, so that each is measured with trials of its own.
+    """
+    capped = CappedRunner(runner, settings, 0)
+    yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
+    try:
+        reason, accepted = yield from _try(proposal, skill, suite, settings, capped, number)
+    except BudgetReached as reached:
+        reason, accepted = str(reached), 0
+    yield RunEnded(reason, accepted, capped.rollouts_asked, 0)
+
+
+def _try(
+    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: CappedRunner, number: int
+) -> Generator[Event, None, tuple[str, int]]:
+    """Give why it ended, and how many versions were accepted."""
+    train = {task.id: task for task in suite.tasks(Split.TRAIN)}
+    kept: Sequence[Change] = proposal
+    if settings.screen_trials:
+        first = SCREEN_TRIALS + _FIRST_TRIAL + number * settings.screen_trials
+        found = screen(runner, skill, proposal, train, settings, first)
+        for one in found:
+            yield EditScreened(1, one.change.edit, one.tasks, one.before, one.after, one.kept, one.reason)
+        kept = [one.change for one in found if one.kept]
+    patch, _ = join_edits(skill.document, kept, settings.allow)
+    if not patch.changes:
+        yield StepFailed(1, "screen", "no edit helped on the tasks that it cites")
+        return "no edit passed the screen", 0
+    gatekeeper = Gatekeeper(suite.tasks(Split.VAL), settings, runner, _FIRST_TRIAL + number)
+    verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
+    yield GateDecided(1, "edits", patch.changes, verdict)
+    if verdict.outcome is Outcome.ACCEPT:
+        asked = runner.rollouts_asked
+        yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked)
+    return f"{verdict.outcome.value}: {verdict.reason}", int(verdict.outcome is Outcome.ACCEPT)
+
+
+def _ungrounded(edit: Edit, train: set[str]) -> str:
+    """Say what is wrong with the tasks that an edit cites; empty when nothing is."""
+    unknown = [name for name in edit.tasks if name not in train]
+    if unknown:
+        return f"expected ids of train tasks as the evidence shows them, found {', '.join(map(repr, unknown[:3]))}"
+    return "" if edit.tasks else "expected the ids of the train tasks that show the cause, found none"
