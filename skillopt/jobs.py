@@ -11,6 +11,7 @@ import re
 import secrets
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -26,12 +27,23 @@ from skillopt.errors import BusyError, InfrastructureError, UsageError
 from skillopt.executors.detached import start_detached
 from skillopt.locks import state_folder
 
-__all__ = ["Job", "JobState", "cancel_job", "find_job", "finish_job", "job_process", "list_jobs", "start_job"]
+__all__ = [
+    "Job",
+    "JobState",
+    "cancel_job",
+    "find_job",
+    "finish_job",
+    "job_process",
+    "list_jobs",
+    "start_job",
+    "wait_for_job",
+]
 
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 _STARTING: Final = timedelta(seconds=60)
 """How long a process may take until it holds its lock."""
 
+_LOOK: Final = 0.05
 _TAIL: Final = 4_000
 _MOST_OUTPUT: Final = 200_000
 _PROGRAM: Final = (sys.executable, "-m", "skillopt.job_process")
@@ -140,6 +152,18 @@ def find_job(root: Path, name: str) -> Job:
     job = _read(root / ".skillopt" / "jobs" / name) if _ID.fullmatch(name) else None
     if job is None:
         raise UsageError(f"expected the id of a job, found {name[:40]!r}; see `skillopt jobs`")
+    return job
+
+
+def wait_for_job(root: Path, name: str, seconds: float) -> Job:
+    """Wait until a job is not running any more, for so many seconds at most.
+
+    Raises:
+        UsageError: There is no such job.
+    """
+    latest = time.monotonic() + seconds
+    while (job := find_job(root, name)).state is JobState.RUNNING and time.monotonic() < latest:
+        time.sleep(_LOOK)
     return job
 
 

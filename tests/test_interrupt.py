@@ -5,39 +5,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Semaphore
 from typing import IO
 
 import pytest
 
 from skillopt.ledger import Ledger
 from tests.projects import make_project
-from tests.servers import fake_anthropic as messages
 from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.loopback import Answer, Body
+from tests.servers.held_provider import HeldProvider
 
 WORKERS = 4
 PROVEN = 2
 """The probe of the optimizer model and the first rollout, which is made alone."""
-
-
-@dataclass
-class Provider:
-    """Answers the first requests at once, and all others when it may."""
-
-    asked: Semaphore = field(default_factory=lambda: Semaphore(0))
-    may: Event = field(default_factory=Event)
-    left: int = PROVEN
-
-    def __call__(self, body: Body) -> Answer:
-        if self.left > 0:
-            self.left -= 1
-        else:
-            self.asked.release()
-            self.may.wait(60)
-        return messages.follow_skill(body)
 
 
 @dataclass(frozen=True)
@@ -45,7 +26,7 @@ class Running:
     """A run whose calls are all under way and wait for the provider."""
 
     process: "subprocess.Popen[str]"
-    provider: Provider
+    provider: HeldProvider
     errors: IO[str]
 
     def interrupt(self) -> None:
@@ -63,7 +44,7 @@ class Running:
 
 @contextmanager
 def training(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
-    provider = Provider()
+    provider = HeldProvider(PROVEN)
     command = ["optimize", "rows", "--harness", "chat/anthropic/fake", "--model", "anthropic/fake"]
     with fake_anthropic(provider) as server:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")

@@ -22,11 +22,16 @@ def jobs(*, as_json: JsonOption = False) -> None:
 
 
 @app.command()
-def job(job_id: _JobArgument, *, as_json: JsonOption = False) -> None:
+def job(
+    job_id: _JobArgument,
+    *,
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Wait for its end, so long at most.")] = 0.0,
+    as_json: JsonOption = False,
+) -> None:
     """Show how a job is, and what to do next."""
     from skillopt.commands.jobs import job as run  # noqa: PLC0415 - imported on use
 
-    show(run(job_id), as_json=as_json)
+    show(run(job_id, wait=wait), as_json=as_json)
 
 
 @app.command()

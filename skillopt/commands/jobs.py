@@ -15,7 +15,7 @@ from skillopt.commands.status import RunStatus, run_status
 from skillopt.errors import UsageError
 from skillopt.event_lines import describe
 from skillopt.events import decode_event
-from skillopt.jobs import Job, JobState, cancel_job, find_job, list_jobs, start_job
+from skillopt.jobs import Job, JobState, cancel_job, list_jobs, start_job, wait_for_job
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.project import Project, Selection
 
@@ -155,18 +155,19 @@ def jobs(*, folder: Path | None = None) -> Jobs:
     return Jobs(list_jobs(Project.find(folder or Path.cwd()).root))
 
 
-def job(name: str, *, folder: Path | None = None) -> JobReport:
+def job(name: str, *, wait: float = 0.0, folder: Path | None = None) -> JobReport:
     """Tell how a job is; reads only what is recorded.
 
     Args:
         name: The job's id.
+        wait: Seconds to wait for its end at most.
         folder: Where the command is given; the current folder when None.
 
     Raises:
         UsageError: There is no such job.
     """
     root = Project.find(folder or Path.cwd()).root
-    return _report(root, find_job(root, name))
+    return _report(root, wait_for_job(root, name, wait))
 
 
 def cancel(name: str, *, folder: Path | None = None) -> JobReport:

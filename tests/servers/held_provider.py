@@ -1,0 +1,26 @@
+"""A provider that answers a few requests and holds all others until it may go on."""
+
+from dataclasses import dataclass, field
+from threading import Event, Semaphore
+
+from tests.servers import fake_anthropic as messages
+from tests.servers.loopback import Answer, Body
+
+__all__ = ["HeldProvider"]
+
+
+@dataclass
+class HeldProvider:
+    """Follows the skill: answers the first `left` requests at once, and all others when it may."""
+
+    left: int
+    asked: Semaphore = field(default_factory=lambda: Semaphore(0))
+    may: Event = field(default_factory=Event)
+
+    def __call__(self, body: Body) -> Answer:
+        if self.left > 0:
+            self.left -= 1
+        else:
+            self.asked.release()
+            self.may.wait(60)
+        return messages.follow_skill(body)

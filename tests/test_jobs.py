@@ -1,0 +1,217 @@
+"""Jobs: real processes that outlive whoever started them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillopt.commands.jobs import (
+    JobReport,
+    Limits,
+    cancel,
+    job,
+    jobs,
+    start_evaluation,
+    start_proposal,
+    start_training,
+)
+from skillopt.commands.propose import Offered
+from skillopt.commands.status import status
+from skillopt.errors import BusyError, UsageError
+from skillopt.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
+from skillopt.locks import writer_lock
+from skillopt.project import Selection
+from tests.projects import git, make_project, skillopt
+from tests.servers.fake_anthropic import fake_anthropic
+from tests.servers.held_provider import HeldProvider
+
+LONG = 120.0
+TASKS = 8
+GOOD = {"op": "add", "section": "Values", "content": "- Write e-mail addresses in lower case.", "tasks": ["train1"]}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldProvider]:
+    """A provider that answers nothing before it may."""
+    provider = HeldProvider(0)
+    with fake_anthropic(provider) as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        yield provider
+        provider.may.set()
+
+
+def selection(folder: Path, **flags: object) -> Selection:
+    return Selection("rows", flags, folder=folder)
+
+
+def begin_held(folder: Path, provider: HeldProvider) -> str:
+    """Start an evaluation whose first rollout waits for the provider."""
+    begun = start_evaluation(selection(folder, harness="chat/anthropic/fake"))
+    assert provider.asked.acquire(timeout=60)
+    assert find_job(folder, begun.id).state is JobState.RUNNING
+    return begun.id
+
+
+def ended(folder: Path, name: str) -> JobReport:
+    report = job(name, wait=LONG, folder=folder)
+    assert report.job.state is not JobState.RUNNING
+    return report
+
+
+def test_an_evaluation_gathers_evidence_and_says_what_to_do_next(project: Path) -> None:
+    report = ended(project, start_evaluation(selection(project)).id)
+    assert (report.job.state, report.job.exit_code) == (JobState.DONE, 0)
+    assert "incumbent: score" in report.job.output
+    assert "propose edits" in report.next_step
+
+
+def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldProvider) -> None:
+    program = (
+        "from pathlib import Path; from skillopt.commands.jobs import start_evaluation; "
+        "from skillopt.project import Selection; "
+        "print(start_evaluation(Selection('rows', {'harness': 'chat/anthropic/fake'}, folder=Path('.'))).id)"
+    )
+    begun = subprocess.run([sys.executable, "-c", program], cwd=project, check=True, capture_output=True, text=True)
+    assert held.asked.acquire(timeout=60)
+    held.may.set()
+    assert ended(project, begun.stdout.strip()).job.state is JobState.DONE
+
+
+def test_a_training_job_shows_its_run_while_and_after_it_runs(project: Path) -> None:
+    begun = start_training(selection(project, epochs=1, slow_tasks=0), limits=Limits(max_rollouts=200))
+    report = ended(project, begun.id)
+    assert report.job.command[0] == "optimize"
+    assert report.run is not None
+    assert report.run.state == "finished"
+    assert report.events[0].startswith("training rows")
+    assert report.job.id in [one.id for one in status(folder=project).jobs]
+
+
+def test_a_proposal_job_commits_what_the_gate_takes(project: Path) -> None:
+    report = ended(project, start_proposal(selection(project), Offered.model_validate({"edits": [GOOD]})).id)
+    assert (report.job.state, report.job.exit_code) == (JobState.DONE, 0), report.job
+    assert "- Write e-mail addresses in lower case." in git(project, "show", "skillopt/rows:skills/rows/SKILL.md")
+    assert any("accept" in line for line in report.events)
+
+
+def test_a_proposal_that_is_not_taken_is_done_with_a_verdict_and_not_a_failure(project: Path) -> None:
+    idle = GOOD | {"content": "- Be nice."}
+    report = ended(project, start_proposal(selection(project), Offered.model_validate({"edits": [idle]})).id)
+    assert (report.job.state, report.job.exit_code) == (JobState.DONE, 1)
+    assert "another idea" in report.next_step
+
+
+def test_a_second_job_for_the_same_skill_is_refused_and_names_the_first(project: Path, held: HeldProvider) -> None:
+    name = begin_held(project, held)
+    with pytest.raises(BusyError, match=name):
+        start_evaluation(selection(project))
+    held.may.set()
+    assert ended(project, name).job.state is JobState.DONE
+    assert ended(project, start_evaluation(selection(project)).id).job.state is JobState.DONE
+
+
+def test_cancelling_waits_for_the_calls_under_way_and_keeps_them(project: Path, held: HeldProvider) -> None:
+    name = begin_held(project, held)
+    assert cancel(name, folder=project).job.state is JobState.RUNNING
+    held.may.set()
+    report = ended(project, name)
+    assert (report.job.state, report.job.exit_code) == (JobState.CANCELLED, 130)
+    assert "start the same again" in report.next_step
+    assert status(folder=project).rollouts == 1
+
+
+def test_cancelling_twice_does_not_wait(project: Path, held: HeldProvider) -> None:
+    name = begin_held(project, held)
+    first = cancel(name, folder=project)
+    while "waiting for the calls" not in first.job.progress:
+        first = job(name, wait=0.1, folder=project)
+    cancel(name, folder=project)
+    assert ended(project, name).job.state is JobState.CANCELLED
+    assert not held.may.is_set()
+
+
+def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(project: Path, held: HeldProvider) -> None:
+    held.left = 3
+    name = begin_held(project, held)
+    holder = project / ".skillopt" / "jobs" / name / "pid"
+    os.kill(int(holder.read_text()), signal.SIGKILL)
+    assert ended(project, name).job.state is JobState.LOST
+    held.may.set()
+    kept = status(folder=project).rollouts
+    again = ended(project, start_evaluation(selection(project, harness="chat/anthropic/fake")).id)
+    assert again.job.state is JobState.DONE
+    assert 0 < kept < TASKS
+    assert f"{TASKS - kept} newly run" in again.job.output
+
+
+def test_a_job_says_why_it_failed_and_how_to_go_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    flags = {"harness": "chat/anthropic/fake", "retry_seconds": 0}
+    report = ended(project, start_evaluation(selection(project, **flags)).id)
+    assert (report.job.state, report.job.exit_code) == (JobState.FAILED, 3)
+    assert "Connection" in report.job.progress
+    assert "not paid twice" in report.next_step
+
+
+def test_what_cannot_be_run_is_refused_before_a_process_is_started(project: Path) -> None:
+    (project / "skillopt.toml").write_text('[skills.rows]\npath = "skills/rows"\n')
+    with pytest.raises(UsageError, match="no suite"):
+        start_evaluation(selection(project))
+    assert jobs(folder=project).jobs == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["", "nope", "../../etc", "20260101-000000-beef", "20260101-000000-beef/../x", "ä" * 99]
+)
+def test_an_unknown_job_is_refused_whatever_its_name(project: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="expected the id of a job"):
+        job(name, folder=project)
+
+
+def test_a_training_on_the_command_line_makes_a_job_fail_with_a_reason(project: Path) -> None:
+    with writer_lock(project, "rows"):
+        report = ended(project, start_training(selection(project)).id)
+    assert (report.job.state, report.job.exit_code) == (JobState.FAILED, 2)
+    assert "is training 'rows' already" in report.job.progress
+
+
+def test_a_folder_that_is_no_job_is_not_listed(project: Path) -> None:
+    stray = project / ".skillopt" / "jobs" / "20260101-000000-beef"
+    stray.mkdir(parents=True)
+    (stray / "order.json").write_text("{")
+    assert list_jobs(project) == ()
+
+
+def test_a_job_whose_process_never_came_is_lost_after_a_while(project: Path) -> None:
+    begun = start_job(project, "rows", ["log", "rows"])
+    wait_for_job(project, begun.id, LONG)
+    folder = project / ".skillopt" / "jobs" / begun.id
+    (folder / "pid").unlink()
+    (folder / "ended.json").unlink()
+    order = json.loads((folder / "order.json").read_text())
+    assert find_job(project, begun.id).state is JobState.RUNNING
+    (folder / "order.json").write_text(json.dumps(order | {"created_at": "2026-01-01T00:00:00+00:00"}))
+    assert find_job(project, begun.id).state is JobState.LOST
+
+
+def test_the_command_line_lists_shows_and_cancels_jobs(project: Path, held: HeldProvider) -> None:
+    name = begin_held(project, held)
+    assert f"{name}  rows: evaluate, running" in skillopt(project, "jobs").stdout
+    assert f"job {name}" in skillopt(project, "status").stdout
+    assert skillopt(project, "cancel", name).returncode == 0
+    held.may.set()
+    shown = skillopt(project, "job", name, "--wait", "60", "--json")
+    assert json.loads(shown.stdout)["job"]["state"] == "cancelled"
+    assert skillopt(project, "job", "nope").returncode == 2

@@ -1,0 +1,225 @@
+"""Edits that somebody else proposes: refused with a reason, or screened and gated."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillopt.edits import Edit, Op
+from skillopt.events import EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
+from skillopt.gate import Outcome
+from skillopt.ports import RolloutRequest
+from skillopt.proposals import check_proposal, try_proposal
+from skillopt.rollouts import Rollout
+from skillopt.settings import make_settings
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+from tests.projects import git, make_project, skillopt
+from tests.test_optimizer import SKILL, by_words, only, suite
+
+SETTINGS = make_settings(("test", {"edit_budget": 2, "token_budget": 40, "confidence": 0.8}))
+GOOD: dict[str, object] = {
+    "op": "add",
+    "section": "Values",
+    "content": "- Write e-mail addresses in lower case.",
+    "rationale": "addresses came in capitals",
+    "tasks": ["train1", "train3"],
+}
+USELESS = GOOD | {"content": "- Remove all dots from values.", "rationale": "dots look odd", "tasks": ["train1"]}
+
+
+def add(word: str, *tasks: str, name: str = "e1") -> Edit:
+    return Edit(name, Op.ADD, section="Rules", content=f"- {word}", tasks=tasks)
+
+
+def reasons(*edits: Edit) -> dict[str, str]:
+    _, refused = check_proposal(SKILL.document, edits, suite(), SETTINGS)
+    return {edit.id: reason for edit, reason in refused}
+
+
+def test_sound_edits_pass_and_are_applied() -> None:
+    changes, refused = check_proposal(SKILL.document, [add("alpha", "train-0")], suite(), SETTINGS)
+    assert not refused
+    assert [change.edit.content for change in changes] == ["- alpha"]
+
+
+@pytest.mark.parametrize("tasks", [(), ("nope",), ("val-1",), ("train-1", "test-2")])
+def test_an_edit_must_cite_train_tasks_and_a_held_out_one_is_as_unknown_as_any(tasks: tuple[str, ...]) -> None:
+    assert "train tasks" in reasons(add("alpha", *tasks))["e1"]
+
+
+def test_edits_over_the_budget_are_refused_each_with_the_budget() -> None:
+    found = reasons(*(add(word, "train-1", name=word) for word in ("a", "b", "c")))
+    assert found == {"c": "over the edit budget of 2 a proposal"}
+    long = reasons(add("word " * 100, "train-1"))
+    assert "the budget is 40" in long["e1"]
+
+
+def test_edits_that_overlap_are_told_from_the_one_that_stays() -> None:
+    first = Edit("e1", Op.REPLACE, "- Be brief.", content="- Be short.", tasks=("train-1",))
+    second = Edit("e2", Op.DELETE, "Be brief.", tasks=("train-2",))
+    assert list(reasons(first, second)) == ["e2"]
+
+
+@pytest.mark.parametrize(
+    ("edit", "named"),
+    [
+        (Edit("e1", Op.DELETE, "not there", tasks=("train-1",)), "not there"),
+        (Edit("e1", Op.REPLACE, "name: words", content="name: other", tasks=("train-1",)), "frontmatter"),
+        (add("see https://example.org", "train-1"), "URL"),
+        (Edit("e1", Op.ADD, section="Nowhere", content="- x", tasks=("train-1",)), "Nowhere"),
+    ],
+)
+def test_what_cannot_be_applied_or_may_not_be_said_is_refused_with_what_was_found(edit: Edit, named: str) -> None:
+    assert named in reasons(edit)["e1"]
+
+
+def tried(runner: ScriptedRunner, *edits: Edit, number: int = 0, **values: object) -> list[Event]:
+    settings = SETTINGS.model_copy(update=values)
+    changes, refused = check_proposal(SKILL.document, edits, suite(), settings)
+    assert not refused
+    return list(try_proposal(changes, SKILL, suite(), settings, runner, number))
+
+
+def test_what_helps_is_accepted_and_what_harms_is_dropped_before_the_gate() -> None:
+    def poisoned(request: RolloutRequest) -> Rollout:
+        body = request.skill.document.body if request.skill else ""
+        return scored(request, 0.0) if "- poison" in body else by_words(request)
+
+    events = tried(ScriptedRunner(poisoned, str), add("alpha", "train-0"), add("poison", "train-1", name="e2"))
+    assert [event.kept for event in events if isinstance(event, EditScreened)] == [True, False]
+    (accepted,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert "- alpha" in accepted.text
+    assert "- poison" not in accepted.text
+    assert isinstance(events[-1], RunEnded)
+
+
+def test_when_nothing_helps_nothing_of_val_is_run() -> None:
+    runner = ScriptedRunner(by_words, str)
+    events = tried(runner, add("omega", "train-0"))
+    assert [event for event in events if isinstance(event, StepFailed)]
+    assert {request.task.id.split("-")[0] for request in runner.requests} == {"train"}
+
+
+def test_each_proposal_is_measured_with_trials_of_its_own() -> None:
+    runners = [ScriptedRunner(by_words, str) for _ in range(2)]
+    for number, runner in enumerate(runners):
+        tried(runner, add("alpha", "train-0"), number=number)
+    first, second = ({(request.task.id, request.trial) for request in runner.requests} for runner in runners)
+    assert not first & second
+
+
+def test_a_cap_ends_a_proposal_without_a_verdict() -> None:
+    events = tried(ScriptedRunner(by_words, str), add("alpha", "train-0"), max_rollouts=10)
+    assert not [event for event in events if isinstance(event, GateDecided)]
+    ended = events[-1]
+    assert isinstance(ended, RunEnded)
+    assert "10 rollouts" in ended.reason
+
+
+def test_a_gain_that_may_be_noise_is_not_accepted() -> None:
+    def rarely(request: RolloutRequest) -> Rollout:
+        body = request.skill.document.body if request.skill else ""
+        return scored(request, float("- alpha" in body and request.task.id in {"train-0", "val-0"}))
+
+    (decided,) = only(tried(ScriptedRunner(rarely, str), add("alpha", "train-0")), GateDecided)
+    assert decided.verdict.outcome is Outcome.INCONCLUSIVE
+
+
+def test_a_suite_may_be_small() -> None:
+    tasks = tuple((split, Task(f"{split.value}-0", f"alpha {split.value}", VerifierSpec("exact"))) for split in Split)
+    changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], Suite("tiny", tasks), SETTINGS)
+    events = list(try_proposal(changes, SKILL, Suite("tiny", tasks), SETTINGS, ScriptedRunner(by_words, str), 0))
+    assert isinstance(events[-1], RunEnded)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def propose(project: Path, *edits: dict[str, object], **more: object) -> tuple[int, dict[str, Any], str]:
+    """Propose on the command line."""
+    path = project.parent / "edits.json"
+    path.write_text(json.dumps({"edits": edits, **more}), encoding="utf-8")
+    ended = skillopt(project, "propose", str(path), "rows", "--json")
+    return ended.returncode, json.loads(ended.stdout) if ended.stdout else {}, ended.stderr
+
+
+def test_an_edit_that_helps_is_committed_and_a_useless_one_beside_it_is_not(project: Path) -> None:
+    code, found, _ = propose(project, GOOD, USELESS, proposer="Claude Code 2.1")
+    assert code == 0
+    assert git(project, "rev-parse", "skillopt/rows") == found["version"]
+    text = git(project, "show", "skillopt/rows:skills/rows/SKILL.md")
+    assert "- Write e-mail addresses in lower case." in text
+    assert "dots" not in text
+    assert [one["kept"] for one in found["screened"]] == [True, False]
+    model = git(project, "log", "-1", "--format=%(trailers:key=Optimizer-Model,valueonly)", "skillopt/rows")
+    assert model == "Claude Code 2.1"
+
+
+def test_an_edit_that_cannot_be_tried_stops_the_whole_proposal_and_costs_nothing(project: Path) -> None:
+    code, found, _ = propose(project, GOOD, {"op": "delete", "anchor": "not there", "tasks": ["train1"]})
+    assert code == 2
+    assert [(one["number"], "not there" in one["reason"]) for one in found["refused"]] == [(2, True)]
+    assert found["rollouts"] == 0
+    assert "no runs yet" in skillopt(project, "status").stdout
+
+
+def test_a_useless_edit_ends_with_a_negative_verdict_and_is_remembered(project: Path) -> None:
+    assert propose(project, GOOD | {"content": "- Be nice."})[0] == 1
+    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
+    assert any("- Be nice." in line for line in shown["rejected"])
+    assert shown["looks"] == 1
+
+
+def test_the_same_proposal_again_is_the_same_run_and_pays_nothing(project: Path) -> None:
+    first, again = (propose(project, GOOD | {"content": "- Be nice."})[1] for _ in range(2))
+    assert (again["run"], again["paid_rollouts"], again["looks"]) == (first["run"], 0, 1)
+
+
+def test_edits_for_a_text_that_is_not_the_incumbent_any_more_are_refused(project: Path) -> None:
+    base = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)["base"]
+    assert propose(project, GOOD, base=base)[0] == 0
+    code, _, said = propose(project, USELESS, base=base)
+    assert code == 2
+    assert "read the evidence again" in said
+
+
+def test_evidence_is_of_train_only_and_shows_failures_first(project: Path) -> None:
+    assert skillopt(project, "evaluate", "rows", "--of", "incumbent", "--split", "train").returncode == 0
+    assert skillopt(project, "evaluate", "rows", "--of", "incumbent", "--split", "val").returncode == 0
+    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
+    assert len(shown["failing"]) + len(shown["passing"]) == shown["tasks"] == 8
+    assert shown["failing"]
+    text = json.dumps(shown)
+    assert "val1" not in text
+    assert "test1" not in text
+    assert skillopt(project, "evidence", "rows").stdout.index("not passed") < 3000
+
+
+def test_evidence_without_measurements_says_so(project: Path) -> None:
+    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
+    assert (shown["failing"], shown["passing"], shown["tasks"]) == ([], [], 8)
+
+
+def test_a_skill_that_was_changed_by_hand_is_never_passed_over(project: Path) -> None:
+    assert propose(project, GOOD)[0] == 0
+    skill = project / "skills" / "rows" / "SKILL.md"
+    skill.write_text(skill.read_text() + "- Mine.\n")
+    code, _, said = propose(project, GOOD)
+    assert code == 2
+    assert "worktree" in said
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[", "{}", '{"edits": []}', '{"edits": [{"op": "fix"}]}', '[{"op": "add", "x": 1}]']
+)
+def test_a_file_that_holds_no_proposal_is_refused_by_name(project: Path, content: str) -> None:
+    path = project.parent / "edits.json"
+    path.write_text(content, encoding="utf-8")
+    ended = skillopt(project, "propose", str(path), "rows")
+    assert ended.returncode == 2
+    assert str(path) in ended.stderr
+    assert "Traceback" not in ended.stderr
