@@ -110,12 +110,16 @@ class Prompt:
         return self._fenced.get("memory", "")
 
     @cached_property
-    def feedback(self) -> tuple[Feedback, ...]:
-        """Read the feedback of the tasks in the evidence or in a comparison."""
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """List (task id, text) of the rollouts in the evidence, or of the tasks that went wrong in a comparison."""
         if "evidence" in self._fenced:
-            return tuple(read_feedback(task, text) for task, text in _cut(_ROLLOUT, self._fenced["evidence"]))
-        text = _STABLE.sub("", self._fenced.get("comparison", ""))
-        return tuple(read_feedback(task, part) for task, part in _cut(_COMPARED, text))
+            return tuple(_cut(_ROLLOUT, self._fenced["evidence"]))
+        return tuple(_cut(_COMPARED, _STABLE.sub("", self._fenced.get("comparison", ""))))
+
+    @cached_property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """Read the feedback of the tasks that are shown."""
+        return tuple(read_feedback(task, text) for task, text in self.shown)
 
     @cached_property
     def edits(self) -> tuple[ProposedEdit, ...]:
