@@ -1,0 +1,73 @@
+"""The lines that a document can hold, and what it says by them.
+
+Owns the wording, which is the same length for all kinds, and reading it back; anything else in a
+document says nothing. Does not own what lines do to a score (truth).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.documents import Skill, SkillDocument
+
+__all__ = ["SECTION", "START", "Reading", "block_line", "harm_line", "idle_line", "is_doubtful", "read", "rule_line"]
+
+SECTION: Final = "Rules"
+"""Where new lines go."""
+
+START: Final = Skill(
+    "landscape",
+    SkillDocument(
+        "---\nname: landscape\ndescription: Does work orders.\n---\n"
+        f"# Work orders\n\nDo what the order asks for.\n\n## {SECTION}\n\n- Read the whole order first.\n"
+    ),
+)
+"""The skill that training starts from; it knows no rule."""
+
+_RULE = re.compile(r"When symptom S\d\d shows, apply RULE-(\d\d)[a-z]\.")
+_BLOCK = re.compile(r"When symptom S\d\d shows, avoid RULE-(\d\d)x\.")
+_HARM = re.compile(r"Whatever symptom shows, mind HARM-(\d{3})\.")
+_DOUBTFUL = re.compile(r"Whatever symptom shows,|\bavoid RULE-")
+
+
+def rule_line(rule: int, wording: int = 0) -> str:
+    """Say a rule, in one of its wordings."""
+    return f"When symptom S{rule:02d} shows, apply RULE-{rule:02d}{chr(ord('a') + wording)}."
+
+
+def block_line(rule: int) -> str:
+    """Put one rule out of force."""
+    return f"When symptom S{rule:02d} shows, avoid RULE-{rule:02d}x."
+
+
+def harm_line(number: int) -> str:
+    """Do harm everywhere."""
+    return f"Whatever symptom shows, mind HARM-{number:03d}."
+
+
+def idle_line(number: int) -> str:
+    """Say nothing that matters."""
+    return f"Whatever symptom shows, mind NOTE-{number:03d}."
+
+
+def is_doubtful(line: str) -> bool:
+    """Tell whether a line is of the kind that an optimizer model suspects first."""
+    return _DOUBTFUL.search(line) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a document says: rules, rules put out of force, and how many lines do harm everywhere."""
+
+    rules: frozenset[int]
+    blocked: frozenset[int]
+    harms: int
+
+
+def read(text: str) -> Reading:
+    """Read a document; a line counts once, wherever it stands."""
+    return Reading(
+        frozenset(int(rule) for rule in _RULE.findall(text)),
+        frozenset(int(rule) for rule in _BLOCK.findall(text)),
+        len(set(_HARM.findall(text))),
+    )

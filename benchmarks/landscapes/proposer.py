@@ -1,0 +1,133 @@
+"""What the simulated optimizer model proposes, and how it errs.
+
+Owns the draw from failing tasks to edits: the rule that a task needs, or a line that is useless or
+harmful, or a deletion. It knows what it is shown and nothing else. Does not own prompts (replies).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from random import Random
+from typing import Final
+
+from benchmarks.landscapes.lines import SECTION, block_line, harm_line, idle_line, is_doubtful, rule_line
+from benchmarks.landscapes.worlds import World
+from skillopt.models.embedded_prompts import ProposedEdit
+
+__all__ = ["Situation", "propose", "seeded"]
+
+_SYMPTOM = re.compile(r"\bsymptom S(\d\d)\b")
+_UNCLEAR: Final = -1
+"""The symptom of a task that shows none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a prompt shows.
+
+    Args:
+        failing: Ids of tasks that went wrong, with what was said of each.
+        text: The whole skill.
+        lines: Lines of the skill that an edit may touch.
+        rejected: What was tried and not kept.
+        budget: Most edits.
+    """
+
+    failing: tuple[tuple[str, str], ...]
+    text: str
+    lines: tuple[str, ...]
+    rejected: tuple[str, ...]
+    budget: int
+
+
+def seeded(seed: int, *parts: object) -> Random:
+    """Make draws that depend on the seed and on the parts alone."""
+    source = "\x1f".join(map(repr, (seed, *parts))).encode("utf-8", "surrogatepass")
+    return Random(int.from_bytes(blake2b(source, digest_size=8).digest()))
+
+
+@dataclass(slots=True)
+class _Draft:
+    """Edits so far, and what they must not repeat."""
+
+    world: World
+    shown: Situation
+    draw: Random
+    edits: list[ProposedEdit] = field(default_factory=list)
+
+    def add(self, line: str, tasks: tuple[str, ...], why: str) -> None:
+        """Propose a new line, unless it is there, or was rejected and is heeded."""
+        tried = any(line in rejected for rejected in self.shown.rejected)
+        if line in self.shown.text or any(line in edit.content for edit in self.edits):
+            return
+        if not (tried and self.draw.random() < self.world.habits.heed):
+            content = f"- {line}"
+            self.edits.append(ProposedEdit("add", section=SECTION, content=content, rationale=why, tasks=tasks))
+
+    def delete(self, lines: Sequence[str], tasks: tuple[str, ...], why: str) -> None:
+        """Propose to delete one of some lines, if any is left."""
+        left = [line for line in lines if all(line != edit.anchor for edit in self.edits)]
+        if left:
+            self.edits.append(ProposedEdit("delete", anchor=self.draw.choice(left), rationale=why, tasks=tasks))
+
+
+def propose(world: World, seed: int, shown: Situation) -> tuple[ProposedEdit, ...]:
+    """Propose edits for failing tasks, each citing the tasks it comes of.
+
+    Args:
+        world: What is planted, and the habits.
+        seed: Of the draws, which otherwise depend on what is shown alone.
+        shown: What the prompt shows.
+    """
+    causes = _causes(shown.failing)
+    draw = seeded(seed, "propose", shown.text, sorted(causes.items()), shown.budget, shown.rejected)
+    order = list(causes)
+    draw.shuffle(order)
+    if world.habits.support:
+        order.sort(key=lambda symptom: -len(causes[symptom]))
+    draft = _Draft(world, shown, draw)
+    for symptom in order:
+        if len(draft.edits) >= shown.budget:
+            break
+        _answer(draft, symptom, tuple(causes[symptom]))
+    return tuple(draft.edits)
+
+
+def _causes(failing: Sequence[tuple[str, str]]) -> dict[int, list[str]]:
+    """Group tasks by the symptoms they show."""
+    causes: dict[int, list[str]] = defaultdict(list)
+    for task, text in failing:
+        for symptom in sorted({int(found) for found in _SYMPTOM.findall(text)}) or [_UNCLEAR]:
+            causes[symptom].append(task)
+    return dict(causes)
+
+
+def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
+    """Propose at most one edit about a symptom."""
+    world, draw = draft.world, draft.draw
+    habits = world.habits
+    why = f"{len(tasks)} {'tasks show' if len(tasks) > 1 else 'task shows'} {_name(symptom)}."
+    bullets = [line for line in draft.shown.lines if line.startswith("- ")]
+    if draw.random() < habits.delete:
+        draft.delete(bullets, tasks, why)
+        return
+    right = "" if symptom == _UNCLEAR else rule_line(symptom, draw.randrange(world.wordings))
+    clear = bool(right) and right not in draft.shown.text
+    if not clear and not habits.guess:
+        if draw.random() < habits.blame:
+            draft.delete([line for line in bullets if is_doubtful(line)], tasks, why)
+        return
+    draft.add(right if clear and draw.random() >= habits.wrong else _wrong_line(world, draw), tasks, why)
+
+
+def _wrong_line(world: World, draw: Random) -> str:
+    harmful, number = draw.random() < world.habits.harmful, draw.randrange(world.habits.choices)
+    if not harmful:
+        return idle_line(number)
+    return block_line(draw.randrange(world.rules)) if world.harm is None else harm_line(number)
+
+
+def _name(symptom: int) -> str:
+    return "no clear symptom" if symptom == _UNCLEAR else f"symptom S{symptom:02d}"

@@ -1,0 +1,88 @@
+"""A runner for simulations: what the recorded runner does, in memory and without workspaces.
+
+Owns remembering answers, and that a rollout which failed is tried again only by a rerun. Does not own
+the target, the model, or the verifier, which is the real one.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from benchmarks.landscapes.target import Target
+from skillopt.documents import Skill, SkillDocument
+from skillopt.ports import Model, RolloutRequest
+from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory
+from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import load_verifier
+
+__all__ = ["SimulatedRunner"]
+
+_Key = tuple[str, str, int]
+
+
+class SimulatedRunner:
+    """Answers rollouts and prompts at once, and the same again.
+
+    Args:
+        target: Does the tasks.
+        model: Answers the prompts.
+    """
+
+    def __init__(self, target: Target, model: Model) -> None:
+        self._target = target
+        self._model = model
+        self._known: dict[_Key, Rollout] = {}
+        self._gaps: dict[_Key, Rollout] = {}
+        self.asked = 0
+        self.shift_seen = 0
+        self._asked_for: dict[str, Skill] = {}
+
+    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
+        """Run what is not known; answer in the order of the requests."""
+        return tuple(self._rollout(request) for request in requests)
+
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
+        """Ask the model; it answers a prompt always the same."""
+        return tuple(self._model.reply(prompt, schema=schema) for prompt in prompts)
+
+    @property
+    def shifted(self) -> bool:
+        """Tell whether the target had changed by what was asked last."""
+        return 0 < self.shift_seen <= self.asked
+
+    def newest_but(self, document: SkillDocument) -> SkillDocument:
+        """Give the document that was run last, leaving one out of account; the same one when it is alone."""
+        others = (skill.document for skill in reversed(self._asked_for.values()) if skill.document != document)
+        return next(others, document)
+
+    def keep_gaps(self) -> None:
+        """Keep the failures that the loop has gone on without, so that a rerun decides the same."""
+        self._known |= self._gaps
+        self._gaps.clear()
+
+    def begin_again(self) -> None:
+        """Forget the failures that stopped the loop, and count what is asked from the start."""
+        self._gaps.clear()
+        self.asked = 0
+
+    def _rollout(self, request: RolloutRequest) -> Rollout:
+        self.asked += 1
+        digest = request.skill.digest if request.skill else ""
+        if request.skill:
+            self._asked_for.pop(digest, None)
+            self._asked_for[digest] = request.skill
+        key = (digest, request.task.id, request.trial)
+        found = self._known.get(key) or self._gaps.get(key)
+        if found is not None:
+            return found
+        trajectory = self._target.run(request, "")
+        if self._target.shifted and not self.shift_seen:
+            self.shift_seen = self.asked
+        score = None if trajectory.status is Status.INFRA_ERROR else _score(request.task.verifier, trajectory.answer)
+        made = Rollout(request.task.id, digest, request.trial, trajectory, trajectory.status, score, trajectory.reason)
+        (self._gaps if score is None else self._known)[key] = made
+        return made
+
+
+@lru_cache(maxsize=65_536)
+def _score(spec: VerifierSpec, answer: str) -> Score:
+    return load_verifier(spec).score(Trajectory(answer=answer), "")

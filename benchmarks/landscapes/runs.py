@@ -1,0 +1,235 @@
+"""One run of the real loop in a world, and what it was worth, measured against the truth.
+
+Owns driving the loop, following its events, and the figures of a run. Does not own tables (table).
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.landscapes.lines import START
+from benchmarks.landscapes.replies import SimulatedModel
+from benchmarks.landscapes.runner import SimulatedRunner
+from benchmarks.landscapes.target import Target
+from benchmarks.landscapes.tasks import make_suite
+from benchmarks.landscapes.truth import best_score, true_score
+from benchmarks.landscapes.worlds import WORLDS, World
+from skillopt.documents import SkillDocument, estimate_tokens
+from skillopt.edits import apply_edits
+from skillopt.errors import InvalidMeasurementError
+from skillopt.events import BaselineMeasured, Event, GateDecided, RunEnded, SealedTestMeasured, VersionAccepted
+from skillopt.gate import Metric, Outcome
+from skillopt.optimizer import Optimizer
+from skillopt.settings import Settings, make_settings
+
+__all__ = ["Job", "Run", "run_job"]
+
+_GOOD = 0.95
+_EPSILON = 1e-9
+_MOST_RERUNS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run: settings in the order of flags, over those that the benchmark sets.
+
+    Args:
+        world: Its name.
+        preset: Of the loop.
+        seed: Of the world and of the loop.
+        rollouts: What training may ask for; the sealed test comes on top.
+        changes: Settings by name, as text.
+    """
+
+    world: str
+    preset: str
+    seed: int
+    rollouts: int
+    changes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def settings(self) -> Settings:
+        """Train to the cap: no end by epochs, and none by patience."""
+        cap = self.rollouts + 2 * WORLDS[self.world].test
+        forced = {"epochs": 1000, "patience": 0, "max_rollouts": cap, "seed": self.seed, "preset": self.preset}
+        return make_settings(("landscapes", forced), ("flags", dict(self.changes)))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run was worth. Scores are true scores of the soft kind unless another kind is said.
+
+    Args:
+        world: Its name.
+        preset: Of the loop.
+        seed: Of the run.
+        changes: Settings that were changed.
+        curve: (rollouts asked, true score of the incumbent from there on).
+        best: The true score of the best document, at the end.
+        area: Mean true score of the incumbent over all rollouts allowed.
+        reach: Rollouts until 95% of the best, after a shift if there is one; None for never.
+        accepted: Versions accepted.
+        gated: Candidates gated.
+        false_accepts: Versions no better than their parent.
+        harmful_accepts: Versions worse than their parent.
+        missed: Better candidates that were not accepted.
+        reported: Score on `val` that the last version was accepted with, or the first one's.
+        reported_true: Its true score of the same kind.
+        sealed: Verdict on the sealed test; empty when nothing was accepted.
+        tokens: Of the last document's body, estimated.
+        asked: Rollouts asked for in training; those asked for twice count twice.
+        done: Rollouts made, the sealed test included.
+        calls: Prompts answered.
+        reruns: How often too little could be measured, so that the command had to be given again.
+        ended: Why it ended.
+        wall: Seconds it took.
+    """
+
+    world: str
+    preset: str
+    seed: int
+    changes: tuple[tuple[str, str], ...]
+    curve: tuple[tuple[int, float], ...]
+    best: float
+    area: float
+    reach: int | None
+    accepted: int
+    gated: int
+    false_accepts: int
+    harmful_accepts: int
+    missed: int
+    reported: float
+    reported_true: float
+    sealed: str
+    tokens: int
+    asked: int
+    done: int
+    calls: int
+    reruns: int
+    ended: str
+    wall: float
+
+    def at(self, rollouts: int) -> float:
+        """Give the true score of what was the incumbent after so many rollouts."""
+        return next(score for since, score in reversed(self.curve) if since <= rollouts)
+
+
+def run_job(job: Job) -> Run:
+    """Run the loop; where too little could be measured, give the same command again, as its message says.
+
+    Raises:
+        InvalidMeasurementError: Giving the command again does not help.
+    """
+    world, settings, began = WORLDS[job.world], job.settings, time.perf_counter()
+    target = Target(world, job.seed)
+    runner = SimulatedRunner(target, SimulatedModel(world, job.seed))
+    for reruns in range(_MOST_RERUNS):
+        watch = _Watch(world, settings.metric, runner)
+        try:
+            for event in Optimizer(START, make_suite(world), settings, runner).events():
+                runner.keep_gaps()
+                watch.take(event)
+        except InvalidMeasurementError:
+            if reruns + 1 == _MOST_RERUNS:
+                raise
+            runner.begin_again()
+        else:
+            return _summary(job, world, watch, reruns, target.done, time.perf_counter() - began)
+    raise AssertionError("the last rerun either returns or raises")
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Follows the events of a run and holds them against the truth."""
+
+    world: World
+    metric: Metric
+    runner: SimulatedRunner
+    document: SkillDocument = START.document
+    versions: list[tuple[int, str]] = field(default_factory=lambda: [(0, START.document.text)])
+    reported: float = 0.0
+    verdicts: list[tuple[bool, float]] = field(default_factory=list)
+    sealed: str = ""
+    end: RunEnded | None = None
+
+    def take(self, event: Event) -> None:
+        """Note what an event says."""
+        match event:
+            case BaselineMeasured():
+                tally = event.tally
+                means = {Metric.SOFT: tally.score, Metric.HARD: tally.passed}
+                self.reported = means.get(self.metric, (tally.score + tally.passed) / 2)
+            case GateDecided():
+                gain = self.truth(self._candidate(event)) - self.truth(self.document.text)
+                self.verdicts.append((event.verdict.outcome is Outcome.ACCEPT, gain))
+            case VersionAccepted():
+                self.document, self.reported = SkillDocument(event.text), event.verdict.after
+                self.versions.append((event.rollouts, event.text))
+            case SealedTestMeasured():
+                self.sealed = event.verdict.outcome.value
+            case RunEnded():
+                self.end = event
+            case _:
+                pass
+
+    def truth(self, text: str, metric: Metric = Metric.SOFT) -> float:
+        """Give the true score as it is by now."""
+        return true_score(self.world, text, metric, shifted=self.runner.shifted)
+
+    @property
+    def curve(self) -> tuple[tuple[int, float], ...]:
+        """Give the steps of the incumbent's true score; a shift of the target is a step too."""
+        shift = self.runner.shift_seen
+        before = [(since, text) for since, text in self.versions if not shift or since < shift]
+        after = [(since, text) for since, text in self.versions if shift and since >= shift]
+        steps = [(since, true_score(self.world, text)) for since, text in before]
+        if shift:
+            after = [(shift, before[-1][1]), *after]
+            steps += [(since, true_score(self.world, text, shifted=True)) for since, text in after]
+        return tuple((since, round(score, 6)) for since, score in steps)
+
+    def _candidate(self, event: GateDecided) -> str:
+        """Give the text that was gated; an event of another kind than edits does not hold it."""
+        if event.changes:
+            return apply_edits(self.document, [change.edit for change in event.changes]).document.text
+        return self.runner.newest_but(self.document).text
+
+
+def _summary(job: Job, world: World, watch: _Watch, reruns: int, done: int, wall: float) -> Run:
+    if watch.end is None:
+        raise AssertionError("the loop ended without saying so")
+    shift, text = watch.runner.shift_seen, watch.document.text
+    best, curve = best_score(world, shifted=shift > 0), watch.curve
+    gains = [gain for accepted, gain in watch.verdicts if accepted]
+    return Run(
+        world=job.world,
+        preset=job.preset,
+        seed=job.seed,
+        changes=job.changes,
+        curve=curve,
+        best=best,
+        area=_area(curve, job.rollouts),
+        reach=next((since for since, score in curve if since >= shift and score >= _GOOD * best - _EPSILON), None),
+        accepted=len(gains),
+        gated=len(watch.verdicts),
+        false_accepts=sum(gain <= _EPSILON for gain in gains),
+        harmful_accepts=sum(gain < -_EPSILON for gain in gains),
+        missed=sum(not accepted and gain > _EPSILON for accepted, gain in watch.verdicts),
+        reported=watch.reported,
+        reported_true=watch.truth(text, watch.metric),
+        sealed=watch.sealed,
+        tokens=estimate_tokens(watch.document.body),
+        asked=watch.end.rollouts - (2 * world.test if watch.sealed else 0),
+        done=done,
+        calls=watch.end.calls,
+        reruns=reruns,
+        ended=watch.end.reason,
+        wall=wall,
+    )
+
+
+def _area(curve: Sequence[tuple[int, float]], rollouts: int) -> float:
+    """Average a step function over the rollouts allowed."""
+    ends = [since for since, _ in curve[1:]] + [rollouts]
+    pieces = zip(curve, ends, strict=True)
+    return sum(score * (max(since, min(end, rollouts)) - since) for (since, score), end in pieces) / rollouts

@@ -1,0 +1,100 @@
+"""The planted truth: the expected score of any document, in closed form.
+
+Owns the chance of every part, the expected score and the best one. Nothing here is drawn, and
+nothing here is ever shown to the loop. Does not own draws (target).
+"""
+
+from collections import Counter
+from functools import cache, lru_cache
+from itertools import product
+from math import prod
+
+from benchmarks.landscapes.lines import START, read, rule_line
+from benchmarks.landscapes.tasks import deck, needed_rules
+from benchmarks.landscapes.worlds import World
+from skillopt.documents import SkillDocument, estimate_tokens
+from skillopt.gate import Metric
+from skillopt.tasks import Split
+
+__all__ = ["best_document", "best_score", "chances", "document_of", "true_score", "wanted_rule"]
+
+
+def chances(world: World, text: str, *, shifted: bool = False) -> tuple[float, ...]:
+    """Give the chance that a part is done, by the rule it needed before any shift.
+
+    Args:
+        world: The world.
+        text: A whole document; empty for no skill.
+        shifted: Whether the target has changed.
+    """
+    reading = read(text)
+    factor = 1.0 if world.harm is None else world.harm**reading.harms
+    if world.crowding:
+        excess = max(0, estimate_tokens(SkillDocument(text).body) - world.room)
+        factor *= max(0.0, 1.0 - world.crowding * excess)
+    wanted = [wanted_rule(world, rule, shifted=shifted) for rule in range(world.rules)]
+    there = reading.rules - reading.blocked
+    return tuple(factor * (world.known if _in_force(world, there, rule) else world.unknown) for rule in wanted)
+
+
+def wanted_rule(world: World, rule: int, *, shifted: bool) -> int:
+    """Give the rule that stands for another one since the target has changed."""
+    return rule + world.rules if shifted and rule < world.shifted else rule
+
+
+def _in_force(world: World, there: frozenset[int], rule: int) -> bool:
+    partners = {other for pair in world.pairs if rule in pair for other in pair}
+    opponents = {other for pair in world.rivals if rule in pair for other in pair} - {rule}
+    return rule in there and partners <= there and not opponents & there
+
+
+def true_score(world: World, text: str, metric: Metric = Metric.SOFT, *, shifted: bool = False) -> float:
+    """Give the expected score of a document on the sealed tasks.
+
+    Args:
+        world: The world.
+        text: The whole document.
+        metric: Which number of a score.
+        shifted: Whether the target has changed.
+    """
+    return _expected(world, chances(world, text, shifted=shifted), metric)
+
+
+@lru_cache(maxsize=4096)
+def _expected(world: World, by_rule: tuple[float, ...], metric: Metric) -> float:
+    kinds = _kinds(world)
+    soft = hard = 0.0
+    for rules, count in kinds.items():
+        parts = [by_rule[rule] for rule in rules] + [0.5] * world.coins
+        soft += count * sum(parts) / len(parts)
+        hard += count * prod(parts)
+    soft, hard = soft / kinds.total(), hard / kinds.total()
+    return {Metric.SOFT: soft, Metric.HARD: hard, Metric.MIXED: (soft + hard) / 2}[metric]
+
+
+@cache
+def _kinds(world: World) -> Counter[tuple[int, ...]]:
+    return Counter(rules for split, rules in needed_rules(world).values() if split is Split.TEST)
+
+
+def document_of(lines: tuple[str, ...]) -> str:
+    """Write the document that training starts from, with lines added to its last section."""
+    return START.document.text + "".join(f"- {line}\n" for line in lines)
+
+
+@cache
+def best_document(world: World, *, shifted: bool = False) -> str:
+    """Give the document with the greatest true score: of rivals one, then rules in order of their frequency."""
+    frequency = Counter(deck(world))
+    ranked = sorted(range(world.rules), key=lambda rule: -frequency[rule])
+    found = []
+    for losers in product(*world.rivals):
+        kept = [wanted_rule(world, rule, shifted=shifted) for rule in ranked if rule not in losers]
+        found += [document_of(tuple(rule_line(rule) for rule in kept[:count])) for count in range(len(kept) + 1)]
+    return max(found, key=lambda text: true_score(world, text, shifted=shifted))
+
+
+@cache
+def best_score(world: World, metric: Metric = Metric.SOFT, *, shifted: bool = False) -> float:
+    """Give the true score of the best document."""
+    return true_score(world, best_document(world, shifted=shifted), metric, shifted=shifted)

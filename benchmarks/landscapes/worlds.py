@@ -1,0 +1,147 @@
+"""The worlds: what a target needs to be told, how noisy it is, and how an optimizer model errs in it.
+
+Owns the parameters and the registry. A world has hidden rules; every task needs some of them, and a
+part of a task is done with probability `known` while its rule is in force, else with `unknown`. Does
+not own what a document says (lines), the closed form (truth), draws (target) or proposals (proposer).
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+__all__ = ["WORLDS", "Habits", "World"]
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How the simulated optimizer model errs.
+
+    Args:
+        wrong: Chance that a new line is not the rule that a failing task needs.
+        harmful: Share of wrong lines that do harm; the rest changes nothing.
+        choices: How many different wrong lines of a kind there are.
+        delete: Chance that an edit deletes a line at random instead.
+        guess: Whether a failing task whose rule is already there gets a wrong line; else it gets none.
+        blame: Chance that such a task gets a doubtful line deleted instead.
+        heed: Chance that a line which was rejected before is not proposed again.
+        support: Whether causes and edits that more tasks show come first; else in random order.
+    """
+
+    wrong: float = 0.5
+    harmful: float = 0.0
+    choices: int = 1000
+    delete: float = 0.0
+    guess: bool = True
+    blame: float = 0.0
+    heed: float = 0.0
+    support: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is planted.
+
+    Args:
+        about: What it stands for.
+        rules: Number of hidden rules.
+        rare: So many of them are needed by one task in 40 each; the others share the rest.
+        train: Tasks to learn from.
+        val: Tasks of the gate.
+        test: Sealed tasks; the true score is the expected score on these.
+        known: Chance that a part is done whose rule is in force.
+        unknown: Chance that it is done otherwise.
+        parts: Rules that one task needs; its score is the share of parts done.
+        coins: Further parts of every task that no rule concerns, done with chance one half.
+        pairs: Rules of which each works only while the other one is there too.
+        rivals: Rules that put each other out of force.
+        wordings: Different lines that say one rule; any of them will do.
+        harm: What a harmful line multiplies every chance by; None when it puts one rule out of force.
+        crowding: What every token of the body beyond `room` takes from every chance, as a share.
+        room: Tokens of the body that cost nothing.
+        errors: Chance that a rollout ends in an infrastructure error.
+        shift_at: Rollouts after which the target is another one; 0 for never.
+        shifted: Rules that it then wants replaced by new ones.
+        habits: How the optimizer model errs.
+    """
+
+    about: str
+    rules: int = 12
+    rare: int = 0
+    train: int = 60
+    val: int = 36
+    test: int = 120
+    known: float = 0.9
+    unknown: float = 0.1
+    parts: int = 1
+    coins: int = 0
+    pairs: tuple[tuple[int, int], ...] = ()
+    rivals: tuple[tuple[int, int], ...] = ()
+    wordings: int = 1
+    harm: float | None = None
+    crowding: float = 0.0
+    room: int = 0
+    errors: float = 0.0
+    shift_at: int = 0
+    shifted: int = 0
+    habits: Habits = field(default_factory=Habits)
+
+
+_PLAIN: Final = World("12 rules, 10% of outcomes flipped, half of the proposals useless")
+_LEARNER: Final = Habits(0.3, harmful=0.5, choices=40, guess=False, blame=0.3, heed=0.5, support=True)
+_STRONG: Final = World(
+    "rules that decide a task; 30% of the proposals wrong, half of those take 15% off everything",
+    train=48,
+    val=24,
+    known=0.95,
+    unknown=0.05,
+    harm=0.85,
+    habits=_LEARNER,
+)
+# Worlds with a difficulty of their own share these habits: wrong as often, with some harm and some deletions.
+_MIXED: Final = Habits(0.5, harmful=0.2, delete=0.1, heed=0.5)
+
+WORLDS: Final[dict[str, World]] = {
+    "distractors": _PLAIN,
+    "mostly-distractors": replace(
+        _PLAIN, about="as distractors, four of five proposals useless", habits=Habits(wrong=0.8)
+    ),
+    "harmful": replace(
+        _PLAIN, about="as distractors, half of the useless lines put a rule out of force", habits=Habits(harmful=0.5)
+    ),
+    "harmful-deletes": replace(
+        _PLAIN, about="as harmful, a quarter of the edits delete a random line", habits=Habits(harmful=0.5, delete=0.25)
+    ),
+    "noise-free": replace(_PLAIN, about="as distractors, without noise", known=1.0, unknown=0.0),
+    "null": replace(_PLAIN, about="nothing that a document says changes anything", known=0.6, unknown=0.6),
+    "strong": _STRONG,
+    "weak": replace(_STRONG, about="as strong, rules that only help", known=0.75, unknown=0.45),
+    "hostile": replace(
+        _STRONG,
+        about="as strong, 65% of the proposals wrong, half of those take 30% off everything",
+        harm=0.7,
+        habits=replace(_LEARNER, wrong=0.65),
+    ),
+    "small": World("6 rules worth 5 points each, on a noisy target", rules=6, known=0.8, unknown=0.5, habits=_MIXED),
+    "interacting": World(
+        "two pairs of rules that work only together, two pairs that put each other out of force",
+        pairs=((0, 1), (2, 3)),
+        rivals=((4, 5), (6, 7)),
+        habits=_MIXED,
+    ),
+    "redundant": World("every rule can be said in three ways, one is enough", wordings=3, habits=_MIXED),
+    "length": World(
+        "a longer document is followed less: each useless line costs about 3 points",
+        crowding=0.003,
+        room=140,
+        habits=_MIXED,
+    ),
+    "rare": World("5 of 10 rules are needed by 1 task in 40 each", rules=10, rare=5, train=80, val=40, habits=_MIXED),
+    "noisy": World(
+        "20% of outcomes flipped, and half of every score is a coin", known=0.8, unknown=0.2, coins=1, habits=_MIXED
+    ),
+    "partial": World("every task needs three rules and scores the share of them", parts=3, habits=_MIXED),
+    "errors": World("5% of rollouts end in an infrastructure error", errors=0.05, habits=_MIXED),
+    "drift": World(
+        "after 1,000 rollouts the target wants 4 of the 12 rules replaced", shift_at=1000, shifted=4, habits=_MIXED
+    ),
+}
+"""Every world by name."""

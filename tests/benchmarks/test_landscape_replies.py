@@ -1,0 +1,168 @@
+"""The simulated optimizer model answers every stage, errs as the world says, and knows only what it is shown."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.landscapes.lines import SECTION, START, idle_line, is_doubtful, rule_line
+from benchmarks.landscapes.proposer import Situation, propose
+from benchmarks.landscapes.replies import SimulatedModel
+from benchmarks.landscapes.truth import document_of
+from benchmarks.landscapes.worlds import WORLDS, Habits, World
+from skillopt.documents import SkillDocument
+from skillopt.edits import Edit, Op, apply_edits
+from skillopt.evidence import fence
+from skillopt.models.embedded_prompts import ProposedEdit
+from skillopt.stages import (
+    ask_edit_count,
+    ask_merge,
+    ask_meta_update,
+    ask_ranking,
+    ask_reflection,
+    ask_repair,
+    ask_slow_update,
+    read_edit_count,
+    read_edits,
+    read_meta_update,
+    read_ranking,
+    read_slow_update,
+)
+
+PLAIN = WORLDS["distractors"]
+TASKS = tuple((f"train-{rule:03d}", f"found symptom S{rule:02d}") for rule in range(8))
+
+
+def world(**habits: float) -> World:
+    return replace(PLAIN, habits=replace(Habits(wrong=0.0), **habits))  # type: ignore[arg-type]  # they fit the fields
+
+
+def situation(text: str = START.document.text, rejected: tuple[str, ...] = (), budget: int = 8) -> Situation:
+    return Situation(TASKS, text, tuple(text.splitlines()), rejected, budget)
+
+
+def reflection(document: SkillDocument = START.document, *, failures: bool = True, budget: int = 4) -> str:
+    evidence = "\n\n".join(f"### Task {task}\nscore: 0.000\nfeedback:\n{text}\nprompt:\nDo." for task, text in TASKS)
+    shown = fence("evidence", evidence)
+    return ask_reflection(document, shown, failures=failures, budget=budget, rejected=("- tried",), memory="")
+
+
+def lines_of(edits: tuple[ProposedEdit, ...]) -> set[str]:
+    return {edit.content.removeprefix("- ") for edit in edits}
+
+
+def edit(name: str, tasks: int) -> Edit:
+    why = f"{tasks} tasks show symptom S01."
+    return Edit(name, Op.ADD, "", SECTION, f"- {name}", why, tuple(f"train-{number:03d}" for number in range(tasks)))
+
+
+@pytest.mark.parametrize("name", sorted(WORLDS))
+def test_a_reflection_gives_edits_within_its_budget_that_apply_and_cite_what_was_shown(name: str) -> None:
+    document = SkillDocument(document_of((rule_line(0), idle_line(1))))
+    for seed in range(20):
+        reply = SimulatedModel(WORLDS[name], seed).reply(reflection(document, budget=3)).text
+        edits = [found.named(str(number)) for number, found in enumerate(read_edits(reply))]
+        assert len(edits) <= 3
+        assert all(set(found.tasks) <= {task for task, _ in TASKS} and found.tasks for found in edits)
+        for found in edits:
+            assert apply_edits(document, [found]).document != document
+
+
+def test_a_model_that_never_errs_proposes_the_rule_of_every_failing_task_once() -> None:
+    edits = propose(world(), 0, situation())
+    assert sorted(edit.content for edit in edits) == [f"- {rule_line(rule)}" for rule in range(8)]
+    assert all(edit.tasks == (f"train-{int(edit.content[16:18]):03d}",) for edit in edits)
+
+
+def test_the_share_of_wrong_lines_is_as_planted() -> None:
+    lines = [line for seed in range(200) for line in lines_of(propose(world(wrong=0.3), seed, situation()))]
+    assert sum("RULE" not in line for line in lines) / len(lines) == pytest.approx(0.3, abs=0.04)
+
+
+def test_harmful_lines_do_harm_in_the_way_of_the_world() -> None:
+    always = Habits(wrong=1.0, harmful=1.0)
+    block = lines_of(propose(replace(PLAIN, habits=always), 0, situation()))
+    spoil = lines_of(propose(replace(PLAIN, habits=always, harm=0.5), 0, situation()))
+    assert all("avoid RULE-" in line for line in block)
+    assert all("mind HARM-" in line for line in spoil)
+
+
+def test_a_rule_that_is_there_is_not_proposed_again_and_a_guess_takes_its_place() -> None:
+    text = document_of(tuple(rule_line(rule) for rule in range(8)))
+    assert all("mind NOTE-" in line for line in lines_of(propose(world(), 0, situation(text))))
+    assert propose(replace(PLAIN, habits=Habits(wrong=0.0, guess=False)), 0, situation(text)) == ()
+
+
+def test_a_failure_in_spite_of_its_rule_can_be_blamed_on_a_doubtful_line() -> None:
+    text = document_of((*(rule_line(rule) for rule in range(8)), idle_line(1), idle_line(2)))
+    edits = propose(replace(PLAIN, habits=Habits(guess=False, blame=1.0)), 0, situation(text))
+    assert sorted(edit.anchor for edit in edits) == [f"- {idle_line(1)}", f"- {idle_line(2)}"]
+    assert all(is_doubtful(edit.anchor) for edit in edits)
+
+
+def test_edits_delete_lines_at_random_when_they_are_told_to() -> None:
+    text = document_of((rule_line(0), idle_line(1)))
+    edits = propose(world(delete=1.0), 0, situation(text))
+    listed = {f"- {rule_line(0)}", f"- {idle_line(1)}", "- Read the whole order first."}
+    assert {(edit.op, edit.anchor) for edit in edits} == {("delete", line) for line in listed}
+
+
+def test_a_rejected_line_is_proposed_again_only_by_a_model_that_does_not_heed_it() -> None:
+    rejected = tuple(f"add after 'section Rules': '- {rule_line(rule)}': reject" for rule in range(8))
+    assert propose(world(heed=1.0), 0, situation(rejected=rejected)) == ()
+    assert len(propose(world(heed=0.0), 0, situation(rejected=rejected))) == 8
+
+
+def test_a_proposal_depends_on_what_is_shown_and_not_on_the_words_around_it() -> None:
+    model, prompt = SimulatedModel(PLAIN, 0), reflection()
+    assert model.reply(prompt.replace("You improve a skill", "Your task is a skill")) == model.reply(prompt)
+    assert model.reply(prompt.replace("symptom S01", "symptom S11")) != model.reply(prompt)
+    assert SimulatedModel(PLAIN, 1).reply(prompt) != model.reply(prompt)
+
+
+def test_an_unreadable_reply_is_repaired_by_answering_the_prompt_again() -> None:
+    model, prompt = SimulatedModel(PLAIN, 0), reflection()
+    assert model.reply(ask_repair(prompt, "no JSON", "expected JSON")) == model.reply(prompt)
+
+
+def test_successes_teach_nothing() -> None:
+    assert read_edits(SimulatedModel(PLAIN, 0).reply(reflection(failures=False)).text) == ()
+
+
+def test_a_merge_joins_equal_edits_with_the_tasks_of_both() -> None:
+    one, other = ({"op": "add", "section": SECTION, "content": "- A.", "rationale": "1 task shows symptom S01."},) * 2
+    proposals = [
+        read_edits(json.dumps({"edits": [shown | {"tasks": [task]}]}))
+        for shown, task in ((one, "train-001"), (other, "train-013"))
+    ]
+    (merged,) = read_edits(SimulatedModel(PLAIN, 0).reply(ask_merge(START.document, proposals, memory="")).text)
+    assert (merged.tasks, merged.rationale) == (("train-001", "train-013"), "2 tasks show symptom S01.")
+
+
+def test_edits_are_ranked_by_the_tasks_that_show_them_where_the_world_says_so() -> None:
+    edits = [edit(f"e{number}", tasks) for number, tasks in enumerate((1, 5, 2, 4, 3))]
+    prompt = ask_ranking(START.document, edits, budget=2, memory="")
+    by_support = read_ranking(SimulatedModel(WORLDS["strong"], 0).reply(prompt).text, edits)
+    assert [len(found.tasks) for found in by_support] == [5, 4, 3, 2, 1]
+    orders = {read_ranking(SimulatedModel(PLAIN, seed).reply(prompt).text, edits) for seed in range(10)}
+    assert len(orders) > 5
+
+
+def test_the_other_stages_get_what_they_ask_for() -> None:
+    model = SimulatedModel(PLAIN, 0)
+    count = model.reply(ask_edit_count([edit("a", 1), edit("b", 2)], budget=4, rejected=())).text
+    assert read_edit_count(count, 4) == 1
+    memory = model.reply(ask_meta_update("", ["one"], ["two"], fence("comparison", ""))).text
+    assert read_meta_update(memory) == "Accepted: one\nNot kept: two"
+
+
+def test_guidance_keeps_what_it_says_and_adds_rules_for_what_keeps_failing() -> None:
+    comparison = fence("comparison", "keeps failing: task train-003, score 0.000 -> 0.000\nfound symptom S03")
+    document = START.document.with_region("guidance", "- Keep calm.")
+    guidance = read_slow_update(SimulatedModel(world(), 0).reply(ask_slow_update(document, comparison)).text)
+    assert guidance.splitlines() == ["- Keep calm.", f"- {rule_line(3)}"]
+
+
+def test_a_stage_it_was_not_taught_is_an_error_that_names_it() -> None:
+    with pytest.raises(ValueError, match="found 'compose a poem'; teach it"):
+        SimulatedModel(PLAIN, 0).reply("Task: compose a poem\n\nNow.")

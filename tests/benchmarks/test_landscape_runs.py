@@ -1,0 +1,114 @@
+"""Runs of the loop in worlds: their figures follow from the truth, and the command shows them."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.landscapes.__main__ import main
+from benchmarks.landscapes.lines import START
+from benchmarks.landscapes.runs import Job, Run, run_job
+from benchmarks.landscapes.table import format_table
+from benchmarks.landscapes.truth import true_score
+from benchmarks.landscapes.worlds import WORLDS
+
+
+def figures(run: Run) -> dict[str, object]:
+    return asdict(run) | {"wall": 0.0}
+
+
+def test_a_run_is_the_same_again() -> None:
+    job = Job("harmful", "default", 5, 600)
+    assert figures(run_job(job)) == figures(run_job(job))
+
+
+def test_without_noise_every_accepted_version_is_better_and_the_report_is_true() -> None:
+    run = run_job(Job("noise-free", "paper", 0, 2000))
+    scores = [score for _, score in run.curve]
+    assert scores == sorted(set(scores))
+    assert (run.false_accepts, run.harmful_accepts, run.best, scores[-1]) == (0, 0, 1.0, 1.0)
+    assert run.reported == run.reported_true == 1.0
+    assert run.reach == next(since for since, score in run.curve if score >= 0.95)
+
+
+def test_where_nothing_helps_every_accepted_version_is_a_false_one() -> None:
+    runs = [run_job(Job("null", "paper", seed, 1500)) for seed in range(3)]
+    assert all(run.accepted == run.false_accepts > 0 and run.harmful_accepts == run.missed == 0 for run in runs)
+    assert all(run.curve[-1][1] == run.reported_true == 0.6 for run in runs)
+
+
+def test_better_candidates_that_a_gate_turned_down_are_counted() -> None:
+    run = run_job(Job("distractors", "default", 0, 1500, (("confidence", "0.999999"),)))
+    assert run.accepted == 0
+    assert run.missed > 3
+    assert [score for _, score in run.curve] == pytest.approx([true_score(WORLDS["distractors"], START.document.text)])
+
+
+def test_a_shift_of_the_target_is_a_step_down_and_the_goal_is_reached_after_it() -> None:
+    runs = [run_job(Job("drift", "paper", seed, 3000)) for seed in range(4)]
+    for run in runs:
+        falls = [since for (_, old), (since, new) in zip(run.curve, run.curve[1:], strict=False) if new < old - 0.05]
+        assert any(1000 <= since <= 1100 for since in falls)
+    assert all(run.reach is None or run.reach > 1000 for run in runs)
+    assert any(run.reach for run in runs)
+
+
+def test_too_little_measured_is_answered_by_giving_the_command_again() -> None:
+    run = run_job(Job("errors", "default", 0, 600, (("coverage", "0.95"),)))
+    assert run.reruns > 0
+    assert run.ended.startswith("the cap leaves 600 rollouts")
+
+
+def test_the_budget_is_for_training_and_the_sealed_test_comes_on_top() -> None:
+    run = run_job(Job("strong", "paper", 0, 500))
+    assert run.sealed
+    assert 400 < run.asked <= 500
+
+
+def run_of(**changes: object) -> Run:
+    made = run_job(Job("null", "paper", 0, 100))
+    return replace(made, **changes)  # type: ignore[arg-type]  # the tests below give fields of the right types
+
+
+def test_the_table_has_a_row_for_each_world_and_preset() -> None:
+    reached = run_of(reach=300, curve=((0, 0.1), (300, 0.9)), false_accepts=2, reported=0.95, reported_true=0.9)
+    failed = run_of(reach=None, curve=((0, 0.1), (700, 0.5)), false_accepts=0, reported=0.5, reported_true=0.45)
+    lines = format_table([reached, failed, replace(failed, preset="default")], 2000).splitlines()
+    titles, row, other = ([cell.strip() for cell in lines[at].strip("|").split("|")] for at in (0, 2, 3))
+    shown = dict(zip(titles, row, strict=True))
+    assert (shown["reach"], shown["median to 95%"]) == ("1/2", "300")
+    assert [shown[f"true at {point}"] for point in ("500", "1000", "end")] == ["0.500", "0.700", "0.700"]
+    assert (shown["false accepts"], shown["runs with one"], shown["reported - true"]) == ("1.00", "50%", "+0.050")
+    assert dict(zip(titles, other, strict=True))["median to 95%"] == "-"
+
+
+def test_the_area_averages_the_score_over_the_budget() -> None:
+    run = run_job(Job("strong", "paper", 0, 800))
+    steps = [run.at(rollouts) for rollouts in range(800)]
+    assert run.area == pytest.approx(sum(steps) / 800)
+
+
+def test_the_command_prints_a_table_and_writes_a_line_for_each_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "runs.jsonl"
+    told = ["--worlds", "strong", "null", "--preset", "paper", "--seeds", "2", "--first", "7", "--rollouts", "300"]
+    assert main([*told, "--set", "slow_tasks=0", "--json", str(file), "--workers", "1"]) == 0
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(row["world"], row["seed"]) for row in rows] == [("strong", 7), ("strong", 8), ("null", 7), ("null", 8)]
+    assert rows[0]["changes"] == [["slow_tasks", "0"]]
+    printed = capsys.readouterr().out
+    assert "seeds 7 to 8, 300 rollouts each" in printed
+    assert "| strong | paper |" in printed
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"), [("slow_task=0", "did you mean 'slow_tasks'"), ("seed=3", "expected --preset")]
+)
+def test_a_setting_that_cannot_be_changed_is_refused_before_anything_runs(
+    wrong: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["--worlds", "null", "--set", wrong])
+    assert hint in capsys.readouterr().err

@@ -1,0 +1,165 @@
+"""Worlds with planted truth: what is drawn agrees with what is computed, and both runners with each other."""
+
+import math
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+
+from benchmarks.landscapes.lines import START, block_line, harm_line, idle_line, rule_line
+from benchmarks.landscapes.replies import SimulatedModel
+from benchmarks.landscapes.runner import SimulatedRunner
+from benchmarks.landscapes.target import Target
+from benchmarks.landscapes.tasks import make_suite, needed_rules
+from benchmarks.landscapes.truth import best_document, best_score, document_of, true_score
+from benchmarks.landscapes.worlds import WORLDS, World
+from skillopt.documents import Skill, SkillDocument
+from skillopt.events import Event, VersionAccepted
+from skillopt.gate import Metric
+from skillopt.ledger import Ledger
+from skillopt.optimizer import Optimizer
+from skillopt.ports import RolloutRequest
+from skillopt.roles import Roles
+from skillopt.rollouts import Rollout
+from skillopt.runner import RecordedRunner, Watch
+from skillopt.settings import Settings, make_settings
+from skillopt.tasks import Split
+from skillopt.testing import InlineExecutor
+
+NAMES = sorted(WORLDS)
+# Some rules, one in its last wording, one put out of force, pairs and rivals half and whole, and lines of every kind.
+MIXED = document_of(
+    (
+        *(rule_line(rule) for rule in (0, 1, 2, 4, 5, 6, 8, 13)),
+        rule_line(3, 2),
+        block_line(8),
+        harm_line(1),
+        harm_line(2),
+        *(idle_line(number) for number in range(4)),
+    )
+)
+
+
+def skill(text: str) -> Skill:
+    return START.with_document(SkillDocument(text))
+
+
+def sealed(world: World, text: str, trials: int) -> Iterator[RolloutRequest]:
+    for trial, task in product(range(trials), make_suite(world).tasks(Split.TEST)):
+        yield RolloutRequest(skill(text), task, trial)
+
+
+def runner(world: World, seed: int = 0) -> SimulatedRunner:
+    return SimulatedRunner(Target(world, seed), SimulatedModel(world, seed))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("document", ["start", "mixed", "best"])
+def test_the_true_score_is_the_mean_of_many_rollouts(name: str, document: str) -> None:
+    world = replace(WORLDS[name], shift_at=0)
+    text = {"start": START.document.text, "mixed": MIXED, "best": best_document(world)}[document]
+    rollouts = runner(world).rollouts(list(sealed(world, text, 40)))
+    for metric in Metric:
+        assert_expected([rollout for rollout in rollouts if rollout.score], metric, true_score(world, text, metric))
+
+
+@pytest.mark.parametrize("text", [best_document(WORLDS["drift"]), best_document(WORLDS["drift"], shifted=True)])
+def test_the_true_score_after_a_shift_is_the_mean_of_many_rollouts(text: str) -> None:
+    world = replace(WORLDS["drift"], shift_at=1)
+    rollouts = runner(world).rollouts(list(sealed(world, text, 40)))
+    assert_expected(rollouts[1:], Metric.SOFT, true_score(world, text, shifted=True))
+
+
+def assert_expected(rollouts: "list[Rollout] | tuple[Rollout, ...]", metric: Metric, expected: float) -> None:
+    values = [metric.of(rollout.score) for rollout in rollouts if rollout.score is not None]
+    # Four standard errors, with a floor for the case of no spread at all.
+    assert fmean(values) == pytest.approx(expected, abs=4 * stdev(values) / math.sqrt(len(values)) + 1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_single_line_more_or_less_betters_the_best_document(name: str) -> None:
+    world = WORLDS[name]
+    for shifted in {False, world.shifted > 0}:
+        best = best_document(world, shifted=shifted)
+        lines = [rule_line(rule, way) for rule in range(world.rules + world.shifted) for way in range(world.wordings)]
+        more = [best + f"- {line}\n" for line in (*lines, block_line(0), harm_line(0), idle_line(0))]
+        less = [best.replace(f"- {line}\n", "") for line in lines]
+        scores = [true_score(world, text, shifted=shifted) for text in (*more, *less)]
+        assert max(scores) <= best_score(world, shifted=shifted) + 1e-9
+
+
+def test_the_worlds_have_the_scores_they_were_planted_with() -> None:
+    ends = {
+        name: (true_score(world, START.document.text), best_score(world))
+        for name, world in WORLDS.items()
+        if name in {"distractors", "noise-free", "null", "strong", "weak", "small", "interacting", "rare", "noisy"}
+    }
+    assert {name: (round(low, 3), round(high, 3)) for name, (low, high) in ends.items()} == {
+        "distractors": (0.1, 0.9),
+        "noise-free": (0.0, 1.0),
+        "null": (0.6, 0.6),
+        "strong": (0.05, 0.95),
+        "weak": (0.45, 0.75),
+        "small": (0.5, 0.8),
+        "interacting": (0.1, 0.767),
+        "rare": (0.1, 0.9),
+        "noisy": (0.35, 0.65),
+    }
+
+
+def test_rare_rules_are_needed_by_one_task_in_forty_of_every_split() -> None:
+    needed = list(needed_rules(WORLDS["rare"]).values())
+    for split, size in ((Split.TRAIN, 80), (Split.VAL, 40), (Split.TEST, 120)):
+        assert [needed.count((split, (rule,))) * 40 for rule in range(5)] == [size] * 5
+
+
+def test_a_rollout_depends_on_seed_skill_task_and_trial_alone() -> None:
+    world = WORLDS["distractors"]
+    requests = list(sealed(world, MIXED, 2))
+    forward = runner(world).rollouts(requests)
+    assert runner(world).rollouts(requests[::-1])[::-1] == forward
+    assert runner(world, seed=1).rollouts(requests) != forward
+    half = len(requests) // 2
+    passed = [rollout.score.passed for rollout in forward if rollout.score]
+    assert passed[:half] != passed[half:]
+
+
+def test_a_failed_rollout_is_tried_again_by_a_rerun_and_not_before() -> None:
+    world = replace(WORLDS["errors"], errors=0.5)
+    double, requests = runner(world), list(sealed(world, MIXED, 1))
+    first = double.rollouts(requests)
+    assert double.rollouts(requests) == first
+    double.begin_again()
+    again = double.rollouts(requests)
+    assert sum(rollout.score is None for rollout in again) < sum(rollout.score is None for rollout in first)
+    double.keep_gaps()
+    double.begin_again()
+    assert double.rollouts(requests) == again
+
+
+def drive(world: World, settings: Settings, chosen: "SimulatedRunner | RecordedRunner") -> list[Event]:
+    events = []
+    for event in Optimizer(START, make_suite(world), settings, chosen).events():
+        chosen.keep_gaps()
+        events.append(event)
+    return events
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [("harmful-deletes", {}), ("partial", {}), ("errors", {"errors": 0.02}), ("drift", {"shift_at": 150})],
+)
+def test_the_recorded_runner_with_real_verifiers_sees_the_same_run(
+    tmp_path: Path, name: str, changes: dict[str, float]
+) -> None:
+    world = replace(WORLDS[name], test=12, **changes)  # type: ignore[arg-type]  # the values fit the fields they name
+    settings = make_settings(("test", {"preset": "paper", "max_rollouts": 400}))
+    with closing(Ledger.open(tmp_path)) as ledger:
+        roles = Roles(Target(world, 3), SimulatedModel(world, 3))
+        real = drive(world, settings, RecordedRunner(ledger, "run", roles, InlineExecutor(), Watch()))
+    assert real == drive(world, settings, runner(world, 3))
+    assert any(isinstance(event, VersionAccepted) for event in real)
