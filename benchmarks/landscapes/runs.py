@@ -109,6 +109,11 @@ class Run:
     ended: str
     wall: float
 
+    @property
+    def released_in_vain(self) -> bool:
+        """Tell whether the sealed test let a version through that is no better than the first one."""
+        return self.sealed == Outcome.ACCEPT and self.curve[-1][1] <= self.curve[0][1] + _EPSILON
+
     def at(self, rollouts: int) -> float:
         """Give the true score of what was the incumbent after so many rollouts."""
         return next(score for since, score in reversed(self.curve) if since <= rollouts)

@@ -26,7 +26,17 @@ def format_table(runs: Iterable[Run], rollouts: int) -> str:
         cells.setdefault((run.world, run.preset), []).append(run)
     points = [point for point in CHECKPOINTS if point < rollouts]
     head = ["world", "preset", "reach", "median to 95%", *(f"true at {point}" for point in points), "true at end"]
-    head += ["best", "area", "accepts", "false accepts", "runs with one", "missed", "reported - true", "tokens"]
+    head += [
+        "best",
+        "area",
+        "accepts",
+        "false accepts",
+        "runs with one",
+        "false releases",
+        "missed",
+        "reported - true",
+        "tokens",
+    ]
     head += ["calls", "seconds"]
     rows = [[world, preset, *_row(cell, points, rollouts)] for (world, preset), cell in cells.items()]
     aligned = ["---", "---", *["---:"] * (len(head) - 2)]
@@ -44,6 +54,7 @@ def _row(cell: Sequence[Run], points: Sequence[int], rollouts: int) -> list[str]
         f"{fmean(run.accepted for run in cell):.1f}",
         f"{fmean(run.false_accepts for run in cell):.2f}",
         f"{fmean(run.false_accepts > 0 for run in cell):.0%}",
+        f"{fmean(run.released_in_vain for run in cell):.0%}",
         f"{fmean(run.missed for run in cell):.1f}",
         f"{fmean(run.reported - run.reported_true for run in cell):+.3f}",
         f"{fmean(run.tokens for run in cell):.0f}",

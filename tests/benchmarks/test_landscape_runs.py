@@ -83,6 +83,12 @@ def test_the_table_has_a_row_for_each_world_and_preset() -> None:
     assert dict(zip(titles, other, strict=True))["median to 95%"] == "-"
 
 
+def test_a_release_is_in_vain_when_the_sealed_test_passes_what_is_no_better() -> None:
+    assert run_of(sealed="accept", curve=((0, 0.6), (90, 0.6))).released_in_vain
+    assert not run_of(sealed="accept", curve=((0, 0.6), (90, 0.7))).released_in_vain
+    assert not run_of(sealed="reject", curve=((0, 0.6), (90, 0.6))).released_in_vain
+
+
 def test_the_area_averages_the_score_over_the_budget() -> None:
     run = run_job(Job("strong", "paper", 0, 800))
     steps = [run.at(rollouts) for rollouts in range(800)]
