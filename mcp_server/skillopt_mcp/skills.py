@@ -112,7 +112,7 @@ class SkillResources:
     ) -> ListResourceTemplatesResult:
         """Answer `resources/templates/list`."""
         newest = "A file of the newest accepted version of a skill."
-        older = "A file of an older accepted version; skill_history lists the versions."
+        older = "A file of an older accepted version; list_skills with the skill's name lists them."
         return ListResourceTemplatesResult(
             resource_templates=[
                 ResourceTemplate(name="skill-file", uri_template="skill://{name}/{+path}", description=newest),

@@ -1,55 +1,27 @@
-"""The tools: what an agent can do here, answered in Markdown.
+"""The tools that are offered: what the model is told of each, and what each does to the world.
 
-Every tool is a function of the project's folder and what the model says, and one call into
-skillopt.commands. Owns the words. Does not own registering them (server) or pages (pages).
+Owns the list, which never changes while the server runs. Does not own what a tool answers (version_tools,
+training_tools) or registering them (server).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
 from mcp_types import ToolAnnotations
-from pydantic import Field
 
-from skillopt.commands.history import diff, log, rollback
-from skillopt.commands.serving import Overview, SkillRow, overview, selection_of, served_skill
-from skillopt.errors import UsageError
-from skillopt_mcp.addresses import SKILL_FILE, address_of
-from skillopt_mcp.pages import page_of, table
+from skillopt_mcp.training_tools import cancel_job, get_evidence, job_status, propose_edits, start_job
+from skillopt_mcp.version_tools import list_skills, read_skill, rollback_skill
 
-__all__ = [
-    "TOOLS",
-    "Offer",
-    "Page",
-    "SkillName",
-    "VersionName",
-    "list_skills",
-    "read_skill",
-    "rollback_skill",
-    "skill_history",
-]
+__all__ = ["TOOLS", "Offer"]
 
-_SHORT = 10  # characters of a commit that are shown
-_LISTED = 20  # files that are listed
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+_RUNS_TARGET = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
+)
+_ENDS_JOB = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
 _MOVES_BRANCH = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False
 )
-_BEGIN = {
-    "repository": "There is no git repository around this folder, and skills are versioned in git. Run `git init`, "
-    "commit the skill, then call list_skills again.",
-    "skills": "There is no skill here yet. A skill is a folder such as `skills/my-skill/` with a `SKILL.md`. Write "
-    "one and commit it, then call list_skills again.",
-    "suites": "No skill has a suite of tasks, and without tasks nothing can be measured. The prompt `write-evals` "
-    "says how to write `evals/evals.json` in the skill's folder.",
-    "versions": "No version was accepted yet, so nothing is served. Train a skill: the prompt `optimize-skill` says "
-    "how.",
-}
-
-SkillName = Annotated[str, Field(description="The skill's name, as list_skills shows it.", max_length=64)]
-VersionName = Annotated[str, Field(description="A commit that skill_history lists, or its start.", max_length=64)]
-Page = Annotated[int, Field(description="Which page of the answer.", ge=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,98 +41,55 @@ class Offer:
     annotations: ToolAnnotations
 
 
-def list_skills(folder: Path, page: Page = 1) -> str:
-    """List the skills of the project, or say how to begin."""
-    found = overview(folder)
-    rows = [_row(row) for row in found.skills]
-    head = ("skill", "versions", "newest", "score on val", "suite", "folder")
-    listed = [table(head, rows)] if rows else []
-    problems = [f"`{row.name}` is not served: {row.problem}" for row in found.skills if row.problem]
-    return page_of("\n\n".join(["# Skills", *listed, *problems, *_guidance(found)]), page)
-
-
-def read_skill(
-    folder: Path,
-    name: SkillName,
-    version: VersionName | None = None,
-    file: Annotated[str, Field(description="A file of the skill.", max_length=1024)] = SKILL_FILE,
-    page: Page = 1,
-) -> str:
-    """Show a file of an accepted version."""
-    skill = served_skill(folder, name, version)
-    shown = skill.file(file)
-    paths = [found.path for found in skill.files]
-    if shown is None:
-        listed = ", ".join(paths[:_LISTED]) + (", …" if len(paths) > _LISTED else "")
-        message = f"expected a file of {name} {skill.version[:_SHORT]}, found {file[:80]!r}; its files: {listed}"
-        raise UsageError(message)
-    uri = address_of(name, file, skill.version if version else None)
-    head = f"# {name}: {file}\n\nVersion {skill.version[:_SHORT]} of {skill.at}, {uri}"
-    others = [path for path in paths if path != file][:_LISTED]
-    more = f"\n\nOther files: {', '.join(others)}" if others else ""
-    try:
-        text = shown.content.decode("utf-8")
-    except UnicodeDecodeError:
-        return f"{head}\n\n{len(shown.content)} bytes that are not text; read the resource instead.{more}"
-    return f"{head}\n\n{page_of(text, page, fence='markdown' if file.endswith('.md') else '')}{more}"
-
-
-def skill_history(
-    folder: Path,
-    name: SkillName,
-    before: Annotated[
-        str | None,
-        Field(description="Show what changed since this version; since before the first if left out.", max_length=64),
-    ] = None,
-    after: Annotated[str | None, Field(description="A newer version; the newest if left out.", max_length=64)] = None,
-    page: Page = 1,
-) -> str:
-    """List the versions of a skill, or show what changed between two."""
-    selection = selection_of(folder, name)
-    if before or after:
-        older, newer = (served_skill(folder, name, version).version if version else None for version in (before, after))
-        changed = diff(selection, older, newer)
-        title = f"# {name}: {changed.before[:_SHORT]} to {changed.after[:_SHORT]}"
-        return f"{title}\n\n{page_of(changed.text or 'The two are equal.', page, fence='diff')}"
-    logged = log(selection)
-    head = ("version", "at", "score on val", "wins/ties/losses", "confidence", "what changed")
-    rows = []
-    for version in logged.versions:
-        said = dict(version.trailers)
-        numbers = (_score(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
-        rows.append((version.sha[:_SHORT], version.at, *numbers, version.subject))
-    body = table(head, rows) if rows else _BEGIN["versions"]
-    return page_of(f"# Versions of {name}\n\nBranch `{logged.branch}`, newest first.\n\n{body}", page)
-
-
-def rollback_skill(folder: Path, name: SkillName, version: VersionName) -> str:
-    """Publish an older version of a skill as a new commit on its branch."""
-    wanted = served_skill(folder, name, version).version
-    done = rollback(selection_of(folder, name), wanted)
-    newest = f"Commit {done.commit[:_SHORT]} on `{done.branch}` holds the text of {done.version[:_SHORT]} again."
-    return f"{newest} Nothing was deleted; to undo this, roll back to the version before it."
-
-
 TOOLS: tuple[Offer, ...] = (
     Offer(
         list_skills,
-        "List skills",
-        "List the skills of this project: accepted versions, scores, which have a suite of tasks. Call this first; "
-        "where something is missing it says how to begin.",
+        "List skills and versions",
+        "List the skills of this project: accepted versions, scores, which have a suite of tasks; with `name`, all "
+        "versions of one. Call this first; where something is missing it says how to begin.",
         _READS,
     ),
     Offer(
         read_skill,
         "Read a skill",
-        "Read a file of an accepted version of a skill; SKILL.md of the newest if nothing else is said.",
+        "Read a file of an accepted version of a skill, SKILL.md of the newest if nothing else is said; with `since`, "
+        "what changed since an older version.",
         _READS,
     ),
     Offer(
-        skill_history,
-        "Show a skill's versions",
-        "List the accepted versions of a skill with the numbers of their verdicts, or, given `before` or `after`, "
-        "show what changed between two.",
+        start_job,
+        "Start a job",
+        "Measure a skill (evaluate) or train it with the project's optimizer model (optimize), in its own process. "
+        "Gives the job's id at once. Runs the target, which may cost money: agree on limits with the user first.",
+        _RUNS_TARGET,
+    ),
+    Offer(
+        job_status,
+        "Look at a job",
+        "Tell a job's progress, verdicts, spending and next step, within two seconds; without an id, list the newest "
+        "jobs.",
         _READS,
+    ),
+    Offer(
+        cancel_job,
+        "Cancel a job",
+        "End a job. The first time it waits for the calls under way, which are paid for; a second time it drops them. "
+        "What was answered is kept, and starting the same again continues.",
+        _ENDS_JOB,
+    ),
+    Offer(
+        get_evidence,
+        "Read the evidence",
+        "What you need to propose edits of a skill: its text, budgets, failing and passing train rollouts, what was "
+        "tried before. Measures nothing: start an evaluation on train first.",
+        _READS,
+    ),
+    Offer(
+        propose_edits,
+        "Propose edits",
+        "Propose a few edits of a skill. They are checked at once; then a job tries each alone on the tasks it cites, "
+        "and gates those that help on tasks you never see. What is accepted is committed to the skill's branch.",
+        _RUNS_TARGET,
     ),
     Offer(
         rollback_skill,
@@ -171,31 +100,3 @@ TOOLS: tuple[Offer, ...] = (
     ),
 )
 """All tools, in the order in which they are listed."""
-
-
-def _row(row: SkillRow) -> tuple[str, ...]:
-    newest = row.versions[0] if row.versions else None
-    score = _score(dict(newest.trailers)) if newest else ""
-    return (row.name, str(len(row.versions)), newest.sha[:_SHORT] if newest else "none", score, row.suite, row.path)
-
-
-def _score(trailers: dict[str, str]) -> str:
-    if "Rollback-To" in trailers:
-        return f"as {trailers['Rollback-To'][:_SHORT]}"
-    if "Val-After" not in trailers:
-        return ""
-    return f"{trailers.get('Val-Before', '?')} → {trailers['Val-After']}"
-
-
-def _guidance(found: Overview) -> list[str]:
-    """Say what is missing before a first run, most basic first."""
-    missing = []
-    if not found.repository:
-        missing.append(_BEGIN["repository"])
-    if not found.skills:
-        missing.append(_BEGIN["skills"])
-    elif not any(row.suite for row in found.skills):
-        missing.append(_BEGIN["suites"])
-    elif not any(row.versions for row in found.skills):
-        missing.append(_BEGIN["versions"])
-    return missing

@@ -166,7 +166,10 @@ async def test_huge_strings_get_short_errors(client: Client) -> None:
     for tool, arguments in (
         ("read_skill", {"name": huge}),
         ("read_skill", {"name": "rows", "file": huge}),
-        ("skill_history", {"name": "rows", "before": huge}),
+        ("read_skill", {"name": "rows", "since": huge}),
+        ("job_status", {"job_id": huge}),
+        ("get_evidence", {"name": huge}),
+        ("propose_edits", {"name": "rows", "base": "0" * 12, "edits": [{"op": "add", "content": huge}]}),
     ):
         result = await client.call_tool(tool, arguments)
         assert result.is_error

@@ -12,11 +12,15 @@ from tests.repositories import FOLDER, make_repository
 
 pytestmark = pytest.mark.anyio
 
-# list_skills, read_skill, skill_history, rollback_skill: (read-only, destructive, idempotent, open world)
+# By tool: read-only, destructive, idempotent, open world.
 HINTS = {
     "list_skills": (True, False, True, False),
     "read_skill": (True, False, True, False),
-    "skill_history": (True, False, True, False),
+    "start_job": (False, False, False, True),
+    "job_status": (True, False, True, False),
+    "cancel_job": (False, True, False, False),
+    "get_evidence": (True, False, True, False),
+    "propose_edits": (False, False, False, True),
     "rollback_skill": (False, True, False, False),
 }
 
@@ -156,7 +160,7 @@ async def test_the_history_shows_verdicts_newest_first(client: Client, project: 
     old = git(project, "rev-parse", "skillopt/rows")
     new = accept(project, text="- Count.\n")
 
-    text = await say(client, "skill_history", name="rows")
+    text = await say(client, "list_skills", name="rows")
 
     assert text.index(new[:10]) < text.index(old[:10])
     assert "| 0.5000 → 0.7500 | 3/5/0 |" in text
@@ -166,21 +170,18 @@ async def test_the_history_shows_what_changed_between_versions_but_not_evals(cli
     old = git(project, "rev-parse", "skillopt/rows")
     new = accept(project, File("evals/evals.json", b'{"secret": 1}\n'), text="- Count.\n")
 
-    changed = await say(client, "skill_history", name="rows", before=old, after=new)
+    changed = await say(client, "read_skill", name="rows", since=old, version=new)
     assert "+- Count." in changed
     assert "secret" not in changed
-    since = await say(client, "skill_history", name="rows", after=new)
-    assert "+- Sort." in since
-    assert "+- Count." in since
-    assert "The two are equal." in await say(client, "skill_history", name="rows", before=new)
+    assert "The two are equal." in await say(client, "read_skill", name="rows", since=new)
     for version in ("main", "worktree", "HEAD"):
-        assert "expected one accepted version" in await failed(client, "skill_history", name="rows", before=version)
+        assert "expected one accepted version" in await failed(client, "read_skill", name="rows", since=version)
 
 
 async def test_a_skill_without_versions_has_an_empty_history(tmp_path: Path) -> None:
     async with Client(make_server(make_repository(tmp_path))) as client:
-        assert "No version was accepted yet" in await say(client, "skill_history", name="rows")
-        assert "the skills here: rows" in await failed(client, "skill_history", name="../../etc")
+        assert "No version was accepted yet" in await say(client, "list_skills", name="rows")
+        assert "the skills here: rows" in await failed(client, "list_skills", name="../../etc")
 
 
 async def test_rolling_back_publishes_the_older_text_again(client: Client, project: Path) -> None:
@@ -195,7 +196,7 @@ async def test_rolling_back_publishes_the_older_text_again(client: Client, proje
     assert git(project, "rev-parse", "skillopt/rows^") == new
     assert git(project, "diff", old, tip) == ""
     assert (git(project, "rev-parse", "HEAD"), git(project, "status", "--porcelain")) == (head, "")
-    assert f"as {old[:10]}" in await say(client, "skill_history", name="rows")
+    assert f"as {old[:10]}" in await say(client, "list_skills", name="rows")
     assert "nothing to roll back" in await failed(client, "rollback_skill", name="rows", version=old)
     assert "expected one accepted version" in await failed(client, "rollback_skill", name="rows", version=head)
 

@@ -1,0 +1,140 @@
+"""The tools about skills and their versions: list, read, compare, roll back.
+
+Each is a function of the project's folder and what the model says, answered in Markdown. Owns the words.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from skillopt.commands.history import diff, log, rollback
+from skillopt.commands.serving import Overview, SkillRow, overview, selection_of, served_skill
+from skillopt.errors import UsageError
+from skillopt_mcp.addresses import SKILL_FILE, address_of
+from skillopt_mcp.pages import page_of, table
+
+__all__ = ["Page", "SkillName", "list_skills", "read_skill", "rollback_skill"]
+
+_SHORT = 10  # characters of a commit that are shown
+_LISTED = 20  # files that are listed
+_BEGIN = {
+    "repository": "There is no git repository around this folder, and skills are versioned in git. Run `git init`, "
+    "commit the skill, then call list_skills again.",
+    "skills": "There is no skill here yet. A skill is a folder such as `skills/my-skill/` with a `SKILL.md`. Write "
+    "one and commit it, then call list_skills again.",
+    "suites": "No skill has a suite of tasks, and without tasks nothing can be measured. The prompt `write-evals` "
+    "says how to write `evals/evals.json` in the skill's folder.",
+    "versions": "No version was accepted yet, so nothing is served. Train a skill: the prompt `optimize-skill` says "
+    "how.",
+}
+
+SkillName = Annotated[str, Field(description="The skill's name, as list_skills shows it.", max_length=64)]
+VersionName = Annotated[str, Field(description="A version that list_skills lists, or its start.", max_length=64)]
+Page = Annotated[int, Field(description="Which page of the answer.", ge=1)]
+
+
+def list_skills(
+    folder: Path,
+    name: Annotated[
+        str | None, Field(description="List the versions of this skill instead, with scores.", max_length=64)
+    ] = None,
+    page: Page = 1,
+) -> str:
+    """List the skills of the project, or the versions of one; say how to begin where something is missing."""
+    if name is not None:
+        return _versions(folder, name, page)
+    found = overview(folder)
+    rows = [_row(row) for row in found.skills]
+    head = ("skill", "versions", "newest", "score on val", "suite", "folder")
+    listed = [table(head, rows)] if rows else []
+    problems = [f"`{row.name}` is not served: {row.problem}" for row in found.skills if row.problem]
+    return page_of("\n\n".join(["# Skills", *listed, *problems, *_guidance(found)]), page)
+
+
+def read_skill(
+    folder: Path,
+    name: SkillName,
+    version: VersionName | None = None,
+    file: Annotated[str, Field(description="A file of the skill.", max_length=1024)] = SKILL_FILE,
+    since: Annotated[
+        str | None, Field(description="Show instead what changed since this version.", max_length=64)
+    ] = None,
+    page: Page = 1,
+) -> str:
+    """Show a file of an accepted version, or what changed since an older one."""
+    if since is not None:
+        return _changes(folder, name, since, version, page)
+    skill = served_skill(folder, name, version)
+    shown = skill.file(file)
+    paths = [found.path for found in skill.files]
+    if shown is None:
+        listed = ", ".join(paths[:_LISTED]) + (", …" if len(paths) > _LISTED else "")
+        message = f"expected a file of {name} {skill.version[:_SHORT]}, found {file[:80]!r}; its files: {listed}"
+        raise UsageError(message)
+    uri = address_of(name, file, skill.version if version else None)
+    head = f"# {name}: {file}\n\nVersion {skill.version[:_SHORT]} of {skill.at}, {uri}"
+    others = [path for path in paths if path != file][:_LISTED]
+    more = f"\n\nOther files: {', '.join(others)}" if others else ""
+    try:
+        text = shown.content.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"{head}\n\n{len(shown.content)} bytes that are not text; read the resource instead.{more}"
+    return f"{head}\n\n{page_of(text, page, fence='markdown' if file.endswith('.md') else '')}{more}"
+
+
+def rollback_skill(folder: Path, name: SkillName, version: VersionName) -> str:
+    """Publish an older version of a skill as a new commit on its branch."""
+    wanted = served_skill(folder, name, version).version
+    done = rollback(selection_of(folder, name), wanted)
+    newest = f"Commit {done.commit[:_SHORT]} on `{done.branch}` holds the text of {done.version[:_SHORT]} again."
+    return f"{newest} Nothing was deleted; to undo this, roll back to the version before it."
+
+
+def _versions(folder: Path, name: str, page: int) -> str:
+    logged = log(selection_of(folder, name))
+    head = ("version", "at", "score on val", "wins/ties/losses", "confidence", "what changed")
+    rows = []
+    for version in logged.versions:
+        said = dict(version.trailers)
+        numbers = (_score(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
+        rows.append((version.sha[:_SHORT], version.at, *numbers, version.subject))
+    body = table(head, rows) if rows else _BEGIN["versions"]
+    return page_of(f"# Versions of {name}\n\nBranch `{logged.branch}`, newest first.\n\n{body}", page)
+
+
+def _changes(folder: Path, name: str, since: str, version: str | None, page: int) -> str:
+    selection = selection_of(folder, name)
+    older = served_skill(folder, name, since).version
+    newer = served_skill(folder, name, version).version
+    changed = diff(selection, older, newer)
+    title = f"# {name}: {changed.before[:_SHORT]} to {changed.after[:_SHORT]}"
+    return f"{title}\n\n{page_of(changed.text or 'The two are equal.', page, fence='diff')}"
+
+
+def _row(row: SkillRow) -> tuple[str, ...]:
+    newest = row.versions[0] if row.versions else None
+    score = _score(dict(newest.trailers)) if newest else ""
+    return (row.name, str(len(row.versions)), newest.sha[:_SHORT] if newest else "none", score, row.suite, row.path)
+
+
+def _score(trailers: dict[str, str]) -> str:
+    if "Rollback-To" in trailers:
+        return f"as {trailers['Rollback-To'][:_SHORT]}"
+    if "Val-After" not in trailers:
+        return ""
+    return f"{trailers.get('Val-Before', '?')} → {trailers['Val-After']}"
+
+
+def _guidance(found: Overview) -> list[str]:
+    """Say what is missing before a first run, most basic first."""
+    missing = []
+    if not found.repository:
+        missing.append(_BEGIN["repository"])
+    if not found.skills:
+        missing.append(_BEGIN["skills"])
+    elif not any(row.suite for row in found.skills):
+        missing.append(_BEGIN["suites"])
+    elif not any(row.versions for row in found.skills):
+        missing.append(_BEGIN["versions"])
+    return missing
