@@ -30,7 +30,7 @@ _BEGIN = {
 }
 
 SkillName = Annotated[str, Field(description="The skill's name, as list_skills shows it.", max_length=64)]
-VersionName = Annotated[str, Field(description="A version that list_skills lists, or its start.", max_length=64)]
+_VersionName = Annotated[str, Field(description="A version that list_skills lists, or its start.", max_length=64)]
 Page = Annotated[int, Field(description="Which page of the answer.", ge=1)]
 
 
@@ -55,7 +55,7 @@ def list_skills(
 def read_skill(
     folder: Path,
     name: SkillName,
-    version: VersionName | None = None,
+    version: _VersionName | None = None,
     file: Annotated[str, Field(description="A file of the skill.", max_length=1024)] = SKILL_FILE,
     since: Annotated[
         str | None, Field(description="Show instead what changed since this version.", max_length=64)
@@ -83,7 +83,7 @@ def read_skill(
     return f"{head}\n\n{page_of(text, page, fence='markdown' if file.endswith('.md') else '')}{more}"
 
 
-def rollback_skill(folder: Path, name: SkillName, version: VersionName) -> str:
+def rollback_skill(folder: Path, name: SkillName, version: _VersionName) -> str:
     """Publish an older version of a skill as a new commit on its branch."""
     wanted = served_skill(folder, name, version).version
     done = rollback(selection_of(folder, name), wanted)
