@@ -151,6 +151,13 @@ class Repository:
         found = ((name.removeprefix(_BRANCHES), sha) for sha, name in rows)
         return {name: sha for name, sha in found if _SKILL_NAME.fullmatch(name)}
 
+    def moving_paths(self) -> tuple[Path, ...]:
+        """List what git writes when a skill's branch moves or the repository changes; not all of it need exist."""
+        found = os.fsdecode(_git(self.root, "rev-parse", "--git-dir", "--git-common-dir")).splitlines()
+        own, common = (self.root / path for path in found)
+        names = ("refs/heads/skillopt", "packed-refs", "reftable/tables.list", "config", "shallow")
+        return (own / "HEAD", *(common / name for name in names))
+
     def resolve(self, text: str) -> str:
         """Turn what a user calls a version into a commit.
 
@@ -181,12 +188,12 @@ class Repository:
         )
         return tuple(sorted(files, key=lambda file: file.path))
 
-    def versions(self, skill: str) -> tuple[Version, ...]:
+    def versions(self, skill: str, tip: str | None = None) -> tuple[Version, ...]:
         """List the versions of a skill, newest first: the commits of its branch that say so.
 
-        Commits that people put between or on top of them are passed over.
+        Commits that people put between or on top of them are passed over. A `tip` that is known need not be looked up.
         """
-        tip = self.branch_tip(skill)
+        tip = tip or self.branch_tip(skill)
         if tip is None:
             return ()
         listed = _git(self.root, "rev-list", "--first-parent", f"--max-count={_MOST_VERSIONS}", tip)

@@ -10,6 +10,7 @@ with the skill's name because the Skills extension asks for that; `_versions` ca
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import quote
 
 __all__ = ["SKILL_FILE", "Address", "address_of", "read_address"]
@@ -45,7 +46,12 @@ class Address:
 
 def address_of(skill: str, path: str, version: str | None = None) -> Address:
     """Address a file or folder of a skill by its path as git has it."""
-    return Address(skill, version, quote(path.encode("utf-8", "surrogateescape"), safe="/-._~"))
+    return Address(skill, version, _quoted(path))
+
+
+@lru_cache(maxsize=4096)  # a listing names the same files again and again
+def _quoted(path: str) -> str:
+    return quote(path.encode("utf-8", "surrogateescape"), safe="/-._~")
 
 
 def read_address(uri: str) -> Address | None:

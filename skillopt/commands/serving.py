@@ -1,17 +1,20 @@
 """What the MCP server serves: the accepted versions of skills, as git has them.
 
 Owns which version of which skill may be served and reading it whole. Nothing here looks at the work
-tree, except for where skillopt.toml says that a skill lies. Does not own the protocol (skillopt_mcp).
+tree, except for where skillopt.toml says that a skill lies. Does not own the protocol (skillopt_mcp), or
+when git has to be asked again (snapshot).
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from skillopt.commands.init import SKILL_FOLDERS, find_skills
+from skillopt.commands.init import find_skills
+from skillopt.commands.read_once import ReadOnce
+from skillopt.commands.snapshot import Snapshot, configured_folder, snapshot_of
 from skillopt.commit_text import Version
 from skillopt.errors import RepositoryError, SkillError, UsageError
 from skillopt.frontmatter import Fields, Value, read_frontmatter
@@ -34,6 +37,8 @@ __all__ = [
 ]
 
 _SHORTEST = 7  # characters of a commit that name it
+_KEPT_BYTES = 64 * 1024 * 1024  # of versions that were read
+_KEPT_NEWEST = 1024
 _SHOWN = 80
 
 
@@ -108,14 +113,24 @@ class Overview:
 def branch_tips(folder: Path) -> dict[str, str]:
     """Give the newest commit of every skill's branch; none where there is no repository."""
     try:
-        return Repository.find(folder).tips()
+        return dict(snapshot_of(folder).tips)
     except RepositoryError:
         return {}
 
 
-def served_skills(folder: Path) -> tuple[ServedSkill, ...]:
-    """List the newest accepted version of every skill that can be served, sorted by name."""
-    return tuple(skill for name in sorted(branch_tips(folder)) if (skill := _try_served(folder, name)))
+def served_skills(folder: Path, names: Sequence[str] | None = None) -> tuple[ServedSkill, ...]:
+    """List the newest accepted version of every skill that can be served, sorted by name.
+
+    Args:
+        folder: A folder of the project.
+        names: Only these skills.
+    """
+    try:
+        snapshot = snapshot_of(folder)
+    except RepositoryError:
+        return ()
+    wanted = sorted(snapshot.tips if names is None else names)
+    return tuple(skill for name in wanted if (skill := _try_served(snapshot, name)))
 
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
@@ -130,10 +145,7 @@ def served_skill(folder: Path, name: str, version: str | None = None) -> ServedS
         UsageError: There is no such version.
         SkillError: It cannot be served: it is over a limit, or its name or description are not as hosts expect.
     """
-    project = Project.find(folder)
-    repository = project.repository()
-    sha = _accepted(repository, name, version)
-    return _read(repository, name, sha, tuple(_places(project, repository, name)))
+    return _served(snapshot_of(folder), name, version)
 
 
 def selection_of(folder: Path, name: str) -> Selection:
@@ -164,11 +176,17 @@ def overview(folder: Path) -> Overview:
     return Overview(_has_repository(folder), bool(project.entries), rows)
 
 
-def _try_served(folder: Path, name: str) -> ServedSkill | None:
+def _try_served(snapshot: Snapshot, name: str) -> ServedSkill | None:
     try:
-        return served_skill(folder, name)
+        return _served(snapshot, name, None)
     except UsageError:
         return None
+
+
+def _served(snapshot: Snapshot, name: str, wanted: str | None) -> ServedSkill:
+    found = _accepted(snapshot, name, wanted)
+    places = snapshot.places(name)
+    return _read_once.get((name, found.sha, places), lambda: _read(snapshot.repository, name, found, places))
 
 
 def _row(project: Project, name: str, path: str, *, on_branch: bool) -> SkillRow:
@@ -185,7 +203,7 @@ def _row(project: Project, name: str, path: str, *, on_branch: bool) -> SkillRow
 def _suite(project: Project, path: str) -> str:
     folder = (project.root / path).resolve()
     entries = project.entries.items()
-    configured = (entry.get("suite") for name, entry in entries if _folder(project, name) == folder)
+    configured = (entry.get("suite") for name, entry in entries if configured_folder(project, name) == folder)
     found = next(filter(None, configured), None) or evals_of(folder)
     if not isinstance(found, Path):
         return str(found or "")
@@ -200,57 +218,56 @@ def _has_repository(folder: Path) -> bool:
     return True
 
 
-def _folder(project: Project, name: str) -> Path:
-    """Give the folder of a configured skill."""
-    return (project.root / str(project.entries[name].get("path", f"skills/{name}"))).resolve()
-
-
 def _paths(project: Project) -> dict[str, str]:
     """Give the folder of every skill that is configured or found in the work tree, by the skill's name."""
     found = {name: path for name, path, _ in reversed(find_skills(project.root))}
     root = project.root.resolve()
     for name in project.entries:
-        folder = _folder(project, name)
+        folder = configured_folder(project, name)
         if folder.is_relative_to(root):
             found[folder.name] = folder.relative_to(root).as_posix()
     return found
 
 
-def _places(project: Project, repository: Repository, name: str) -> Iterator[str]:
-    """List where in the repository a skill may lie: as configured, else by convention."""
-    for entry in project.entries:
-        folder = _folder(project, entry)
-        if folder.name == name:
-            yield repository.relative(folder)
-    yield from (f"{parent}/{name}" for parent in SKILL_FOLDERS)
-
-
-def _accepted(repository: Repository, name: str, version: str | None) -> str:
+def _accepted(snapshot: Snapshot, name: str, wanted: str | None) -> Version:
     """Find an accepted version; no other commit of the repository can be named."""
-    shas = [found.sha for found in repository.versions(name)]
-    if version is not None:
-        shas = [sha for sha in shas if sha.startswith(version)] if len(version) >= _SHORTEST else []
-    if not shas or (version is not None and len(shas) > 1):
-        wanted = (
-            "an accepted version" if version is None else f"one accepted version that starts with {_short(version)}"
-        )
-        found = "none" if not shas else f"{len(shas)}"
-        raise UsageError(f"skill {name!r}: expected {wanted}, found {found}; see `skillopt log`")
-    return shas[0]
+    tip = snapshot.tips.get(name)
+    if wanted is None and tip:
+        newest = _newest(snapshot.repository, name, tip)
+        found = [newest] if newest else []
+    else:
+        every = snapshot.repository.versions(name, tip)
+        named = (version for version in every if len(wanted or "") >= _SHORTEST)
+        found = [version for version in named if version.sha.startswith(wanted or "")]
+    if len(found) == 1:
+        return found[0]
+    expected = "an accepted version" if wanted is None else f"one accepted version that starts with {_short(wanted)}"
+    raise UsageError(f"skill {name!r}: expected {expected}, found {len(found) or 'none'}; see `skillopt log`")
 
 
-@lru_cache(maxsize=16)
-def _read(repository: Repository, name: str, sha: str, places: tuple[str, ...]) -> ServedSkill:
-    """Read a version; a commit never changes, so it is read once."""
+@lru_cache(_KEPT_NEWEST)
+def _newest(repository: Repository, name: str, tip: str) -> Version | None:
+    """Find the newest version on a branch by its tip, whose past never changes."""
+    return next(iter(repository.versions(name, tip)), None)
+
+
+def _size(skill: ServedSkill) -> int:
+    return sum(len(file.content) for file in skill.files)
+
+
+_read_once = ReadOnce[ServedSkill](_KEPT_BYTES, _size)
+
+
+def _read(repository: Repository, name: str, version: Version, places: tuple[str, ...]) -> ServedSkill:
     for place in places:
-        files = repository.read_folder(sha, place)
+        files = repository.read_folder(version.sha, place)
         if any(file.path == SKILL_FILE for file in files):
-            at = next(version.at for version in repository.versions(name) if version.sha == sha)
-            return _checked(name, sha, at, files)
-    raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {' or '.join(places)} of {sha[:10]}, found none")
+            return _checked(name, version, files)
+    sought = " or ".join(places)
+    raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {sought} of {version.sha[:10]}, found none")
 
 
-def _checked(name: str, sha: str, at: str, files: tuple[File, ...]) -> ServedSkill:
+def _checked(name: str, version: Version, files: tuple[File, ...]) -> ServedSkill:
     skill = skill_from_files(name, files)
     shipped = files_of(skill)
     size = sum(len(file.content) for file in shipped)
@@ -266,7 +283,7 @@ def _checked(name: str, sha: str, at: str, files: tuple[File, ...]) -> ServedSki
     except ValueError as error:
         raise SkillError(f"skill {name!r}: expected frontmatter that JSON can hold; it is not served") from error
     served = (ServedFile(file.path, file.content, f"sha256:{sha256(file.content).hexdigest()}") for file in shipped)
-    return ServedSkill(name, sha, at, frontmatter.description, fields, tuple(served))
+    return ServedSkill(name, version.sha, version.at, frontmatter.description, fields, tuple(served))
 
 
 def _mapping(fields: Fields) -> dict[str, object]:

@@ -89,7 +89,7 @@ async def test_files_are_ordinary_resources_too(client: Client) -> None:
     assert (main.uri, main.name, main.description, main.mime_type) == (MAIN, "rows", "Rows.", "text/markdown")
     assert (script.name, script.size) == ("run.sh", 10)
     assert script.meta is not None
-    assert script.meta["skillopt/digest"].startswith("sha256:")
+    assert script.meta["io.github.skillopt/digest"].startswith("sha256:")
     assert {template.uri_template for template in templates} == {
         "skill://{name}/{+path}",
         "skill://_versions/{version}/{name}/{+path}",
