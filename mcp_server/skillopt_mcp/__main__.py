@@ -4,6 +4,7 @@ The imports that take long come after the command line is read.
 """
 
 import argparse
+import gc
 import logging
 import os
 import secrets
@@ -39,12 +40,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(folder: Path, token: str, port: int | None) -> int:
+    gc.disable()  # what is imported stays; looking through it again and again takes a tenth of the start
     import anyio  # noqa: PLC0415 - slow to import
 
     from skillopt_mcp.server import make_server  # noqa: PLC0415 - slow to import
     from skillopt_mcp.transports import serve_http, serve_stdio  # noqa: PLC0415 - slow to import
 
     server = make_server(folder)
+    gc.freeze()
+    gc.enable()
     if port is None:
         anyio.run(serve_stdio, server)
         return 0
