@@ -12,11 +12,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from statistics import median
 
 from benchmarks.agent_overhead import agent_overheads
 from benchmarks.demo import make_repository
+from benchmarks.mcp_speed import SKILLS, mcp_ratios
 from benchmarks.throughput import measure_throughput
 from skillopt import __version__
 from skillopt.executors.threads import ThreadExecutor
@@ -42,9 +44,16 @@ def main() -> int:
     print(f"{os.cpu_count()} cores; seed {_SEED}; medians; a ratio below 1 is within the limit\n")
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for rows in (_help_time(), _overhead(folder), _end_to_end(folder), _providers(folder), _agents()):
-            for row in rows:
-                print(row, flush=True)
+        measured = (
+            _help_time(),
+            _overhead(folder),
+            _end_to_end(folder),
+            _server(folder),
+            _providers(folder),
+            _agents(),
+        )
+        for row in chain.from_iterable(measured):
+            print(row, flush=True)
     return 0
 
 
@@ -108,6 +117,13 @@ def _end_to_end(scratch: Path) -> Iterator[str]:
     (small, few), (large, many) = memory
     yield _row(f"peak memory, {few} → {many} rollouts", large / small, "times", 1.25)
     print(f"  ({small:.0f} MiB at {few} rollouts, {large:.0f} MiB at {many})")
+
+
+def _server(scratch: Path) -> Iterator[str]:
+    """Compare the MCP server with a hello-world server on the same SDK that says as much from memory."""
+    for what, ratio, limit, remark in mcp_ratios(scratch):
+        yield _row(f"MCP server, {what}, times a hello-world's", ratio, "times", limit)
+        yield f"  (hello-world {remark}; {SKILLS} skills)"
 
 
 def _providers(scratch: Path) -> Iterator[str]:
