@@ -34,10 +34,13 @@ from mcp_types import (
     ListToolsResult,
     NotificationParams,
     PaginatedRequestParams,
+    PromptsCapability,
+    ServerCapabilities,
     SubscribeRequestParams,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
     TextContent,
+    ToolsCapability,
     UnsubscribeRequestParams,
 )
 from mcp_types import Tool as ListedTool
@@ -60,7 +63,7 @@ _CHANGES = CacheHint(ttl_ms=CACHED_MS, scope="private")
 
 
 class SkillServer(Server[OlderClients]):
-    """The low-level server, which tells older clients too that resources can change."""
+    """The low-level server, which tells clients of every version that resources can change, and only they."""
 
     def create_initialization_options(
         self,
@@ -71,6 +74,21 @@ class SkillServer(Server[OlderClients]):
         """Give what the handshake says."""
         told = notification_options or NotificationOptions(resources_changed=True)
         return super().create_initialization_options(told, experimental_capabilities, extensions)
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> ServerCapabilities:
+        """Give what the server can do; its tools and prompts stay as they are while it runs."""
+        found = super().get_capabilities(
+            notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
+        )
+        constant = {"tools": ToolsCapability(list_changed=False), "prompts": PromptsCapability(list_changed=False)}
+        return found.model_copy(update=constant)
 
 
 def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:

@@ -92,15 +92,16 @@ class SkillResources:
             raise _unknown("skill", params.uri)
         return {"skill": _entry(skill, address.version), **_cached(ctx, _lifetime(address))}
 
-    async def read_directory(self, _: _Context, params: DirectoryParams) -> dict[str, object]:
+    async def read_directory(self, ctx: _Context, params: DirectoryParams) -> dict[str, object]:
         """Answer `resources/directory/read`: the files and folders that stand right in a folder."""
         address = read_address(params.uri)
         skill = await self._found(address)
         children = _children(skill, address) if address and skill else []
-        if not children:
+        if address is None or not children:
             raise _unknown("directory", params.uri)
         shown, more = _page(children, lambda child: child.uri, params.cursor, _RESOURCES_A_PAGE)
-        return {"resources": [child.model_dump(by_alias=True, exclude_none=True) for child in shown], **more}
+        resources = [child.model_dump(by_alias=True, exclude_none=True) for child in shown]
+        return {"resources": resources, **more, **_cached(ctx, _lifetime(address))}
 
     async def list_resources(self, _: _Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         """Answer `resources/list`: every file of every newest version."""

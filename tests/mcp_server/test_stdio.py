@@ -21,6 +21,7 @@ def test_older_clients_shake_hands_and_are_served(project: Path, version: str) -
     assert shaken["protocolVersion"] == version
     assert shaken["serverInfo"]["version"] == skillopt.__version__
     assert shaken["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
+    assert shaken["capabilities"]["tools"] == shaken["capabilities"]["prompts"] == {"listChanged": False}
     assert "list_skills" in shaken["instructions"]
     assert read["contents"][0]["text"].endswith("- Sort.\n")
     assert "| rows |" in called["content"][0]["text"]
@@ -31,10 +32,15 @@ def test_clients_of_2026_need_no_handshake(project: Path) -> None:
     with pipe(project.parent, "-C", "project") as server:
         discovered = server.ask("server/discover", _meta=MODERN)["result"]
         listed = server.ask("skills/list", _meta=MODERN)["result"]
+        inside = server.ask("resources/directory/read", uri="skill://rows", _meta=MODERN)["result"]
         wrong = server.ask("skills/get", uri="skill://none/SKILL.md", _meta=MODERN)
 
     assert discovered["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
-    assert (listed["resultType"], listed["cacheScope"], listed["ttlMs"] > 0) == ("complete", "private", True)
+    assert discovered["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
+    constant = {name: discovered["capabilities"][name] for name in ("tools", "prompts")}
+    assert constant == {"tools": {"listChanged": False}, "prompts": {"listChanged": False}}
+    for answer in (listed, inside):
+        assert (answer["resultType"], answer["cacheScope"], answer["ttlMs"] > 0) == ("complete", "private", True)
     assert wrong["error"]["code"] == -32602
 
 
