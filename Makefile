@@ -34,7 +34,7 @@ format: .venv/installed  ## rewrite the sources to the format that `check` asks 
 unit: .venv/installed  ## the tests, with branch coverage, but for those with real agents
 	$(RUN) -m pytest -m 'not agents' $(PYTEST_ARGS)
 
-test-agents: .venv/installed  ## train through the real Claude Code and Codex, against loopback models
+test-agents: .venv/installed  ## the real Claude Code and Codex against loopback models; what checks MCP servers
 	$(RUN) -m tools.fetch_agents
 	$(RUN) -m pytest tests/agents -n auto -rP
 

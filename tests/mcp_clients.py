@@ -20,7 +20,7 @@ from skillopt.tasks import File
 from skillopt.versions import Repository
 from tests.repositories import DRAFT, FOLDER
 
-__all__ = ["MODERN", "Pipe", "accept", "ask", "pipe", "say", "text_of"]
+__all__ = ["MODERN", "TOKEN", "Pipe", "accept", "ask", "install_server", "pipe", "say", "serving", "text_of"]
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -29,7 +29,9 @@ MODERN = {
 }
 """What every request of 2026-07-28 says about its sender, under `_meta`."""
 
+TOKEN = "a-token-for-tests"  # noqa: S105 - it opens nothing
 _SECONDS = 60
+_CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 class _Answer(RootModel[dict[str, Any]]):
@@ -48,6 +50,16 @@ def accept(folder: Path, *files: File, text: str = "", skill: str = "rows") -> s
     trailers = (("Skill", skill), ("Val-Before", "0.5000"), ("Val-After", "0.7500"), ("Wins-Ties-Losses", "3/5/0"))
     draft = replace(DRAFT, skill=skill, path=path, files=tuple(kept.values()), trailers=trailers)
     return repository.commit_version(replace(draft, parent=parent, expected_tip=tip))
+
+
+def install_server(folder: Path) -> Path:
+    """Put a program `skillopt-mcp` there that runs the server of this checkout, whatever a client hands on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / "skillopt-mcp"
+    path = os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))
+    program.write_text(f"#!/bin/sh\nPYTHONPATH='{path}' exec '{sys.executable}' -m skillopt_mcp \"$@\"\n")
+    program.chmod(0o755)
+    return program
 
 
 async def ask(client: Client, method: str, **params: object) -> dict[str, Any]:
@@ -131,3 +143,16 @@ def pipe(folder: Path, *arguments: str, **environment: str) -> Iterator[Pipe]:
                 process.send_signal(signal.SIGINT)
             process.communicate()  # which closes the pipe, so that the server ends by itself
             timer.cancel()
+
+
+@contextmanager
+def serving(project: Path, **environment: str) -> Iterator[tuple[Pipe, str, int]]:
+    """Serve HTTP, and give what was printed first and the port."""
+    with pipe(project, "--http", "--port", "0", **environment) as server:
+        assert server.process.stderr is not None
+        said = ""
+        while "serving http://" not in said:
+            line = server.process.stderr.readline().decode()
+            assert line, "the server ended"
+            said += line
+        yield server, said, int(said.rpartition(":")[2].partition("/")[0])

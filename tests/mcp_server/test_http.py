@@ -2,16 +2,13 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from tests.mcp_clients import MODERN, Pipe, pipe
+from tests.mcp_clients import MODERN, TOKEN, serving
 
-TOKEN = "a-token-for-tests"  # noqa: S105 - it opens nothing
 HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",
@@ -19,19 +16,6 @@ HEADERS = {
     "MCP-Protocol-Version": "2026-07-28",
     "Mcp-Method": "tools/list",
 }
-
-
-@contextmanager
-def serving(project: Path, **environment: str) -> Iterator[tuple[Pipe, str, int]]:
-    """Serve HTTP, and give what was printed first and the port."""
-    with pipe(project, "--http", "--port", "0", **environment) as server:
-        assert server.process.stderr is not None
-        said = ""
-        while "serving http://" not in said:
-            line = server.process.stderr.readline().decode()
-            assert line, "the server ended"
-            said += line
-        yield server, said, int(said.rpartition(":")[2].partition("/")[0])
 
 
 def post(port: int, **changes: str | None) -> tuple[int, str]:
