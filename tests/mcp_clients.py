@@ -52,10 +52,9 @@ def accept(folder: Path, *files: File, text: str = "", skill: str = "rows") -> s
     return repository.commit_version(replace(draft, parent=parent, expected_tip=tip))
 
 
-def install_server(folder: Path) -> Path:
-    """Put a program `skillopt-mcp` there that runs the server of this checkout, whatever a client hands on."""
-    folder.mkdir(parents=True, exist_ok=True)
-    program = folder / "skillopt-mcp"
+def install_server(program: Path) -> Path:
+    """Make a program that runs the server of this checkout, whatever a client hands on."""
+    program.parent.mkdir(parents=True, exist_ok=True)
     path = os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))
     program.write_text(f"#!/bin/sh\nPYTHONPATH='{path}' exec '{sys.executable}' -m skillopt_mcp \"$@\"\n")
     program.chmod(0o755)

@@ -33,7 +33,7 @@ def run(
     accept(project, File("references/more.md", b"More.\n"), text="- Sort.\n")
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    server = str(install_server(tmp_path / "programs"))
+    server = str(install_server(tmp_path / "programs" / "skillopt-mcp"))
 
     def started(era: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

@@ -1,10 +1,12 @@
 """The plugin and the registration, in the real clients with homes of their own.
 
-A stand-in for the server is on the PATH: what is shown is that the clients start it and offer its tools.
+A stand-in for the server is on the PATH: what is shown is that the clients start it and offer its tools. Where
+the commands of the README are run as they stand there, it is the server itself.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mcp_clients import install_server
 from tests.projects import git, skillopt
 from tests.servers import stand_in_mcp
 from tests.servers.fake_anthropic import fake_anthropic
@@ -96,6 +99,15 @@ def cached(place: Path, home: str) -> Path:
     return manifest.parent.parent
 
 
+def readme_lines(client: str) -> list[str]:
+    """Give the lines of the README's shell blocks that start with a client's name; there is nothing else but pipx."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
+    known = ("#", "pipx install skillopt-mcp", "claude ", "codex ")
+    assert [line for line in lines if line and not line.startswith(known)] == []
+    return [line for line in lines if line.startswith(f"{client} ")]
+
+
 def sent(requests: list[Requested]) -> str:
     return json.dumps([asked.body for asked in requests])
 
@@ -164,6 +176,54 @@ def test_claude_code_starts_the_server_that_init_registered(claude: Client, plac
     claude("mcp", "add", "-s", "project", "other", "--", "true")
     assert skillopt(place / "project", "init", "--client", "claude-code", "--undo").returncode == 0
     assert list(json.loads((place / "project" / ".mcp.json").read_bytes())["mcpServers"]) == ["other"]
+
+
+def typed(place: Path, program: str, line: str) -> None:
+    """Type a line of the README, in the clone when it is about the plugin, with the server itself on the PATH."""
+    install_server(place / "programs" / "skillopt-mcp")
+    client = line.split(maxsplit=1)[0]
+    (place / "programs" / client).symlink_to(program)
+    where = place / ("market" if "marketplace" in line else "project")
+    ended = subprocess.run(
+        ["sh", "-c", line],
+        cwd=where,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+CLAUDE_LINES, CODEX_LINES = readme_lines("claude"), readme_lines("codex")
+
+
+def test_the_readme_registers_by_two_lines_for_each_client_or_the_plugin() -> None:
+    assert [line.split()[1] for line in CLAUDE_LINES] == ["mcp", "plugin"]
+    assert [line.split()[1] for line in CODEX_LINES] == ["mcp", "plugin"]
+    page = (ROOT / "docs" / "plugin.md").read_text(encoding="utf-8").splitlines()
+    assert {line for line in (*CLAUDE_LINES, *CODEX_LINES) if "marketplace" in line} <= set(page)
+
+
+@pytest.mark.parametrize("line", CLAUDE_LINES)
+def test_after_the_readmes_line_claude_code_is_connected(
+    claude: Client, agent: Callable[[str], str], place: Path, line: str
+) -> None:
+    typed(place, agent("claude"), line)
+    assert re.search(r"skillopt: skillopt-mcp +- ✔ Connected", claude("mcp", "list"))
+
+
+@pytest.mark.parametrize("line", CODEX_LINES)
+def test_after_the_readmes_line_codex_has_the_tools(
+    codex: Client, agent: Callable[[str], str], place: Path, line: str
+) -> None:
+    typed(place, agent("codex"), line)
+    (listed,) = json.loads(codex("mcp", "list", "--json"))
+    assert (listed["name"], listed["enabled"], listed["transport"]["command"]) == ("skillopt", True, "skillopt-mcp")
+    asked = tools_of(codex)
+    assert "mcp__skillopt" in asked
+    assert "rollback_skill" in asked  # which the stand-in does not have
 
 
 def tools_of(codex: Client) -> str:
