@@ -122,7 +122,7 @@ def _end_to_end(scratch: Path) -> Iterator[str]:
 def _server(scratch: Path) -> Iterator[str]:
     """Compare the MCP server with a hello-world server on the same SDK that says as much from memory."""
     for what, ratio, limit, remark in mcp_ratios(scratch):
-        yield _row(f"MCP server, {what}, times a hello-world's", ratio, "times", limit)
+        yield _row(f"MCP {what}, times a hello-world's", ratio, "times", limit)
         yield f"  (hello-world {remark}; {SKILLS} skills)"
 
 
