@@ -313,8 +313,8 @@ class Ledger:
         if not rows:
             return 0
         with explained(self.path):
-            self._database.execute("BEGIN IMMEDIATE")
-            try:
+            try:  # around BEGIN, too: Ctrl-C may come as soon as it is done
+                self._database.execute("BEGIN IMMEDIATE")
                 changed = self._database.executemany(statement, rows).rowcount
                 self._database.execute("COMMIT")
             except BaseException:
