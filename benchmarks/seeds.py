@@ -44,7 +44,7 @@ def _train(seed: int, preset: str) -> tuple[float, float, float, float]:
         make_repository(folder)
         result = _skillopt(folder, "optimize", "--quiet", "--seed", str(seed), "--preset", preset)
         events = _skillopt(folder, "report")["events"]
-    gated = sum("verdict" in event and "changes" in event and "text" not in event for _, event in events)
+    gated = sum("verdict" in event and "changes" in event and "number" not in event for _, event in events)
     test, accepted = result["test"], len(result["versions"])
     if test is None:
         print(f"{seed:>4}  nothing accepted of {gated} candidates")

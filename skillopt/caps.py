@@ -28,27 +28,37 @@ class CappedRunner:
         runner: Where the answers come from.
         settings: The caps.
         sealed: Rollouts of the sealed test.
+        kept: Rollouts kept back for a last gate; `release` gives them free.
     """
 
-    def __init__(self, runner: Runner, settings: Settings, sealed: int) -> None:
+    def __init__(self, runner: Runner, settings: Settings, sealed: int, kept: int = 0) -> None:
         self._runner = runner
         self._settings = settings
         self._sealed = sealed
+        self._kept = kept
+        self._asked: set[tuple[str, str, int]] = set()
         self._targets, self._optimizers = Usage(), Usage()
         self._measured = 0
         self.rollouts_asked = 0
         self.calls_asked = 0
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        """Run rollouts, all of them or, past the cap, none."""
-        cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._sealed)
-        _check("rollouts", self.rollouts_asked + len(requests), cap)
-        self._foresee(len(requests), self._targets, self._measured)
-        self.rollouts_asked += len(requests)
+        """Run rollouts, all of them or, past the cap, none; one that was asked for before counts once."""
+        cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._sealed - self._kept)
+        keys = {(request.skill.digest if request.skill else "", request.task.id, request.trial) for request in requests}
+        new = len(keys - self._asked)
+        _check("rollouts", self.rollouts_asked + new, cap)
+        self._foresee(new, self._targets, self._measured)
+        self._asked |= keys
+        self.rollouts_asked += new
         found = self._runner.rollouts(requests)
         self._targets += Usage.total(rollout.usage for rollout in found)
         self._measured += len(found)
         return found
+
+    def release(self) -> None:
+        """Let the rollouts that were kept back be used."""
+        self._kept = 0
 
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
         """Ask the optimizer model, all prompts or, past the cap, none."""

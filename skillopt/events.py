@@ -102,12 +102,13 @@ class StepFailed:
 
 @dataclass(frozen=True, slots=True)
 class GateDecided:
-    """A candidate was compared with the incumbent. `kind` is `edits` or `slow update`."""
+    """A candidate was compared with the incumbent. `kind` is `edits` or `slow update`, `text` its SKILL.md."""
 
     step: int
     kind: str
     changes: tuple[Change, ...]
     verdict: Verdict
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import assert_never
 
 from skillopt.rollouts import Rollout, Score
+from skillopt.sign_flip import p_value
 
 __all__ = [
     "GateRule",
@@ -24,12 +25,8 @@ __all__ = [
     "compare",
     "least_gain",
     "noise_floor",
-    "sign_flip",
     "tally",
 ]
-
-_EXACT = 16
-"""Most differing tasks for which all sign patterns are counted (65,536 of them)."""
 
 
 class Metric(StrEnum):
@@ -54,10 +51,11 @@ class Metric(StrEnum):
 
 
 class GateRule(StrEnum):
-    """What a candidate must show: a greater mean (`strict`), or confidence as well (`paired`)."""
+    """What a candidate must show: a greater mean (`strict`), or confidence as well, on all tasks or on enough."""
 
     STRICT = "strict"
     PAIRED = "paired"
+    SEQUENTIAL = "sequential"
 
 
 class Outcome(StrEnum):
@@ -160,7 +158,7 @@ def compare(
     wanted = {rollout.task_id for rollout in (*before, *after)}
     differences = [new[task] - old[task] for task in tasks]
     gain = math.fsum(differences) / len(tasks) if tasks else 0.0
-    certainty = 1.0 - sign_flip(differences)
+    certainty = 1.0 - p_value(differences)
     covered = bool(tasks) and len(tasks) >= coverage * len(wanted)
     outcome, reason = _decide(gain, certainty, rule, confidence) if covered else _uncovered(len(tasks), len(wanted))
     old_pass, new_pass = _by_task(before, Metric.HARD), _by_task(after, Metric.HARD)
@@ -178,25 +176,6 @@ def compare(
         tuple(task for task in tasks if new_pass[task] < old_pass[task]),
         len(wanted) - len(tasks),
     )
-
-
-def sign_flip(differences: Sequence[float]) -> float:
-    """Give the one-sided p-value of paired differences under random signs; ties carry no weight.
-
-    Exact up to 16 differing tasks, the normal approximation with the same mean and variance beyond.
-    The test of Fisher (The Design of Experiments, 1935, §21).
-
-    >>> sign_flip([1.0, 1.0, 1.0])
-    0.125
-    """
-    sizes = [difference for difference in differences if difference != 0]
-    total = math.fsum(sizes)
-    if len(sizes) > _EXACT:
-        return 1.0 - NormalDist().cdf(total / math.sqrt(math.fsum(size * size for size in sizes)))
-    sums = [0.0]
-    for size in sizes:
-        sums = [value + sign for value in sums for sign in (size, -size)]
-    return sum(value >= total - 1e-9 for value in sums) / len(sums)
 
 
 def noise_floor(trials: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:

@@ -1,42 +1,81 @@
 """Measuring for the gate: which rollouts on `val` a verdict rests on.
 
-Owns that candidate and incumbent run side by side with a trial nobody has seen, and that too little
-measured is no verdict. Does not own what the rollouts show (gate) or what becomes of it (optimizer).
+Owns that candidate and incumbent run side by side with a trial nobody has seen, that a comparison stops as
+soon as it is decided, what all comparisons of a run may err together, and that too little measured is no
+verdict. Does not own the tests (gate, betting) or what becomes of a verdict (optimizer).
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from statistics import fmean
 
+from skillopt.betting import Bets, Plan, decide, update
 from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import GateRule, Outcome, Verdict, compare, tally
+from skillopt.gate import GateRule, Outcome, Verdict, compare, least_gain, tally
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 from skillopt.tasks import Task
 
-__all__ = ["Gatekeeper", "check_coverage", "first_failure"]
+__all__ = ["Gatekeeper", "check_coverage", "first_failure", "resolvable_gain"]
+
+_SHARE = 0.5
+"""Share of what is left of the error allowed that one comparison may spend."""
+
+_FIRST_SHARE = 0.75
+"""Share of a comparison's error that its first round may spend."""
+
+
+@dataclass(slots=True)
+class _Pairs:
+    """Rollouts of incumbent and candidate on the same tasks."""
+
+    before: list[Rollout] = field(default_factory=list)
+    after: list[Rollout] = field(default_factory=list)
 
 
 class Gatekeeper:
     """Decides about candidates on the tasks of one split.
+
+    The sequential rule spends the error that the settings allow over all comparisons of a run: each takes half of
+    what is left, and an `accept` earns half of the whole back (alpha-investing: Foster and Stine 2008). So a run in
+    which no candidate is better accepts one with at most the probability allowed, however often it asks.
 
     Args:
         tasks: The `val` tasks.
         settings: The gate's rule, metric, confidence and coverage.
         runner: Runs rollouts.
         first_trial: Trial of the first measurement; every further one has the next.
+        looked: Whether earlier comparisons on the same tasks accepted, oldest first; they count as this run's.
     """
 
-    def __init__(self, tasks: Sequence[Task], settings: Settings, runner: Runner, first_trial: int = 0) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        settings: Settings,
+        runner: Runner,
+        *,
+        first_trial: int = 0,
+        looked: Sequence[bool] = (),
+    ) -> None:
         self._tasks = tasks
         self._settings = settings
         self._runner = runner
         self._trial = first_trial
         self._recorded: tuple[Rollout, ...] = ()
+        self._error = 1.0 - settings.confidence
+        for accepted in looked:
+            self._spend(self._error * _SHARE, accepted=accepted)
 
     def baseline(self, skill: Skill) -> list[tuple[Rollout, ...]]:
-        """Measure the first incumbent as often as the settings say; it takes the whole split each time."""
-        trials = [self._measure(skill) for _ in range(self._settings.baseline_trials)]
+        """Measure the first incumbent as often as the settings say, on all tasks or on a sample of them."""
+        order = list(self._tasks)
+        sample = self._settings.baseline_tasks
+        if 0 < sample < len(order):
+            order = Random(f"{self._settings.seed}/baseline").sample(order, sample)
+        trials = [self._measure(skill, order) for _ in range(self._settings.baseline_trials)]
         self._recorded = tuple(rollout for rollouts in trials for rollout in rollouts)
         check_coverage("baseline", self._recorded, self._settings.coverage)
         return trials
@@ -53,40 +92,131 @@ class Gatekeeper:
             InvalidMeasurementError: Too little could be measured. Nothing is decided, so that a rerun can
                 measure again what is missing.
         """
+        match self._settings.gate:
+            case GateRule.SEQUENTIAL:
+                pairs, verdict = self._step_by_step(incumbent, candidate)
+            case GateRule.PAIRED:
+                # Measured anew each time: a stored score that was lucky once would block every later gain.
+                pairs = self._pairs(incumbent, candidate, self._tasks, self._next_trial())
+                verdict = self._compared(pairs, self._settings.gate)
+            case _:
+                pairs = _Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)))
+                verdict = self._compared(pairs, self._settings.gate)
+        if verdict.outcome is Outcome.INVALID:
+            raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*pairs.before, *pairs.after))}")
+        if verdict.outcome is Outcome.ACCEPT:
+            self._recorded = tuple(pairs.after)
+        return verdict
+
+    def _step_by_step(self, incumbent: Skill, candidate: Skill) -> tuple[_Pairs, Verdict]:
+        """Look after every few tasks, in random order; then run all again and average, each round a test of its own."""
+        settings, pairs = self._settings, _Pairs()
+        allowed = self._error * _SHARE
+        found: Outcome | None = None
+        confidence = 0.0
+        for number in range(settings.gate_rounds):
+            share = _share_of(number, settings.gate_rounds)
+            bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share))
+            found, bets = self._round(incumbent, candidate, pairs, bets, last=number == settings.gate_rounds - 1)
+            confidence = max(confidence, 1.0 - min(1.0, (1.0 - bets.confidence) / share))
+            if found is not None:
+                break
+        self._spend(allowed, accepted=found is Outcome.ACCEPT)
+        return pairs, self._worded(pairs, found or Outcome.INCONCLUSIVE, confidence, 1.0 - allowed)
+
+    def _spend(self, allowed: float, *, accepted: bool) -> None:
+        """Take what a comparison was allowed from the error that is left, or give what an `accept` earns."""
+        whole = 1.0 - self._settings.confidence
+        self._error = min(whole, self._error + whole * _SHARE) if accepted else self._error - allowed
+
+    def _round(
+        self, incumbent: Skill, candidate: Skill, pairs: _Pairs, bets: Bets, *, last: bool
+    ) -> tuple[Outcome | None, Bets]:
+        """Run every task once more; the first round looks as it goes, later ones at the end.
+
+        Returns:
+            The outcome, None when another round may tell more, and the bets.
+        """
+        settings, first, trial = self._settings, not pairs.before, self._next_trial()
+        order = list(self._tasks)
+        Random(f"{settings.seed}/gate/{trial}").shuffle(order)
+        for start in range(0, len(order), settings.gate_batch):
+            batch = order[start : start + settings.gate_batch]
+            new = self._pairs(incumbent, candidate, batch, trial)
+            pairs.before += new.before
+            pairs.after += new.after
+            if first:
+                bets = update(bets, self._differences(new, batch))
+                if decide(bets) is Outcome.ACCEPT:
+                    return Outcome.ACCEPT, bets
+                if decide(bets) is Outcome.REJECT:
+                    break
+        if not first:
+            bets = update(bets, self._differences(pairs, order))
+        outcome = decide(bets)
+        return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), bets
+
+    def _differences(self, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
+        """Give candidate minus incumbent for each task, trials averaged; None where nothing was measured."""
+        found: dict[str, list[float]] = {}
+        for before, after in zip(pairs.before, pairs.after, strict=True):
+            if before.score is not None and after.score is not None:
+                metric = self._settings.metric
+                found.setdefault(before.task_id, []).append(metric.of(after.score) - metric.of(before.score))
+        return [fmean(found[task.id]) if task.id in found else None for task in order]
+
+    def _compared(self, pairs: _Pairs, rule: GateRule) -> Verdict:
         settings = self._settings
-        if settings.gate is GateRule.PAIRED or not self._recorded:
-            # Measured anew each time: a stored score that was lucky once would block every later gain.
-            before, after = self._measure_pair(incumbent, candidate)
-        else:
-            before, after = self._recorded, self._measure(candidate)
-        verdict = compare(
-            before,
-            after,
-            rule=settings.gate,
+        return compare(
+            pairs.before,
+            pairs.after,
+            rule=rule,
             metric=settings.metric,
             confidence=settings.confidence,
             coverage=settings.coverage,
         )
+
+    def _worded(self, pairs: _Pairs, outcome: Outcome, confidence: float, wanted: float) -> Verdict:
+        verdict = self._compared(pairs, GateRule.STRICT)
         if verdict.outcome is Outcome.INVALID:
-            raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*before, *after))}")
-        if verdict.outcome is Outcome.ACCEPT:
-            self._recorded = after
-        return verdict
+            return verdict
+        tasks = verdict.wins + verdict.ties + verdict.losses
+        found = f"gain {verdict.gain:+.3f} on {tasks} of {len(self._tasks)} tasks at confidence {confidence:.3f}"
+        asked = f"{wanted:.3f} asked for"
+        reason = f"{found}: {asked if outcome is not Outcome.REJECT else 'not better than the incumbent'}"
+        return replace(verdict, outcome=outcome, reason=reason, confidence=confidence)
 
-    def _measure(self, skill: Skill) -> tuple[Rollout, ...]:
+    def _measure(self, skill: Skill, tasks: Sequence[Task]) -> tuple[Rollout, ...]:
         trial = self._next_trial()
-        return self._runner.rollouts([RolloutRequest(skill, task, trial) for task in self._tasks])
+        return self._runner.rollouts([RolloutRequest(skill, task, trial) for task in tasks])
 
-    def _measure_pair(self, incumbent: Skill, candidate: Skill) -> tuple[tuple[Rollout, ...], tuple[Rollout, ...]]:
+    def _pairs(self, incumbent: Skill, candidate: Skill, tasks: Sequence[Task], trial: int) -> _Pairs:
         """Run both in one batch and with the same trial."""
-        trial = self._next_trial()
-        requests = [RolloutRequest(skill, task, trial) for skill in (incumbent, candidate) for task in self._tasks]
-        rollouts = self._runner.rollouts(requests)
-        return rollouts[: len(self._tasks)], rollouts[len(self._tasks) :]
+        requests = [RolloutRequest(skill, task, trial) for skill in (incumbent, candidate) for task in tasks]
+        rollouts = list(self._runner.rollouts(requests))
+        return _Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
 
     def _next_trial(self) -> int:
         self._trial += 1
         return self._trial - 1
+
+
+def resolvable_gain(tasks: int, settings: Settings) -> float | None:
+    """Give the smallest gain in passed tasks that the first gate of a run could ever certify, in (0, 1].
+
+    That is the case of no loss at all. None when the split is too small.
+
+    Args:
+        tasks: Tasks of the split.
+        settings: The gate's rule and confidence.
+    """
+    if settings.gate is not GateRule.SEQUENTIAL:
+        return least_gain(tasks, settings.confidence)
+    error = (1.0 - settings.confidence) * _SHARE * _share_of(0, settings.gate_rounds)
+    bets, wins = Bets(Plan(tasks, 1.0 - error)), 0
+    while decide(bets) is None:
+        bets, wins = update(bets, [1.0]), wins + 1
+    return wins / tasks if decide(bets) is Outcome.ACCEPT else None
 
 
 def check_coverage(place: str, rollouts: Sequence[Rollout], coverage: float) -> None:
@@ -107,3 +237,8 @@ def first_failure(rollouts: Sequence[Rollout]) -> str:
     reasons = (rollout.reason for rollout in rollouts if rollout.score is None)
     first = next(reasons, "")
     return f"; the first failure: {first}; rerun the same command when it is mended" if first else ""
+
+
+def _share_of(number: int, rounds: int) -> float:
+    """Divide the error of a comparison over its rounds; most comparisons are decided in the first."""
+    return 1.0 if rounds == 1 else _FIRST_SHARE if number == 0 else (1.0 - _FIRST_SHARE) / (rounds - 1)

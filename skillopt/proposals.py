@@ -18,7 +18,9 @@ from skillopt.screening import SCREEN_TRIALS, screen
 from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite
 
-__all__ = ["check_proposal", "try_proposal"]
+__all__ = ["Earlier", "check_proposal", "try_proposal"]
+
+Earlier = Sequence[Outcome | None]
 
 _FIRST_TRIAL = 20_000
 """Trials from here on are those of proposals, so that no verdict rests on rollouts that were seen before."""
@@ -61,7 +63,7 @@ def check_proposal(
 
 
 def try_proposal(
-    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, number: int
+    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, earlier: Earlier
 ) -> Iterator[Event]:
     """Screen sound edits, then gate those that are left.
 
@@ -71,25 +73,26 @@ def try_proposal(
         suite: Its tasks.
         settings: What shapes screen and gate.
         runner: Runs rollouts.
-        number: How many proposals came before, so that each is measured with trials of its own.
+        earlier: What the gate said of each proposal before, None where none reached it. Each is measured with trials
+            of its own, and all verdicts together keep to the confidence asked for.
     """
     capped = CappedRunner(runner, settings, 0)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
     try:
-        reason, accepted = yield from _try(proposal, skill, suite, settings, capped, number)
+        reason, accepted = yield from _try(proposal, skill, suite, settings, capped, earlier)
     except BudgetReached as reached:
         reason, accepted = str(reached), 0
     yield RunEnded(reason, accepted, capped.rollouts_asked, 0)
 
 
 def _try(
-    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: CappedRunner, number: int
+    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: CappedRunner, earlier: Earlier
 ) -> Generator[Event, None, tuple[str, int]]:
     """Give why it ended, and how many versions were accepted."""
-    train = {task.id: task for task in suite.tasks(Split.TRAIN)}
+    train = {task.id: (task, 0.0) for task in suite.tasks(Split.TRAIN)}
     kept: Sequence[Change] = proposal
     if settings.screen_trials:
-        first = SCREEN_TRIALS + _FIRST_TRIAL + number * settings.screen_trials
+        first = SCREEN_TRIALS + _FIRST_TRIAL + len(earlier) * settings.screen_trials
         found = screen(runner, skill, proposal, train, settings, first)
         for one in found:
             yield EditScreened(1, one.change.edit, one.tasks, one.before, one.after, one.kept, one.reason)
@@ -98,9 +101,11 @@ def _try(
     if not patch.changes:
         yield StepFailed(1, "screen", "no edit helped on the tasks that it cites")
         return "no edit passed the screen", 0
-    gatekeeper = Gatekeeper(suite.tasks(Split.VAL), settings, runner, _FIRST_TRIAL + number)
+    looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
+    trial = _FIRST_TRIAL + len(earlier) * settings.gate_rounds
+    gatekeeper = Gatekeeper(suite.tasks(Split.VAL), settings, runner, first_trial=trial, looked=looked)
     verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
-    yield GateDecided(1, "edits", patch.changes, verdict)
+    yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text)
     if verdict.outcome is Outcome.ACCEPT:
         asked = runner.rollouts_asked
         yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked)

@@ -1,29 +1,36 @@
-"""The screen: each edit alone, on the tasks it cites, before it may join a candidate.
+"""The screen: each edit alone, on the tasks it cites, before it may join the draft.
 
-Owns what an edit alone must show. It is paired: the incumbent runs again on the same tasks with the same
-trial, because a task that failed once by noise would wave anything through. Does not own the gate, which
-decides about the candidate (gate, gating).
+Owns what an edit alone must show. It is tried task by task, most of all on those that failed. Where it does
+better than what was seen before, the draft without it runs again on the same task with the same trial, because
+a task that failed once by noise would wave anything through. Does not own the test (betting) or the gate,
+which decides about the candidate on other tasks (gating).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
 
+from skillopt.betting import Bets, Plan, decide, update
 from skillopt.documents import Skill
-from skillopt.edits import Change, Edit, Op, apply_edits
+from skillopt.edits import Change, apply_edits
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import Metric
+from skillopt.gate import Metric, Outcome
 from skillopt.gating import first_failure
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 from skillopt.tasks import Task
 
-__all__ = ["SCREEN_TRIALS", "Screened", "screen"]
+__all__ = ["SCREEN_TRIALS", "Known", "Screened", "screen"]
 
 SCREEN_TRIALS: Final = 10_000
 """Trials from here on are the screen's, so that it never meets a rollout that an edit was derived from."""
+
+Known = tuple[Task, float]
+"""A task, and what it scored when it was run before."""
+
+_Request = tuple[Skill, Task, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +39,13 @@ class Screened:
 
     Args:
         change: The edit, applied alone.
-        tasks: Tasks it was tried on that were measured with and without it; 0 tells nothing about the edit.
-        before: Mean score of the incumbent on them, in [0, 1].
-        after: Mean score with the edit.
-        kept: Whether it may join a candidate.
+        tasks: Tasks it was tried on; 0 tells nothing about the edit.
+        before: Mean score without it where both were run, in [0, 1].
+        after: Mean score with it where it was run.
+        kept: Whether it may join the draft.
         reason: Why, in words.
+        solved: Tasks that passed with it.
+        passing: Tasks that passed without it.
     """
 
     change: Change
@@ -45,76 +54,126 @@ class Screened:
     after: float
     kept: bool
     reason: str
+    solved: tuple[str, ...]
+    passing: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Tried:
+    """An edit on its way through the screen."""
+
+    change: Change
+    alone: Skill
+    tasks: Sequence[Task]
+    bets: Bets
+    with_it: list[Rollout] = field(default_factory=list)
+    without: list[Rollout] = field(default_factory=list)
+
+    def request(self, number: int, first: int) -> _Request:
+        """Give the rollout of a round: task after task, then all again with the next trial."""
+        return self.alone, self.tasks[number % len(self.tasks)], first + number // len(self.tasks)
 
 
 def screen(
     runner: Runner,
-    incumbent: Skill,
+    draft: Skill,
     changes: Sequence[Change],
-    tasks: Mapping[str, Task],
+    tasks: Mapping[str, Known],
     settings: Settings,
     trial: int,
 ) -> tuple[Screened, ...]:
-    """Try each edit alone on the tasks it cites, all in one batch.
+    """Try each edit alone on the tasks it cites, all edits side by side.
 
     Args:
         runner: Runs rollouts.
-        incumbent: What the edits change.
+        draft: What the edits change.
         changes: Sound edits, each applied alone.
-        tasks: Train tasks by id; an edit that cites none of them is tried on the first ones.
-        settings: How many tasks and trials, and what is compared.
+        tasks: Train tasks by id, with what they scored when the edits were derived, else 0; an edit that cites none
+            of them is tried on the first ones.
+        settings: Most rollouts and tasks of an edit, and the confidence asked for.
         trial: First trial, one that no earlier rollout of these tasks had.
 
     Raises:
         InvalidMeasurementError: No edit could be measured at all.
     """
-    plans = [(change, _alone(incumbent, change.edit), _cited(change.edit, tasks, settings)) for change in changes]
-    trials = range(trial, trial + settings.screen_trials)
-    union = {task.id: task for _, _, cited in plans for task in cited}
-    requests = [RolloutRequest(incumbent, task, at) for task in union.values() for at in trials]
-    requests += [RolloutRequest(alone, task, at) for _, alone, cited in plans for task in cited for at in trials]
-    rollouts = runner.rollouts(requests)
-    found = {(rollout.skill_digest, rollout.task_id, rollout.trial): rollout for rollout in rollouts}
-    screened = tuple(
-        _judge(
-            change,
-            [
-                (found[incumbent.digest, task.id, at], found[alone.digest, task.id, at])
-                for task in cited
-                for at in trials
-            ],
-            settings.metric,
-        )
-        for change, alone, cited in plans
-    )
-    if not any(one.tasks for one in screened):
-        raise InvalidMeasurementError(f"screen: no edit could be measured{first_failure(rollouts)}")
-    return screened
+    plan = Plan(settings.screen_trials, settings.screen_confidence, least_chance=0.0)
+    tried = [_begin(draft, change, tasks, settings, plan) for change in changes]
+    failed: list[Rollout] = []
+    for number in range(settings.screen_trials):
+        going = [(one, one.request(number, trial)) for one in tried if _open(one)]
+        found = _run(runner, [request for _, request in going])
+        better = [pair for pair in going if _better(found[_key(pair[1])], tasks, settings.metric)]
+        found |= _run(runner, [(draft, task, at) for _, (_, task, at) in better])
+        for one, (alone, task, at) in going:
+            _note(one, found[_key((alone, task, at))], found.get(_key((draft, task, at))), settings.metric)
+        failed += [rollout for rollout in found.values() if rollout.score is None]
+    if tried and not any(one.with_it for one in tried):
+        raise InvalidMeasurementError(f"screen: no edit could be measured{first_failure(failed)}")
+    return tuple(_judged(one, settings.metric) for one in tried)
 
 
-def _alone(incumbent: Skill, edit: Edit) -> Skill:
-    return incumbent.with_document(apply_edits(incumbent.document, [edit]).document)
+def _begin(draft: Skill, change: Change, tasks: Mapping[str, Known], settings: Settings, plan: Plan) -> _Tried:
+    names = [name for name in dict.fromkeys(change.edit.tasks) if name in tasks] or list(tasks)
+    cited = [tasks[name][0] for name in names[: settings.screen_tasks]]
+    alone = draft.with_document(apply_edits(draft.document, [change.edit]).document)
+    return _Tried(change, alone, cited, Bets(plan))
 
 
-def _cited(edit: Edit, tasks: Mapping[str, Task], settings: Settings) -> list[Task]:
-    cited = [tasks[name] for name in dict.fromkeys(edit.tasks) if name in tasks]
-    return (cited or list(tasks.values()))[: settings.screen_tasks]
+def _open(one: _Tried) -> bool:
+    """Tell whether an edit needs more rollouts; one that has not helped so far does not."""
+    measured = one.bets.measured
+    return decide(one.bets) is None and (not measured or sum(measured) > 0)
 
 
-def _judge(change: Change, pairs: Sequence[tuple[Rollout, Rollout]], metric: Metric) -> Screened:
-    """Keep what helps; a deletion, which saves tokens, may also leave all as it was."""
-    scores = [
-        (metric.of(before.score), metric.of(after.score))
-        for before, after in pairs
-        if before.score is not None and after.score is not None
-    ]
-    if not scores:
-        return Screened(change, 0, 0.0, 0.0, kept=False, reason="not measured: each of its rollouts failed")
-    before, after = fmean(old for old, _ in scores), fmean(new for _, new in scores)
-    count = len({old.task_id for old, new in pairs if old.score is not None and new.score is not None})
-    gain = after - before
-    kept = gain > 0 or (gain == 0 and change.edit.op is Op.DELETE)
-    found = f"alone on {count} of the tasks it cites {before:.3f} -> {after:.3f}"
-    without = "it does harm" if gain < 0 else "it changes nothing there; cite more tasks that need it"
-    reason = found if kept else f"{found}: {without}"
-    return Screened(change, count, before, after, kept=kept, reason=reason)
+def _run(runner: Runner, requests: Sequence[_Request]) -> dict[tuple[str, str, int], Rollout]:
+    """Run each rollout once, though several edits may ask for it."""
+    wanted = {_key(request): RolloutRequest(*request) for request in requests}
+    return dict(zip(wanted, runner.rollouts(list(wanted.values())), strict=True)) if wanted else {}
+
+
+def _key(request: _Request) -> tuple[str, str, int]:
+    skill, task, trial = request
+    return skill.digest, task.id, trial
+
+
+def _better(rollout: Rollout, tasks: Mapping[str, Known], metric: Metric) -> bool:
+    return rollout.score is not None and metric.of(rollout.score) > tasks[rollout.task_id][1]
+
+
+def _note(one: _Tried, with_it: Rollout, without: Rollout | None, metric: Metric) -> None:
+    """Count the pair; what did no better than what was seen before changed nothing."""
+    difference: float | None = None
+    if with_it.score is not None:
+        one.with_it.append(with_it)
+        difference = 0.0
+    if with_it.score is not None and without is not None:
+        difference = None if without.score is None else _sign(metric.of(with_it.score) - metric.of(without.score))
+        one.without += [without] if without.score is not None else []
+    one.bets = update(one.bets, [difference])
+
+
+def _sign(difference: float) -> float:
+    """Count a pair as won, lost or tied: in one task a rule may be worth little of the score, and show every time."""
+    return float((difference > 0) - (difference < 0))
+
+
+def _judged(one: _Tried, metric: Metric) -> Screened:
+    if not one.with_it:
+        reason = "not measured: each of its rollouts failed"
+        return Screened(one.change, 0, 0.0, 0.0, kept=False, reason=reason, solved=(), passing=())
+    after = fmean(metric.of(rollout.score) for rollout in one.with_it if rollout.score is not None)
+    before = fmean([metric.of(rollout.score) for rollout in one.without if rollout.score is not None] or [0.0])
+    kept, gain = decide(one.bets) is Outcome.ACCEPT, sum(one.bets.measured)
+    tasks = len({rollout.task_id for rollout in one.with_it})
+    verdict = "it helps" if kept else "it does harm" if gain < 0 else "no clear gain" if gain else "it changes nothing"
+    reason = f"alone on {tasks} of the tasks it cites, {_count(len(one.with_it))}: {verdict}"
+    return Screened(one.change, tasks, before, after, kept, reason, _passed(one.with_it), _passed(one.without))
+
+
+def _count(rollouts: int) -> str:
+    return "1 rollout" if rollouts == 1 else f"{rollouts} rollouts"
+
+
+def _passed(rollouts: Sequence[Rollout]) -> tuple[str, ...]:
+    names = (rollout.task_id for rollout in rollouts if rollout.score is not None and rollout.score.passed)
+    return tuple(dict.fromkeys(names))

@@ -84,29 +84,53 @@ class Settings(BaseModel):
     ] = 24
     minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 8
     merge_size: Annotated[int, Field(description="Proposals joined by one merge.", ge=2)] = 8
-    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 4
-    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 2
-    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 400
+    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 12
+    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 12
+    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 1200
     schedule: Annotated[Schedule, Field(description="How the edit budget moves from first to last step.")] = (
         Schedule.COSINE
     )
-    screen_trials: Annotated[
+    reflections: Annotated[
         int,
-        Field(description="Runs of each task when an edit is tried alone before the gate; 0 for no screen.", ge=0),
-    ] = 1
+        Field(description="Most reflections on the same rollouts, while failures among them are not solved.", ge=1),
+    ] = 4
+    screen_trials: Annotated[
+        int, Field(description="Most rollouts of an edit that is tried alone before the gate; 0 for no screen.", ge=0)
+    ] = 5
     screen_tasks: Annotated[int, Field(description="Most tasks that an edit is tried alone on.", ge=1)] = 4
+    screen_confidence: Annotated[
+        float, Field(description="Confidence that an edit helps which its screen asks for.", gt=0, lt=1)
+    ] = 0.75
+    prune_lines: Annotated[
+        int,
+        Field(
+            description="Most of its own newest lines that a run tries to delete when tasks regress; 0 for none.", ge=0
+        ),
+    ] = 6
+    gate_edits: Annotated[
+        int,
+        Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),
+    ] = 0
+    gate_patience: Annotated[
+        int, Field(description="Batches without a new edit after which the gate is due.", ge=1)
+    ] = 6
     metric: Annotated[
         Metric, Field(description="What the gate compares: `soft` scores, `hard` passes, or their mean, `mixed`.")
     ] = Metric.MIXED
     gate: Annotated[
         GateRule,
         Field(
-            description="`paired`: measure incumbent and candidate side by side and ask for confidence; "
-            "`strict`: a greater mean than the incumbent's recorded one, as published."
+            description="`sequential`: measure incumbent and candidate side by side until it is decided, with "
+            "confidence over all verdicts of the run; `paired`: on all tasks, with confidence of one look; `strict`: a "
+            "greater mean than the incumbent's recorded one, as published."
         ),
-    ] = GateRule.PAIRED
+    ] = GateRule.SEQUENTIAL
+    gate_batch: Annotated[int, Field(description="Tasks between two looks of the `sequential` gate.", ge=1)] = 4
+    gate_rounds: Annotated[
+        int, Field(description="Most runs of each task in the `sequential` gate, averaged inside the task.", ge=1)
+    ] = 3
     confidence: Annotated[
-        float, Field(description="Confidence that the gain is real which `paired` asks for.", gt=0.5, lt=1)
+        float, Field(description="Confidence that the gain is real which the gate asks for.", gt=0.5, lt=1)
     ] = 0.9
     coverage: Annotated[
         float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
@@ -114,9 +138,12 @@ class Settings(BaseModel):
     baseline_trials: Annotated[
         int, Field(description="Times the first skill is measured on `val`; two or more give the noise floor.", ge=1)
     ] = 2
+    baseline_tasks: Annotated[
+        int, Field(description="Tasks of `val` that the first skill is measured on, drawn at random; 0 for all.", ge=0)
+    ] = 12
     slow_tasks: Annotated[
         int, Field(description="Train tasks compared by the slow update at each epoch's end; 0 turns it off.", ge=0)
-    ] = 20
+    ] = 0
     meta_update: Annotated[
         bool, Field(description="Whether the optimizer model keeps a strategy memory between epochs.")
     ] = True
@@ -184,7 +211,11 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "min_edits": 2,
         "token_budget": 0,
         "schedule": Schedule.COSINE,
+        "reflections": 1,
         "screen_trials": 0,
+        "prune_lines": 0,
+        "gate_edits": 1,
+        "baseline_tasks": 0,
         "metric": Metric.HARD,
         "gate": GateRule.STRICT,
         "baseline_trials": 1,

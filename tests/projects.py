@@ -40,6 +40,7 @@ def make_project(folder: Path, tasks: int = 8, name: str = "rows") -> Path:
     lines = [json.dumps(_task(split, number)) for split in ("train", "val", "test") for number in range(tasks)]
     (folder / "suites" / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     config = f'[skills.{name}]\npath = "skills/{name}"\nsuite = "suites/{name}.jsonl"\n'
+    config += 'gate = "paired"  # eight tasks are too few for the sequential gate\n'
     (folder / "skillopt.toml").write_text(config, encoding="utf-8")
     git(folder, "init", "--quiet", "--initial-branch=main")
     git(folder, "add", ".")

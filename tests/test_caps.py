@@ -13,13 +13,34 @@ from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
 
+def batch(size: int, trial: int = 0) -> list[RolloutRequest]:
+    return [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact")), trial) for at in range(size)]
+
+
+def test_what_was_asked_before_counts_once() -> None:
+    runner = CappedRunner(ScriptedRunner(lambda request: scored(request, 1.0), str), Settings(max_rollouts=3), 0)
+    for _ in range(3):
+        runner.rollouts(batch(3))
+    assert runner.rollouts_asked == 3
+
+
+def test_what_is_kept_back_for_the_last_gate_is_free_after_its_release() -> None:
+    runner = CappedRunner(
+        ScriptedRunner(lambda request: scored(request, 1.0), str), Settings(max_rollouts=5), 0, kept=3
+    )
+    runner.rollouts(batch(2))
+    with pytest.raises(BudgetReached, match="leaves 2 rollouts for training"):
+        runner.rollouts(batch(1, trial=1))
+    runner.release()
+    assert len(runner.rollouts(batch(3, trial=1))) == 3
+
+
 def test_a_capped_runner_makes_all_calls_of_a_batch_or_none() -> None:
     inner = ScriptedRunner(lambda request: scored(request, 1.0), str)
     runner = CappedRunner(inner, Settings(max_rollouts=3, max_calls=2), 0)
-    requests = [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact"))) for at in range(2)]
-    runner.rollouts(requests)
+    runner.rollouts(batch(2))
     with pytest.raises(BudgetReached, match="leaves 3 rollouts for training"):
-        runner.rollouts(requests)
+        runner.rollouts(batch(2, trial=1))
     runner.replies(["a", "b"])
     with pytest.raises(BudgetReached, match="leaves 2 calls for training"):
         runner.replies(["c"])
@@ -43,11 +64,10 @@ class Asking(ScriptedRunner):
 @pytest.mark.parametrize(("name", "cap"), [("max_usd", 2.0), ("max_tokens", 20_000)])
 def test_a_batch_is_not_begun_that_would_leave_too_little_for_the_sealed_test(name: str, cap: float) -> None:
     runner = CappedRunner(Asking(costly, str), Settings.model_validate({name: cap}), sealed=10)
-    requests = [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact"))) for at in range(5)]
-    runner.rollouts(requests)
-    runner.rollouts(requests)
+    runner.rollouts(batch(5))
+    runner.rollouts(batch(5, trial=1))
     with pytest.raises(BudgetReached, match=f"{name} is {cap:g}: .* are kept for the sealed test"):
-        runner.rollouts(requests)
+        runner.rollouts(batch(5, trial=2))
     assert runner.rollouts_asked == 10
 
 

@@ -15,7 +15,7 @@ from skillopt.locks import writer_lock
 from tests.projects import SKILL, git, make_project, skillopt, train
 
 Trained = tuple[Path, dict[str, Any]]
-FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.8", "--set", "slow_tasks=4")
+FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
 
 
 @pytest.fixture

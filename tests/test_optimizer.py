@@ -237,7 +237,7 @@ def test_the_run_stops_early_when_nothing_was_accepted_for_patience_epochs() -> 
         lambda request: scored(request, 0.5), lambda _: '{"edits": [], "guidance": "", "memory": ""}'
     )
     events = run(runner, epochs=9, patience=2)
-    assert only(events, RunEnded)[0].reason == "nothing accepted for 2 epochs"
+    assert only(events, RunEnded)[0].reason == "nothing new for 2 epochs"
     assert [event.epoch for event in only(events, EpochEnded)] == [1, 2]
 
 
@@ -270,7 +270,7 @@ def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejecti
     with pytest.raises(InvalidMeasurementError, match="screen"):
         run(ScriptedRunner(dies, teach))
     with pytest.raises(InvalidMeasurementError, match="step 1"):
-        run(ScriptedRunner(dies, teach), screen_trials=0)
+        run(ScriptedRunner(dies, teach), screen_trials=0, reflections=1, gate_edits=1)
 
 
 @pytest.mark.parametrize("cap", [80, 100, 150])
@@ -289,7 +289,7 @@ def test_the_rejected_edit_buffer_is_bounded() -> None:
         return '{"edits": [], "guidance": "", "memory": ""}'
 
     runner = ScriptedRunner(lambda request: scored(request, 0.5), novel)
-    run(runner, epochs=6, patience=0, buffer_size=3)
+    run(runner, epochs=6, patience=0, buffer_size=3, screen_trials=0, gate_edits=1, reflections=1)
     last = [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect on failures")][-1]
     assert sorted(set(re.findall(r"add after 'the end': '- (idea\d)'", last))) == ["idea3", "idea4", "idea5"]
 
@@ -305,7 +305,7 @@ def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
             reply["edits"].append({"op": "add", "section": "Rules", "content": "- poison", "tasks": ["train-0"]})
         return json.dumps(reply)
 
-    common = {"edit_budget": 5, "min_edits": 5, "epochs": 1}
+    common = {"edit_budget": 5, "min_edits": 5, "epochs": 1, "reflections": 1}
     events = run(ScriptedRunner(harm, poisoned), **common)
     assert [event.edit.content for event in only(events, EditScreened) if not event.kept] == ["- poison"]
     (accepted,) = only(events, VersionAccepted)

@@ -10,7 +10,7 @@ from skillopt.edits import Edit, Op
 from skillopt.events import EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
 from skillopt.gate import Outcome
 from skillopt.ports import RolloutRequest
-from skillopt.proposals import check_proposal, try_proposal
+from skillopt.proposals import Earlier, check_proposal, try_proposal
 from skillopt.rollouts import Rollout
 from skillopt.settings import make_settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -18,7 +18,9 @@ from skillopt.testing import ScriptedRunner, scored
 from tests.projects import git, make_project, skillopt
 from tests.test_optimizer import SKILL, by_words, only, suite
 
-SETTINGS = make_settings(("test", {"edit_budget": 2, "token_budget": 40, "confidence": 0.8}))
+SETTINGS = make_settings(
+    ("test", {"edit_budget": 2, "min_edits": 2, "token_budget": 40, "confidence": 0.8, "gate": "paired"})
+)
 GOOD: dict[str, object] = {
     "op": "add",
     "section": "Values",
@@ -75,11 +77,11 @@ def test_what_cannot_be_applied_or_may_not_be_said_is_refused_with_what_was_foun
     assert named in reasons(edit)["e1"]
 
 
-def tried(runner: ScriptedRunner, *edits: Edit, number: int = 0, **values: object) -> list[Event]:
+def tried(runner: ScriptedRunner, *edits: Edit, earlier: Earlier = (), **values: object) -> list[Event]:
     settings = SETTINGS.model_copy(update=values)
     changes, refused = check_proposal(SKILL.document, edits, suite(), settings)
     assert not refused
-    return list(try_proposal(changes, SKILL, suite(), settings, runner, number))
+    return list(try_proposal(changes, SKILL, suite(), settings, runner, earlier))
 
 
 def test_what_helps_is_accepted_and_what_harms_is_dropped_before_the_gate() -> None:
@@ -105,7 +107,7 @@ def test_when_nothing_helps_nothing_of_val_is_run() -> None:
 def test_each_proposal_is_measured_with_trials_of_its_own() -> None:
     runners = [ScriptedRunner(by_words, str) for _ in range(2)]
     for number, runner in enumerate(runners):
-        tried(runner, add("alpha", "train-0"), number=number)
+        tried(runner, add("alpha", "train-0"), earlier=[None] * number)
     first, second = ({(request.task.id, request.trial) for request in runner.requests} for runner in runners)
     assert not first & second
 
@@ -130,7 +132,7 @@ def test_a_gain_that_may_be_noise_is_not_accepted() -> None:
 def test_a_suite_may_be_small() -> None:
     tasks = tuple((split, Task(f"{split.value}-0", f"alpha {split.value}", VerifierSpec("exact"))) for split in Split)
     changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], Suite("tiny", tasks), SETTINGS)
-    events = list(try_proposal(changes, SKILL, Suite("tiny", tasks), SETTINGS, ScriptedRunner(by_words, str), 0))
+    events = list(try_proposal(changes, SKILL, Suite("tiny", tasks), SETTINGS, ScriptedRunner(by_words, str), ()))
     assert isinstance(events[-1], RunEnded)
 
 

@@ -36,7 +36,7 @@ def test_every_preset_makes_valid_settings() -> None:
         ({"preset": "papyrus"}, "skillopt.toml: preset"),
         ({"allow": ["everything"]}, "skillopt.toml: allow"),
         ({"confidence": "high"}, "found 'high'"),
-        ({"min_edits": 9}, "min_edits ≤ edit_budget"),
+        ({"min_edits": 99}, "min_edits ≤ edit_budget"),
     ],
 )
 def test_a_mistake_names_the_layer_the_setting_and_what_was_found(values: dict[str, object], problem: str) -> None:

@@ -16,7 +16,7 @@ from tests.projects import SKILL, git, make_project, skillopt, train, without_ag
 from tests.servers.fake_chat import answer_prompt, fake_chat
 from tests.servers.loopback import Answer, Body, refuse
 
-FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.8", "--set", "slow_tasks=4")
+FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
 FAKE = "chat/openai-compatible/fake"
 
 
@@ -38,7 +38,7 @@ def to(*targets: str) -> tuple[str, ...]:
 
 
 def settings(url: str) -> tuple[str, ...]:
-    return ("--set", f"base_url={url}/v1", "--set", "retry_seconds=0", "--set", "confidence=0.8")
+    return ("--set", f"base_url={url}/v1", "--set", "retry_seconds=0", "--set", "confidence=0.7")
 
 
 def rollouts(folder: Path) -> int:

@@ -15,7 +15,6 @@ from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import best_score, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.documents import SkillDocument, estimate_tokens
-from skillopt.edits import apply_edits
 from skillopt.errors import InvalidMeasurementError
 from skillopt.events import BaselineMeasured, Event, GateDecided, RunEnded, SealedTestMeasured, VersionAccepted
 from skillopt.gate import Metric, Outcome
@@ -194,10 +193,8 @@ class _Watch:
         return tuple((since, round(score, 6)) for since, score in steps)
 
     def _candidate(self, event: GateDecided) -> str:
-        """Give the text that was gated; an event of another kind than edits does not hold it."""
-        if event.changes:
-            return apply_edits(self.document, [change.edit for change in event.changes]).document.text
-        return self.runner.newest_but(self.document).text
+        """Give the text that was gated."""
+        return event.text
 
 
 def _summary(job: Job, world: World, watch: _Watch, reruns: int, done: int, wall: float) -> Run:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from skillopt.budget import scheduled_edits
 from skillopt.errors import SkilloptError
-from skillopt.gate import GateRule, least_gain
+from skillopt.gate import GateRule
+from skillopt.gating import resolvable_gain
 from skillopt.ledger import Ledger
 from skillopt.project import Selection, Target
 from skillopt.roles import load_roles
@@ -74,11 +75,12 @@ def estimate(selection: Selection) -> Estimated:
     settings, tasks = target.settings, target.suite()
     train, val, test = (len(tasks.tasks(split)) for split in Split)
     per_epoch = -(-train // settings.batch_size)
-    steps = per_epoch * settings.epochs
-    fixed = val * settings.baseline_trials + train * settings.epochs
+    steps = per_epoch * settings.epochs * settings.reflections
+    fixed = min(val, settings.baseline_tasks or val) * settings.baseline_trials + train * settings.epochs
     fixed += max(0, settings.epochs - 1) * 2 * min(settings.slow_tasks, train)
-    gates = steps + (settings.epochs - 1 if settings.slow_tasks else 0)
-    most = fixed + gates * val * (2 if settings.gate is GateRule.PAIRED else 1) + 2 * test
+    most = (
+        fixed + _most_tries(settings, train, steps) + _most_gates(settings, per_epoch) * _gate(settings, val) + 2 * test
+    )
     cap = settings.max_rollouts or most
     calls = min(_most_calls(settings, tasks), settings.max_calls or 10**9)
     return Estimated(
@@ -92,10 +94,31 @@ def estimate(selection: Selection) -> Estimated:
         min(fixed, cap),
         min(most, cap),
         calls,
-        least_gain(val, settings.confidence),
+        resolvable_gain(val, settings),
         settings.confidence,
         _cost(project.root, target, (min(fixed, cap), min(most, cap)), calls),
     )
+
+
+def _most_tries(settings: Settings, train: int, steps: int) -> int:
+    """Count rollouts of screens if every step fills its edit budget and every edit takes all its trials."""
+    edits = settings.edit_budget * steps
+    deletions = (
+        settings.prune_lines * settings.epochs * -(-train // settings.batch_size) if settings.screen_trials else 0
+    )
+    again = train * settings.epochs if settings.prune_lines else 0
+    return 2 * settings.screen_trials * (edits + deletions) + again
+
+
+def _most_gates(settings: Settings, per_epoch: int) -> int:
+    """Count gates if one is due after every batch; slow updates have their own."""
+    return per_epoch * settings.epochs + (settings.epochs - 1 if settings.slow_tasks else 0)
+
+
+def _gate(settings: Settings, val: int) -> int:
+    """Count the rollouts of one gate that is not decided early."""
+    sides = 1 if settings.gate is GateRule.STRICT else 2
+    return sides * val * (settings.gate_rounds if settings.gate is GateRule.SEQUENTIAL else 1)
 
 
 def _cost(root: Path, target: Target, rollouts: tuple[int, int], calls: int) -> Cost | None:
@@ -137,4 +160,6 @@ def _most_calls(settings: Settings, suite: Suite) -> int:
             merges += level
         total += reflections + merges + 2
     updates = 2 if settings.meta_update else 1
-    return total * settings.epochs + (updates * (settings.epochs - 1) if settings.slow_tasks else 0)
+    return total * settings.epochs * settings.reflections + (
+        updates * (settings.epochs - 1) if settings.slow_tasks else 0
+    )

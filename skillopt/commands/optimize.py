@@ -97,8 +97,9 @@ def _check_cap(plan: Plan) -> None:
     """Refuse a cap under which no candidate could ever be gated, before anything is spent."""
     settings = plan.target.settings
     train, val, test = (len(plan.suite.tasks(split)) for split in Split)
-    gate = val * (2 if settings.gate is GateRule.PAIRED else 1)
-    least = val * settings.baseline_trials + min(settings.batch_size, train) + gate + 2 * test
+    gate = val * (1 if settings.gate is GateRule.STRICT else 2)
+    baseline = min(val, settings.baseline_tasks or val) * settings.baseline_trials
+    least = baseline + min(settings.batch_size, train) + gate + 2 * test
     if 0 < settings.max_rollouts < least:
         message = (
             f"expected max_rollouts of at least {least} (baseline, one batch, one gate, sealed test), "

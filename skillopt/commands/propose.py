@@ -17,7 +17,7 @@ from skillopt.commands.recorded_run import RecordedRun
 from skillopt.documents import Skill
 from skillopt.edits import Change, Edit, Op
 from skillopt.errors import EditError, UsageError
-from skillopt.events import EditScreened, GateDecided
+from skillopt.events import EditScreened, GateDecided, decode_event
 from skillopt.gate import Outcome, Verdict
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.locks import writer_lock
@@ -187,7 +187,7 @@ def propose(selection: Selection, offered: Offered, *, start: Start = "auto", wa
         record = _record(plan, ledger, skill, proposal)
         run = RecordedRun(plan, ledger, record, watch or Watch())
         events, ended = run.drive(
-            try_proposal(proposal, skill, plan.suite, plan.target.settings, run.runner, record.seed)
+            try_proposal(proposal, skill, plan.suite, plan.target.settings, run.runner, _earlier(ledger, record))
         )
     return Tried(
         record.id,
@@ -241,3 +241,14 @@ def _record(plan: Plan, ledger: Ledger, skill: Skill, proposal: Sequence[Change]
     config = json.dumps([plan.target.settings.identity, *plan.identities, f"{_WORK} {edits}"])
     looks = len(proposals_before(ledger, skill.name, plan.suite.digest))
     return record_run(plan, ledger, skill, config, looks)
+
+
+def _earlier(ledger: Ledger, record: RunRecord) -> list[Outcome | None]:
+    """Give what the gate said of each proposal before this one, None where none reached it."""
+    runs = proposals_before(ledger, record.skill, record.suite_digest)
+    before = sorted((run for run in runs if run.seed < record.seed), key=lambda run: run.seed)
+    outcomes: list[Outcome | None] = []
+    for run in before:
+        events = (decode_event(row.kind, row.payload) for row in ledger.events(run.id))
+        outcomes.append(next((event.verdict.outcome for event in events if isinstance(event, GateDecided)), None))
+    return outcomes

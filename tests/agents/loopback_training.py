@@ -23,7 +23,7 @@ __all__ = ["main"]
 
 _DEVICE = b"lo"
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1
-_OPTIONS = ("epochs=1", "batch_size=4", "confidence=0.8", "slow_tasks=0")
+_OPTIONS = ("epochs=1", "batch_size=4", "confidence=0.7", "slow_tasks=0")
 # What a process sent to where no way leads, and what it sent to a port of loopback where nobody is.
 _LOST = (
     *(("/proc/net/snmp", "Ip", "OutNoRoutes"), ("/proc/net/snmp", "Udp", "NoPorts")),

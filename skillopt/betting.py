@@ -1,0 +1,225 @@
+"""Does a candidate gain, tested task by task, looking as often as one likes? A test by betting.
+
+Owns the evidence (a wealth that grows only if the candidate gains), when to stop, and limits of the
+gain. Does not own which tasks are looked at, and in which order, or the scores (gate, optimizer).
+
+The claim is about the population of tasks that the split was drawn from. Under the null hypothesis
+`E d <= margin` the wealth is a nonnegative supermartingale that starts at 1, so whoever stops
+whenever they like sees it at 1/alpha or more with probability alpha at most (Ville, 1939), for differences
+of any distribution on [-1, 1]. Only the mean is at stake: a sign-flip test asks for symmetry as well
+and takes many small wins without the rare big loss for a gain.
+
+Reasons for what is here, measured by `python -m benchmarks.betting` (the table is in its docstring):
+
+- Each task is played with the bet whose target is recalculated (STaR-Bets, Voráček & Orabona 2025):
+  the one that is best for reaching 1/alpha from the wealth so far with the tasks that are left. It uses up
+  nearly all of alpha where bets that know no horizon use half of it, and finds up to twice as many gains.
+  Aiming at four fifths of the tasks that are left costs at most 0.04 of power and stops earlier.
+- A tie multiplies the wealth by 1 when the margin is 0. Ties count as tasks spent and lower the
+  expected spread, which raises the next bet: that is what keeps the power with 90% ties.
+- Sampling without replacement is not made use of. It would test the mean of this very split, which
+  is known for sure once every task was looked at and says nothing of tasks to come.
+- A further round over the same tasks is no new evidence about tasks: average trials inside a task
+  before it is looked at, or give each round a test of its own and a share of alpha.
+- No control variate. Pairing has removed most of what a predicted baseline could: where a third of the
+  failing 30% of tasks is mended and 10% of scores flip, knowing which tasks fail explains 6% of the
+  variance. The correction needs the baseline's mean over the population, which nobody knows. What
+  pays is to average the incumbent's trials of a task, made before the candidate is run on it.
+- No second wealth against "gains at least so much": beside the two rules of `decide` it hardly ever
+  stopped a comparison earlier (by 0.1 of 100 tasks at most). `upper_limit` is that test, for reports.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Final
+
+from skillopt.gate import Outcome
+
+__all__ = ["Bets", "Plan", "decide", "lower_limit", "update", "upper_limit"]
+
+_BOLDEST: Final = 0.95
+"""Largest share of the wealth at stake in one task: what the worst difference can take."""
+
+_PRIOR_SQUARE: Final = 0.3
+_PRIOR_TASKS: Final = 4
+"""Expected squared difference before anything was seen, and the number of tasks that it weighs."""
+
+_AIM: Final = 0.8
+"""Share of the tasks left within which the bets aim to be done."""
+
+_HOPE: Final = NormalDist().inv_cdf(0.95)
+"""How many standard errors above the gain so far the true one is given credit for."""
+
+_STEP: Final = 100
+"""Limits of the gain are multiples of one over this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is fixed before the first look.
+
+    Args:
+        tasks: Most tasks that there are to look at, > 0.
+        confidence: What an `accept` must reach, in (0, 1); alpha is one minus it.
+        margin: The gain that an `accept` must exceed, in (-1, 1).
+        least_chance: Stop when the chance of an `accept` falls below this, were the gain at the upper
+            95% limit of what was seen, in [0, 0.5]. 0 goes on while an `accept` is possible at all.
+
+    Raises:
+        ValueError: A number is out of its range.
+    """
+
+    tasks: int
+    confidence: float = 0.9
+    margin: float = 0.0
+    least_chance: float = 0.2
+
+    def __post_init__(self) -> None:
+        """Refuse numbers for which the test promises nothing."""
+        if not (
+            self.tasks > 0 and 0 < self.confidence < 1 and -1 < self.margin < 1 and 0 <= self.least_chance <= 0.5  # noqa: PLR2004 - its documented bound
+        ):
+            raise ValueError(
+                f"expected tasks > 0, confidence in (0, 1), margin in (-1, 1), least_chance in [0, 0.5], found {self!r}"
+            )
+
+    @property
+    def target(self) -> float:
+        """Give the logarithm of the wealth that is enough, 1/alpha."""
+        return -math.log1p(-self.confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Bets:
+    """The evidence so far.
+
+    Args:
+        plan: What was fixed beforehand.
+        differences: Candidate minus incumbent for each task looked at, in order, in [-1, 1]; None
+            where it could not be measured.
+        log_wealth: Logarithm of the wealth. It stays as it is once it has reached the target.
+        log_peak: The greatest it ever was, at least 0.
+        squares: Sum of squared differences from the margin.
+    """
+
+    plan: Plan
+    differences: tuple[float | None, ...] = ()
+    log_wealth: float = 0.0
+    log_peak: float = 0.0
+    squares: float = 0.0
+
+    @property
+    def left(self) -> int:
+        """Count the tasks not looked at."""
+        return self.plan.tasks - len(self.differences)
+
+    @property
+    def measured(self) -> tuple[float, ...]:
+        """List the differences that could be measured."""
+        return tuple(difference for difference in self.differences if difference is not None)
+
+    @property
+    def confidence(self) -> float:
+        """Give the confidence that the gain exceeds the margin, in [0, 1): one minus an anytime-valid p-value."""
+        return -math.expm1(-self.log_peak)
+
+
+def update(bets: Bets, differences: Sequence[float | None]) -> Bets:
+    """Look at the next tasks, in the order that was drawn before any of them was run.
+
+    Cutting the same sequence into other batches changes nothing. What must not happen is that the order
+    follows the results, such as that in which rollouts come back.
+
+    Args:
+        bets: The evidence so far.
+        differences: One number in [-1, 1] for each task, trials averaged; None where nothing was measured.
+
+    Raises:
+        ValueError: A number is out of range, or there are more tasks than planned.
+    """
+    if len(differences) > bets.left:
+        raise ValueError(
+            f"expected at most {bets.left} more tasks of the {bets.plan.tasks} planned, found {len(differences)}"
+        )
+    log_wealth, log_peak, squares, left = bets.log_wealth, bets.log_peak, bets.squares, bets.left
+    count = len(bets.measured)
+    for difference in differences:
+        if difference is not None:
+            if not -1 <= difference <= 1:
+                raise ValueError(f"expected a difference of two scores, in [-1, 1], found {difference!r}")
+            distance = difference - bets.plan.margin
+            stake = _stake(bets.plan, log_wealth, left, _expected_square(squares, count))
+            log_wealth += math.log1p(stake * distance)
+            log_peak = max(log_peak, log_wealth)
+            squares += distance * distance
+            count += 1
+        left -= 1
+    return Bets(bets.plan, (*bets.differences, *differences), log_wealth, log_peak, squares)
+
+
+def decide(bets: Bets) -> Outcome | None:
+    """Say whether the comparison is over, and how; None asks for more tasks.
+
+    `accept` when the wealth has reached 1/alpha and the mean exceeds the margin. It is over without that when
+    no tasks are left, when not even wins throughout could reach 1/alpha, or when the chance is below the
+    plan's: `reject` if the mean is at the margin or below, else `inconclusive`. `invalid` means that not
+    one task could be measured.
+    """
+    measured = bets.measured
+    if not measured:
+        return None if bets.left else Outcome.INVALID
+    mean = math.fsum(measured) / len(measured) - bets.plan.margin
+    if bets.log_wealth >= bets.plan.target and mean > 0:
+        return Outcome.ACCEPT
+    if bets.left and not _is_futile(bets, mean):
+        return None
+    return Outcome.INCONCLUSIVE if mean > 0 else Outcome.REJECT
+
+
+def lower_limit(bets: Bets) -> float:
+    """Give the limit that the true gain exceeds with the plan's confidence, whenever one looks, in [-1, 1].
+
+    It is found by inverting the test: all gains below it are refuted.
+    """
+    for step in range(1 - _STEP, _STEP):
+        margin = step / _STEP
+        replayed = Bets(replace(bets.plan, margin=margin))
+        if update(replayed, bets.differences).log_wealth < bets.plan.target:
+            return (step - 1) / _STEP
+    return (_STEP - 1) / _STEP
+
+
+def upper_limit(bets: Bets) -> float:
+    """Give the limit that the true gain stays below with the plan's confidence, whenever one looks."""
+    return -lower_limit(replace(bets, differences=tuple(None if d is None else -d for d in bets.differences)))
+
+
+def _stake(plan: Plan, log_wealth: float, left: int, square: float) -> float:
+    """Choose the bet that is best for reaching the target with the tasks left, were the log-wealth normal.
+
+    It depends on earlier tasks only, and the wealth stays above 0 whatever the next difference is.
+    """
+    missing = plan.target - log_wealth
+    if missing <= 0:
+        return 0.0
+    return min(math.sqrt(2 * missing / (max(_AIM * left, 1.0) * square)), _BOLDEST / (1 + plan.margin))
+
+
+def _expected_square(squares: float, count: int) -> float:
+    return (_PRIOR_SQUARE * _PRIOR_TASKS + squares) / (_PRIOR_TASKS + count)
+
+
+def _is_futile(bets: Bets, mean: float) -> bool:
+    """Tell whether the tasks left cannot, or hardly, lead to an `accept`."""
+    plan, count = bets.plan, len(bets.measured)
+    missing = plan.target - bets.log_wealth
+    if missing > bets.left * math.log1p(_BOLDEST * (1 - plan.margin) / (1 + plan.margin)) + 1e-9:
+        return True
+    if plan.least_chance == 0 or missing <= 0:
+        return False
+    square = _expected_square(bets.squares, count)
+    wanted = math.sqrt(2 * missing * square / bets.left)
+    hope = mean + _HOPE * math.sqrt(square / count)
+    return (wanted - hope) * math.sqrt(bets.left / square) > -NormalDist().inv_cdf(plan.least_chance)

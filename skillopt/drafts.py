@@ -1,0 +1,89 @@
+"""The draft: the incumbent with the edits that wait for the gate, and what train tasks say about it.
+
+Owns taking edits up, and which tasks the draft fails, has solved or has broken again. Does not own who
+proposes edits (reflection, pruning), their screen (screening) or the gate (gating).
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from skillopt.documents import Skill
+from skillopt.edits import Change, Edit, Op, apply_edits
+from skillopt.errors import EditError
+
+__all__ = ["Draft"]
+
+
+class Draft:
+    """A skill in training.
+
+    Args:
+        incumbent: What was accepted last, or training starts from.
+    """
+
+    def __init__(self, incumbent: Skill) -> None:
+        self.incumbent = self.skill = incumbent
+        self.pending: tuple[Change, ...] = ()
+        self._edits: list[Edit] = []
+        self._solved: dict[str, int] = {}
+        self._failing: set[str] = set()
+        self._seen: set[str] = set()
+
+    def take(self, edits: Iterable[Edit]) -> None:
+        """Take up edits one after the other; one that does not fit what is there by now is left out."""
+        for edit in edits:
+            try:
+                patch = apply_edits(self.skill.document, [edit])
+            except EditError:
+                continue
+            self.skill = self.skill.with_document(patch.document)
+            self.pending += patch.changes
+            self._edits.append(edit)
+
+    def accept(self, candidate: Skill) -> None:
+        """Make an accepted candidate the incumbent, which the draft then is, too."""
+        self.incumbent = self.skill = candidate
+        self.pending = ()
+
+    def drop(self) -> None:
+        """Go back to the incumbent."""
+        del self._edits[len(self._edits) - len(self.pending) :]
+        self.skill, self.pending = self.incumbent, ()
+        self._solved = {task: min(at, len(self._edits)) for task, at in self._solved.items()}
+
+    def note(self, task: str, *, passed: bool) -> None:
+        """Note how a train task went under the draft as it is."""
+        self._seen.add(task)
+        if passed:
+            self._solved[task] = len(self._edits)
+            self._failing.discard(task)
+        else:
+            self._failing.add(task)
+
+    @property
+    def failing(self) -> Collection[str]:
+        """Give the tasks that failed when they were run last."""
+        return self._failing
+
+    @property
+    def seen(self) -> int:
+        """Count the tasks that were ever run."""
+        return len(self._seen)
+
+    def regressed(self, tasks: Iterable[str]) -> tuple[str, ...]:
+        """Give those of some failing tasks that passed once, before some edit was taken up."""
+        return tuple(task for task in tasks if self._solved.get(task, len(self._edits)) < len(self._edits))
+
+    def suspects(self, tasks: Sequence[str], most: int) -> tuple[Edit, ...]:
+        """Propose to delete what was added since regressed tasks passed, newest lines first.
+
+        Args:
+            tasks: Regressed tasks.
+            most: Most deletions.
+        """
+        deletions: list[Edit] = []
+        for at in range(len(self._edits) - 1, -1, -1):
+            line, cited = self._edits[at].content.strip(), tuple(task for task in tasks if self._solved[task] <= at)
+            if cited and line and self.skill.document.body.count(line) == 1:
+                why = "its removal mends tasks that it broke"
+                deletions.append(Edit(f"p{at}", Op.DELETE, line, rationale=why, tasks=cited))
+        return tuple(deletions[:most])

@@ -1,0 +1,70 @@
+"""The exact paired test of fixed size: how likely is such a gain if both sides were exchangeable?
+
+Owns the p-value of the sign-flip test of Fisher (The Design of Experiments, 1935, §21), for any number
+of tasks and for partial credit. Does not own looking while tasks arrive (betting) or the verdict (gate).
+
+The sums of all sign patterns are counted by dynamic programming over whole numbers, with 64 bits of
+one long integer for each sum. Exact is the error rate: under the null hypothesis that exchanging
+candidate and incumbent changes nothing, `P(p <= alpha) <= alpha`. That hypothesis is stronger than "no gain
+in the mean": an edit that helps a little everywhere and does great harm in one task of twenty passes
+on the splits that do not have that task, and no test of signs can tell.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+__all__ = ["p_value"]
+
+_FINEST: Final = 1000
+"""Differences are multiples of one over this at most; finer ones are rounded, alike on both sides."""
+
+_MOST_SUMS: Final = 100_000
+"""Most different sums: with many tasks the grid is coarser, so that 200 tasks take some 20 ms."""
+
+_BITS: Final = 64
+_ONE: Final = 1 << (_BITS - 2)
+
+
+def p_value(differences: Sequence[float]) -> float:
+    """Give the one-sided p-value of paired differences under random signs; ties carry no weight.
+
+    Exact up to 62 differing tasks on the grid, and to ten digits beyond.
+
+    >>> p_value([1.0, 1.0, 1.0])
+    0.125
+
+    Args:
+        differences: One number for each task, in [-1, 1], trials averaged.
+    """
+    steps = _on_grid([difference for difference in differences if difference != 0])
+    sizes = [abs(step) for step in steps if step]
+    lost = sum(-step for step in steps if step < 0)
+    others = sum(sizes) - lost - 1
+    # A pattern gains no less than what was seen if the sizes it turns negative sum to `lost` or less.
+    return _share_within(sizes, lost) if lost <= others else 1.0 - _share_within(sizes, others)
+
+
+def _on_grid(differences: Sequence[float]) -> list[int]:
+    """Write differences as whole numbers of the widest step that fits them all, else of a fine one."""
+    for parts in range(1, _FINEST + 1):
+        if all(abs(difference * parts - round(difference * parts)) < 1e-9 for difference in differences):  # noqa: PLR2004 - far below one step
+            break
+    total = math.fsum(abs(difference) for difference in differences)
+    parts = max(1, min(parts, int(_MOST_SUMS / max(total, 1.0))))
+    # `round` treats both signs alike, so rounded differences are as symmetric as those they come from.
+    return [round(difference * parts) for difference in differences]
+
+
+def _share_within(sizes: Sequence[int], most: int) -> float:
+    """Give the share of all subsets of sizes whose sum is at most a number."""
+    if most < 0:
+        return 0.0
+    slot = ((1 << (_BITS - 1)) - 1).to_bytes(_BITS // 8, "little")
+    clean = int.from_bytes(slot * (most + 1), "little")
+    shares = _ONE
+    for size in sizes:
+        # The mean of both signs; the mask drops what shifts into the neighbour below and sums that are too great.
+        shares = (shares + (shares << (size * _BITS)) >> 1) & clean
+    # In base 2⁶⁴ the digits are the shares, and a number is congruent to the sum of its digits.
+    return shares % ((1 << _BITS) - 1) / _ONE
