@@ -6,12 +6,13 @@ Does not own applying edits (edits) or what text is allowed (lint).
 
 from collections.abc import Collection, Sequence
 
+from skillopt.contamination import ProtectedText, find_leaks
 from skillopt.documents import SkillDocument
 from skillopt.edits import Change, Edit, Patch, apply_edits
 from skillopt.errors import EditConflictError, EditError
 from skillopt.lint import LintClass, lint_change
 
-__all__ = ["Refusal", "check_change", "check_edits", "join_edits"]
+__all__ = ["Refusal", "check_change", "check_edits", "check_leaks", "join_edits"]
 
 Refusal = tuple[Edit, str]
 """An edit and why it is not tried."""
@@ -20,6 +21,19 @@ Refusal = tuple[Edit, str]
 def check_change(before: SkillDocument, after: SkillDocument, allow: Collection[LintClass]) -> str:
     """Say why a change may not be made, in one line; empty when it may."""
     return "; ".join(finding.message for finding in lint_change(before.text, after.text, frozenset(allow)))
+
+
+def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocument) -> str:
+    """Say what protected text a document has that the first one lacks, in one line; empty for none.
+
+    Args:
+        protected: Of the suite.
+        first: What training began with, so that a leak in small pieces is seen whole.
+        after: The document as it would be.
+    """
+    known = set(first.text.splitlines())
+    added = "\n".join(line for line in after.text.splitlines() if line not in known)
+    return "; ".join(leak.reason for leak in find_leaks(protected, added, first.text)) if added else ""
 
 
 def check_edits(

@@ -12,10 +12,11 @@ from random import Random
 
 from skillopt.budget import scheduled_edits
 from skillopt.caps import BudgetReached, CappedRunner
+from skillopt.contamination import protect
 from skillopt.documents import GUIDANCE, Skill, SkillDocument
 from skillopt.drafts import Draft
-from skillopt.edit_checks import check_change, check_edits
-from skillopt.edits import Change, Edit
+from skillopt.edit_checks import check_change, check_edits, check_leaks
+from skillopt.edits import Change, Edit, apply_edits
 from skillopt.epochs import compare_epochs, propose_guidance, remember
 from skillopt.errors import InvalidMeasurementError, ReplyError
 from skillopt.events import (
@@ -66,6 +67,7 @@ class Optimizer:
         kept = 2 * len(self._val) if settings.gate_edits != 1 else 0
         self._runner = CappedRunner(runner, settings, 2 * len(suite.tasks(Split.TEST)), kept)
         self._gatekeeper = Gatekeeper(self._val, settings, self._runner)
+        self._protected = protect(suite) if settings.scan_leaks else None
         self._batches_per_epoch = -(-len(self._train) // settings.batch_size)
         self._rejected: deque[str] = deque(maxlen=settings.buffer_size)
         self._accepted: list[str] = []
@@ -153,7 +155,7 @@ class Optimizer:
         for edit, reason in proposal.refused:
             self._rejected.append(f"{edit.summary}: {reason}")
             yield EditRefused(step, edit, reason)
-        edits: Sequence[Edit] = [change.edit for change in proposal.patch.changes]
+        edits: Sequence[Edit] = yield from self._refuse_leaks(step, proposal.patch.changes)
         if settings.screen_trials and edits:
             scores = {task.id: settings.metric.of(rollout.score) for task, rollout in shown if rollout.score}
             edits = yield from self._screen(step, edits, scores)
@@ -162,6 +164,19 @@ class Optimizer:
             return
         draft.take(edits)
         self._idle_batches = 0
+
+    def _refuse_leaks(self, step: int, changes: Sequence[Change]) -> Generator[Event, None, list[Edit]]:
+        """Give the edits that carry no protected text into the draft."""
+        clean: list[Edit] = []
+        for edit in (change.edit for change in changes):
+            after = apply_edits(self._draft.skill.document, [edit]).document
+            problem = check_leaks(self._protected, self._start.document, after) if self._protected else ""
+            if problem:
+                self._rejected.append(f"{edit.summary}: {problem}")
+                yield EditRefused(step, edit, problem)
+            else:
+                clean.append(edit)
+        return clean
 
     def _screen(
         self, step: int, edits: Sequence[Edit], scores: Mapping[str, float]

@@ -7,9 +7,10 @@ either of them (screening, gating), or where the edits come from.
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.caps import BudgetReached, CappedRunner
+from skillopt.contamination import protect
 from skillopt.documents import Skill, SkillDocument
-from skillopt.edit_checks import Refusal, check_edits, join_edits
-from skillopt.edits import Change, Edit
+from skillopt.edit_checks import Refusal, check_edits, check_leaks, join_edits
+from skillopt.edits import Change, Edit, apply_edits
 from skillopt.events import EditScreened, Event, GateDecided, RunEnded, RunStarted, StepFailed, VersionAccepted
 from skillopt.gate import Outcome
 from skillopt.gating import Gatekeeper
@@ -46,6 +47,8 @@ def check_proposal(
         refused.setdefault(edit.id, (edit, f"over the edit budget of {settings.edit_budget} a proposal"))
     sound, unsound = check_edits(document, [edit for edit in edits if edit.id not in refused], settings.allow)
     refused |= {edit.id: (edit, reason) for edit, reason in unsound}
+    sound, leaking = _without_leaks(document, sound, suite, settings)
+    refused |= {edit.id: (edit, reason) for edit, reason in leaking}
     fitting: list[Change] = []
     for change in sound:
         used = sum(kept.tokens for kept in fitting) + change.tokens
@@ -110,6 +113,21 @@ def _try(
         asked = runner.rollouts_asked
         yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked)
     return f"{verdict.outcome.value}: {verdict.reason}", int(verdict.outcome is Outcome.ACCEPT)
+
+
+def _without_leaks(
+    document: SkillDocument, changes: tuple[Change, ...], suite: Suite, settings: Settings
+) -> tuple[tuple[Change, ...], list[Refusal]]:
+    """Tell edits that carry no protected text from those that do."""
+    if not settings.scan_leaks:
+        return changes, []
+    protected = protect(suite)
+    problems = {
+        change.edit.id: check_leaks(protected, document, apply_edits(document, [change.edit]).document)
+        for change in changes
+    }
+    clean = tuple(change for change in changes if not problems[change.edit.id])
+    return clean, [(change.edit, problem) for change in changes if (problem := problems[change.edit.id])]
 
 
 def _ungrounded(edit: Edit, train: set[str]) -> str:

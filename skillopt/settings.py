@@ -157,6 +157,12 @@ class Settings(BaseModel):
     allow: Annotated[
         tuple[LintClass, ...], Field(description="Classes of text that edits may add though the lint refuses them.")
     ] = ()
+    scan_leaks: Annotated[
+        bool,
+        Field(
+            description="Refuse edits that repeat text of verifiers, answers or held-out tasks, or one training answer."
+        ),
+    ] = True
     max_rollouts: Annotated[
         int, Field(description="Cap on rollouts of a run, sealed test included; 0 for none.", ge=0)
     ] = 0
@@ -211,6 +217,7 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "min_edits": 2,
         "token_budget": 0,
         "schedule": Schedule.COSINE,
+        "scan_leaks": False,
         "reflections": 1,
         "screen_trials": 0,
         "prune_lines": 0,

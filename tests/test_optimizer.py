@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
@@ -312,3 +313,16 @@ def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
     assert "- alpha" in accepted.text
     assert "- poison" not in accepted.text
     assert not only(run(ScriptedRunner(harm, poisoned), **common, screen_trials=0), VersionAccepted)
+
+
+def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None:
+    hidden = "every header must be lower case and the table must end with one blank line"
+    spec = VerifierSpec("exact", json.dumps({"value": hidden}))
+    tasks = tuple((split, replace(task, verifier=spec)) for split, task in suite().splits)
+    leaky = json.dumps({"edits": [{"op": "add", "content": f"- {hidden}"}]})
+    runner = ScriptedRunner(lambda request: scored(request, 0.5), lambda _: leaky)
+    settings = make_settings(("test", {**BASE, "slow_tasks": 0}))
+    events = list(Optimizer(SKILL, Suite("leaky", tasks), settings, runner).events())
+    assert only(events, EditRefused)
+    assert not only(events, EditScreened)
+    assert all(hidden not in (request.skill.document.text if request.skill else "") for request in runner.requests)

@@ -64,6 +64,15 @@ def test_edits_that_overlap_are_told_from_the_one_that_stays() -> None:
     assert list(reasons(first, second)) == ["e2"]
 
 
+def test_an_edit_that_repeats_a_held_out_prompt_is_refused_without_a_word_of_it() -> None:
+    hidden = "please sort every row of the seventh ledger by the third column downwards"
+    prompts = {Split.TRAIN: "alpha", Split.VAL: hidden, Split.TEST: "beta"}
+    tasks = tuple((split, Task(f"{split.value}-0", text, VerifierSpec("exact"))) for split, text in prompts.items())
+    _, ((_, reason),) = check_proposal(SKILL.document, [add(hidden, "train-0")], Suite("s", tasks), SETTINGS)
+    assert "kept for checking" in reason
+    assert "ledger" not in reason
+
+
 @pytest.mark.parametrize(
     ("edit", "named"),
     [

@@ -1,0 +1,319 @@
+"""Does an edit carry text that the optimizer model must not know, or memorise one training answer?
+
+Owns finding what an edit shares with verifiers, reference answers, and the prompts and input files of
+held-out tasks. Does not own what becomes of such an edit (reflection, optimizer) or hidden characters,
+links and credentials (lint).
+
+Three kinds of evidence count; each is rare by chance, and none is what general rules are made of:
+
+1. *Quote*: eight words in a row, the length that is common for decontamination.
+2. *Data points*: values with digits of one and the same task, in any order, which together are too
+   specific to be an example. It finds cells that were re-ordered.
+3. *Answer*: the whole of a short reference answer, beside two words (three in training) that only
+   its task's prompt has.
+
+What the skill or the training tasks show is nobody's secret and counts for nothing. For a training
+answer, what several training tasks have in common is a rule, not a memory. Case, width, spaces and
+punctuation are ignored.
+
+What passes, for it cannot be told from a rule: a paraphrase, a translation, an encoding, fewer than
+eight words without data, one value on its own, an answer of three letters or less, values that were
+cut up by spaces or commas, a quote padded word by word, and what is inside binary files. Scan all
+that was added since the first version of a skill, so that a leak in small pieces is seen whole.
+"""
+
+import json
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
+from typing import Final
+
+from skillopt.tasks import File, Split, Suite, Task
+
+__all__ = ["Leak", "LeakClass", "ProtectedText", "find_leaks", "protect"]
+
+_RUN: Final = 8
+"""Words in a row that make a quote."""
+
+_SHORT: Final = 7
+_SHORT_TEXT: Final = 400
+"""A reference answer of at most so many words and characters is looked for as a whole."""
+
+_HELD_OUT_WEIGHT: Final = 9
+_TRAIN_WEIGHT: Final = 24
+"""How specific values must be together. A value weighs its length less two: `CON-0425` 5, a date 6,
+a telephone number 10. Examples from training tasks are welcome in a rule, so more of them are allowed."""
+
+_PROMPT_WORDS: Final = 2
+_TRAIN_PROMPT_WORDS: Final = 3
+_LEAST_LETTERS: Final = 4
+"""Shorter answers, such as `42` or `yes`, and shorter words of a prompt prove nothing."""
+
+_WORD_BYTES: Final = 7
+_EXACT_WORDS: Final = 500_000
+_EXACT_TEXT: Final = 2_000
+"""Of a suite with up to so many protected words, and of texts up to so many, every run is known. Beyond,
+runs at regular distances, so that a quote must be longer to be found for sure, by the factor of the excess."""
+
+_CODE: Final = (".bash", ".go", ".java", ".js", ".pl", ".py", ".rb", ".rs", ".sh", ".sql", ".ts")
+
+# Signs inside values and names are dropped, so that `CON-0425` is one word however it is punctuated.
+# Other signs divide words.
+_KEPT = b"abcdefghijklmnopqrstuvwxyz0123456789"
+_INSIDE: Final = b".-/:_'+`*~#@\\^$%"
+_TABLE: Final = bytes(
+    code if code >= 0x80 or bytes([code]) in _KEPT else ord(chr(code).lower()) if chr(code).isupper() else 0x20  # noqa: PLR2004 - the end of ASCII
+    for code in range(256)
+)
+_SPACED: Final = dict.fromkeys(_INSIDE, " ")
+_FOREIGN_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
+_DIGIT = re.compile(rb"[0-9]")
+
+_Words = list[bytes]
+
+
+class LeakClass(StrEnum):
+    """Which protected text an edit shares."""
+
+    VERIFIER = "verifier"
+    HELD_OUT_ANSWER = "held-out answer"
+    HELD_OUT_TASK = "held-out task"
+    TRAIN_ANSWER = "training answer"
+
+
+_REASONS: Final = {
+    LeakClass.VERIFIER: "it repeats text of a verifier; say what a good result is, in words of its own",
+    LeakClass.HELD_OUT_ANSWER: "it repeats an answer to a task kept for checking; write only what the evidence shows",
+    LeakClass.HELD_OUT_TASK: "it repeats text of a task kept for checking; write only what the evidence shows",
+    LeakClass.TRAIN_ANSWER: "it repeats the answer to one training task; write the rule that leads to such answers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """One kind of protected text that an edit shares.
+
+    Args:
+        kind: Its class.
+        reason: One line that can be shown to the optimizer model: it quotes nothing and names no task.
+    """
+
+    kind: LeakClass
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Secret:
+    """One task's text of one class: the values that it holds."""
+
+    kind: LeakClass
+    values: frozenset[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedText:
+    """What edits are compared with, made once for a suite by `protect`.
+
+    Args:
+        runs: Hashes of runs of words, by class.
+        secrets: Values with digits, by task and class.
+        answers: Short answers, each with its class and the words that only its task's prompt has.
+        shown: Words of the prompts, of the input files and of the verifiers of training tasks, in that order;
+            words are divided by one space, texts by a line end.
+    """
+
+    runs: dict[LeakClass, frozenset[int]]
+    secrets: tuple[_Secret, ...]
+    answers: dict[tuple[bytes, ...], tuple[tuple[LeakClass, frozenset[bytes]], ...]]
+    shown: tuple[bytes, bytes, bytes]
+
+
+def protect(suite: Suite) -> ProtectedText:
+    """Read all protected text of a suite.
+
+    Args:
+        suite: All splits.
+    """
+    step = 1 + _size(suite) // (_WORD_BYTES * _EXACT_WORDS)
+    runs: dict[LeakClass, set[int]] = {kind: set() for kind in LeakClass}
+    shared: Counter[int] = Counter()
+    secrets: list[_Secret] = []
+    for split, task in suite.splits:
+        for kind, texts in _protected(split, task).items():
+            words = [_words(text) for text in texts]
+            if kind is LeakClass.TRAIN_ANSWER:
+                shared.update(set(chain.from_iterable(_runs(one, step) for one in words)))
+            else:
+                runs[kind].update(chain.from_iterable(_runs(one, step) for one in words))
+            values = frozenset(filter(_DIGIT.search, set(chain.from_iterable(words))))
+            # Options are compared as values too: a number may be all there is of an answer.
+            secrets.append(_Secret(_answer_class(split) if kind is LeakClass.VERIFIER else kind, values))
+    runs[LeakClass.TRAIN_ANSWER] = {run for run, tasks in shared.items() if tasks == 1}
+    train = suite.tasks(Split.TRAIN)
+    shown = (
+        _joined(task.prompt for task in train),
+        _joined(chain.from_iterable(_texts(task.files) for task in train)),
+        _joined(chain.from_iterable((*_texts(task.verifier.files), *_leaves(task.verifier.options)) for task in train)),
+    )
+    return ProtectedText(
+        {kind: frozenset(found) for kind, found in runs.items()}, tuple(secrets), _short_answers(suite), shown
+    )
+
+
+def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[Leak, ...]:
+    """Say which protected text an edit shares, at most once for each class.
+
+    Args:
+        protected: The suite's.
+        added: What the edit adds, or all that was added since the first version.
+        skill: The document before it, whose text is no secret.
+    """
+    found: set[LeakClass] = set()
+    # Twice, for signs that are dropped could also stand in for the spaces of a quote.
+    for spaced in (added, added.translate(_SPACED)):
+        words, known = _words(spaced), _words(skill)
+        found.update(
+            _quoted(protected, words, known), _pointed(protected, words, known), _answered(protected, words, known)
+        )
+    return tuple(Leak(kind, _REASONS[kind]) for kind in LeakClass if kind in found)
+
+
+def _quoted(protected: ProtectedText, words: _Words, known: _Words) -> Iterator[LeakClass]:
+    """Find runs of words that only protected text has."""
+    runs = list(_runs(words, 1))
+    fresh = set(runs) - set(_runs(known, 1))
+    for kind, secret in protected.runs.items():
+        common = fresh & secret
+        starts = [start for start, run in enumerate(runs) if run in common]
+        starts = [start for start in starts if not _is_shown(protected, kind, words[start : start + _RUN])]
+        covered = len({start + offset for start in starts for offset in range(_RUN)})
+        # A rule may show a line of a training task as its example; it may not consist of one.
+        if covered and (kind is not LeakClass.TRAIN_ANSWER or covered >= min(2 * _RUN, len(words) / 2)):
+            yield kind
+
+
+def _pointed(protected: ProtectedText, words: _Words, known: _Words) -> Iterator[LeakClass]:
+    """Find values that together point at one task."""
+    values = set(filter(_DIGIT.search, words)) - set(known)
+    for secret in protected.secrets:
+        common = values & secret.values
+        least = _TRAIN_WEIGHT if secret.kind is LeakClass.TRAIN_ANSWER else _HELD_OUT_WEIGHT
+        if _weight(common) >= least and _weight(_only_in(protected, secret, common)) >= least:
+            yield secret.kind
+
+
+def _answered(protected: ProtectedText, words: _Words, known: _Words) -> Iterator[LeakClass]:
+    """Find short answers together with what was asked."""
+    asked = set(words) - set(known)
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + _SHORT, len(words)) + 1):
+            answer = words[start:end]
+            for kind, rare in protected.answers.get(tuple(answer), ()):
+                least = _TRAIN_PROMPT_WORDS if kind is LeakClass.TRAIN_ANSWER else _PROMPT_WORDS
+                if len((rare & asked).difference(answer)) >= least and not _contains(known, answer):
+                    yield kind
+
+
+def _weight(values: Iterable[bytes]) -> int:
+    return sum(max(len(value) - 2, 0) for value in values)
+
+
+def _only_in(protected: ProtectedText, secret: _Secret, values: set[bytes]) -> set[bytes]:
+    """Drop values that are no secret: shown by training tasks, or common to several training answers."""
+    if secret.kind is LeakClass.TRAIN_ANSWER:
+        others = (other for other in protected.secrets if other.kind is LeakClass.TRAIN_ANSWER and other is not secret)
+        return values.difference(*(other.values for other in others))
+    return {value for value in values if not _is_shown(protected, secret.kind, [value])}
+
+
+def _is_shown(protected: ProtectedText, kind: LeakClass, run: Sequence[bytes]) -> bool:
+    """Tell whether training tasks show a run of words, so that it can be known without a leak.
+
+    Their answers count as shown where held-out text is at stake: a rule can be learnt from them.
+    """
+    many = {LeakClass.TRAIN_ANSWER: 1, LeakClass.VERIFIER: 2}.get(kind, 3)
+    wanted = b" %b " % b" ".join(run)
+    return any(wanted in text for text in protected.shown[:many])
+
+
+def _short_answers(suite: Suite) -> dict[tuple[bytes, ...], tuple[tuple[LeakClass, frozenset[bytes]], ...]]:
+    """List the answers short enough to be said in passing, with the words that only their prompts have."""
+    prompts = [
+        frozenset(word for word in _words(task.prompt) if len(word) >= _LEAST_LETTERS) for _, task in suite.splits
+    ]
+    common = {word for word, tasks in Counter(chain.from_iterable(prompts)).items() if tasks > 1}
+    answers: dict[tuple[bytes, ...], tuple[tuple[LeakClass, frozenset[bytes]], ...]] = {}
+    for (split, task), prompt in zip(suite.splits, prompts, strict=True):
+        for text in {*_leaves(task.verifier.options), *_texts(task.verifier.files)}:
+            words = tuple(_words(text)) if len(text) <= _SHORT_TEXT else ()
+            is_said = _contains(_words(task.prompt), words)
+            if len(words) <= _SHORT and len(b"".join(words)) >= _LEAST_LETTERS and not is_said:
+                answers[words] = (*answers.get(words, ()), (_answer_class(split), prompt - common))
+    return answers
+
+
+def _protected(split: Split, task: Task) -> dict[LeakClass, list[str]]:
+    """Sort a task's texts by class."""
+    code = [file for file in task.verifier.files if file.path.endswith(_CODE)]
+    texts = {
+        LeakClass.VERIFIER: [*_leaves(task.verifier.options), *_texts(code)],
+        _answer_class(split): _texts(file for file in task.verifier.files if file not in code),
+    }
+    if split is not Split.TRAIN:
+        texts[LeakClass.HELD_OUT_TASK] = [task.prompt, *_texts(task.files)]
+    return texts
+
+
+def _answer_class(split: Split) -> LeakClass:
+    return LeakClass.TRAIN_ANSWER if split is Split.TRAIN else LeakClass.HELD_OUT_ANSWER
+
+
+def _texts(files: Iterable[File]) -> list[str]:
+    """Read text files; others are left out."""
+    return [file.content.decode("utf-8", "ignore") for file in files if b"\0" not in file.content]
+
+
+def _leaves(options: str) -> list[str]:
+    """List the texts and numbers in a verifier's options."""
+    pending, leaves = [json.loads(options)], []
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+        elif isinstance(value, str | int | float) and not isinstance(value, bool):
+            leaves.append(str(value))
+    return leaves
+
+
+def _size(suite: Suite) -> int:
+    return sum(
+        len(task.prompt) + sum(len(file.content) for file in (*task.files, *task.verifier.files))
+        for _, task in suite.splits
+    )
+
+
+def _joined(texts: Iterable[str]) -> bytes:
+    return b"\n".join(b" %b " % b" ".join(_words(text)) for text in texts)
+
+
+def _words(text: str) -> _Words:
+    """Split a text into words without case, width and punctuation, as UTF-8."""
+    if not text.isascii():
+        text = _FOREIGN_SIGNS.sub(" ", unicodedata.normalize("NFKC", text).casefold())
+    return text.encode("utf-8", "replace").translate(_TABLE, _INSIDE).split()
+
+
+def _runs(words: _Words, step: int) -> Iterator[int]:
+    """Hash runs of words, in a long text every `step`-th of them."""
+    every = 1 if len(words) <= _EXACT_TEXT else step
+    return map(hash, zip(*(words[start::every] for start in range(_RUN)), strict=False))
+
+
+def _contains(words: _Words, run: Sequence[bytes]) -> bool:
+    return b" %b " % b" ".join(run) in b" %b " % b" ".join(words)

@@ -1,0 +1,188 @@
+"""Edits that carry protected text are found; rules, examples and what training shows are not."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from skillopt.contamination import LeakClass, ProtectedText, find_leaks, protect
+from skillopt.models.embedded_advice import ADVICE, IRRELEVANT
+from skillopt.suites import load_suite
+from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
+
+ROOT = Path(__file__).parents[1]
+TIDY = load_suite(ROOT / "benchmarks" / "suites" / "tidy_tables")
+WEAK = (ROOT / "skills" / "tidy-tables" / "SKILL.md").read_text(encoding="utf-8")
+CHECK = b"def score(rows):\n    return sum(row.total == row.net + row.tax for row in rows) / max(len(rows), 1)\n"
+RUBRIC = {"criteria": ["The letter opens with the name of the addressee and closes with a date in words."]}
+
+
+def task(name: str, prompt: str, options: object = None, *files: File, inputs: tuple[File, ...] = ()) -> Task:
+    return Task(name, prompt, VerifierSpec("exact", json.dumps(options or {}), files), inputs)
+
+
+def ledger(*rows: str) -> File:
+    return File("expected.csv", "\n".join(["ref,name,phone,day", *rows]).encode())
+
+
+TRAIN_ROWS = (
+    "CON-0101,Ida Winter,+491701234567,2024-01-09",
+    "CON-0102,Jan Holm,+491707654321,2024-02-10",
+    "CON-0103,Mia Costa,+491705550001,2024-03-11",
+)
+VAL_ROWS = ("CON-0201,Clara Weiss,+491709876543,2023-05-06", "CON-0202,Leon Huber,+491702223334,2023-07-08")
+VAL_INPUT = File("input.csv", b"ref;name\n77120881;Weiss, Clara\n77120882;Huber, Leon\n")
+DISPUTE = "Which invoice did the Hamburg office of Nordwind dispute in autumn?"
+KEYS = "how the night shift of the dairy hands over its keys"
+SUITE = Suite(
+    "small",
+    (
+        (Split.TRAIN, task("a", "Tidy the ledger that Moreau sent.", {}, ledger(*TRAIN_ROWS))),
+        (Split.TRAIN, task("b", "Write the letter of thanks.", RUBRIC, File("check.py", CHECK))),
+        (Split.TRAIN, task("c", "Which warehouse in Bremen stores the copper pipes?", {"value": "Hall Nine East"})),
+        (Split.VAL, task("d", "Tidy the ledger that Lind sent.", {}, ledger(*VAL_ROWS), inputs=(VAL_INPUT,))),
+        (Split.VAL, task("e", DISPUTE, {"value": "INV-7731"})),
+        (Split.TEST, task("f", f"Describe in one short paragraph {KEYS}.", {"value": "ok"})),
+    ),
+)
+PROTECTED = protect(SUITE)
+
+
+def kinds(added: str, skill: str = "", protected: ProtectedText = PROTECTED) -> set[LeakClass]:
+    return {leak.kind for leak in find_leaks(protected, added, skill)}
+
+
+@pytest.fixture(scope="module")
+def tidy() -> ProtectedText:
+    return protect(TIDY)
+
+
+def test_rules_as_an_optimizer_model_words_them_are_no_leak(tidy: ProtectedText) -> None:
+    rules = [rule for advice in ADVICE.values() for rule in (*advice.good, *advice.bad)] + list(IRRELEVANT)
+    rules += [
+        "Dates are day first.",
+        "Rename columns to the house names: `qty` to `quantity`, `tel` to `phone`, `ctry` to `country`.",
+        "Write ids in upper case with the number padded to 4 digits, as in SHP-0690.",
+        "The columns are contact_id, name, email, phone, country, newsletter, updated_on, in this order.",
+    ]
+    assert [rule for rule in rules if find_leaks(tidy, rule, WEAK)] == []
+    assert find_leaks(tidy, "\n".join(f"- {rule}" for rule in rules), WEAK) == ()
+
+
+@pytest.mark.parametrize("split", [Split.VAL, Split.TEST])
+def test_two_rows_of_a_held_out_answer_are_a_leak_in_nearly_any_order_and_case(
+    tidy: ProtectedText, split: Split
+) -> None:
+    random, found = Random(1), 0
+    for held_out in TIDY.tasks(split):
+        rows = held_out.verifier.files[0].content.decode().splitlines()[1:3]
+        assert kinds("\n".join(rows), WEAK, tidy) >= {LeakClass.HELD_OUT_ANSWER}
+        cells = ",".join(rows).upper().split(",")
+        random.shuffle(cells)
+        found += LeakClass.HELD_OUT_ANSWER in kinds(f"- Expect {' | '.join(cells)}.", WEAK, tidy)
+    assert found / len(TIDY.tasks(split)) > 0.9
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "Clara Weiss has the number +491709876543.",
+        "For CON-0201 and then CON-0202 nothing changes.",
+        "See 2023/07/08 and 2023.05.06.",
+        "con 0201 is known as *CON_0201*, c-o-n-0-2-0-2 likewise",
+        "\uff23\uff2f\uff2e\uff0d\uff10\uff12\uff10\uff11, \uff23\uff2f\uff2e\uff0d\uff10\uff12\uff10\uff12",
+    ],
+)
+def test_values_of_one_held_out_answer_are_a_leak_however_they_are_written(added: str) -> None:
+    assert kinds(added) == {LeakClass.HELD_OUT_ANSWER}
+
+
+def test_one_short_value_and_what_was_cut_up_pass() -> None:
+    assert kinds("Write ids like CON-0201.") == set()
+    assert kinds("The numbers are 49170 9876543.") == set()
+
+
+def test_the_words_of_a_held_out_prompt_are_a_leak_however_they_are_joined() -> None:
+    assert kinds(f"Say {KEYS}.") == {LeakClass.HELD_OUT_TASK}
+    assert kinds(KEYS.upper().replace(" ", ", ")) == {LeakClass.HELD_OUT_TASK}
+    assert kinds(KEYS.replace(" ", "-")) == {LeakClass.HELD_OUT_TASK}
+    assert kinds("At the dairy, whoever ends the night hands the keys on.") == set()
+
+
+def test_values_of_a_held_out_input_file_are_a_leak() -> None:
+    assert kinds("Customer 77120881 comes before 77120882.") == {LeakClass.HELD_OUT_TASK}
+
+
+def test_the_text_of_a_verifier_is_a_leak_from_any_split() -> None:
+    assert kinds("Make sure that row.total == row.net + row.tax for row in rows.") == set()
+    assert kinds("return sum(row.total == row.net + row.tax for row in rows) / max(len(rows), 1)") == {
+        LeakClass.VERIFIER
+    }
+    assert kinds("The letter opens with the name of the addressee, always.") == {LeakClass.VERIFIER}
+    assert kinds("Open a letter with the addressee and write the date out.") == set()
+
+
+def test_a_short_answer_is_a_leak_beside_the_question_only() -> None:
+    assert kinds("If Nordwind Hamburg is disputed, it is INV-7731.") == {LeakClass.HELD_OUT_ANSWER}
+    assert kinds("Write invoices like INV-7731.") == set()
+    assert kinds("Copper pipes in Bremen: the warehouse is Hall Nine East.") == {LeakClass.TRAIN_ANSWER}
+    assert kinds("Copper is listed under Hall Nine East.") == set()
+
+
+def test_a_training_answer_may_be_an_example_but_not_the_rule() -> None:
+    row = "CON-0101, Ida Winter, +491701234567, 2024-01-09"
+    rows = "CON-0101 2024-01-09 +491701234567; CON-0102 2024-02-10 +491707654321; CON-0103 2024-03-11 +491705550001"
+    assert kinds(f"Separate values by commas and write days in ISO form, as in {row}.") == set()
+    assert kinds(f"Answer {rows}.") == {LeakClass.TRAIN_ANSWER}
+
+
+def test_a_quote_of_one_training_answer_is_a_memory_and_of_several_a_rule() -> None:
+    words = "all goods leave the yard before noon on working days"
+
+    def suite(*answers: str) -> ProtectedText:
+        files = (File("x", answer.encode()) for answer in answers)
+        return protect(Suite("s", tuple((Split.TRAIN, task(f"t{n}", f"{n}", {}, x)) for n, x in enumerate(files))))
+
+    assert kinds(words, protected=suite(words, "none")) == {LeakClass.TRAIN_ANSWER}
+    assert kinds(words, protected=suite(f"{words} 1", f"{words} 2")) == set()
+
+
+def test_what_the_skill_or_a_training_task_shows_is_no_secret() -> None:
+    assert kinds(KEYS, skill=f"Tell {KEYS}.") == set()
+    assert kinds("CON-0201, CON-0202", skill="Ids such as CON-0201 and CON-0202.") == set()
+    shown = Suite("s", (*SUITE.splits, (Split.TRAIN, task("g", f"Tell {KEYS}; CON-0201, CON-0202."))))
+    assert kinds(f"{KEYS}: CON-0201, CON-0202", protected=protect(shown)) == set()
+
+
+def test_reasons_quote_nothing_and_name_no_task() -> None:
+    texts = [
+        text
+        for _, one in SUITE.splits
+        for text in (one.prompt, one.verifier.options, *(file.content.decode() for file in one.verifier.files))
+    ]
+    added = "\n".join(texts)
+    leaks = find_leaks(PROTECTED, added, "")
+    assert {leak.kind for leak in leaks} == set(LeakClass)
+    secrets = {"moreau", "lind", "dairy", "nordwind", "hamburg", "con0201", "weiss", "ledger", "letter", "letters"}
+    for leak in leaks:
+        assert secrets.isdisjoint(leak.reason.lower().split())
+
+
+def test_every_long_quote_is_found_in_a_suite_too_large_to_keep_every_run() -> None:
+    random = Random(3)
+    words = ["".join(random.choices("abcdefghijklmnop", k=6)) for _ in range(5000)]
+    texts = [" ".join(random.choices(words, k=60_000)) for _ in range(18)]
+    files = [File("x", text.encode()) for text in texts]
+    suite = Suite("large", tuple((Split.VAL, task(f"t{n}", f"{n}", {}, file)) for n, file in enumerate(files)))
+    protected = protect(suite)
+    for text in texts:
+        start = random.randrange(50_000)
+        assert kinds(" ".join(text.split()[start : start + 12]), protected=protected) == {LeakClass.HELD_OUT_ANSWER}
+
+
+def test_binary_files_and_broken_text_do_no_harm() -> None:
+    files = (File("a.bin", b"\0\1 CON-0101"), File("b.txt", b"\xff\xfe 12345678901234 \xc3"))
+    protected = protect(Suite("s", ((Split.VAL, task("a", "do it", {}, *files)),)))
+    assert kinds("\ud800 12345678901234", protected=protected) == {LeakClass.HELD_OUT_ANSWER}
+    assert kinds("", protected=protected) == set()
