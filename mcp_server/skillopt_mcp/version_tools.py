@@ -18,6 +18,7 @@ __all__ = ["Page", "SkillName", "list_skills", "read_skill", "rollback_skill"]
 
 _SHORT = 10  # characters of a commit that are shown
 _LISTED = 20  # files that are listed
+_START = "start"  # too short to be the start of a version
 _BEGIN = {
     "repository": "There is no git repository around this folder, and skills are versioned in git. Run `git init`, "
     "commit the skill, then call list_skills again.",
@@ -58,7 +59,12 @@ def read_skill(
     version: _VersionName | None = None,
     file: Annotated[str, Field(description="A file of the skill.", max_length=1024)] = SKILL_FILE,
     since: Annotated[
-        str | None, Field(description="Show instead what changed since this version.", max_length=64)
+        str | None,
+        Field(
+            description="Show instead what changed since this version, or since `start`, the text that training "
+            "began with.",
+            max_length=64,
+        ),
     ] = None,
     page: Page = 1,
 ) -> str:
@@ -105,8 +111,8 @@ def _versions(folder: Path, name: str, page: int) -> str:
 
 def _changes(folder: Path, name: str, since: str, version: str | None, page: int) -> str:
     selection = selection_of(folder, name)
-    older = served_skill(folder, name, since).version
     newer = served_skill(folder, name, version).version
+    older = None if since == _START else served_skill(folder, name, since).version
     changed = diff(selection, older, newer)
     title = f"# {name}: {changed.before[:_SHORT]} to {changed.after[:_SHORT]}"
     return f"{title}\n\n{page_of(changed.text or 'The two are equal.', page, fence='diff')}"

@@ -242,7 +242,8 @@ def _accepted(snapshot: Snapshot, name: str, wanted: str | None) -> Version:
     if len(found) == 1:
         return found[0]
     expected = "an accepted version" if wanted is None else f"one accepted version that starts with {_short(wanted)}"
-    raise UsageError(f"skill {name!r}: expected {expected}, found {len(found) or 'none'}; see `skillopt log`")
+    step = "see `skillopt log`" if wanted else "until training has one accepted, its text is only in the work tree"
+    raise UsageError(f"skill {name!r}: expected {expected}, found {len(found) or 'none'}; {step}")
 
 
 @lru_cache(_KEPT_NEWEST)

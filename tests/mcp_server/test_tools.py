@@ -178,6 +178,24 @@ async def test_the_history_shows_what_changed_between_versions_but_not_evals(cli
         assert "expected one accepted version" in await failed(client, "read_skill", name="rows", since=version)
 
 
+async def test_what_training_changed_in_all_is_shown_from_the_text_it_began_with(client: Client, project: Path) -> None:
+    old = git(project, "rev-parse", "skillopt/rows")
+    accept(project, text="- Count.\n")
+
+    changed = await say(client, "read_skill", name="rows", since="start")
+    assert "+- Sort.\n+- Count." in changed
+    assert f"# rows: {git(project, 'rev-parse', 'main')[:10]} to " in changed
+    first = await say(client, "read_skill", name="rows", since="start", version=old)
+    assert "+- Sort." in first
+    assert "Count" not in first
+
+
+async def test_reading_a_skill_before_its_first_version_says_where_its_text_is(tmp_path: Path) -> None:
+    async with Client(make_server(make_repository(tmp_path))) as client:
+        for since in (None, "start"):
+            assert "only in the work tree" in await failed(client, "read_skill", name="rows", since=since)
+
+
 async def test_a_skill_without_versions_has_an_empty_history(tmp_path: Path) -> None:
     async with Client(make_server(make_repository(tmp_path))) as client:
         assert "No version was accepted yet" in await say(client, "list_skills", name="rows")
