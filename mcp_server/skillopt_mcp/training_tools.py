@@ -155,15 +155,16 @@ def _started(job_id: str, name: str) -> str:
 
 
 def _refusal(refused: tuple[Refused, ...], edits: int) -> str:
-    lines = [f"{one.number}. {quoted(one.edit)}\n\n   {_line(one.reason)}" for one in refused]
+    found = (f"## Edit {one.number}: not possible\n\n{quoted(one.edit)}\n\n{_line(one.reason)}" for one in refused)
     head = f"Nothing was tried and nothing was spent: {len(refused)} of {edits} edits cannot be tried."
-    return "\n\n".join([head, *lines, "Mend or drop these, and propose all edits again."])
+    step = "Next: mend or drop what is named above, and propose all edits again."
+    return "\n\n".join([head, *found, step])
 
 
 def _report(found: JobReport) -> str:
     one = found.job
     ended = f", ended {one.ended_at}" if one.ended_at else ""
-    parts = [f"# Job {one.id}: {one.state.value}", f"{one.command[0]} of {one.skill}, started {one.created_at}{ended}."]
+    parts = [f"# Job {one.id}: {one.state.value}", f"{one.command[0]} {one.skill}, started {one.created_at}{ended}."]
     if found.run is not None:
         spent = [
             f"- {role}: {use.calls} calls, {use.input_tokens + use.output_tokens} tokens, "
@@ -171,13 +172,17 @@ def _report(found: JobReport) -> str:
             for role, use in found.run.spent.items()
         ]
         parts.append("\n".join(["Spent so far:", *(spent or ["- nothing yet"])]))
-    told = "\n".join(found.events) or one.progress
-    parts += [_DATA, quoted(told or "(nothing yet)")]
-    if one.exit_code is not None and one.output.strip():
-        parts.append(quoted(one.output[:_OUTPUT]))
-    if one.state.value == "failed" and found.events:
-        parts.append(quoted(one.progress))
+    parts += [_DATA, *(quoted(text) for text in _told(found) or ("(nothing yet)",))]
     return page_of("\n\n".join([*parts, f"Next: {found.next_step}"]), 1)
+
+
+def _told(found: JobReport) -> tuple[str, ...]:
+    """Give what a job said; a proposal that has ended repeats what happened on the way, with more words."""
+    one, happened = found.job, "\n".join(found.events)
+    result = one.output[:_OUTPUT] if one.exit_code is not None else ""
+    on_the_way = "" if result.strip() and one.command[0] == "propose" else happened or one.progress
+    failed = one.progress if one.state.value == "failed" and happened else ""
+    return tuple(text for text in (on_the_way, result, failed) if text.strip())
 
 
 def _shown(one: packet.Shown) -> str:

@@ -51,7 +51,9 @@ async def test_the_whole_loop_goes_through_the_tools(trainable: Path) -> None:
     async with Client(make_server(trainable)) as client:
         assert "Nothing is measured yet" in await say(client, "get_evidence", name="rows")
         begun = ended(trainable, await say(client, "start_job", name="rows"))
-        assert f"# Job {begun}: done" in await say(client, "job_status", job_id=begun)
+        measured = await say(client, "job_status", job_id=begun)
+        assert f"# Job {begun}: done" in measured
+        assert "(nothing yet)" not in measured
         evidence = await say(client, "get_evidence", name="rows")
         assert "8 of 8 train tasks are measured" in evidence
         assert "Sections: `Rows`, `Values`." in evidence
@@ -60,6 +62,7 @@ async def test_the_whole_loop_goes_through_the_tools(trainable: Path) -> None:
         told = await say(client, "job_status", job_id=tried)
         assert "accept" in told
         assert "Spent so far:\n- target:" in told
+        assert told.count("alone on 2 of the tasks it cites") == 1
         assert git(trainable, "rev-parse", "skillopt/rows")[:10] in told
         assert "lower case" in await say(client, "read_skill", name="rows")
         assert tried in await say(client, "job_status")
@@ -72,6 +75,7 @@ async def test_a_refused_edit_is_told_at_once_with_what_to_mend_and_starts_no_jo
         bad = {"op": "delete", "anchor": "not there", "tasks": ["train1"]}
         told = await say(client, "propose_edits", name="rows", base=await base_of(client), edits=[GOOD, bad])
         assert "1 of 2 edits cannot be tried" in told
+        assert "\n## Edit 2: not possible\n\n```\ndelete" in told
         assert "not there" in told
         assert "No job was started" in await say(client, "job_status")
 
