@@ -77,9 +77,9 @@ class Meter:
                     raise OutOfBudget(self._reached(worst))
                 self._changed.wait()
             if 0 < caps.seconds < self._clock() - self._begun + seconds:
+                step = "run the same command to continue" if seconds <= caps.seconds else "raise max_minutes above that"
                 raise OutOfBudget(
-                    f"the cap of {caps.seconds / 60:g} minutes leaves no room for a call of up to {seconds:g} s; "
-                    "run the same command to continue"
+                    f"the cap of {caps.seconds / 60:g} minutes leaves no room for a call of up to {seconds:g} s; {step}"
                 )
             settle = self._account.reserve(worst)
 

@@ -143,5 +143,12 @@ def test_a_rollout_that_could_outlast_the_command_is_not_begun() -> None:
     harness = MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), meter)
     request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=30))
     assert harness.run(request, ".").status is Status.OK
-    with pytest.raises(OutOfBudget, match="the cap of 1 minutes leaves no room for a call of up to 30 s"):
+    with pytest.raises(OutOfBudget, match="leaves no room for a call of up to 30 s; run the same command to continue"):
         harness.run(request, ".")
+
+
+def test_a_cap_that_no_call_fits_is_said_to_be_too_low_for_running_again_would_not_help() -> None:
+    meter = Meter(Caps(seconds=60), clock=lambda: 0.0)
+    request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=90))
+    with pytest.raises(OutOfBudget, match="1 minutes leaves no room for a call of up to 90 s; raise max_minutes"):
+        MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), meter).run(request, ".")
