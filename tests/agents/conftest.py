@@ -1,5 +1,7 @@
 """What tests with real agents share: their programs, a login that only a fake provider takes."""
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +32,7 @@ def no_login(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def agent() -> Callable[[str], str]:
     """Give the path of a program that was fetched, or skip."""
 
@@ -41,3 +43,14 @@ def agent() -> Callable[[str], str]:
         return str(found)
 
     return find
+
+
+@pytest.fixture
+def isolated() -> list[str]:
+    """Give the command that starts another in a network of its own, or skip."""
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare here, which makes a network namespace")
+    for flags in (("-r", "--net"), ("--net",)):
+        if subprocess.run(["unshare", *flags, "true"], check=False, capture_output=True).returncode == 0:
+            return ["unshare", *flags]
+    pytest.skip("network namespaces are not permitted here")

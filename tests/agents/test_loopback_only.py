@@ -1,8 +1,7 @@
-"""Training needs the provider and nothing else: shown where there is no other device than loopback."""
+"""Training, and whole sessions, need the provider and nothing else: shown where there is only the loopback device."""
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,21 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.sessions import WAYS
+
 pytestmark = pytest.mark.agents
 
 ROOT = Path(__file__).parents[2]
 PATHS = {"claude": ["POST /v1/messages"], "codex": ["POST /v1/responses"]}
-
-
-@pytest.fixture
-def isolated() -> list[str]:
-    """Give the command that starts another in a network of its own, or skip."""
-    if shutil.which("unshare") is None:
-        pytest.skip("no unshare here, which makes a network namespace")
-    for flags in (("-r", "--net"), ("--net",)):
-        if subprocess.run(["unshare", *flags, "true"], check=False, capture_output=True).returncode == 0:
-            return ["unshare", *flags]
-    pytest.skip("network namespaces are not permitted here")
 
 
 @pytest.mark.parametrize("client", PATHS)
@@ -49,5 +39,21 @@ def test_training_succeeds_with_nothing_but_loopback_and_asks_for_nothing_else(
     assert result["versions"], told["stderr"]
     assert result["test"]["after"]["score"] > result["test"]["before"]["score"]
     assert told["requested"] == PATHS[client]
+    assert told["lost"] == {}
+    assert told["lost when something is sent elsewhere"] == {"OutNoRoutes": 1}
+
+
+# Where plugins are on, Codex itself asks github.com for a catalogue of them.
+@pytest.mark.parametrize("name", [name for name in WAYS if name != "codex, plugin"])
+def test_a_session_contacts_nothing_but_loopback(
+    name: str, agent: Callable[[str], str], isolated: list[str], tmp_path: Path
+) -> None:
+    way = WAYS[name]
+    command = [sys.executable, "-m", "tests.agents.loopback_session", agent(way.client), name, str(tmp_path)]
+    ended = subprocess.run([*isolated, *command], cwd=ROOT, check=False, capture_output=True, text=True, timeout=240)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert "has a new version" in told["said"]
+    assert told["requested"] == PATHS[way.client]
     assert told["lost"] == {}
     assert told["lost when something is sent elsewhere"] == {"OutNoRoutes": 1}

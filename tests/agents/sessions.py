@@ -1,0 +1,199 @@
+"""Whole sessions: a real client in a home of its own, the real server, and a model that plays the agent.
+
+Owns how each client is set up, as docs/plugin.md tells users, and what a session leaves behind. Does not own what
+the model does (tests.servers.host_player) or how a session is shown (transcripts).
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.projects import make_project
+from tests.servers.host_wires import Seen, play_host, read_anthropic, read_openai
+from tests.servers.loopback import Requested
+
+__all__ = ["WAYS", "Ended", "Session", "Way", "make_place", "run_session", "set_up"]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SECONDS = 240
+_PATHS: Mapping[str, str] = {"claude": "/v1/messages", "codex": "/v1/responses"}
+_ASKED = "Improve my skill rows with the tools of skillopt. One round, at most 15 minutes a job."
+# What a user has in config.toml, but for the provider.
+_CODEX = (
+    *("web_search=disabled", "analytics.enabled=false", "check_for_update_on_startup=false"),
+    *("features.unbounded_connection_retries=false", 'model="fake-model"', 'model_provider="fake"'),
+    *('model_providers.fake.name="fake"', 'model_providers.fake.wire_api="responses"'),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the server comes to a client.
+
+    Args:
+        client: `claude` or `codex`.
+        set_up: The commands of the client that bring it, as in docs/plugin.md.
+        flags: What lets its tools run without a question, as there.
+        asked: What the user says.
+    """
+
+    client: str
+    set_up: tuple[tuple[str, ...], ...]
+    flags: tuple[str, ...]
+    asked: str
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Give the arguments of the client, headless."""
+        return ("-p", self.asked, *self.flags) if self.client == "claude" else ("exec", *self.flags, self.asked)
+
+
+WAYS: Mapping[str, Way] = {
+    "claude-code, registered": Way(
+        "claude",
+        (("mcp", "add", "skillopt", "--", "skillopt-mcp"),),
+        ("--allowedTools", "mcp__skillopt"),
+        _ASKED,
+    ),
+    "claude-code, plugin": Way(
+        "claude",
+        (("plugin", "marketplace", "add", "{market}"), ("plugin", "install", "skillopt@skillopt")),
+        ("--allowedTools", "mcp__plugin_skillopt_skillopt"),
+        "/skillopt:optimize rows. One round, at most 15 minutes a job.",
+    ),
+    "codex, registered": Way(
+        "codex",
+        (("mcp", "add", "skillopt", "--", "skillopt-mcp"),),
+        ("-c", 'mcp_servers.skillopt.default_tools_approval_mode="approve"'),
+        _ASKED,
+    ),
+    "codex, plugin": Way(
+        "codex",
+        (("plugin", "marketplace", "add", "{market}"), ("plugin", "add", "skillopt@skillopt")),
+        (),
+        "$skillopt:optimize-skill Improve my skill rows. One round, at most 15 minutes a job.",
+    ),
+}
+"""The four ways, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A program that ended."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session that ended.
+
+    Args:
+        way: How the client was set up.
+        project: The user's repository.
+        ended: The client.
+        seen: What its last request to the model showed.
+        requests: All of its requests.
+    """
+
+    way: Way
+    project: Path
+    ended: Ended
+    seen: Seen
+    requests: tuple[Requested, ...]
+
+
+def make_place(place: Path) -> Path:
+    """Make a project, an empty home, the marketplace, and a folder for the PATH with the real `skillopt-mcp`."""
+    make_project(place / "project")
+    (place / "home" / ".codex").mkdir(parents=True)
+    (place / "home" / ".gitconfig").write_text("[user]\nname = Ann\nemail = ann@example.com\n", encoding="utf-8")
+    for name in (".claude-plugin", "plugin"):
+        shutil.copytree(_ROOT / name, place / "market" / name)
+    server = place / "programs" / "skillopt-mcp"
+    server.parent.mkdir()
+    paths = f"{_ROOT}{os.pathsep}{_ROOT / 'mcp_server'}"
+    server.write_text(f"#!/bin/sh\nPYTHONPATH='{paths}' exec '{sys.executable}' -m skillopt_mcp \"$@\"\n")
+    server.chmod(0o755)
+    return place
+
+
+def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
+    """Give a function that runs a client in the project, with nothing of this machine but the PATH."""
+    home = place / "home"
+    environment = {
+        "PATH": f"{place / 'programs'}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "CODEX_HOME": str(home / ".codex"),
+        "LANG": "C.UTF-8",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "ANTHROPIC_API_KEY": "key-for-loopback-only",
+        # Without it Claude Code asks its own servers when it adds a marketplace, and waits for them.
+        "ANTHROPIC_BASE_URL": url,
+    }
+
+    def run(*arguments: str) -> Ended:
+        ended = subprocess.run(
+            [program, *arguments],
+            cwd=place / "project",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+    return run
+
+
+def set_up(program: str, way: Way, place: Path, url: str) -> Callable[..., Ended]:
+    """Bring the server to a client by the client's own commands, and give a function that runs it.
+
+    Args:
+        program: The client's program.
+        way: How the server comes to it.
+        place: What make_place made, used for nothing else.
+        url: The provider.
+    """
+    run = _client(program, place, url)
+    for words in way.set_up:
+        done = run(*(word.format(market=place / "market") for word in words))
+        assert done.status == 0, done.stdout + done.stderr
+    return run
+
+
+def run_session(program: str, way: Way, place: Path) -> Session:
+    """Set a client up, and have it do what the user asks, headless.
+
+    Args:
+        program: The client's program.
+        way: How the server comes to it.
+        place: What make_place made, used for nothing else.
+    """
+    with play_host(way.client) as provider:
+        run = set_up(program, way, place, provider.url)
+        ended = run(*way.command, *_settings(way, provider.url))
+        requests = tuple(provider.requests)
+    bodies = [request.body for request in requests if request.path == _PATHS[way.client]]
+    assert bodies, ended.stdout + ended.stderr
+    read = read_anthropic if way.client == "claude" else read_openai
+    return Session(way, place / "project", ended, read(bodies[-1]), requests)
+
+
+def _settings(way: Way, url: str) -> tuple[str, ...]:
+    """Give what makes a client use the loopback provider, and nothing else."""
+    if way.client == "claude":
+        return ()
+    # Where plugins are on, Codex asks github.com for a catalogue of them.
+    plugins = () if way.set_up[0][0] == "plugin" else ("features.plugins=false",)
+    settings = (*_CODEX, *plugins, f'model_providers.fake.base_url="{url}/v1"')
+    return tuple(word for setting in settings for word in ("-c", setting))

@@ -1,0 +1,128 @@
+"""Whole sessions in the real clients, with the real server, jobs, gate and git; only the models are played.
+
+The model that plays the agent knows nothing but what the tools answer it (tests.servers.host_player).
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from skillopt.jobs import JobState, list_jobs
+from tests.agents.sessions import WAYS, Session, make_place, run_session, set_up
+from tests.projects import git
+from tests.servers.host_player import BAD_RULE, GOOD_RULE
+from tests.servers.loopback import refuse
+
+pytestmark = pytest.mark.agents
+
+PREFIXES = {
+    "claude-code, registered": "mcp__skillopt__{}",
+    "claude-code, plugin": "mcp__plugin_skillopt_skillopt__{}",
+    "codex, registered": "mcp__skillopt",
+    "codex, plugin": "mcp__skillopt",
+}
+TOOLS = (
+    *("list_skills", "read_skill", "rollback_skill", "start_job", "job_status", "cancel_job"),
+    *("get_evidence", "propose_edits"),
+)
+BRANCH = "skillopt/rows"
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def session(
+    request: pytest.FixtureRequest, agent: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> Session:
+    way = WAYS[request.param]
+    return run_session(agent(way.client), way, make_place(tmp_path_factory.mktemp("session")))
+
+
+def answers(session: Session, tool: str) -> list[str]:
+    return [step.answer for step in session.seen.steps if step.tool == tool]
+
+
+def test_every_tool_is_offered_under_the_name_that_the_client_gives_it(session: Session) -> None:
+    prefix = next(prefix for name, prefix in PREFIXES.items() if WAYS[name] == session.way)
+    offered = {name: given for name, given in session.seen.offered.items() if name != "Skill"}
+    assert offered == {tool: prefix.format(tool) for tool in TOOLS}
+
+
+def test_the_agent_goes_all_the_way_without_a_question_and_without_an_error(session: Session) -> None:
+    assert session.ended.status == 0, session.ended.stderr
+    used = dict.fromkeys(step.tool for step in session.seen.steps if step.tool != "Skill")
+    assert list(used) == ["list_skills", "start_job", "job_status", "get_evidence", "propose_edits", "read_skill"]
+    assert "expected" not in session.ended.stdout
+
+
+def test_the_good_edit_is_committed_and_neither_of_the_bad_ones(session: Session) -> None:
+    assert git(session.project, "rev-list", "--count", f"main..{BRANCH}") == "1"
+    changed = git(session.project, "diff", "main", BRANCH).splitlines()
+    assert [line for line in changed if line.startswith(("+", "-")) and line[:3] not in {"+++", "---"}] == [
+        f"+{GOOD_RULE}"
+    ]
+
+
+def test_a_refused_edit_comes_back_with_the_reason_and_is_mended_from_it(session: Session) -> None:
+    refusal, begun = answers(session, "propose_edits")
+    assert "1 of 2 edits cannot be tried" in refusal
+    assert "expected '- Trim every cell.' exactly once in the body, found it nowhere" in refusal
+    assert begun.startswith("Job `")
+    mended = [step for step in session.seen.steps if step.tool == "propose_edits"][-1]
+    anchors = [edit.get("anchor") for edit in (mended.arguments or {})["edits"]]
+    assert anchors == [None, "- Trim spaces around every value."]
+
+
+def test_the_harmful_edit_is_tried_alone_and_dropped_with_its_numbers(session: Session) -> None:
+    verdict = answers(session, "job_status")[-1]
+    assert "edit 1 kept: alone on 4 of the tasks it cites 0.375 -> 1.000" in verdict
+    assert "edit 2 dropped: alone on 4 of the tasks it cites 0.375 -> 0.250: it does harm" in verdict
+    assert BAD_RULE in verdict
+
+
+def test_each_job_had_a_process_of_its_own_and_its_folder_says_that_it_is_done(session: Session) -> None:
+    jobs = list_jobs(session.project)
+    assert [(job.command[0], job.state, job.exit_code) for job in jobs] == [
+        ("propose", JobState.DONE, 0),
+        ("evaluate", JobState.DONE, 0),
+    ]
+    folder = session.project / ".skillopt" / "jobs"
+    assert len({(folder / job.id / "pid").read_text() for job in jobs}) == 2
+
+
+def test_nothing_that_the_user_has_is_touched(session: Session) -> None:
+    assert git(session.project, "status", "--porcelain") == ""
+    assert git(session.project, "symbolic-ref", "HEAD") == "refs/heads/main"
+    assert git(session.project, "rev-list", "--count", "main") == "1"
+    assert GOOD_RULE not in (session.project / "skills" / "rows" / "SKILL.md").read_text()
+    refs = git(session.project, "for-each-ref", "--format=%(refname)").splitlines()
+    assert [name for name in refs if name.startswith("refs/heads/")] == ["refs/heads/main", f"refs/heads/{BRANCH}"]
+
+
+def test_the_last_words_give_the_numbers_that_are_in_git(session: Session) -> None:
+    told = dict(
+        line.split(": ", 1) for line in git(session.project, "log", "-1", "--format=%(trailers)", BRANCH).split("\n")
+    )
+    assert f"{told['Val-Before']} → {told['Val-After']}" in session.ended.stdout
+    assert f"wins/ties/losses {told['Wins-Ties-Losses']}, confidence {told['Confidence']}" in session.ended.stdout
+    assert git(session.project, "rev-parse", BRANCH)[:10] in session.ended.stdout
+    assert GOOD_RULE in session.ended.stdout
+    assert "it does harm" in session.ended.stdout
+
+
+def test_nothing_of_val_or_test_reaches_the_agent(session: Session) -> None:
+    said = "\n".join(step.answer for step in session.seen.steps)
+    assert "train1@example.com" in said
+    assert not any(f"{split}{number}" in said for split in ("val", "test") for number in range(8))
+
+
+def test_the_skill_that_teaches_the_loop_reaches_the_agent_where_the_plugin_is(session: Session) -> None:
+    by_plugin = session.way.set_up[0][0] == "plugin"
+    assert ("You propose; the gate decides." in session.seen.asked) == by_plugin
+
+
+@pytest.mark.parametrize("name", [name for name in WAYS if name.startswith("claude")])
+def test_claude_code_says_that_the_real_server_is_connected(
+    name: str, agent: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with refuse() as nobody:
+        run = set_up(agent("claude"), WAYS[name], make_place(tmp_path_factory.mktemp("place")), nobody.url)
+        assert "skillopt-mcp  - ✔ Connected" in run("mcp", "list").stdout
