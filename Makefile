@@ -10,7 +10,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check format unit test-agents wheel-test bench docs constraints clean
+.PHONY: help demo test check format unit test-agents transcripts wheel-test bench docs constraints clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -37,6 +37,10 @@ unit: .venv/installed  ## the tests, with branch coverage, but for those with re
 test-agents: .venv/installed  ## the real Claude Code and Codex against loopback models; what checks MCP servers
 	$(RUN) -m tools.fetch_agents
 	$(RUN) -m pytest tests/agents -n auto -rP
+
+transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real Claude Code and Codex
+	$(RUN) -m tools.fetch_agents
+	WRITE_TRANSCRIPTS=1 $(RUN) -m pytest tests/agents/test_transcripts.py
 
 wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
 	$(RUN) -m tools.check_wheel

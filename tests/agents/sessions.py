@@ -16,11 +16,14 @@ from tests.projects import make_project
 from tests.servers.host_wires import Seen, play_host, read_anthropic, read_openai
 from tests.servers.loopback import Requested
 
-__all__ = ["WAYS", "Ended", "Session", "Way", "make_place", "run_session", "set_up"]
+__all__ = ["WAIT", "WAYS", "Ended", "Session", "Way", "make_place", "run_session", "set_up"]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 240
 _PATHS: Mapping[str, str] = {"claude": "/v1/messages", "codex": "/v1/responses"}
+WAIT = {"CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "60000"}
+"""What has Claude Code wait for a server; without it, one that starts slowly comes after the first request."""
+
 _ASKED = "Improve my skill rows with the tools of skillopt. One round, at most 15 minutes a job."
 # What a user has in config.toml, but for the provider.
 _CODEX = (
@@ -37,7 +40,7 @@ class Way:
     Args:
         client: `claude` or `codex`.
         set_up: The commands of the client that bring it, as in docs/plugin.md.
-        flags: What lets its tools run without a question, as there.
+        flags: What lets its tools run without a question, and has Codex wait for the server, as there.
         asked: What the user says.
     """
 
@@ -68,7 +71,10 @@ WAYS: Mapping[str, Way] = {
     "codex, registered": Way(
         "codex",
         (("mcp", "add", "skillopt", "--", "skillopt-mcp"),),
-        ("-c", 'mcp_servers.skillopt.default_tools_approval_mode="approve"'),
+        (
+            *("-c", 'mcp_servers.skillopt.default_tools_approval_mode="approve"'),
+            *("-c", "mcp_servers.skillopt.required=true"),
+        ),
         _ASKED,
     ),
     "codex, plugin": Way(
@@ -135,6 +141,7 @@ def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         "ANTHROPIC_API_KEY": "key-for-loopback-only",
+        **WAIT,
         # Without it Claude Code asks its own servers when it adds a marketplace, and waits for them.
         "ANTHROPIC_BASE_URL": url,
     }

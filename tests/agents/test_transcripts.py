@@ -1,0 +1,36 @@
+"""The pages in docs/examples/ are what a session in each real client gives."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.agents.sessions import WAYS, make_place, run_session
+from tests.agents.transcripts import PAGES, normalised, page_of
+
+
+def test_what_differs_from_run_to_run_gets_names_and_what_is_the_same_the_same_name() -> None:
+    commit = "0123456789" + "ab" * 15
+    text = (
+        f"Job `20260102-030405-beef` of /tmp/x, 2026-01-02T03:04:05+00:00: {commit}, base `0123456789ab`\n"
+        f"20260102-030406-cafe follows 20260102-030405-beef: {commit[:10]} on ffffffffff, 24 calls, 0.375 -> 0.688"
+    )
+    assert normalised(text, "/tmp/x") == (  # noqa: S108 - nothing is written there
+        "Job `JOB-1` of PROJECT, TIME: COMMIT-1, base `ID-1`\n"
+        "JOB-2 follows JOB-1: COMMIT-1 on COMMIT-2, 24 calls, 0.375 -> 0.688"
+    )
+
+
+def test_a_text_without_any_of_that_stays_as_it_is() -> None:
+    text = "score 0.750, 0% of 8 tasks passed on 2024-02-13; index 23917e6..890efb3"
+    assert normalised(text) == text
+
+
+@pytest.mark.agents
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_what_a_session_gives(name: str, agent: Callable[[str], str], tmp_path: Path) -> None:
+    text = page_of(run_session(agent(WAYS[name].client), WAYS[name], make_place(tmp_path)))
+    if "WRITE_TRANSCRIPTS" in os.environ:
+        PAGES[name].write_text(text, encoding="utf-8")
+    assert PAGES[name].read_text(encoding="utf-8") == text, "run `make transcripts` if this is meant to change"
