@@ -73,7 +73,7 @@ class Gatekeeper:
         """Measure the first incumbent as often as the settings say, on all tasks or on a sample of them."""
         order = list(self._tasks)
         sample = self._settings.baseline_tasks
-        if 0 < sample < len(order):
+        if 0 < sample < len(order) and self._settings.gate is not GateRule.STRICT:  # which compares with it
             order = Random(f"{self._settings.seed}/baseline").sample(order, sample)
         trials = [self._measure(skill, order) for _ in range(self._settings.baseline_trials)]
         self._recorded = tuple(rollout for rollouts in trials for rollout in rollouts)

@@ -166,7 +166,9 @@ def _judged(one: _Tried, metric: Metric) -> Screened:
     kept, gain = decide(one.bets) is Outcome.ACCEPT, sum(one.bets.measured)
     tasks = len({rollout.task_id for rollout in one.with_it})
     verdict = "it helps" if kept else "it does harm" if gain < 0 else "no clear gain" if gain else "it changes nothing"
-    reason = f"alone on {tasks} of the tasks it cites, {_count(len(one.with_it))}: {verdict}"
+    won, lost = (sum(difference * sign > 0 for difference in one.bets.measured) for sign in (1, -1))
+    runs = _count(len(one.with_it))
+    reason = f"alone on {tasks} of the tasks it cites, {runs}, {won} better and {lost} worse: {verdict}"
     return Screened(one.change, tasks, before, after, kept, reason, _passed(one.with_it), _passed(one.without))
 
 

@@ -18,7 +18,7 @@ from tests.servers.fake_openai import fake_openai
 
 __all__ = ["main"]
 
-_OPTIONS = ("epochs=1", "batch_size=4", "confidence=0.7", "slow_tasks=0")
+_OPTIONS = ("epochs=1", "batch_size=4", "confidence=0.8", "gate=paired")
 
 
 def main(client: str, folder: Path) -> None:
