@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.sessions import WAYS, make_place, run_session
+from tests.agents.sessions import WAIT, WAYS, make_place, run_session
 from tests.agents.transcripts import PAGES, normalised, page_of
 
 
@@ -25,6 +25,14 @@ def test_what_differs_from_run_to_run_gets_names_and_what_is_the_same_the_same_n
 def test_a_text_without_any_of_that_stays_as_it_is() -> None:
     text = "score 0.750, 0% of 8 tasks passed on 2024-02-13; index 23917e6..890efb3"
     assert normalised(text) == text
+
+
+def test_users_are_told_all_that_the_sessions_are_set_up_with() -> None:
+    page = (PAGES["codex, registered"].parent.parent / "plugin.md").read_text(encoding="utf-8")
+    assert [name for name, value in WAIT.items() if f"export {name}={value}\n" not in page] == []
+    for way in WAYS.values():
+        commands = [" ".join((way.client, *words)).format(market=".") for words in way.set_up]
+        assert [words for words in (*commands, *way.flags) if words not in page] == []
 
 
 @pytest.mark.agents
