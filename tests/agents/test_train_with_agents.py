@@ -14,7 +14,7 @@ from tests.servers.fake_openai import fake_openai
 
 pytestmark = pytest.mark.agents
 
-OPTIONS = ("epochs=2", "batch_size=8", "gate=strict", "metric=soft", "baseline_trials=1", "slow_tasks=0")
+OPTIONS = ("preset=paper", "epochs=2", "batch_size=8", "metric=soft", "slow_tasks=0")
 TASKS = 8
 """Of each split of the demo's suite; all of them would take ten times as long."""
 
