@@ -1,0 +1,126 @@
+"""Measuring for the gate: side by side, no longer than needed, one error for all verdicts of a run."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from skillopt.documents import Skill, SkillDocument
+from skillopt.errors import InvalidMeasurementError
+from skillopt.gate import Outcome
+from skillopt.gating import Gatekeeper, resolvable_gain
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.settings import Settings, make_settings
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+
+TASKS = [Task(f"val-{number}", f"task {number}", VerifierSpec("exact")) for number in range(24)]
+
+
+def skill(name: str) -> Skill:
+    return Skill("words", SkillDocument(f"---\nname: words\ndescription: Words.\n---\n{name}\n"))
+
+
+OLD, NEW = skill("old"), skill("new")
+
+
+def settings(**values: object) -> Settings:
+    return make_settings(("test", {"metric": "soft", **values}))
+
+
+def keeper(runner: ScriptedRunner, *, looked: tuple[bool, ...] = (), **values: object) -> Gatekeeper:
+    return Gatekeeper(TASKS, settings(**values), runner, looked=looked)
+
+
+def better_by(tasks: int) -> ScriptedRunner:
+    """The new skill passes so many tasks that the old one fails; all others tie."""
+    names = {task.id for task in TASKS[:tasks]}
+    return ScriptedRunner(
+        lambda request: scored(request, float(request.skill == NEW) if request.task.id in names else 1.0), str
+    )
+
+
+def test_a_great_gain_is_accepted_before_all_tasks_were_run() -> None:
+    runner = better_by(24)
+    verdict = keeper(runner).decide("here", OLD, NEW)
+    assert verdict.outcome is Outcome.ACCEPT
+    assert len(runner.requests) < len(TASKS)
+    assert verdict.confidence >= 0.95
+    sides = Counter(request.skill == NEW for request in runner.requests)
+    assert sides[True] == sides[False]
+
+
+def test_a_loss_is_rejected_before_all_tasks_were_run() -> None:
+    runner = ScriptedRunner(lambda request: scored(request, float(request.skill == OLD)), str)
+    assert keeper(runner).decide("here", OLD, NEW).outcome is Outcome.REJECT
+    assert len(runner.requests) < len(TASKS)
+
+
+def test_what_one_round_cannot_tell_is_run_again_and_never_counts_a_task_twice() -> None:
+    runner = better_by(3)
+    verdict = keeper(runner, gate_rounds=3).decide("here", OLD, NEW)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.wins + verdict.ties + verdict.losses == len(TASKS)
+    assert {request.trial for request in runner.requests} == {0, 1, 2}
+
+
+def test_each_comparison_has_rollouts_of_its_own() -> None:
+    runner = better_by(24)
+    gatekeeper = keeper(runner)
+    gatekeeper.decide("here", OLD, NEW)
+    first = {request.trial for request in runner.requests}
+    runner.requests.clear()
+    gatekeeper.decide("here", OLD, NEW)
+    assert not first & {request.trial for request in runner.requests}
+
+
+def test_who_has_looked_in_vain_before_is_asked_for_more() -> None:
+    fresh, late = better_by(24), better_by(24)
+    keeper(fresh).decide("here", OLD, NEW)
+    keeper(late, looked=(False,) * 4).decide("here", OLD, NEW)
+    assert len(late.requests) > len(fresh.requests)
+    earned = better_by(24)
+    keeper(earned, looked=(False, False, True)).decide("here", OLD, NEW)
+    assert len(earned.requests) <= len(late.requests)
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_however_often_it_asks(
+    *, partial: bool
+) -> None:
+    runs, asked, accepted = 1000, 6, 0
+    for seed in range(runs):
+        draw = Random(seed)
+
+        def luck(request: RolloutRequest, draw: Random = draw) -> Rollout:
+            return scored(request, draw.choice((0.0, 0.25, 0.75, 1.0)) if partial else float(draw.random() < 0.5))
+
+        gatekeeper = keeper(ScriptedRunner(luck, str), gate_rounds=2)
+        found = [gatekeeper.decide("here", OLD, skill(f"candidate {number}")).outcome for number in range(asked)]
+        accepted += Outcome.ACCEPT in found
+    assert accepted / runs <= 0.1 + 3 * (0.1 * 0.9 / runs) ** 0.5
+
+
+def test_a_dead_provider_is_no_verdict() -> None:
+    runner = ScriptedRunner(lambda request: scored(request, None), str)
+    with pytest.raises(InvalidMeasurementError, match="scripted failure"):
+        keeper(runner).decide("step 1", OLD, NEW)
+
+
+def test_the_baseline_takes_a_sample_unless_candidates_are_compared_with_it() -> None:
+    sampled, whole = better_by(0), better_by(0)
+    keeper(sampled, baseline_tasks=5).baseline(OLD)
+    keeper(whole, baseline_tasks=5, gate="strict").baseline(OLD)
+    assert {len({request.task.id for request in runner.requests}) for runner in (sampled,)} == {5}
+    assert len({request.task.id for request in whole.requests}) == len(TASKS)
+
+
+def test_a_split_that_could_never_certify_a_gain_is_told_beforehand() -> None:
+    assert resolvable_gain(3, settings()) is None
+    smallest = resolvable_gain(24, settings())
+    assert smallest is not None
+    assert 0.1 < smallest < 0.4
+    paired = resolvable_gain(24, settings(gate="paired"))
+    assert paired is not None
+    assert paired < smallest
