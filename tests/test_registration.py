@@ -1,6 +1,7 @@
 """Registering the server with a client changes one entry, and undoing it leaves no trace."""
 
 import json
+import os
 import tomllib
 from pathlib import Path
 
@@ -143,7 +144,7 @@ def test_servers_that_take_no_table_are_refused_with_their_line(text: str) -> No
 
 
 def test_registering_tells_first_and_does_it_once(project: Path) -> None:
-    first = skillopt(project, "init", "--client", "both")
+    first = skillopt(project, "init", "--client", "both", PATH=os.defpath)
     assert first.returncode == 0, first.stderr
     assert '+ "skillopt": {' in first.stdout
     assert "+ [mcp_servers.skillopt]" in first.stdout
