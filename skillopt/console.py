@@ -28,6 +28,7 @@ from skillopt.staleness import Fit, TargetName
 
 __all__ = ["render", "spent", "write_report"]
 
+_SHOWN_STEPS = 12
 _INDENT = "\n  spent by the "
 
 
@@ -129,7 +130,7 @@ def _(result: Estimated) -> str:
     return "\n".join(
         [
             f"{result.skill}: {train} train, {val} val, {test} test tasks",
-            f"steps: {result.steps}, edits per step {', '.join(map(str, result.edits))}",
+            f"steps: at most {result.steps}, edits per step {_edits(result.edits)}",
             f"rollouts: {result.least_rollouts} to {result.most_rollouts}",
             f"optimizer calls: up to {result.most_calls}",
             f"resolution: {gain}",
@@ -137,6 +138,14 @@ def _(result: Estimated) -> str:
             "nothing was run; recorded rollouts would be free",
         ]
     )
+
+
+def _edits(budgets: Sequence[int]) -> str:
+    """Say an edit budget; a long one by its ends."""
+    if len(set(budgets)) == 1:
+        return f"at most {budgets[0]}"
+    shown = map(str, budgets) if len(budgets) <= _SHOWN_STEPS else (str(budgets[0]), "…", str(budgets[-1]))
+    return ", ".join(shown)
 
 
 def _cost(cost: Cost) -> list[str]:

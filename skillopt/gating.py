@@ -5,6 +5,7 @@ soon as it is decided, what all comparisons of a run may err together, and that 
 verdict. Does not own the tests (gate, betting) or what becomes of a verdict (optimizer).
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -204,7 +205,7 @@ class Gatekeeper:
 def resolvable_gain(tasks: int, settings: Settings) -> float | None:
     """Give the smallest gain in passed tasks that the first gate of a run could ever certify, in (0, 1].
 
-    That is the case of no loss at all. None when the split is too small.
+    That is the case of no loss at all, with the wins spread over the split. None when the split is too small.
 
     Args:
         tasks: Tasks of the split.
@@ -213,10 +214,15 @@ def resolvable_gain(tasks: int, settings: Settings) -> float | None:
     if settings.gate is not GateRule.SEQUENTIAL:
         return least_gain(tasks, settings.confidence)
     error = (1.0 - settings.confidence) * _SHARE * _share_of(0, settings.gate_rounds)
-    bets, wins = Bets(Plan(tasks, 1.0 - error)), 0
-    while decide(bets) is None:
-        bets, wins = update(bets, [1.0]), wins + 1
-    return wins / tasks if decide(bets) is Outcome.ACCEPT else None
+    plan = Plan(tasks, 1.0 - error, least_chance=0.0)
+    enough = bisect_left(range(1, tasks + 1), x=True, key=lambda wins: _certifies(plan, wins))
+    return (enough + 1) / tasks if enough < tasks else None
+
+
+def _certifies(plan: Plan, wins: int) -> bool:
+    """Tell whether so many wins among ties, at regular distances, are accepted."""
+    differences = [float((at + 1) * wins // plan.tasks > at * wins // plan.tasks) for at in range(plan.tasks)]
+    return decide(update(Bets(plan), differences)) is Outcome.ACCEPT
 
 
 def check_coverage(place: str, rollouts: Sequence[Rollout], coverage: float) -> None:
