@@ -5,12 +5,15 @@ PYTHON ?= python3
 # How pytest runs: -n auto is one process per core. Debugging: make unit PYTEST_ARGS='-x --pdb'
 PYTEST_ARGS ?= -n auto --cov --cov-report=term-missing
 
+# Of the comparison with other optimizers: make bench-peers BENCH_ARGS=--quick
+BENCH_ARGS ?=
+
 RUN := .venv/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check format unit test-agents transcripts wheel-test bench docs constraints clean
+.PHONY: help demo test check format unit test-agents transcripts wheel-test bench bench-peers docs constraints clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -48,6 +51,9 @@ wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
 bench: .venv/installed  ## measure speed, print ratios
 	@$(RUN) -m benchmarks.performance
 
+bench-peers: .venv/installed  ## compare with other optimizers in simulated worlds, write benchmarks/RESULTS.md
+	@$(RUN) -m benchmarks.peers $(BENCH_ARGS)
+
 docs: .venv/installed  ## rewrite the generated parts of docs/
 	$(RUN) -m tools.generate_docs
 
@@ -59,7 +65,7 @@ constraints:  ## resolve every pin anew into constraints.txt
 	@mv .venv-pins/new constraints.txt && rm -rf .venv-pins
 
 clean:  ## remove all that make and the tools produced
-	rm -rf .venv .venv-pins .demo .agents-cache .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
+	rm -rf .venv .venv-pins .demo .agents-cache .bench-venvs .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
 
 # Last of all, so that a set-up that was interrupted is done again.
 .venv/installed: pyproject.toml constraints.txt

@@ -1,0 +1,121 @@
+"""GEPA from PyPI, through `gepa.optimize`.
+
+Owns the adapter; runs in GEPA's own environment. Choices, for all three configurations:
+
+- The candidate is one text, the whole document. `evaluate` is one rollout a task, without cache (the
+  default).
+- `custom_candidate_proposer` asks the proposer that everybody has; it sees the failing tasks of the
+  minibatch, with their feedback. The seed, `trainset` and `valset` are those of the world.
+- Handed over is what GEPA would return: the candidate with the highest mean on `valset`. An accept is
+  a child that joined the pool, compared with its parent.
+- `gepa`: defaults (minibatch 3, Pareto selection); a proposal has at most 4 edits, which with a
+  minibatch of 3 means one for each failing task.
+- `gepa, one edit`: defaults, one edit a proposal.
+- `gepa, tuned`: the best configuration known to us here: minibatch 12, at most 4 edits,
+  `candidate_selection_strategy="current_best"`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import gepa  # type: ignore[import-not-found]  # installed in the peer's own environment only
+from gepa.core.adapter import EvaluationBatch  # type: ignore[import-not-found]  # as above
+
+from benchmarks.peers.exchange import Arena, Outcome, failures
+
+__all__ = ["train"]
+
+_PART = "document"
+_OPTIONS: Mapping[str, tuple[int, Mapping[str, object]]] = {
+    "gepa": (4, {}),
+    "gepa, one edit": (1, {}),
+    "gepa, tuned": (4, {"reflection_minibatch_size": 12, "candidate_selection_strategy": "current_best"}),
+}
+
+
+def train(arena: Arena) -> None:
+    """Let GEPA run until it has spent the rollouts.
+
+    Args:
+        arena: What it trains in.
+
+    Raises:
+        RuntimeError: GEPA caught an exception and went on without a proposal.
+    """
+    terms, play = arena.terms, _Play(arena)
+    gepa.optimize(
+        seed_candidate={_PART: terms.start},
+        trainset=list(terms.train),
+        valset=list(terms.val),
+        adapter=play,
+        custom_candidate_proposer=play.propose,
+        max_metric_calls=terms.rollouts,
+        seed=terms.seed,
+        logger=play,
+        callbacks=[play],
+        stop_callbacks=[play.is_spent],
+        **_OPTIONS[terms.peer][1],
+    )
+    if play.trouble:
+        raise RuntimeError(f"GEPA went on after this: {play.trouble}")
+
+
+class _Play:
+    """GEPA's adapter, proposer, logger and callback in one."""
+
+    propose_new_texts = None
+
+    def __init__(self, arena: Arena) -> None:
+        self._arena = arena
+        self._seen = 1
+        self._spent = False
+        self.trouble = ""
+
+    def evaluate(self, batch: Sequence[str], candidate: Mapping[str, str], capture_traces: bool = False) -> object:  # noqa: FBT001, FBT002 - GEPA's signature
+        """Run a batch."""
+        self._spent = len(batch) > self._arena.left
+        outcomes = self._arena.run(candidate[_PART], batch)
+        scores = [outcome.score for outcome in outcomes]
+        return EvaluationBatch(outputs=scores, scores=scores, trajectories=outcomes if capture_traces else None)
+
+    def make_reflective_dataset(
+        self,
+        candidate: Mapping[str, str],  # noqa: ARG002 - GEPA's signature
+        eval_batch: Any,  # noqa: ANN401 - GEPA's type
+        components: Sequence[str],
+    ) -> dict[str, list[dict[str, Any]]]:
+        """Show what failed."""
+        return {part: [asdict(outcome) for outcome in failures(eval_batch.trajectories)] for part in components}
+
+    def propose(
+        self,
+        candidate: Mapping[str, str],
+        reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
+        components: Sequence[str],
+    ) -> dict[str, str]:
+        """Ask the proposer."""
+        edits = _OPTIONS[self._arena.terms.peer][0]
+        failing = {part: [Outcome(**row) for row in reflective_dataset[part]] for part in components}
+        return {part: self._arena.propose(candidate[part], failing[part], edits).text for part in components}
+
+    def is_spent(self, _: object) -> bool:
+        """Tell whether the last batch did not fit, which GEPA may take for a proposal that failed."""
+        return self._spent
+
+    def log(self, message: str, *_: object, **__: object) -> None:
+        """Keep the first exception that GEPA only logs."""
+        if "Exception" in message and not self._spent:
+            self.trouble = self.trouble or message
+
+    def on_iteration_end(self, event: Mapping[str, Any]) -> None:
+        """Note what joined the pool and what is on top of it."""
+        state = event["state"]
+        texts = [candidate[_PART] for candidate in state.program_candidates]
+        for new in range(self._seen, len(texts)):
+            for parent in state.parent_program_for_candidate[new]:
+                self._arena.accepts(texts[parent], texts[new])
+        self._seen = len(texts)
+        means = state.program_full_scores_val_set
+        top = max(range(len(means)), key=lambda at: means[at])
+        self._arena.returns(texts[top], means[top])
