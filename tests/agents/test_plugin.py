@@ -59,6 +59,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
         "IS_SANDBOX": "1",
+        "CLAUDE_CODE_MCP_STARTUP_WAIT_MS": "60000",
         "ANTHROPIC_API_KEY": "key-for-loopback-only",
     }.items():
         monkeypatch.setenv(name, value)
@@ -151,7 +152,7 @@ def test_codex_offers_all_of_it_from_its_cache(codex: Client, place: Path) -> No
     assert (registered["transport"]["command"], registered["tool_timeout_sec"]) == ("skillopt-mcp", 600)
     listed = codex("debug", "prompt-input", "hello")
     assert all(f"{name}/SKILL.md" in listed for name in ("optimize-skill", *(f"source-command-{n}" for n in COMMANDS)))
-    assert "mcp__skillopt" in tools_of(codex)
+    assert "mcp__skillopt" in tools_of(codex, registered=False)
 
 
 def test_codex_starts_the_server_that_init_registered(codex: Client, place: Path) -> None:
@@ -221,16 +222,17 @@ def test_after_the_readmes_line_codex_has_the_tools(
     typed(place, agent("codex"), line)
     (listed,) = json.loads(codex("mcp", "list", "--json"))
     assert (listed["name"], listed["enabled"], listed["transport"]["command"]) == ("skillopt", True, "skillopt-mcp")
-    asked = tools_of(codex)
+    asked = tools_of(codex, registered="mcp add" in line)
     assert "mcp__skillopt" in asked
     assert "rollback_skill" in asked  # which the stand-in does not have
 
 
-def tools_of(codex: Client) -> str:
-    """Give what the model is told in one turn."""
+def tools_of(codex: Client, *, registered: bool = True) -> str:
+    """Give what the model is told in one turn; a server that was registered by itself is waited for."""
     with fake_openai() as provider:
         url = f'model_providers.fake.base_url="{provider.url}/v1"'
-        settings = [part for setting in (*QUIET, url) for part in ("-c", setting)]
+        wait = ("mcp_servers.skillopt.required=true",) if registered else ()
+        settings = [part for setting in (*QUIET, url, *wait) for part in ("-c", setting)]
         codex(
             "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", *settings, "hello"
         )
