@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
-__all__ = ["draw", "quartile_lines", "read_curves"]
+__all__ = ["corners", "draw", "quartile_lines", "read_curves"]
 
 _STEPS = 120
 _COLUMNS = 2
@@ -36,6 +36,7 @@ _LOOKS = {
 _OTHER = ("#000000", "-")
 
 _Curve = Sequence[tuple[int, float]]
+_Quartiles = tuple[float, float, float]
 
 
 def read_curves(file: Path) -> tuple[dict[str, dict[str, list[_Curve]]], int]:
@@ -49,7 +50,7 @@ def read_curves(file: Path) -> tuple[dict[str, dict[str, list[_Curve]]], int]:
     return found, allowed
 
 
-def quartile_lines(curves: Sequence[_Curve], points: Sequence[float]) -> list[tuple[float, float, float]]:
+def quartile_lines(curves: Sequence[_Curve], points: Sequence[float]) -> list[_Quartiles]:
     """Give lower quartile, median and upper quartile of step functions at some points.
 
     Args:
@@ -62,6 +63,12 @@ def quartile_lines(curves: Sequence[_Curve], points: Sequence[float]) -> list[tu
         low, middle, high = quantiles(scores, n=4, method="inclusive") if len(scores) > 1 else scores * 3
         found.append((low, middle, high))
     return found
+
+
+def corners(points: Sequence[float], lines: Sequence[_Quartiles]) -> tuple[list[float], list[_Quartiles]]:
+    """Keep the points where a step function changes, and the last one."""
+    changed = [at for at in range(len(points)) if at in {0, len(points) - 1} or lines[at] != lines[at - 1]]
+    return [points[at] for at in changed], [lines[at] for at in changed]
 
 
 def draw(found: Mapping[str, Mapping[str, Sequence[_Curve]]], allowed: int, file: Path) -> None:
@@ -83,11 +90,12 @@ def draw(found: Mapping[str, Mapping[str, Sequence[_Curve]]], allowed: int, file
     handles: dict[str, Any] = {}
     for panel, (world, peers) in zip(panels, found.items(), strict=False):
         for peer, curves in peers.items():
-            low, middle, high = zip(*quartile_lines(curves, points), strict=True)
+            at, lines = corners(points, quartile_lines(curves, points))
+            low, middle, high = zip(*lines, strict=True)
             colour, style = _LOOKS.get(peer, _OTHER)
-            panel.fill_between(points, low, high, color=colour, alpha=0.08, linewidth=0)
+            panel.fill_between(at, low, high, step="post", color=colour, alpha=0.08, linewidth=0)
             width = 2.2 if peer == "our default" else 1.2
-            (handles[peer],) = panel.plot(points, middle, color=colour, linestyle=style, linewidth=width)
+            (handles[peer],) = panel.step(at, middle, where="post", color=colour, linestyle=style, linewidth=width)
         panel.set(title=world, xlabel="rollouts", ylabel="true score", xlim=(0, allowed), ylim=(0, 1))
     for panel in panels[len(found) :]:
         panel.set_axis_off()

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.peers.__main__ import main
 from benchmarks.peers.arena import Figures
 from benchmarks.peers.environments import PINS, interpreter, is_ready, pinned
-from benchmarks.peers.plot import quartile_lines, read_curves
+from benchmarks.peers.plot import corners, quartile_lines, read_curves
 from benchmarks.peers.report import Circumstances, format_page, read_runs, write_report
 from benchmarks.peers.table import HEAD, by_cell, format_rows
 
@@ -71,6 +71,11 @@ def test_the_lines_of_the_plot_are_quartiles_of_step_functions() -> None:
     curves = [((0, 0.0), (10, height)) for height in (0.2, 0.4, 0.6, 0.8, 1.0)]
     assert quartile_lines(curves, [9, 10]) == [(0.0, 0.0, 0.0), (0.4, 0.6, 0.8)]
     assert quartile_lines(curves[:1], [50]) == [(0.2, 0.2, 0.2)]
+
+
+def test_only_the_corners_of_a_step_function_are_drawn() -> None:
+    low, high = (0.1, 0.2, 0.3), (0.4, 0.5, 0.6)
+    assert corners([0, 1, 2, 3, 4], [low, low, high, high, high]) == ([0, 2, 4], [low, high, high])
 
 
 def test_the_plot_has_a_panel_for_each_world_and_is_the_same_again(file: Path, tmp_path: Path) -> None:
