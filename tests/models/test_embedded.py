@@ -2,8 +2,11 @@
 
 import pytest
 
+from skillopt.documents import SkillDocument
 from skillopt.models.embedded import EmbeddedModel
+from skillopt.models.embedded_prompts import read_prompt
 from skillopt.ports import Model
+from skillopt.stages import ask_reflection
 from tests.contracts.model_contract import ModelContract
 
 
@@ -17,3 +20,9 @@ class TestEmbeddedModel(ModelContract):
 
     def test_a_prompt_it_does_not_know_gets_an_answer_that_says_so(self, model: Model) -> None:
         assert "I do not know the task" in model.reply("Tell me a joke.").text
+
+
+@pytest.mark.parametrize("failures", [True, False])
+def test_both_reflections_say_the_edit_budget_where_a_reader_of_lines_finds_it(*, failures: bool) -> None:
+    prompt = ask_reflection(SkillDocument("# Rules\n"), "", failures=failures, budget=7, rejected=(), memory="")
+    assert read_prompt(prompt).budget == 7
