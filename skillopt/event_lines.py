@@ -3,17 +3,22 @@
 Owns the words; no word of `val` or `test` is in them. Does not own showing them (progress, commands).
 """
 
+from collections import Counter
 from functools import singledispatch
 
 from skillopt.events import (
     BaselineMeasured,
     EditScreened,
+    EditsGrounded,
     EpochEnded,
     Event,
+    FailuresNamed,
     GateDecided,
+    PatchesCompared,
     RunStarted,
     SealedTestMeasured,
     StepFailed,
+    VerifierSuspected,
     VersionAccepted,
 )
 
@@ -35,6 +40,30 @@ def _(event: RunStarted) -> str:
 def _(event: BaselineMeasured) -> str:
     noise = "" if event.noise is None else f", noise ±{event.noise:.3f}"
     return f"baseline: val score {event.tally.score:.3f}, {event.tally.passed:.0%} passed{noise}"
+
+
+@describe.register
+def _(event: FailuresNamed) -> str:
+    counts = Counter(kind for _, kind in event.tasks).most_common()
+    return f"step {event.step}: failures: {', '.join(f'{count} {kind}' for kind, count in counts)}" if counts else ""
+
+
+@describe.register
+def _(event: VerifierSuspected) -> str:
+    then = "set aside for this run" if event.set_aside else "still trained on"
+    return f"step {event.step}: check the verifier of task {event.task}, {then}: {event.reason} ({event.by})"
+
+
+@describe.register
+def _(event: EditsGrounded) -> str:
+    numbers = ", ".join(f"{name} {number:.2f}" for name, number in event.numbers)
+    return f"step {event.step}: supported by what was shown: {numbers}"
+
+
+@describe.register
+def _(event: PatchesCompared) -> str:
+    advantages = ", ".join(f"{name} {advantage:+.2f}" for name, advantage in event.advantages)
+    return f"step {event.step}: candidate patches, advantage in their group: {advantages}"
 
 
 @describe.register

@@ -16,16 +16,20 @@ __all__ = [
     "BaselineMeasured",
     "EditRefused",
     "EditScreened",
+    "EditsGrounded",
     "EpochEnded",
     "Event",
+    "FailuresNamed",
     "GateDecided",
     "MemoryUpdated",
+    "PatchesCompared",
     "RunEnded",
     "RunStarted",
     "SealedTestMeasured",
     "StepFailed",
     "StepStarted",
     "TrainMeasured",
+    "VerifierSuspected",
     "VersionAccepted",
     "decode_event",
     "encode_event",
@@ -67,6 +71,45 @@ class TrainMeasured:
 
     step: int
     tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class FailuresNamed:
+    """A reflection named the kinds of failure: of tasks by id, and of the edits that are about them by id."""
+
+    step: int
+    tasks: tuple[tuple[str, str], ...]
+    edits: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierSuspected:
+    """A train task was flagged because what judges it looks wrong: `by` the `model`, or as `measured`.
+
+    `set_aside` if it is not trained on from here on; else the flag is all.
+    """
+
+    step: int
+    task: str
+    reason: str
+    by: str
+    set_aside: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EditsGrounded:
+    """How far each proposed edit, by id, is supported by the rollouts that it cites, from 0 to 1."""
+
+    step: int
+    numbers: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PatchesCompared:
+    """Candidate patches of one step, by what they were to look for, with the advantage of each in its group."""
+
+    step: int
+    advantages: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +208,10 @@ Event = (
     | BaselineMeasured
     | StepStarted
     | TrainMeasured
+    | FailuresNamed
+    | VerifierSuspected
+    | EditsGrounded
+    | PatchesCompared
     | EditRefused
     | EditScreened
     | StepFailed

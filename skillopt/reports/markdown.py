@@ -17,6 +17,7 @@ from skillopt.events import (
     RunEnded,
     SealedTestMeasured,
     StepFailed,
+    VerifierSuspected,
     VersionAccepted,
 )
 from skillopt.gate import Tally, Verdict
@@ -45,7 +46,7 @@ def render_report(skill: str, run: str, events: Sequence[Event]) -> str:
         events: Its events in order.
     """
     parts = [f"# {skill}: run {run}", _headline(events), *_baseline(events), "## Versions", *_versions(events)]
-    parts += ["## Every gate", _gates(events), "## Not kept", *_refusals(events)]
+    parts += ["## Every gate", _gates(events), *_suspects(events), "## Not kept", *_refusals(events)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -97,6 +98,16 @@ def _gates(events: Iterable[Event]) -> str:
                 f"| {verdict.wins} / {verdict.ties} / {verdict.losses} | {verdict.confidence:.2f} |"
             )
     return "\n".join(rows)
+
+
+def _suspects(events: Iterable[Event]) -> list[str]:
+    lines = [
+        f"- step {event.step}: {code(event.task)}, {'set aside' if event.set_aside else 'still trained on'}: "
+        f"{code(event.reason)} ({event.by})"
+        for event in events
+        if isinstance(event, VerifierSuspected)
+    ]
+    return ["## Tasks whose verifier to check", "\n".join(lines)] if lines else []
 
 
 def _refusals(events: Iterable[Event]) -> list[str]:

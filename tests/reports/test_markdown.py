@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from skillopt.edits import Change, Edit, Op
-from skillopt.events import EditRefused, Event, RunEnded, SealedTestMeasured, StepFailed, VersionAccepted
+from skillopt.events import (
+    EditRefused,
+    Event,
+    RunEnded,
+    SealedTestMeasured,
+    StepFailed,
+    VerifierSuspected,
+    VersionAccepted,
+)
 from skillopt.gate import Outcome, Tally, Verdict
 from skillopt.reports.markdown import code, render_report
 
@@ -29,11 +37,13 @@ def test_hostile_text_forges_no_heading_link_or_markup() -> None:
     events: list[Event] = [
         EditRefused(1, edit, hostile),
         StepFailed(1, "reflection", hostile),
+        VerifierSuspected(1, hostile, hostile, "model", set_aside=True),
         VersionAccepted(1, 1, 1, "edits", hostile, (change,), VERDICT, 5),
     ]
     tokens = MarkdownIt("commonmark").parse(render_report("rows", "abc", events))
     kinds = {child.type for token in tokens for child in (token.children or [token])}
     assert not kinds & {"html_inline", "html_block", "link_open", "image"}
+    assert "Tasks whose verifier to check" in render_report("rows", "abc", events)
     headings = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
     assert not [heading for heading in headings if "Fake" in heading]
 
