@@ -1,0 +1,77 @@
+"""The kinds of failure that a reflection tells apart.
+
+Owns the closed list, what a prompt says of it, and reading a kind from a reply. Does not own what follows from
+a verifier that looks wrong (suspicion).
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+__all__ = ["KIND_NAMES", "FailureKind", "NamedFailure", "explain_kinds", "kind_of", "read_kind"]
+
+
+class FailureKind(StrEnum):
+    """Why a task went wrong."""
+
+    MEMORY = "memory"
+    PLANNING = "planning"
+    ACTION = "action"
+    TOOL = "tool"
+    FORMAT = "format"
+    VERIFIER_SUSPECT = "verifier-suspect"
+
+
+KIND_NAMES: Final = tuple(kind.value for kind in FailureKind)
+
+_MEANINGS: Final = MappingProxyType(
+    {
+        FailureKind.MEMORY: "it was told or had seen what it needed, and lost track of it",
+        FailureKind.PLANNING: "steps were missing, in the wrong order, or it stopped too early",
+        FailureKind.ACTION: "the plan was right, and a step was carried out wrongly",
+        FailureKind.TOOL: "a tool was the wrong one, was called wrongly, or its result was misread",
+        FailureKind.FORMAT: "the result is right and its form is not",
+        FailureKind.VERIFIER_SUSPECT: "the result is right by all that is shown, and what judged it looks wrong; "
+        "propose no edit for it",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFailure:
+    """What a reflection calls the failure of a task, and why."""
+
+    task: str
+    kind: FailureKind
+    reason: str = ""
+
+
+def explain_kinds() -> str:
+    """List the kinds with their meaning, as a prompt shows them."""
+    return "\n".join(f"- {kind.value}: {_MEANINGS[kind]}" for kind in FailureKind)
+
+
+def read_kind(text: object) -> FailureKind | None:
+    """Read a kind, however it is cased and joined; None for what is none of them.
+
+    A kind is a remark beside an edit: one that nobody knows is left out rather than the whole reply refused.
+    """
+    plain = "-".join(str(text).casefold().replace("_", " ").replace("-", " ").split())
+    return FailureKind(plain) if plain in KIND_NAMES else None
+
+
+def kind_of(stated: FailureKind | None, tasks: Sequence[str], named: Mapping[str, FailureKind]) -> FailureKind | None:
+    """Give the kind of an edit: the one stated, else the most frequent one of the tasks it cites.
+
+    Args:
+        stated: What the reply says of the edit itself.
+        tasks: What the edit cites.
+        named: Kinds by task.
+    """
+    if stated is not None:
+        return stated
+    counts = Counter(named[task] for task in tasks if task in named and named[task] is not FailureKind.VERIFIER_SUSPECT)
+    return min(counts, key=lambda kind: (-counts[kind], KIND_NAMES.index(kind)), default=None)

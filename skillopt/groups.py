@@ -1,0 +1,98 @@
+"""Candidate patches of one step, compared within their group.
+
+Owns what each candidate is to look for, on which sample order, and the advantage of a patch in its group. Does
+not own asking for them (reflection), what supports an edit (grounding) or gains over steps (gains).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from skillopt.edits import Op
+from skillopt.grounding import NOTHING_SAID
+
+__all__ = ["OPS", "Reading", "advantages", "plan_readings", "rotate", "value_of"]
+
+T = TypeVar("T")
+
+OPS: Final = (Op.ADD, Op.REPLACE, Op.DELETE)
+"""Kinds of edit in the order in which a group looks for them, before anything is known."""
+
+_FOCUS: Final = MappingProxyType(
+    {
+        Op.ADD: "In this reading, look first for rules that are missing, and prefer edits that add.",
+        Op.REPLACE: "In this reading, look first for text that is wrong, vague or too narrow, and prefer edits that "
+        "replace it.",
+        Op.DELETE: "In this reading, look first for text that is in the way or that nothing needs, and prefer edits "
+        "that delete.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One of several readings of the same evidence.
+
+    Args:
+        name: What it looks for, in a word.
+        focus: The same as a sentence of the prompt; empty for whatever helps.
+        turn: Share of the evidence that goes from the front to the end, in [0, 1).
+    """
+
+    name: str
+    focus: str
+    turn: float
+
+
+def plan_readings(groups: int, order: Sequence[Op] = OPS) -> tuple[Reading, ...]:
+    """Say what each reading of a group looks for; a single one looks for whatever helps.
+
+    Args:
+        groups: Readings.
+        order: Kinds of edit, the most promising first; a group of four begins again with the first.
+    """
+    if groups == 1:
+        return (Reading("any", "", 0.0),)
+    return tuple(
+        Reading(order[number % len(order)].value, _FOCUS[order[number % len(order)]], number / groups)
+        for number in range(groups)
+    )
+
+
+def rotate(items: Sequence[T], turn: float) -> tuple[T, ...]:
+    """Move a share of items from the front to the end, so that others meet in a minibatch."""
+    at = int(len(items) * turn)
+    return (*items[at:], *items[:at])
+
+
+def value_of(edits: Sequence[str], numbers: Mapping[str, float]) -> float:
+    """Give what a patch is worth before anything is run: how far its edits are supported beyond nothing said.
+
+    Args:
+        edits: Ids of its edits.
+        numbers: How far each edit is supported, in [0, 1].
+    """
+    return sum(numbers[edit] - NOTHING_SAID for edit in edits)
+
+
+def advantages(values: Sequence[float]) -> tuple[float, ...]:
+    """Give the advantage of each member of a group: its distance from the mean in standard deviations.
+
+    >>> advantages([1.0, 2.0, 3.0])
+    (-1.224744871391589, 0.0, 1.224744871391589)
+    >>> advantages([0.4, 0.4])
+    (0.0, 0.0)
+
+    Args:
+        values: Of the members, at least one; of equal ones none has an advantage.
+
+    Source:
+        Group-relative advantage over several candidates of one state: GRPO (arXiv:2402.03300), used on skill
+        revisions by Skill-R1 (arXiv:2605.09359). Here it orders edits and trains nothing.
+    """
+    mean = fmean(values)
+    spread = sqrt(fmean((value - mean) ** 2 for value in values))
+    return tuple((value - mean) / spread if spread > 1e-9 else 0.0 for value in values)  # noqa: PLR2004 - what rounding leaves
