@@ -1,19 +1,24 @@
 """From rollouts to ranked edits: minibatches, hierarchical merge, checks, ranking, the edit budget.
 
 Owns the order of these stages and the one attempt to repair an unreadable reply. Does not own the
-prompts (stages), which edits may be tried (edit_checks) or what becomes of them (optimizer).
+prompts (stages), which edits may be tried (edit_checks), what supports them (grounding), how candidate patches
+compare (groups) or what becomes of edits (optimizer).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from skillopt.budget import Schedule, clip
 from skillopt.documents import SkillDocument
 from skillopt.edit_checks import Refusal, check_edits, join_edits
-from skillopt.edits import Edit, Patch
+from skillopt.edits import Edit, Op, Patch
 from skillopt.errors import ReplyError
+from skillopt.events import EditsGrounded, Event, FailuresNamed, PatchesCompared
 from skillopt.evidence import render_rollouts
+from skillopt.failures import FailureKind, NamedFailure, kind_of
+from skillopt.grounding import ground, sink_ungrounded
+from skillopt.groups import OPS, Reading, advantages, plan_readings, rotate, value_of
 from skillopt.ports import Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
@@ -21,7 +26,10 @@ from skillopt.stages import (
     EDIT_COUNT_SCHEMA,
     EDITS_SCHEMA,
     RANKING_SCHEMA,
+    REFLECTION_SCHEMA,
+    Aim,
     ProposedEdit,
+    Reflection,
     ask_edit_count,
     ask_merge,
     ask_ranking,
@@ -30,6 +38,7 @@ from skillopt.stages import (
     read_edit_count,
     read_edits,
     read_ranking,
+    read_reflection,
 )
 from skillopt.tasks import Task
 
@@ -42,19 +51,54 @@ _Measured = tuple[Task, Rollout]
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What the optimizer model is told beside the evidence."""
+    """What the optimizer model is told beside the evidence; a group looks for kinds of edit in the order of `ops`."""
 
     document: SkillDocument
     rejected: tuple[str, ...]
     memory: str
+    ops: tuple[Op, ...] = OPS
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a reflection came to: the patch to try, and the edits that were refused with the reason."""
+    """What a reflection came to.
+
+    Args:
+        patch: The patch to try.
+        refused: Edits that were refused, with the reason.
+        findings: What there is to report of failures, support and candidate patches.
+        failures: What the optimizer model calls the failures of tasks.
+    """
 
     patch: Patch
     refused: tuple[Refusal, ...]
+    findings: tuple[Event, ...] = ()
+    failures: tuple[NamedFailure, ...] = ()
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The edits of all readings, each once, and what the readings said of kinds."""
+
+    edits: dict[tuple[str, ...], ProposedEdit] = field(default_factory=dict)
+    patches: list[tuple[str, tuple[tuple[str, ...], ...]]] = field(default_factory=list)
+    kinds: dict[tuple[str, ...], FailureKind] = field(default_factory=dict)
+    failures: dict[str, NamedFailure] = field(default_factory=dict)
+
+    def name(self, replies: Sequence[Reflection], shown: Collection[str]) -> None:
+        """Note what replies say of kinds; a task that was not shown has none."""
+        for reply in replies:
+            stated = zip(reply.edits, reply.kinds, strict=True)
+            self.kinds |= {_key(edit): kind for edit, kind in stated if kind is not None}
+            self.failures |= {failure.task: failure for failure in reply.failures if failure.task in shown}
+
+    def take(self, reading: Reading, edits: Sequence[ProposedEdit]) -> None:
+        """Take up a candidate patch; an edit that is there already cites the tasks of both."""
+        for edit in edits:
+            known = self.edits.get(_key(edit), edit)
+            tasks = tuple(dict.fromkeys((*known.tasks, *edit.tasks)))
+            self.edits[_key(edit)] = known if tasks == known.tasks else known.model_copy(update={"tasks": tasks})
+        self.patches.append((reading.name, tuple(dict.fromkeys(map(_key, edits)))))
 
 
 def consult(runner: Runner, prompts: Sequence[str], read: Callable[[str], R], schema: str) -> tuple[R, ...]:
@@ -95,44 +139,101 @@ def propose(
     Raises:
         ReplyError: A reply could not be read, not even after one repair.
     """
-    proposed = _reflect(runner, briefing, measured, settings, budget)
-    edits = [edit.named(f"s{step}e{number}") for number, edit in enumerate(proposed, 1)]
-    sound, refused = check_edits(briefing.document, edits, settings.allow)
+    pool = _reflect(runner, briefing, measured, settings, budget)
+    edits = {key: edit.named(f"s{step}e{number}") for number, (key, edit) in enumerate(pool.edits.items(), 1)}
+    sound, refused = check_edits(briefing.document, tuple(edits.values()), settings.allow)
     alone = {change.edit: change for change in sound}
-    ranked = _rank(runner, briefing, tuple(alone), settings, budget)
+    numbers = ground(tuple(edits.values()), measured)
+    gained = _compare(pool, edits, numbers)
+    ranked: Sequence[Edit] = _rank(runner, briefing, tuple(alone), settings, budget)
+    ranked = sorted(ranked, key=lambda edit: -gained[edit.id])
+    ranked = sink_ungrounded(ranked, numbers, settings.least_grounding)
     changes = [alone[edit] for edit in ranked]
     kept = clip(changes, _allowed(runner, briefing, ranked, settings, budget), settings.token_budget)
     patch, conflicts = join_edits(briefing.document, kept, settings.allow)
     dropped = [
         (edit, "over the edit budget of this step") for edit in ranked if edit not in {change.edit for change in kept}
     ]
-    return Proposal(patch, (*refused, *conflicts, *dropped))
+    findings = tuple(_findings(pool, edits, numbers, settings, step))
+    return Proposal(patch, (*refused, *conflicts, *dropped), findings, tuple(pool.failures.values()))
 
 
 def _reflect(
     runner: Runner, briefing: Briefing, measured: Sequence[_Measured], settings: Settings, budget: int
-) -> tuple[ProposedEdit, ...]:
-    """Reflect on minibatches of failures and of successes, and merge what comes of it."""
+) -> _Pool:
+    """Reflect on minibatches of failures, in each reading of the group, and of successes; merge each reading."""
     failures = [pair for pair in measured if pair[1].score is not None and not pair[1].score.passed]
     successes = [pair for pair in measured if pair[1].score is not None and pair[1].score.passed]
-    prompts, failing = [], 0
-    for group, is_failure in ((failures, True), (successes, False)):
-        for minibatch in _chunks(group, settings.minibatch_size):
-            evidence = render_rollouts(minibatch, settings.evidence_tokens)
-            prompts.append(
-                ask_reflection(
-                    briefing.document,
-                    evidence,
-                    failures=is_failure,
-                    budget=budget,
-                    rejected=briefing.rejected,
-                    memory=briefing.memory,
-                )
-            )
-            failing += is_failure
-    replies = consult(runner, prompts, read_edits, EDITS_SCHEMA)
-    sides = [_merge(runner, briefing, side, settings.merge_size) for side in (replies[:failing], replies[failing:])]
-    return _merge(runner, briefing, sides, settings.merge_size)
+    readings = plan_readings(settings.proposal_groups, briefing.ops)
+    prompts: list[str] = []
+    for reading in readings:
+        aim = Aim(failures=True, budget=budget, focus=reading.focus, kinds=settings.name_failures)
+        prompts += _ask(briefing, rotate(failures, reading.turn), settings, aim)
+    schema = REFLECTION_SCHEMA if settings.name_failures else EDITS_SCHEMA
+    replies = consult(runner, prompts, read_reflection, schema)
+    plain = _ask(briefing, successes, settings, Aim(failures=False, budget=budget))
+    passed = [reply.edits for reply in consult(runner, plain, read_reflection, EDITS_SCHEMA)]
+    pool = _Pool()
+    if settings.name_failures:
+        pool.name(replies, {task.id for task, _ in failures})
+    share = len(prompts) // len(readings)
+    for number, reading in enumerate(readings):
+        failed = [reply.edits for reply in replies[number * share : (number + 1) * share]]
+        sides = [_merge(runner, briefing, side, settings.merge_size) for side in (failed, passed if not number else ())]
+        pool.take(reading, _merge(runner, briefing, sides, settings.merge_size))
+    return pool
+
+
+def _ask(briefing: Briefing, group: Sequence[_Measured], settings: Settings, aim: Aim) -> list[str]:
+    """Write the prompts about minibatches of failures or of successes."""
+    return [
+        ask_reflection(
+            briefing.document,
+            render_rollouts(minibatch, settings.evidence_tokens),
+            aim,
+            rejected=briefing.rejected,
+            memory=briefing.memory,
+        )
+        for minibatch in _chunks(group, settings.minibatch_size)
+    ]
+
+
+def _key(edit: ProposedEdit) -> tuple[str, ...]:
+    """Give what makes an edit the same edit."""
+    return (edit.op.value, edit.anchor, edit.section, edit.content)
+
+
+def _compare(pool: _Pool, edits: Mapping[tuple[str, ...], Edit], numbers: Mapping[str, float]) -> dict[str, float]:
+    """Give by edit id the advantage of the best candidate patch that has the edit."""
+    found = _advantages(pool, edits, numbers)
+    return {
+        edit.id: max(gain for gain, (_, keys) in zip(found, pool.patches, strict=True) if key in keys)
+        for key, edit in edits.items()
+    }
+
+
+def _advantages(pool: _Pool, edits: Mapping[tuple[str, ...], Edit], numbers: Mapping[str, float]) -> tuple[float, ...]:
+    return advantages([value_of([edits[key].id for key in keys], numbers) for _, keys in pool.patches])
+
+
+def _findings(
+    pool: _Pool,
+    edits: Mapping[tuple[str, ...], Edit],
+    numbers: Mapping[str, float],
+    settings: Settings,
+    step: int,
+) -> Iterator[Event]:
+    """Yield what there is to report."""
+    named = {failure.task: failure.kind for failure in pool.failures.values()}
+    kinds = {edit.id: kind_of(pool.kinds.get(key), edit.tasks, named) for key, edit in edits.items()}
+    if named or any(kinds.values()):
+        told = tuple((name, kind.value) for name, kind in kinds.items() if kind is not None)
+        yield FailuresNamed(step, tuple((task, kind.value) for task, kind in named.items()), told)
+    if edits and (settings.least_grounding or len(pool.patches) > 1):
+        yield EditsGrounded(step, tuple(numbers.items()))
+    if len(pool.patches) > 1:
+        names = (name for name, _ in pool.patches)
+        yield PatchesCompared(step, tuple(zip(names, _advantages(pool, edits, numbers), strict=True)))
 
 
 def _merge(

@@ -94,6 +94,43 @@ class Settings(BaseModel):
         int,
         Field(description="Most reflections on the same rollouts, while failures among them are not solved.", ge=1),
     ] = 4
+    name_failures: Annotated[
+        bool,
+        Field(
+            description="Whether a reflection names the kind of each failure, one of them a verifier that looks wrong."
+        ),
+    ] = True
+    suspect_share: Annotated[
+        float,
+        Field(
+            description="Most of the train split that is set aside because its verifiers look wrong; each such task "
+            "is reported. 0 reports and sets none aside.",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.1
+    least_grounding: Annotated[
+        float,
+        Field(
+            description="Support by the rollouts it cites, from 0 to 1, below which an edit is ranked behind the "
+            "others; 0.5 is what evidence speaks neither for nor against. 0 measures none.",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.5
+    proposal_groups: Annotated[
+        int,
+        Field(
+            description="Candidate patches of each reflection on failures, each looking for another kind of edit and "
+            "compared with the others; 1 for a single one.",
+            ge=1,
+            le=12,
+        ),
+    ] = 1
+    revision_gains: Annotated[
+        bool,
+        Field(description="Whether reflections are told which kinds of edit have helped in this run, and how often."),
+    ] = False
     screen_trials: Annotated[
         int, Field(description="Most rollouts of an edit that is tried alone before the gate; 0 for no screen.", ge=0)
     ] = 5
@@ -218,6 +255,9 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "token_budget": 0,
         "schedule": Schedule.COSINE,
         "scan_leaks": False,
+        "name_failures": False,
+        "suspect_share": 0.0,
+        "least_grounding": 0.0,
         "reflections": 1,
         "screen_trials": 0,
         "prune_lines": 0,

@@ -8,14 +8,16 @@ order of stages (reflection, epochs).
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from skillopt.documents import GUIDANCE, SkillDocument
 from skillopt.edits import Edit, Op
 from skillopt.errors import EditError, ReplyError
 from skillopt.evidence import fence, shorten
+from skillopt.failures import KIND_NAMES, FailureKind, NamedFailure, explain_kinds, read_kind
 from skillopt.prompts import fill
 
 __all__ = [
@@ -23,8 +25,11 @@ __all__ = [
     "EDIT_COUNT_SCHEMA",
     "META_UPDATE_SCHEMA",
     "RANKING_SCHEMA",
+    "REFLECTION_SCHEMA",
     "SLOW_UPDATE_SCHEMA",
+    "Aim",
     "ProposedEdit",
+    "Reflection",
     "ask_edit_count",
     "ask_merge",
     "ask_meta_update",
@@ -36,14 +41,40 @@ __all__ = [
     "read_edits",
     "read_meta_update",
     "read_ranking",
+    "read_reflection",
     "read_slow_update",
 ]
 
 _OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _NOTHING = "(nothing yet)"
+_KINDS = """\
+Say of every task in the evidence what kind of failure it is, in `"failures"`, a list of
+`{"task": "…", "kind": "…", "reason": "…"}` with one sentence of reason, and give each edit the `"kind"` that it
+is about. The kinds are"""
 _ENFORCED = frozenset({"type", "items", "enum", "$ref"})
 
 _Text = Annotated[str, Field(max_length=20_000)]
+_Name = Annotated[str, Field(max_length=200)]
+_Kind = Annotated[
+    FailureKind | None, BeforeValidator(read_kind), WithJsonSchema({"type": "string", "enum": list(KIND_NAMES)})
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a reflection is asked for.
+
+    Args:
+        failures: From failures, else from successes.
+        budget: Most edits.
+        focus: What this reading is to look for, in a sentence; empty for whatever helps.
+        kinds: Whether it names the kind of each failure.
+    """
+
+    failures: bool
+    budget: int
+    focus: str = ""
+    kinds: bool = False
 
 
 class ProposedEdit(BaseModel):
@@ -56,7 +87,7 @@ class ProposedEdit(BaseModel):
     section: _Text = ""
     content: _Text = ""
     rationale: _Text = ""
-    tasks: tuple[Annotated[str, Field(max_length=200)], ...] = ()
+    tasks: tuple[_Name, ...] = ()
 
     def named(self, identity: str) -> Edit:
         """Give it an id.
@@ -72,6 +103,37 @@ class ProposedEdit(BaseModel):
 class _Edits(BaseModel):
     diagnosis: str = ""
     edits: Annotated[tuple[ProposedEdit, ...], Field(max_length=64)]
+
+
+class _KindedEdit(ProposedEdit):
+    kind: _Kind = None
+
+
+class _Failure(BaseModel):
+    task: _Name
+    kind: _Kind = None
+    reason: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class _Reflection(BaseModel):
+    diagnosis: str = ""
+    edits: Annotated[tuple[_KindedEdit, ...], Field(max_length=64)]
+    failures: Annotated[tuple[_Failure, ...], Field(max_length=1_000)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """What a reflection says.
+
+    Args:
+        edits: What it proposes.
+        kinds: The kind of failure that each edit is about, None where the reply names none.
+        failures: What it calls the failures of tasks.
+    """
+
+    edits: tuple[ProposedEdit, ...]
+    kinds: tuple[FailureKind | None, ...]
+    failures: tuple[NamedFailure, ...]
 
 
 class _Ranking(BaseModel):
@@ -114,24 +176,39 @@ def _strict(part: object) -> object:
 
 
 EDITS_SCHEMA: Final = _schema_of(_Edits)
+REFLECTION_SCHEMA: Final = _schema_of(_Reflection)
 RANKING_SCHEMA: Final = _schema_of(_Ranking)
 EDIT_COUNT_SCHEMA: Final = _schema_of(_EditCount)
 SLOW_UPDATE_SCHEMA: Final = _schema_of(_Guidance)
 META_UPDATE_SCHEMA: Final = _schema_of(_Memory)
 
 
-def ask_reflection(
-    document: SkillDocument, evidence: str, *, failures: bool, budget: int, rejected: Sequence[str], memory: str
-) -> str:
-    """Ask for edits from a minibatch of rollouts, of failures or of successes; `read_edits` reads it."""
-    return fill(
-        "reflect_failures" if failures else "reflect_successes",
-        budget=str(budget),
-        skill=fence("skill", document.text),
-        rejected=_lines(rejected),
-        memory=_note(memory),
-        evidence=evidence,
-    )
+def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, *, rejected: Sequence[str], memory: str) -> str:
+    """Ask for edits from a minibatch of rollouts; `read_reflection` reads it."""
+    common = {
+        "budget": str(aim.budget),
+        "focus": f"\n\n{aim.focus}" if aim.focus else "",
+        "skill": fence("skill", document.text),
+        "rejected": _lines(rejected),
+        "memory": _note(memory),
+        "evidence": evidence,
+    }
+    if not aim.failures:
+        return fill("reflect_successes", **common)
+    kinds = {"kinds": f"\n\n{_KINDS}\n{explain_kinds()}", "named": ', "failures": [ … ]'}
+    return fill("reflect_failures", **common, **(kinds if aim.kinds else dict.fromkeys(kinds, "")))
+
+
+def read_reflection(reply: str) -> Reflection:
+    """Read a reflection; failures and kinds may be missing, and a kind that nobody knows counts as none.
+
+    Raises:
+        ReplyError: The reply is not the JSON asked for, or an edit in it lacks a part.
+    """
+    found = _read(reply, _Reflection)
+    edits = _complete([ProposedEdit(**edit.model_dump(exclude={"kind"})) for edit in found.edits])
+    named = [NamedFailure(one.task, one.kind, one.reason.strip()) for one in found.failures if one.kind is not None]
+    return Reflection(edits, tuple(edit.kind for edit in found.edits), tuple(named))
 
 
 def ask_merge(document: SkillDocument, proposals: Sequence[Sequence[ProposedEdit]], *, memory: str) -> str:
@@ -151,13 +228,17 @@ def read_edits(reply: str) -> tuple[ProposedEdit, ...]:
     Raises:
         ReplyError: The reply is not the JSON asked for, or an edit in it lacks a part.
     """
-    edits = _read(reply, _Edits).edits
+    return _complete(_read(reply, _Edits).edits)
+
+
+def _complete(edits: Sequence[ProposedEdit]) -> tuple[ProposedEdit, ...]:
+    """Give edits that all have what their operation needs."""
     for number, edit in enumerate(edits, 1):
         try:
             edit.named(str(number))
         except EditError as error:
             raise ReplyError(str(error)) from error
-    return edits
+    return tuple(edits)
 
 
 def ask_ranking(document: SkillDocument, edits: Sequence[Edit], *, budget: int, memory: str) -> str:

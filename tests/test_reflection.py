@@ -4,6 +4,9 @@ import json
 from collections.abc import Mapping
 
 from skillopt.documents import SkillDocument
+from skillopt.edits import Op
+from skillopt.events import EditsGrounded, FailuresNamed, PatchesCompared
+from skillopt.failures import FailureKind
 from skillopt.ports import RolloutRequest
 from skillopt.reflection import Briefing, propose
 from skillopt.rollouts import Rollout
@@ -91,3 +94,75 @@ def test_an_edit_that_the_lint_refuses_is_not_tried_unless_its_class_is_allowed(
     assert "example.org" in refused.refused[0][1]
     allowed = propose(runner_that_says(url), BRIEFING, measured(1, 0), make_settings(("t", {"allow": ("url",)})), 1, 4)
     assert allowed.patch.changes
+
+
+def told(*feedback: str) -> list[tuple[Task, Rollout]]:
+    tasks = [Task(f"t{number}", "do", VerifierSpec("exact")) for number in range(len(feedback))]
+    return [(task, scored(RolloutRequest(None, task), 0.0, text)) for task, text in zip(tasks, feedback, strict=True)]
+
+
+def test_edits_that_their_own_tasks_do_not_support_are_cut_first_and_the_numbers_are_reported() -> None:
+    evidence = told("found no ISO date", "found no ISO date", "found no currency")
+    edits = [
+        {"op": "add", "content": "- Give each currency.", "tasks": ["t0", "t1"]},
+        {"op": "add", "content": "- Write an ISO date.", "tasks": ["t0", "t1"]},
+    ]
+    rank = {"order": ["s1e1", "s1e2"]}
+    proposal = propose(runner_that_says(*edits, rank=rank), BRIEFING, evidence, make_settings(), 1, 1)
+    assert [change.edit.id for change in proposal.patch.changes] == ["s1e2"]
+    ((_, numbers),) = [(event, dict(event.numbers)) for event in proposal.findings if isinstance(event, EditsGrounded)]
+    assert numbers["s1e1"] < 0.5 < numbers["s1e2"]
+    off = make_settings(("t", {"least_grounding": 0.0}))
+    plain = propose(runner_that_says(*edits, rank=rank), BRIEFING, evidence, off, 1, 1)
+    assert [change.edit.id for change in plain.patch.changes] == ["s1e1"]
+    assert not plain.findings
+
+
+def test_kinds_of_failure_are_reported_for_shown_tasks_alone_and_survive_the_merge() -> None:
+    edit = {"op": "add", "content": "- new", "tasks": ["t0", "t1"]}
+    failures = [{"task": "t0", "kind": "tool"}, {"task": "t9", "kind": "format"}]
+    reflect = {"edits": [edit], "failures": failures}
+    settings = make_settings(("t", {"minibatch_size": 1}))
+    runner = runner_that_says(reflect=reflect, merge={"edits": [edit]})
+    proposal = propose(runner, BRIEFING, told("a", "b"), settings, 1, 4)
+    assert proposal.findings[0] == FailuresNamed(1, (("t0", "tool"),), (("s1e1", "tool"),))
+    assert [failure.kind for failure in proposal.failures] == [FailureKind.TOOL]
+    off = make_settings(("t", {"minibatch_size": 1, "name_failures": False}))
+    assert not propose(runner, BRIEFING, told("a", "b"), off, 1, 4).failures
+
+
+def test_a_group_asks_for_several_patches_and_prefers_the_edits_of_the_best_supported_one() -> None:
+    evidence = told("found no ISO date", "found no ISO date", "found no currency", "found no currency")
+
+    def answer(prompt: str) -> str:
+        if "prefer edits that add" in prompt:
+            return json.dumps({"edits": [{"op": "add", "content": "- Be kind.", "tasks": ["t0"]}]})
+        supported = {"op": "replace", "anchor": "- One.", "content": "- Write an ISO date.", "tasks": ["t0", "t1"]}
+        return json.dumps({"edits": [supported], "order": ["s3e1", "s3e2"]})
+
+    runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
+    proposal = propose(runner, BRIEFING, evidence, make_settings(("t", {"proposal_groups": 2})), 3, 1)
+    assert stages_asked(runner).count("reflect on failures") == 2
+    assert [change.edit.id for change in proposal.patch.changes] == ["s3e2"]
+    (compared,) = [event for event in proposal.findings if isinstance(event, PatchesCompared)]
+    assert compared == PatchesCompared(3, (("add", -1.0), ("replace", 1.0)))
+
+
+def test_an_edit_that_several_patches_of_a_group_have_is_tried_once_and_cites_the_tasks_of_all() -> None:
+    cited = iter(["t0", "t1", "t2"])
+
+    def answer(_: str) -> str:
+        return json.dumps({"edits": [{"op": "add", "content": "- new", "tasks": [next(cited)]}]})
+
+    runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
+    settings = make_settings(("t", {"proposal_groups": 3}))
+    (change,) = propose(runner, BRIEFING, told("a", "b", "c"), settings, 1, 4).patch.changes
+    assert change.edit.tasks == ("t0", "t1", "t2")
+
+
+def test_a_group_looks_first_for_the_kind_of_edit_that_has_won_most() -> None:
+    runner = runner_that_says({"op": "add", "content": "- new"})
+    briefing = Briefing(DOCUMENT, (), "", (Op.DELETE, Op.ADD, Op.REPLACE))
+    propose(runner, briefing, measured(1, 0), make_settings(("t", {"proposal_groups": 2})), 1, 4)
+    focus = ["prefer edits that\ndelete" in prompt or "prefer edits that delete" in prompt for prompt in runner.prompts]
+    assert focus == [True, False]

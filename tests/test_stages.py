@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from skillopt.documents import SkillDocument
 from skillopt.edits import Edit, Op
 from skillopt.errors import ReplyError
+from skillopt.failures import FailureKind, NamedFailure
 from skillopt.stages import (
+    EDITS_SCHEMA,
+    REFLECTION_SCHEMA,
+    Aim,
     ask_merge,
     ask_ranking,
     ask_reflection,
@@ -20,6 +24,7 @@ from skillopt.stages import (
     read_edits,
     read_meta_update,
     read_ranking,
+    read_reflection,
     read_slow_update,
 )
 
@@ -28,7 +33,9 @@ EDITS = (Edit("s1e1", Op.ADD, content="- a"), Edit("s1e2", Op.ADD, content="- b"
 
 
 def test_a_reflection_prompt_holds_skill_evidence_budget_and_what_was_rejected() -> None:
-    prompt = ask_reflection(DOCUMENT, "EVIDENCE", failures=True, budget=3, rejected=["add x: worse"], memory="notes")
+    prompt = ask_reflection(
+        DOCUMENT, "EVIDENCE", Aim(failures=True, budget=3), rejected=["add x: worse"], memory="notes"
+    )
     assert prompt.startswith("Task: reflect on failures\n")
     for part in ("at most 3 edits", "- One {{budget}}.", "EVIDENCE", "- add x: worse", "notes"):
         assert part in prompt
@@ -64,7 +71,13 @@ def test_a_reply_that_is_not_what_was_asked_for_is_an_error_that_says_what_is_wr
 
 @given(st.text())
 def test_any_text_is_read_or_refused_and_never_breaks_the_reader(reply: str) -> None:
-    for read in (read_edits, read_slow_update, read_meta_update, lambda text: read_edit_count(text, 4)):
+    for read in (
+        read_edits,
+        read_reflection,
+        read_slow_update,
+        read_meta_update,
+        lambda text: read_edit_count(text, 4),
+    ):
         with suppress(ReplyError):
             read(reply)
 
@@ -100,3 +113,35 @@ def test_a_repair_names_the_problem_and_repeats_the_prompt() -> None:
     assert prompt.startswith("Task: repair a reply\n")
     assert "expected a JSON object" in prompt
     assert prompt.rstrip().endswith("THE PROMPT")
+
+
+def test_a_reflection_names_kinds_only_when_it_is_asked_to() -> None:
+    plain, kinds = (
+        ask_reflection(DOCUMENT, "", Aim(failures=True, budget=3, kinds=asked), rejected=(), memory="")
+        for asked in (False, True)
+    )
+    assert "verifier-suspect" not in plain
+    assert '"edits": [ … ]}' in plain
+    assert "- verifier-suspect: the result is right" in kinds
+    assert '"edits": [ … ], "failures": [ … ]}' in kinds
+
+
+def test_a_focus_is_said_in_a_paragraph_of_its_own() -> None:
+    for failures in (True, False):
+        aim = Aim(failures=failures, budget=3, focus="Look for lies.")
+        assert "\n\nLook for lies.\n\n" in ask_reflection(DOCUMENT, "", aim, rejected=(), memory="")
+
+
+def test_kinds_are_read_where_a_reply_names_them_and_an_older_reply_is_still_read() -> None:
+    edits = [{"op": "add", "content": "- a", "kind": "Format"}, {"op": "add", "content": "- b", "kind": "magic"}]
+    failures = [{"task": "t1", "kind": "verifier_suspect", "reason": " odd "}, {"task": "t2", "kind": "magic"}]
+    found = read_reflection(json.dumps({"edits": edits, "failures": failures}))
+    assert found.kinds == (FailureKind.FORMAT, None)
+    assert found.failures == (NamedFailure("t1", FailureKind.VERIFIER_SUSPECT, "odd"),)
+    older = read_reflection(json.dumps({"edits": [{"op": "add", "content": "- a"}]}))
+    assert (older.edits, older.kinds, older.failures) == (found.edits[:1], (None,), ())
+
+
+def test_the_schema_of_a_reflection_with_kinds_lists_them_and_the_plain_one_does_not_ask_for_them() -> None:
+    assert '"enum": ["memory", "planning", "action", "tool", "format", "verifier-suspect"]' in REFLECTION_SCHEMA
+    assert "kind" not in EDITS_SCHEMA

@@ -158,7 +158,7 @@ def _most_calls(settings: Settings, suite: Suite) -> int:
         while level > 1:
             level = -(-level // settings.merge_size)
             merges += level
-        total += reflections + merges + 2
+        total += (reflections + merges) * settings.proposal_groups + 2
     updates = 2 if settings.meta_update else 1
     return total * settings.epochs * settings.reflections + (
         updates * (settings.epochs - 1) if settings.slow_tasks else 0

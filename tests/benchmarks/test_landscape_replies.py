@@ -15,6 +15,7 @@ from skillopt.edits import Edit, Op, apply_edits
 from skillopt.evidence import fence
 from skillopt.models.embedded_prompts import ProposedEdit
 from skillopt.stages import (
+    Aim,
     ask_edit_count,
     ask_merge,
     ask_meta_update,
@@ -44,7 +45,7 @@ def situation(text: str = START.document.text, rejected: tuple[str, ...] = (), b
 def reflection(document: SkillDocument = START.document, *, failures: bool = True, budget: int = 4) -> str:
     evidence = "\n\n".join(f"### Task {task}\nscore: 0.000\nfeedback:\n{text}\nprompt:\nDo." for task, text in TASKS)
     shown = fence("evidence", evidence)
-    return ask_reflection(document, shown, failures=failures, budget=budget, rejected=("- tried",), memory="")
+    return ask_reflection(document, shown, Aim(failures=failures, budget=budget), rejected=("- tried",), memory="")
 
 
 def lines_of(edits: tuple[ProposedEdit, ...]) -> set[str]:

@@ -5,7 +5,7 @@ import pytest
 from skillopt.documents import SkillDocument
 from skillopt.evidence import fence
 from skillopt.ports import Model
-from skillopt.stages import ask_reflection, ask_slow_update, read_edits, read_slow_update
+from skillopt.stages import Aim, ask_reflection, ask_slow_update, read_edits, read_slow_update
 
 __all__ = ["ModelContract"]
 
@@ -26,7 +26,7 @@ class ModelContract:
 
     @pytest.fixture
     def prompt(self) -> str:
-        return ask_reflection(_DOCUMENT, _EVIDENCE, failures=True, budget=3, rejected=(), memory="")
+        return ask_reflection(_DOCUMENT, _EVIDENCE, Aim(failures=True, budget=3), rejected=(), memory="")
 
     def test_a_reflection_is_answered_with_edits_that_can_be_read(self, model: Model, prompt: str) -> None:
         assert len(read_edits(model.reply(prompt).text)) <= 3

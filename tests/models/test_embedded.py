@@ -6,7 +6,7 @@ from skillopt.documents import SkillDocument
 from skillopt.models.embedded import EmbeddedModel
 from skillopt.models.embedded_prompts import read_prompt
 from skillopt.ports import Model
-from skillopt.stages import ask_reflection
+from skillopt.stages import Aim, ask_reflection
 from tests.contracts.model_contract import ModelContract
 
 
@@ -24,5 +24,5 @@ class TestEmbeddedModel(ModelContract):
 
 @pytest.mark.parametrize("failures", [True, False])
 def test_both_reflections_say_the_edit_budget_where_a_reader_of_lines_finds_it(*, failures: bool) -> None:
-    prompt = ask_reflection(SkillDocument("# Rules\n"), "", failures=failures, budget=7, rejected=(), memory="")
+    prompt = ask_reflection(SkillDocument("# Rules\n"), "", Aim(failures=failures, budget=7), rejected=(), memory="")
     assert read_prompt(prompt).budget == 7

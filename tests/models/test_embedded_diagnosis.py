@@ -16,6 +16,7 @@ from skillopt.models.embedded_diagnosis import Finding, diagnose, read_feedback
 from skillopt.models.embedded_prompts import read_prompt
 from skillopt.models.embedded_proposals import advise
 from skillopt.stages import (
+    Aim,
     ProposedEdit,
     ask_edit_count,
     ask_merge,
@@ -72,7 +73,7 @@ def evidence(feedback: dict[str, str]) -> str:
 
 def reflection(feedback: dict[str, str], skill: str = SKILL, rejected: tuple[str, ...] = (), budget: int = 4) -> str:
     document = SkillDocument(skill)
-    return ask_reflection(document, evidence(feedback), failures=True, budget=budget, rejected=rejected, memory="")
+    return ask_reflection(document, evidence(feedback), Aim(failures=True, budget=budget), rejected=rejected, memory="")
 
 
 def symptoms(*lines: str) -> list[Symptom]:
@@ -294,7 +295,7 @@ def test_successes_lead_to_no_edit_or_to_a_shorter_skill() -> None:
     replies: list[ProposedEdit] = []
     for seed in range(40):
         prompt = ask_reflection(
-            document, evidence({"t-1": "all correct"}), failures=False, budget=3, rejected=(), memory=""
+            document, evidence({"t-1": "all correct"}), Aim(failures=False, budget=3), rejected=(), memory=""
         )
         replies += read_edits(EmbeddedModel(seed).reply(prompt).text)
 
