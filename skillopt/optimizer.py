@@ -35,6 +35,7 @@ from skillopt.events import (
     TrainMeasured,
     VersionAccepted,
 )
+from skillopt.gains import RevisionGains
 from skillopt.gate import GateRule, Outcome, compare, noise_floor, tally
 from skillopt.gating import Gatekeeper, check_coverage, first_failure, resolvable_gain
 from skillopt.ports import RolloutRequest, Runner
@@ -42,6 +43,7 @@ from skillopt.reflection import Briefing, propose
 from skillopt.rollouts import Rollout
 from skillopt.screening import SCREEN_TRIALS, screen
 from skillopt.settings import Settings
+from skillopt.suspicion import Suspects
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["Optimizer"]
@@ -73,9 +75,17 @@ class Optimizer:
         self._accepted: list[str] = []
         self._versions = self._idle_batches = self._undecided = self._sealed_rollouts = 0
         self._memory = ""
+        self._gains = RevisionGains()
+        self._suspects = Suspects(len(self._train), settings.suspect_share)
 
     def events(self) -> Iterator[Event]:
         """Run the loop to its end, yielding what happens as it happens."""
+        for event in self._run():
+            self._gains.note(event)
+            yield event
+
+    def _run(self) -> Iterator[Event]:
+        """Run the loop."""
         yield RunStarted(self._start.name, self._start.digest, self._suite.name, self._suite.digest, self._steps)
         try:
             yield from self._baseline()
@@ -91,6 +101,16 @@ class Optimizer:
     def _steps(self) -> int:
         """Count the steps of the run: each reflection on each batch of each epoch."""
         return self._batches_per_epoch * self._settings.epochs * self._settings.reflections
+
+    @property
+    def _trained(self) -> list[Task]:
+        """List the train tasks that are not set aside."""
+        return [task for task in self._train if task.id not in self._suspects.set_aside]
+
+    @property
+    def _notes(self) -> str:
+        """Give what the optimizer model is told of earlier steps."""
+        return self._gains.with_memory(self._memory) if self._settings.revision_gains else self._memory
 
     def _epochs(self) -> Generator[Event, None, str]:
         """Go through the train split again and again; say why it ended."""
@@ -109,7 +129,7 @@ class Optimizer:
 
     def _shuffled(self, epoch: int) -> Iterator[Sequence[Task]]:
         """Shuffle the train split and cut it; every task is seen once an epoch."""
-        order = list(self._train)
+        order = self._trained
         self._random("batches", epoch).shuffle(order)
         for start in range(0, len(order), self._settings.batch_size):
             yield order[start : start + self._settings.batch_size]
@@ -131,11 +151,14 @@ class Optimizer:
         shown = [pair for pair in zip(batch, rollouts, strict=True) if pair[1].score is not None]
         for task, rollout in shown:
             draft.note(task.id, passed=_passed(rollout))
+        yield from self._suspects.note(first + 1, rollouts)
+        shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside]
         yield from self._prune(first + 1, [task for task, rollout in shown if not _passed(rollout)])
         self._idle_batches += 1
         for step in range(first + 1, first + settings.reflections + 1):
             yield from self._step(epoch, step, shown)
-            shown = [(task, rollout) for task, rollout in shown if not _passed(rollout) and task.id in draft.failing]
+            left = set(draft.failing) - self._suspects.set_aside
+            shown = [(task, rollout) for task, rollout in shown if not _passed(rollout) and task.id in left]
             if not shown:
                 break
         if self._gate_is_due():
@@ -146,12 +169,14 @@ class Optimizer:
         settings, draft = self._settings, self._draft
         budget = scheduled_edits(settings.schedule, step, self._steps, settings.edit_budget, settings.min_edits)
         yield StepStarted(epoch, step, budget)
-        briefing = Briefing(draft.skill.document, tuple(self._rejected), self._memory)
+        briefing = Briefing(draft.skill.document, tuple(self._rejected), self._notes, self._gains.order)
         try:
             proposal = propose(self._runner, briefing, shown, settings, step, budget)
         except ReplyError as error:
             yield StepFailed(step, "reflection", str(error))
             return
+        yield from proposal.findings
+        yield from self._suspects.claim(step, proposal.failures)
         for edit, reason in proposal.refused:
             self._rejected.append(f"{edit.summary}: {reason}")
             yield EditRefused(step, edit, reason)
@@ -184,7 +209,7 @@ class Optimizer:
         """Try each edit alone; give those that help, and note what the rollouts say of their tasks."""
         settings, draft = self._settings, self._draft
         alone, _ = check_edits(draft.skill.document, edits, settings.allow)
-        train = sorted(self._train, key=lambda task: task.id not in scores)
+        train = sorted(self._trained, key=lambda task: task.id not in scores)
         tasks = {task.id: (task, scores.get(task.id, 0.0)) for task in train}
         trial = SCREEN_TRIALS + step * settings.screen_trials
         kept: list[Edit] = []
@@ -231,7 +256,8 @@ class Optimizer:
             return False
         if 0 < settings.gate_edits <= len(draft.pending):
             return True
-        return self._idle_batches >= settings.gate_patience or (draft.seen == len(self._train) and not draft.failing)
+        left = set(draft.failing) - self._suspects.set_aside
+        return self._idle_batches >= settings.gate_patience or (draft.seen == len(self._train) and not left)
 
     def _gate(self, epoch: int, step: int, kind: str, candidate: Skill, changes: tuple[Change, ...]) -> Iterator[Event]:
         """Compare a candidate with the incumbent on `val`, and take it, let it wait, or remember why not."""
@@ -272,14 +298,14 @@ class Optimizer:
                 yield from self._gate(epoch, step, "edits", draft.skill, draft.pending)
             if draft.pending:
                 return  # guidance is written for what was accepted, and edits still wait on top of it
-            size = min(settings.slow_tasks, len(self._train))
-            sample = self._random("slow update", epoch).sample(self._train, size)
+            size = min(settings.slow_tasks, len(self._trained))
+            sample = self._random("slow update", epoch).sample(self._trained, size)
             trial = settings.epochs + epoch
             comparison = compare_epochs(self._runner, self._epoch_start, self._draft.incumbent, sample, trial)
             try:
                 if settings.meta_update:
                     self._memory = remember(
-                        self._runner, self._memory, self._accepted, tuple(self._rejected), comparison
+                        self._runner, self._notes, self._accepted, tuple(self._rejected), comparison
                     )
                     yield MemoryUpdated(epoch, self._memory)
                 guided = propose_guidance(self._runner, self._draft.incumbent.document, comparison)

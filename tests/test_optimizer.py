@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from skillopt.events import (
     RunEnded,
     SealedTestMeasured,
     StepFailed,
+    VerifierSuspected,
     VersionAccepted,
 )
 from skillopt.gate import Outcome
@@ -326,3 +328,57 @@ def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None
     assert only(events, EditRefused)
     assert not only(events, EditScreened)
     assert all(hidden not in (request.skill.document.text if request.skill else "") for request in runner.requests)
+
+
+def accuse(*tasks: str) -> Callable[[str], str]:
+    """Teach, and call the failures of some tasks the verifier's."""
+
+    def answer(prompt: str) -> str:
+        reply = json.loads(teach(prompt))
+        claims = [{"task": task, "kind": "verifier-suspect", "reason": "looks right"} for task in tasks]
+        return json.dumps(reply | {"failures": claims})
+
+    return answer
+
+
+def test_a_task_whose_verifier_looks_wrong_is_reported_and_neither_run_nor_shown_again() -> None:
+    def broken(request: RolloutRequest) -> Rollout:
+        return scored(request, 0.0, "no") if request.task.id == "train-5" else by_words(request)
+
+    runner = ScriptedRunner(broken, accuse("train-5"))
+    events = run(runner, epochs=3, patience=0)
+    (flag,) = only(events, VerifierSuspected)
+    assert (flag.task, flag.by, flag.set_aside) == ("train-5", "model", True)
+    assert sum(request.task.id == "train-5" for request in runner.requests) == 1
+    shown = ["### Task train-5\n" in prompt for prompt in runner.prompts if prompt.startswith("Task: reflect")]
+    assert shown[0]
+    assert not any(shown[1:])
+    assert only(events, VersionAccepted)
+
+
+def test_a_model_that_suspects_every_verifier_cannot_stop_the_training_and_is_reported_each_time() -> None:
+    train = [f"train-{number}" for number in range(12)]
+    runner = ScriptedRunner(by_words, accuse(*train))
+    events = run(runner)
+    flags = only(events, VerifierSuspected)
+    assert {flag.task for flag in flags} == set(train)
+    assert sum(flag.set_aside for flag in flags) == 1
+    assert all(f"- {word}" in only(events, VersionAccepted)[-1].text for word in WORDS)
+
+
+def test_with_kinds_off_no_verifier_is_suspected_on_a_word_of_the_model() -> None:
+    assert not only(run(ScriptedRunner(by_words, accuse("train-5")), name_failures=False), VerifierSuspected)
+
+
+def test_what_kinds_of_edit_have_won_is_told_to_later_reflections_when_it_is_asked_for() -> None:
+    def unhelpful(prompt: str) -> str:
+        if prompt.startswith("Task: reflect on failures"):
+            return json.dumps({"edits": [{"op": "add", "content": "- noise", "tasks": ["train-0"]}]})
+        return teach(prompt)
+
+    for asked in (True, False):
+        runner = ScriptedRunner(by_words, unhelpful)
+        run(runner, revision_gains=asked)
+        told = ["Edits so far: add won 0 of 1" in text for text in runner.prompts if text.startswith("Task: reflect")]
+        assert not told[0]
+        assert told[1] is asked
