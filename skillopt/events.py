@@ -9,6 +9,7 @@ from functools import cache
 
 from pydantic import TypeAdapter
 
+from skillopt.credit import Credit
 from skillopt.edits import Change, Edit
 from skillopt.gate import Tally, Verdict
 
@@ -23,6 +24,7 @@ __all__ = [
     "GateDecided",
     "MemoryUpdated",
     "PatchesCompared",
+    "ReleaseCheckWithheld",
     "RunEnded",
     "RunStarted",
     "SealedTestMeasured",
@@ -152,6 +154,7 @@ class GateDecided:
     changes: tuple[Change, ...]
     verdict: Verdict
     text: str = ""
+    credits: tuple[Credit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +189,23 @@ class EpochEnded:
 
 @dataclass(frozen=True, slots=True)
 class SealedTestMeasured:
-    """The first and the last skill were compared on the sealed `test` split."""
+    """The released skill and the last one were compared on the sealed `test` split.
+
+    `released` is the digest of the released version, `look` counts the looks at this split for that version.
+    """
 
     before: Tally
     after: Tally
     verdict: Verdict
+    released: str = ""
+    look: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseCheckWithheld:
+    """The sealed `test` split was not scored, and why."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +235,7 @@ Event = (
     | MemoryUpdated
     | EpochEnded
     | SealedTestMeasured
+    | ReleaseCheckWithheld
     | RunEnded
 )
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skillopt.credit import Credit
 from skillopt.edits import Change, Edit, Op
 from skillopt.events import (
     BaselineMeasured,
@@ -14,6 +15,7 @@ from skillopt.events import (
     GateDecided,
     MemoryUpdated,
     PatchesCompared,
+    ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
     SealedTestMeasured,
@@ -43,11 +45,12 @@ EVENTS: list[Event] = [
     EditRefused(1, EDIT, "no"),
     EditScreened(1, EDIT, 3, 0.25, 0.5, kept=True, reason="alone on 3 of its tasks 0.250 -> 0.500"),
     StepFailed(1, "reflection", "no JSON"),
-    GateDecided(1, "edits", CHANGES, VERDICT),
+    GateDecided(1, "edits", CHANGES, VERDICT, "text", (Credit("s1e1", 0.1, 0.05, 40),)),
     VersionAccepted(1, 1, 1, "edits", "---\nname: é\n---\n\r\n", CHANGES, VERDICT, 60),
     MemoryUpdated(1, "notes"),
     EpochEnded(1, 2),
-    SealedTestMeasured(TALLY, TALLY, VERDICT),
+    SealedTestMeasured(TALLY, TALLY, VERDICT, "d3", 2),
+    ReleaseCheckWithheld("looked too often"),
     RunEnded("done", 2, 900, 40),
 ]
 
