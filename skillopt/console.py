@@ -50,6 +50,7 @@ def _(result: Optimized) -> str:
     lines = [f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {result.reason}"]
     if result.test is None:
         kept = f"{len(result.versions)} versions on branch {result.branch}, not tested"
+        kept += f": {result.withheld}" if result.withheld else ""
         lines.append(kept if result.versions else "no version was accepted; the skill is as it was")
     else:
         test = result.test

@@ -60,6 +60,11 @@ class Draft:
             self._failing.add(task)
 
     @property
+    def waiting(self) -> list[Edit]:
+        """List the edits that wait for the gate."""
+        return [change.edit for change in self.pending]
+
+    @property
     def failing(self) -> Collection[str]:
         """Give the tasks that failed when they were run last."""
         return self._failing

@@ -5,13 +5,18 @@ stages that read it. The guidance is a candidate like any other: the optimizer g
 own the protected region the guidance lives in (documents).
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from skillopt.documents import GUIDANCE, Skill, SkillDocument
+from skillopt.edit_checks import check_change
+from skillopt.errors import ReplyError
+from skillopt.events import Event, MemoryUpdated, StepFailed
 from skillopt.evidence import fence, shorten
+from skillopt.lessons import Lessons
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.reflection import consult
 from skillopt.rollouts import Rollout
+from skillopt.settings import Settings
 from skillopt.stages import (
     META_UPDATE_SCHEMA,
     SLOW_UPDATE_SCHEMA,
@@ -22,7 +27,7 @@ from skillopt.stages import (
 )
 from skillopt.tasks import Task
 
-__all__ = ["compare_epochs", "propose_guidance", "remember"]
+__all__ = ["compare_epochs", "guide"]
 
 _SHOWN_TOKENS = 150
 """Budget of feedback for one task in a comparison, in estimated tokens."""
@@ -50,7 +55,40 @@ def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence
     return fence("comparison", "\n".join(sorted(line for line in lines if line)))
 
 
-def propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -> SkillDocument:
+def guide(
+    runner: Runner, lessons: Lessons, settings: Settings, incumbent: Skill, comparison: str, at: tuple[int, int]
+) -> Generator[Event, None, Skill | None]:
+    """Renew memory and guidance after an epoch.
+
+    Args:
+        runner: Asks the optimizer model.
+        lessons: What it knows; its memory is renewed.
+        settings: Whether there is a memory, and what the lint lets pass.
+        incumbent: The skill as it is now.
+        comparison: What `compare_epochs` says.
+        at: Epoch and step.
+
+    Returns:
+        The incumbent with new guidance; None when there is none, or it cannot be tried.
+    """
+    epoch, step = at
+    try:
+        if settings.meta_update:
+            lessons.memory = _remember(runner, lessons, comparison)
+            yield MemoryUpdated(epoch, lessons.memory)
+        guided = _propose_guidance(runner, incumbent.document, comparison)
+    except ReplyError as error:
+        yield StepFailed(step, "slow update", str(error))
+        return None
+    # Compared with the region already there, so that only its content is judged, not our marks.
+    problem = check_change(incumbent.document.with_region(GUIDANCE, ""), guided, settings.allow)
+    if problem:
+        yield StepFailed(step, "slow update", problem)
+        return None
+    return None if guided.text == incumbent.document.text else incumbent.with_document(guided)
+
+
+def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -> SkillDocument:
     """Ask for durable guidance and write it in its protected region; the same document when none came.
 
     Raises:
@@ -62,16 +100,10 @@ def propose_guidance(runner: Runner, document: SkillDocument, comparison: str) -
     return document.with_region(GUIDANCE, guidance)
 
 
-def remember(runner: Runner, memory: str, accepted: Sequence[str], rejected: Sequence[str], comparison: str) -> str:
-    """Ask the optimizer model for its notes to itself.
-
-    Raises:
-        ReplyError: The reply could not be read, not even after one repair.
-    """
-    (notes,) = consult(
-        runner, [ask_meta_update(memory, accepted, rejected, comparison)], read_meta_update, META_UPDATE_SCHEMA
-    )
-    return notes
+def _remember(runner: Runner, lessons: Lessons, comparison: str) -> str:
+    """Ask the optimizer model for its notes to itself."""
+    prompt = ask_meta_update(lessons.notes, lessons.accepted, lessons.rejected, comparison)
+    return consult(runner, [prompt], read_meta_update, META_UPDATE_SCHEMA)[0]
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:

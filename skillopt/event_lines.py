@@ -5,6 +5,7 @@ Owns the words; no word of `val` or `test` is in them. Does not own showing them
 
 from collections import Counter
 from functools import singledispatch
+from statistics import median
 
 from skillopt.events import (
     BaselineMeasured,
@@ -15,6 +16,7 @@ from skillopt.events import (
     FailuresNamed,
     GateDecided,
     PatchesCompared,
+    ReleaseCheckWithheld,
     RunStarted,
     SealedTestMeasured,
     StepFailed,
@@ -39,7 +41,9 @@ def _(event: RunStarted) -> str:
 @describe.register
 def _(event: BaselineMeasured) -> str:
     noise = "" if event.noise is None else f", noise ±{event.noise:.3f}"
-    return f"baseline: val score {event.tally.score:.3f}, {event.tally.passed:.0%} passed{noise}"
+    least = "no gain" if event.least_gain is None else f"{event.least_gain:.0%} more tasks passed"
+    bound = f"; the least that a gate can certify: {least}"
+    return f"baseline: val score {event.tally.score:.3f}, {event.tally.passed:.0%} passed{noise}{bound}"
 
 
 @describe.register
@@ -56,8 +60,9 @@ def _(event: VerifierSuspected) -> str:
 
 @describe.register
 def _(event: EditsGrounded) -> str:
-    numbers = ", ".join(f"{name} {number:.2f}" for name, number in event.numbers)
-    return f"step {event.step}: supported by what was shown: {numbers}"
+    name, least = min(event.numbers, key=lambda pair: pair[1], default=("none", 0.0))
+    middle = median(number for _, number in event.numbers) if event.numbers else 0.0
+    return f"step {event.step}: support of edits by what was shown: median {middle:.2f}, least {least:.2f} ({name})"
 
 
 @describe.register
@@ -98,7 +103,13 @@ def _(event: EpochEnded) -> str:
 
 @describe.register
 def _(event: SealedTestMeasured) -> str:
-    return f"sealed test: {event.before.score:.3f} → {event.after.score:.3f}"
+    scores = f"{event.before.score:.3f} → {event.after.score:.3f}"
+    return f"sealed test, look {event.look}: {scores}, {event.verdict.outcome.value}"
+
+
+@describe.register
+def _(event: ReleaseCheckWithheld) -> str:
+    return f"sealed test withheld: {event.reason}"
 
 
 def _count(number: int, of: str) -> str:

@@ -169,6 +169,7 @@ class VersionAccepted:
     changes: tuple[Change, ...]
     verdict: Verdict
     rollouts: int
+    credits: tuple[Credit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +204,10 @@ class SealedTestMeasured:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCheckWithheld:
-    """The sealed `test` split was not scored, and why."""
+    """The sealed `test` split was not scored, and why; `look` is which look it would have been."""
 
     reason: str
+    look: int = 2
 
 
 @dataclass(frozen=True, slots=True)

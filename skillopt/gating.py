@@ -15,6 +15,7 @@ from skillopt.betting import Bets, Plan, decide, update
 from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate import GateRule, Outcome, Verdict, compare, least_gain, tally
+from skillopt.objectives import price_of_growth
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
@@ -105,19 +106,29 @@ class Gatekeeper:
                 verdict = self._compared(pairs, self._settings.gate)
         if verdict.outcome is Outcome.INVALID:
             raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*pairs.before, *pairs.after))}")
+        verdict = self._veto(verdict)
         if verdict.outcome is Outcome.ACCEPT:
             self._recorded = tuple(pairs.after)
         return verdict
 
+    def _veto(self, verdict: Verdict) -> Verdict:
+        """Reject what breaks more tasks than may break, whatever it gains."""
+        most, broken = self._settings.max_broken, len(verdict.broken)
+        if verdict.outcome is not Outcome.ACCEPT or most < 0 or broken <= most:
+            return verdict
+        reason = f"{verdict.reason}, but it breaks {broken} tasks and max_broken is {most}"
+        return replace(verdict, outcome=Outcome.REJECT, reason=reason)
+
     def _step_by_step(self, incumbent: Skill, candidate: Skill) -> tuple[_Pairs, Verdict]:
         """Look after every few tasks, in random order; then run all again and average, each round a test of its own."""
         settings, pairs = self._settings, _Pairs()
+        price = price_of_growth(incumbent.document, candidate.document, settings.token_price)
         allowed = self._error * _SHARE
         found: Outcome | None = None
         confidence = 0.0
         for number in range(settings.gate_rounds):
             share = _share_of(number, settings.gate_rounds)
-            bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share))
+            bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share, price))
             found, bets = self._round(incumbent, candidate, pairs, bets, last=number == settings.gate_rounds - 1)
             confidence = max(confidence, 1.0 - min(1.0, (1.0 - bets.confidence) / share))
             if found is not None:

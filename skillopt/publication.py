@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from textwrap import fill, indent
 
+from skillopt.credit import Credit
 from skillopt.edits import Change, Op
 from skillopt.events import VersionAccepted
 from skillopt.rollouts import Usage
@@ -54,7 +55,9 @@ def body_of(event: VersionAccepted) -> str:
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
         f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
     )
-    return "\n\n".join([*(_paragraph(change) for change in event.changes), fill(result, _WIDTH)])
+    worth = {credit.edit: credit for credit in event.credits}
+    edits = (_paragraph(change, worth.get(change.edit.id)) for change in event.changes)
+    return "\n\n".join([*edits, fill(result, _WIDTH)])
 
 
 def trailers_of(origin: Origin, event: VersionAccepted, usage: Usage) -> tuple[tuple[str, str], ...]:
@@ -87,11 +90,15 @@ def _rules(count: int) -> str:
     return "a rule" if count == 1 else f"{count} rules"
 
 
-def _paragraph(change: Change) -> str:
+def _paragraph(change: Change, worth: Credit | None) -> str:
     edit = change.edit
     place = f" in {edit.section}" if edit.section else ""
     old, new = indent(edit.anchor.strip(), "    "), indent(edit.content.strip(), "    ")
     shown = {Op.ADD: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
     reason = fill(f"{edit.rationale.strip() or 'No reason was given.'}{tasks}", _WIDTH)
-    return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
+    paragraph = f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
+    if worth is None or not worth.rollouts:
+        return paragraph
+    told = f"worth {worth.gain:+.2f} ± {worth.error:.2f} there, told from {worth.rollouts} train rollouts"
+    return f"{paragraph}\n{fill(f'Credit: {told}.', _WIDTH)}"

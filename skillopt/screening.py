@@ -46,6 +46,8 @@ class Screened:
         reason: Why, in words.
         solved: Tasks that passed with it.
         passing: Tasks that passed without it.
+        with_it: Its rollouts.
+        without: Those of the draft without it.
     """
 
     change: Change
@@ -56,6 +58,8 @@ class Screened:
     reason: str
     solved: tuple[str, ...]
     passing: tuple[str, ...]
+    with_it: tuple[Rollout, ...] = ()
+    without: tuple[Rollout, ...] = ()
 
 
 @dataclass(slots=True)
@@ -169,7 +173,18 @@ def _judged(one: _Tried, metric: Metric) -> Screened:
     won, lost = (sum(difference * sign > 0 for difference in one.bets.measured) for sign in (1, -1))
     runs = _count(len(one.with_it))
     reason = f"alone on {tasks} of the tasks it cites, {runs}, {won} better and {lost} worse: {verdict}"
-    return Screened(one.change, tasks, before, after, kept, reason, _passed(one.with_it), _passed(one.without))
+    return Screened(
+        one.change,
+        tasks,
+        before,
+        after,
+        kept,
+        reason,
+        _passed(one.with_it),
+        _passed(one.without),
+        tuple(one.with_it),
+        tuple(one.without),
+    )
 
 
 def _count(rollouts: int) -> str:

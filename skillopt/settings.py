@@ -138,6 +138,16 @@ class Settings(BaseModel):
     screen_confidence: Annotated[
         float, Field(description="Confidence that an edit helps which its screen asks for.", gt=0, lt=1)
     ] = 0.75
+    trust_noise: Annotated[
+        float,
+        Field(
+            description="Mean change of a task's score between runs of one skill above which an edit alone shows too "
+            "little: then edits are judged together, on whole epochs of train tasks; 0 never trusts.",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.3
+    trust_edits: Annotated[int, Field(description="Most edits that wait on trust at a time.", ge=1)] = 24
     prune_lines: Annotated[
         int,
         Field(
@@ -169,6 +179,37 @@ class Settings(BaseModel):
     confidence: Annotated[
         float, Field(description="Confidence that the gain is real which the gate asks for.", gt=0.5, lt=1)
     ] = 0.9
+    token_price: Annotated[
+        float,
+        Field(
+            description="Gain in score that every 1,000 tokens added to the skill must bring, which the `sequential` "
+            "gate then asks for; 0 lets tokens break ties only.",
+            ge=0,
+        ),
+    ] = 0.0
+    doubles: Annotated[
+        bool,
+        Field(
+            description="Whether edits of one step may join that mend no task beyond those that a better or shorter "
+            "one mends."
+        ),
+    ] = False
+    max_broken: Annotated[
+        int,
+        Field(
+            description="Most tasks that may pass under the incumbent and fail under an accepted candidate; -1 for no "
+            "limit. Noise breaks tasks too: see the noise floor before setting it.",
+            ge=-1,
+        ),
+    ] = -1
+    release_looks: Annotated[
+        int,
+        Field(
+            description="Most looks at the sealed test for one released version; each is recorded and asks for more "
+            "confidence than the one before, so that all together err as one may.",
+            ge=1,
+        ),
+    ] = 1
     coverage: Annotated[
         float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
     ] = 0.8
@@ -260,6 +301,8 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "least_grounding": 0.0,
         "reflections": 1,
         "screen_trials": 0,
+        "trust_noise": 0,
+        "doubles": True,
         "prune_lines": 0,
         "gate_edits": 1,
         "baseline_tasks": 0,
@@ -297,6 +340,9 @@ def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
         raise SettingsError(_invalid(error, origins)) from error
     if settings.min_edits > settings.edit_budget:
         message = f"expected min_edits ≤ edit_budget, found {settings.min_edits} > {settings.edit_budget}"
+        raise SettingsError(message)
+    if settings.token_price and settings.gate is not GateRule.SEQUENTIAL:
+        message = f'expected gate = "sequential" with a token_price, found {settings.gate.value!r}'
         raise SettingsError(message)
     return settings
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from skillopt.commands.plan import Plan, Start, begin_run, make_plan
 from skillopt.commands.recorded_run import RecordedRun
+from skillopt.commands.releases import released_of
 from skillopt.errors import SettingsError
-from skillopt.events import SealedTestMeasured
+from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured
 from skillopt.gate import GateRule
 from skillopt.ledger import Ledger
 from skillopt.locks import writer_lock
@@ -34,7 +35,8 @@ class Optimized:
         branch: Where the versions are.
         versions: Commits of this run, oldest first.
         reason: Why the run ended.
-        test: The sealed test, None when nothing was accepted.
+        test: The release check on the sealed test, None when nothing was accepted or it was withheld.
+        withheld: Why it was withheld; empty when it was not.
         rollouts: Rollouts asked for.
         calls: Optimizer calls asked for.
         paid_rollouts: Of those, how many this command ran itself.
@@ -49,6 +51,7 @@ class Optimized:
     versions: tuple[str, ...]
     reason: str
     test: SealedTestMeasured | None
+    withheld: str
     rollouts: int
     calls: int
     paid_rollouts: int
@@ -76,7 +79,9 @@ def optimize(selection: Selection, *, start: Start = "auto", watch: Watch | None
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         record, resumed = begin_run(plan, ledger, start)
         run = RecordedRun(plan, ledger, record, watch or Watch())
-        events, ended = run.drive(Optimizer(run.skill, plan.suite, plan.target.settings, run.runner).events())
+        released = released_of(plan, ledger, record)
+        loop = Optimizer(run.skill, plan.suite, plan.target.settings, run.runner, released)
+        events, ended = run.drive(loop.events())
     return Optimized(
         record.id,
         name,
@@ -84,6 +89,7 @@ def optimize(selection: Selection, *, start: Start = "auto", watch: Watch | None
         tuple(run.commits),
         ended.reason,
         next((event for event in events if isinstance(event, SealedTestMeasured)), None),
+        next((event.reason for event in events if isinstance(event, ReleaseCheckWithheld)), ""),
         ended.rollouts,
         ended.calls,
         run.runner.paid_rollouts,

@@ -1,0 +1,58 @@
+"""Which version of a skill is the released one, and how often the sealed test was looked at to replace it.
+
+Owns reading both from git and the ledger, the same for a run that is begun and one that is repeated. Does not own
+the check itself (release).
+"""
+
+from skillopt.commands.lineage import starting_commit
+from skillopt.commands.plan import Plan, read_version
+from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured, decode_event
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.release import Released
+from skillopt.skill_folder import decode_skill
+
+__all__ = ["earlier_looks", "released_of"]
+
+_KINDS = (SealedTestMeasured.__name__, ReleaseCheckWithheld.__name__)
+
+
+def released_of(plan: Plan, ledger: Ledger, record: RunRecord) -> Released:
+    """Find what a run is to be released against.
+
+    That is the text that the versions on the skill's branch began from; without a branch, what is committed where the
+    run begins; and for a skill that git does not know, the text that training starts from.
+
+    Args:
+        plan: Names the skill and its repository.
+        ledger: Holds earlier looks.
+        record: The run.
+    """
+    name, repository = plan.target.name, plan.repository
+    versions = repository.versions(name, record.base) if record.base else ()
+    commit = starting_commit(versions) if versions else record.base
+    found = read_version(repository, name, commit, record.skill_path, missing_ok=True) if commit else None
+    skill = found if found and found.document.text else decode_skill(name, record.start)
+    return Released(skill, earlier_looks(ledger, record, skill.digest))
+
+
+def earlier_looks(ledger: Ledger, record: RunRecord, released: str) -> int:
+    """Count the looks at the sealed test that earlier runs took for a released version.
+
+    Args:
+        ledger: Holds the runs.
+        record: The run that asks; what it has recorded itself says which look it is.
+        released: Digest of the released version.
+    """
+    own = [row for row in ledger.events(record.id) if row.kind in _KINDS]
+    for row in own:
+        event = decode_event(row.kind, row.payload)
+        if isinstance(event, SealedTestMeasured | ReleaseCheckWithheld):
+            return event.look - 1
+    others = (
+        run
+        for run in ledger.runs()
+        if (run.skill, run.suite_digest) == (record.skill, record.suite_digest) and run.id != record.id
+    )
+    rows = (row for run in others for row in ledger.events(run.id) if row.kind == SealedTestMeasured.__name__)
+    looks = (decode_event(row.kind, row.payload) for row in rows)
+    return sum(isinstance(event, SealedTestMeasured) and event.released == released for event in looks)

@@ -1,0 +1,241 @@
+"""Drafting: from the rollouts of a batch to edits that are in the draft.
+
+Owns the order of suspecting tasks, pruning, reflecting, refusing leaks and screening, and what is noted of each.
+Does not own any of them, when to measure (readiness) or what the gate decides (optimizer).
+"""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from skillopt.budget import scheduled_edits
+from skillopt.contamination import protect
+from skillopt.credit import Credit, CreditBook
+from skillopt.documents import Skill
+from skillopt.drafts import Draft
+from skillopt.edit_checks import check_edits, check_leaks
+from skillopt.edits import Change, Edit, Op, apply_edits
+from skillopt.errors import ReplyError
+from skillopt.events import EditRefused, EditScreened, Event, StepFailed, StepStarted, TrainMeasured
+from skillopt.gate import tally
+from skillopt.gating import check_coverage
+from skillopt.lessons import Lessons
+from skillopt.objectives import leave_out_doubles
+from skillopt.ports import RolloutRequest, Runner
+from skillopt.readiness import Readiness
+from skillopt.reflection import Briefing, propose
+from skillopt.rollouts import Rollout
+from skillopt.screening import SCREEN_TRIALS, Screened, screen
+from skillopt.settings import Settings
+from skillopt.suspicion import Suspects
+from skillopt.tasks import Split, Suite, Task
+
+__all__ = ["Drafter"]
+
+_Shown = Sequence[tuple[Task, Rollout]]
+
+
+class Drafter:
+    """Keeps the draft of a run and brings edits into it.
+
+    Args:
+        skill: Where training starts.
+        suite: Its tasks; only those of `train` are run.
+        settings: What shapes the run.
+        runner: Answers rollouts and prompts.
+        lessons: What the optimizer model is told of earlier steps.
+    """
+
+    def __init__(self, skill: Skill, suite: Suite, settings: Settings, runner: Runner, lessons: Lessons) -> None:
+        self.draft = Draft(skill)
+        self._start = skill
+        self._settings = settings
+        self._runner = runner
+        self._lessons = lessons
+        self._train = suite.tasks(Split.TRAIN)
+        self._protected = protect(suite) if settings.scan_leaks else None
+        self._suspects = Suspects(len(self._train), settings.suspect_share)
+        self._credit = CreditBook()
+        self.readiness = Readiness(settings, len(self._train), len(suite.tasks(Split.VAL)))
+        batches = -(-len(self._train) // settings.batch_size)
+        self.steps = batches * settings.epochs * settings.reflections
+
+    @property
+    def tasks(self) -> list[Task]:
+        """List the train tasks that are not set aside."""
+        return [task for task in self._train if task.id not in self._suspects.set_aside]
+
+    @property
+    def due(self) -> bool:
+        """Say whether waiting edits are worth a gate."""
+        return self.readiness.due(self.draft, len(self._failing))
+
+    @property
+    def credits(self) -> tuple[Credit, ...]:
+        """Say what each waiting edit is worth."""
+        return self._credit.estimate(self.draft.waiting)
+
+    def accept(self, candidate: Skill) -> None:
+        """Go on from a candidate that the gate has accepted."""
+        self.draft.accept(candidate)
+        self._credit.clear()
+        self.readiness.note_verdict(self.draft, accepted=True)
+
+    def keep(self) -> None:
+        """Let waiting edits wait on, until more is known or more has come."""
+        self.readiness.note_verdict(self.draft, accepted=False)
+
+    def drop(self) -> None:
+        """Go back to the incumbent."""
+        self.draft.drop()
+        self.readiness.note_verdict(self.draft, accepted=False)
+
+    def learn(self, epoch: int, first: int, batch: Sequence[Task]) -> Iterator[Event]:
+        """Run the draft on a batch, and reflect while failures are open.
+
+        Args:
+            epoch: From 1; it is the trial.
+            first: Step before the first of this batch.
+            batch: Train tasks.
+        """
+        settings, draft = self._settings, self.draft
+        rollouts = self._runner.rollouts([RolloutRequest(draft.skill, task, epoch - 1) for task in batch])
+        check_coverage(f"step {first + 1}", rollouts, settings.coverage)
+        yield TrainMeasured(first + 1, tally(rollouts))
+        shown = [pair for pair in zip(batch, rollouts, strict=True) if pair[1].score is not None]
+        for task, rollout in shown:
+            draft.note(task.id, passed=_passed(rollout))
+        self._credit.note(draft.waiting, self._scored(rollouts))
+        self.readiness.note_batch([score for _, score in self._scored(rollouts)])
+        yield from self._suspects.note(first + 1, rollouts)
+        shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside]
+        if not self.readiness.trusting:
+            yield from self._prune(first + 1, [task for task, rollout in shown if not _passed(rollout)])
+        for step in range(first + 1, first + settings.reflections + 1):
+            yield from self._step(epoch, step, shown)
+            shown = [(task, rollout) for task, rollout in shown if not _passed(rollout) and task.id in self._failing]
+            if not shown:
+                break
+
+    def _step(self, epoch: int, step: int, shown: _Shown) -> Iterator[Event]:
+        """Reflect on rollouts, try each edit alone where that tells something, and take up what is left."""
+        settings, draft, lessons = self._settings, self.draft, self._lessons
+        budget = scheduled_edits(settings.schedule, step, self.steps, settings.edit_budget, settings.min_edits)
+        yield StepStarted(epoch, step, budget)
+        briefing = Briefing(draft.skill.document, lessons.rejected, lessons.notes, lessons.order)
+        try:
+            proposal = propose(self._runner, briefing, shown, settings, step, budget)
+        except ReplyError as error:
+            yield StepFailed(step, "reflection", str(error))
+            return
+        yield from proposal.findings
+        yield from self._suspects.claim(step, proposal.failures)
+        for edit, reason in proposal.refused:
+            lessons.refuse(edit, reason)
+            yield EditRefused(step, edit, reason)
+        edits: Sequence[Edit] = yield from self._refuse_leaks(step, proposal.patch.changes)
+        if self.readiness.trusting:
+            edits = yield from self._trust(step, edits)
+        elif edits:
+            scores = {task.id: settings.metric.of(rollout.score) for task, rollout in shown if rollout.score}
+            edits = yield from self._screen(step, edits, scores)
+        if not edits:
+            yield StepFailed(step, "reflection", "no edit was left to try")
+            return
+        draft.take(edits)
+        self.readiness.note_edits()
+
+    def _refuse_leaks(self, step: int, changes: Sequence[Change]) -> Generator[Event, None, list[Edit]]:
+        """Give the edits that carry no protected text into the draft."""
+        clean: list[Edit] = []
+        for edit in (change.edit for change in changes):
+            after = apply_edits(self.draft.skill.document, [edit]).document
+            problem = check_leaks(self._protected, self._start.document, after) if self._protected else ""
+            if problem:
+                self._lessons.refuse(edit, problem)
+                yield EditRefused(step, edit, problem)
+            else:
+                clean.append(edit)
+        return clean
+
+    def _trust(self, step: int, edits: Sequence[Edit]) -> Generator[Event, None, list[Edit]]:
+        """Give as many edits as may wait on trust; a deletion makes room."""
+        room = self._settings.trust_edits - sum(_growth(edit) for edit in self.draft.waiting)
+        kept: list[Edit] = []
+        for edit in edits:
+            if self._settings.screen_trials and _growth(edit) > 0 and room <= 0:
+                yield EditRefused(step, edit, f"{self._settings.trust_edits} edits wait on trust already")
+                continue
+            room -= _growth(edit)
+            kept.append(edit)
+        return kept
+
+    def _screen(
+        self, step: int, edits: Sequence[Edit], scores: Mapping[str, float]
+    ) -> Generator[Event, None, list[Edit]]:
+        """Try each edit alone; give those that help, and note what the rollouts say of their tasks."""
+        settings, draft = self._settings, self.draft
+        alone, _ = check_edits(draft.skill.document, edits, settings.allow)
+        train = sorted(self.tasks, key=lambda task: task.id not in scores)
+        tasks = {task.id: (task, scores.get(task.id, 0.0)) for task in train}
+        trial = SCREEN_TRIALS + step * settings.screen_trials
+        kept: list[tuple[Edit, frozenset[str], int]] = []
+        for one in screen(self._runner, draft.skill, alone, tasks, settings, trial):
+            edit = one.change.edit
+            self._note_screened(one, scores)
+            yield EditScreened(step, edit, one.tasks, one.before, one.after, one.kept, one.reason)
+            if one.kept:
+                kept.append((edit, frozenset(one.solved), one.change.tokens))
+            elif one.tasks:
+                self._lessons.refuse(edit, one.reason)
+            for task in (*one.passing, *(edit.tasks if one.kept else ())):
+                draft.note(task, passed=True)
+        return [edit for edit, _, _ in kept] if settings.doubles else leave_out_doubles(kept)
+
+    def _note_screened(self, one: Screened, scores: Mapping[str, float]) -> None:
+        """Note what a screen tells beside its verdict: credit, and how noisy the target is."""
+        self._credit.note((*self.draft.waiting, one.change.edit), self._scored(one.with_it))
+        self._credit.note(self.draft.waiting, self._scored(one.without))
+        for rollout, score in self._scored(one.without):
+            if rollout.task_id in scores:
+                self.readiness.repeat(scores[rollout.task_id], score)
+
+    def _prune(self, step: int, failing: Sequence[Task]) -> Iterator[Event]:
+        """Where tasks have regressed, try to delete what was added since, and take up what mends most."""
+        settings, draft = self._settings, self.draft
+        regressed = draft.regressed([task.id for task in failing]) if settings.prune_lines else ()
+        if not regressed:
+            return
+        tasks = {task.id: task for task in failing if task.id in regressed}
+        trial = SCREEN_TRIALS + (self.steps + step) * settings.screen_trials
+        again = self._runner.rollouts([RolloutRequest(draft.skill, task, trial - 1) for task in tasks.values()])
+        for rollout in again:
+            if rollout.score is not None:
+                draft.note(rollout.task_id, passed=rollout.score.passed)
+        broken = [task for task in regressed if task in draft.failing]
+        deletions = [replace(edit, id=f"s{step}{edit.id}") for edit in draft.suspects(broken, settings.prune_lines)]
+        alone, _ = check_edits(draft.skill.document, deletions, settings.allow)
+        if not alone:
+            return
+        known = {name: (task, 0.0) for name, task in tasks.items()}
+        found = screen(self._runner, draft.skill, alone, known, settings, trial)
+        best = max((one for one in found if one.kept), key=lambda one: one.after - one.before, default=None)
+        for one in found:
+            yield EditScreened(step, one.change.edit, one.tasks, one.before, one.after, one is best, one.reason)
+        draft.take([best.change.edit] if best else [])
+
+    @property
+    def _failing(self) -> set[str]:
+        return set(self.draft.failing) - self._suspects.set_aside
+
+    def _scored(self, rollouts: Sequence[Rollout]) -> list[tuple[Rollout, float]]:
+        metric = self._settings.metric
+        return [(rollout, metric.of(rollout.score)) for rollout in rollouts if rollout.score is not None]
+
+
+def _growth(edit: Edit) -> int:
+    """Count the lines of advice that an edit adds: one, none or one less."""
+    return (edit.op is Op.ADD) - (edit.op is Op.DELETE)
+
+
+def _passed(rollout: Rollout) -> bool:
+    return rollout.score is not None and rollout.score.passed

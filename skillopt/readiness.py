@@ -1,0 +1,110 @@
+"""When to measure: whether an edit alone can show anything, and whether the draft is worth a gate.
+
+Owns how noisy the target is, told from repeated runs of one skill on one task, and the gain that train rollouts
+promise. Does not own the screen (screening), the gate (gating) or what is in the draft (drafts).
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+from statistics import fmean
+from typing import Final
+
+from skillopt.drafts import Draft
+from skillopt.settings import Settings
+
+__all__ = ["Readiness"]
+
+_PRIOR_FLIPS: Final = 1.2
+_PRIOR_PAIRS: Final = 8.0
+"""A target is taken to change 15% of its outcomes until eight pairs say otherwise."""
+
+_PROMISE: Final = 1.5
+"""Standard errors by which the draft must lead on train before the gate is asked."""
+
+_ROUNDS: Final = 2
+"""Rounds of the gate that its standard error is reckoned with; it may decide sooner, or need one more."""
+
+
+class Readiness:
+    """Follows what is measured in a run.
+
+    Where outcomes change from run to run, a handful of rollouts of one edit tells nothing, however good it is: then
+    edits are taken up on trust, at most `trust_edits` at a time, and judged together by how the draft does on whole
+    epochs of train tasks. The gate decides as ever.
+
+    Args:
+        settings: When to trust, and the gate's patience.
+        train: Tasks of the train split.
+        val: Tasks of the gate.
+    """
+
+    def __init__(self, settings: Settings, train: int, val: int) -> None:
+        self._settings = settings
+        self._train, self._val = train, val
+        self._flips, self._pairs = _PRIOR_FLIPS, _PRIOR_PAIRS
+        self._scores: list[float] = []
+        self._first: list[float] = []
+        self._asked_at = self._idle = self._undecided = 0
+
+    def repeat(self, first: float, again: float) -> None:
+        """Note two scores of one skill on one task, each in [0, 1]."""
+        self._flips += abs(first - again)
+        self._pairs += 1
+
+    @property
+    def noise(self) -> float:
+        """Give the mean difference between two scores of the same skill on the same task, in [0, 1]."""
+        return self._flips / self._pairs
+
+    @property
+    def trusting(self) -> bool:
+        """Say whether edits are taken up on trust, because an edit alone could show nothing."""
+        return not self._settings.screen_trials or self.noise > self._settings.trust_noise > 0
+
+    def note_batch(self, scores: Sequence[float]) -> None:
+        """Note a batch of train scores; the first epoch's are what the draft is held against."""
+        self._idle += 1
+        self._first += scores[: max(0, self._train - len(self._first))]
+        self._scores += scores
+
+    def note_edits(self) -> None:
+        """Note that something new has come."""
+        self._idle = 0
+
+    def note_verdict(self, draft: Draft, *, accepted: bool) -> None:
+        """Note that the gate has decided about the draft as it is."""
+        self._undecided = len(draft.pending)
+        if accepted:
+            self._first = self._scores[-self._train :]
+
+    def waiting(self, draft: Draft) -> bool:
+        """Say whether there is something that the gate has not decided about."""
+        return len(draft.pending) > self._undecided
+
+    def due(self, draft: Draft, left: int) -> bool:
+        """Say whether waiting edits are worth a gate.
+
+        Args:
+            draft: What they are in.
+            left: Train tasks that failed when they were run last.
+        """
+        settings = self._settings
+        if not draft.pending:
+            return False
+        if 0 < settings.gate_edits <= len(draft.pending) and self.waiting(draft):
+            return True
+        if settings.screen_trials and self.trusting:
+            return self._promising()
+        idle = self._idle >= settings.gate_patience
+        return self.waiting(draft) and (idle or (draft.seen == self._train and not left))
+
+    def _promising(self) -> bool:
+        """Say whether the newest half epoch leads the first epoch by more than the gate's noise."""
+        recent = max(1, self._train // 2)
+        if len(self._scores) < 2 * self._train or len(self._scores) - self._asked_at < recent:
+            return False
+        gain = fmean(self._scores[-recent:]) - fmean(self._first)
+        if gain <= _PROMISE * sqrt(self.noise / (_ROUNDS * self._val)):
+            return False
+        self._asked_at = len(self._scores)
+        return True

@@ -1,0 +1,85 @@
+"""The release check: the last skill against the released version on the sealed `test` split.
+
+Owns one exact paired test of a fixed size on unseen tasks, and what repeated looks at them may err together.
+Does not own which version is the released one, or counting looks (commands).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from skillopt.documents import Skill
+from skillopt.errors import InvalidMeasurementError
+from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured
+from skillopt.gate import GateRule, Outcome, compare, tally
+from skillopt.gating import first_failure
+from skillopt.ports import RolloutRequest, Runner
+from skillopt.settings import Settings
+from skillopt.tasks import Task
+
+__all__ = ["Released", "check_release", "look_confidence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """What a candidate must beat before it is offered.
+
+    Args:
+        skill: The released version.
+        looks: How often `test` was looked at already for a candidate to replace it.
+    """
+
+    skill: Skill
+    looks: int = 0
+
+
+def look_confidence(settings: Settings, look: int) -> float:
+    """Give the confidence that a look asks for, so that all looks together err with at most the chance allowed.
+
+    The first takes half of that chance, each further one half of what is left: 1 - (1 - confidence) / 2^look.
+
+    Args:
+        settings: The confidence of a verdict.
+        look: From 1.
+    """
+    return 1.0 - (1.0 - settings.confidence) * 0.5**look
+
+
+def check_release(
+    runner: Runner, released: Released, candidate: Skill, tasks: Sequence[Task], settings: Settings
+) -> Iterator[SealedTestMeasured | ReleaseCheckWithheld]:
+    """Score both on the sealed tasks, unless they were looked at too often.
+
+    Args:
+        runner: Runs rollouts.
+        released: The released version, and the looks so far.
+        candidate: What would replace it.
+        tasks: The sealed tasks.
+        settings: Metric, confidence, coverage, and how many looks are allowed.
+
+    Raises:
+        InvalidMeasurementError: Too little could be measured; it is no look, and a rerun measures what is missing.
+    """
+    look = released.looks + 1
+    if look > settings.release_looks:
+        seen = "once" if released.looks == 1 else f"{released.looks} times"
+        allowed = f"release_looks is {settings.release_looks}"
+        yield ReleaseCheckWithheld(
+            f"the sealed test was already scored {seen} for the released version, and {allowed}; another look is worth "
+            f"less and is recorded: pass --set release_looks={look}, or release what is accepted first",
+            look,
+        )
+        return
+    requests = [RolloutRequest(skill, task) for skill in (released.skill, candidate) for task in tasks]
+    rollouts = runner.rollouts(requests)
+    before, after = rollouts[: len(tasks)], rollouts[len(tasks) :]
+    verdict = compare(
+        before,
+        after,
+        rule=GateRule.PAIRED,
+        metric=settings.metric,
+        confidence=look_confidence(settings, look),
+        coverage=settings.coverage,
+    )
+    if verdict.outcome is Outcome.INVALID:
+        raise InvalidMeasurementError(f"sealed test: {verdict.reason}{first_failure(rollouts)}")
+    yield SealedTestMeasured(tally(before), tally(after), verdict, released.skill.digest, look)
