@@ -19,9 +19,11 @@ from skillopt.commands.propose import Tried
 from skillopt.commands.registration import Registered
 from skillopt.commands.status import RunReport, Status
 from skillopt.commands.transfer import TargetRow, Transferred
+from skillopt.commands.tune import Tuned
 from skillopt.errors import UsageError
 from skillopt.gate import Verdict
 from skillopt.jobs import Job, JobState
+from skillopt.reports.attempts_table import format_attempts
 from skillopt.reports.markdown import render_report
 from skillopt.rollouts import Usage
 from skillopt.staleness import Fit, TargetName
@@ -158,6 +160,34 @@ def _cost(cost: Cost) -> list[str]:
         f"cost: {cost.tokens[0]:,} to {cost.tokens[1]:,} tokens, {dollars}",
         f"measured on {cost.measured_rollouts} rollouts, {replies}",
     ]
+
+
+@render.register
+def _(result: Tuned) -> str:
+    lines = [
+        f"search {result.study} on {result.skill}: {len(result.attempts)} settings tried, each by {_cases(result)}"
+    ]
+    lines += [result.reason] if result.reason else []
+    if result.recommended is None:
+        return "\n".join([*lines, "no settings are measured yet; the same command goes on"])
+    lines.append(format_attempts(result.attempts, result.recommended, most=_SHOWN_STEPS))
+    if check := result.check:
+        lines.append(
+            f"on {check.cases} further seeds: score {check.score:.3f}, {check.gain:+.3f} against the settings in force "
+            f"(one-sided p {check.p:.3g}), {check.rollouts:.0f} rollouts, {check.more_rollouts:+.0f}"
+        )
+    elif result.recommended:
+        lines.append("not compared on further seeds: the scores above are those of a winner, and flatter it")
+    told = (
+        f"recommended, for skillopt.toml:\n{result.settings.rstrip()}"
+        if result.settings
+        else ("recommended: the settings in force")
+    )
+    return "\n".join([*lines, told, f"newly run: {result.paid_rollouts} rollouts", f"plot: {result.plot}"])
+
+
+def _cases(result: Tuned) -> str:
+    return f"{len(result.cases)} runs ({result.cases[0]} to {result.cases[-1].rpartition(' ')[2]}) at most"
 
 
 @render.register

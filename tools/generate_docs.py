@@ -17,7 +17,7 @@ from skillopt.settings import PRESETS, Preset, Settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
-    *("init", "doctor", "estimate", "evaluate", "optimize", "transfer"),
+    *("init", "doctor", "estimate", "evaluate", "optimize", "transfer", "tune"),
     *("status", "log", "diff", "rollback", "report"),
 )
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
