@@ -59,17 +59,26 @@ class Confirmation:
         cases: How many.
         score: Mean score of the recommended settings.
         gain: Mean paired difference of scores.
-        p: One-sided p-value of the gain, by the exact sign-flip test.
+        gain_p: One-sided p-value of the gain, by the exact sign-flip test.
         rollouts: Mean rollouts of the recommended settings.
-        more_rollouts: Mean paired difference of rollouts.
+        saved: Mean paired difference of rollouts, positive for fewer.
+        saved_p: One-sided p-value of what is saved, by the same test.
     """
 
     cases: int
     score: float
     gain: float
-    p: float
+    gain_p: float
     rollouts: float
-    more_rollouts: float
+    saved: float
+    saved_p: float
+
+    def __str__(self) -> str:
+        """Say it in one sentence without an end."""
+        return (
+            f"score {self.score:.3f}, {self.gain:+.3f} against the first settings (one-sided p {self.gain_p:.2g}), and "
+            f"{self.rollouts:.0f} rollouts, {-self.saved:+.0f} (p of saving any {self.saved_p:.2g}), in {self.cases} runs"
+        )
 
 
 def front(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
@@ -126,10 +135,19 @@ def confirm(start: Sequence[Result], chosen: Sequence[Result]) -> Confirmation:
         start: Results of the settings that the search started from, at least one.
         chosen: Results of the recommended settings on the same cases.
     """
-    gains = [own.score - other.score for own, other in zip(chosen, start, strict=True)]
-    more = [own.rollouts - other.rollouts for own, other in zip(chosen, start, strict=True)]
-    score, rollouts = fmean(own.score for own in chosen), fmean(own.rollouts for own in chosen)
-    return Confirmation(len(gains), score, fmean(gains), p_value(gains), rollouts, fmean(more))
+    pairs = list(zip(chosen, start, strict=True))
+    gains = [own.score - other.score for own, other in pairs]
+    saved = [other.rollouts - own.rollouts for own, other in pairs]
+    largest = max(map(abs, saved)) or 1
+    return Confirmation(
+        cases=len(pairs),
+        score=fmean(own.score for own in chosen),
+        gain=fmean(gains),
+        gain_p=p_value(gains),
+        rollouts=fmean(own.rollouts for own in chosen),
+        saved=fmean(saved),
+        saved_p=p_value([number / largest for number in saved]),
+    )
 
 
 def _finished(attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -171,11 +171,8 @@ def _(result: Tuned) -> str:
     if result.recommended is None:
         return "\n".join([*lines, "no settings are measured yet; the same command goes on"])
     lines.append(format_attempts(result.attempts, result.recommended, most=_SHOWN_STEPS))
-    if check := result.check:
-        lines.append(
-            f"on {check.cases} further seeds: score {check.score:.3f}, {check.gain:+.3f} against the settings in force "
-            f"(one-sided p {check.p:.3g}), {check.rollouts:.0f} rollouts, {check.more_rollouts:+.0f}"
-        )
+    if result.check:
+        lines.append(f"recommended, on further seeds that chose nothing: {result.check}")
     elif result.recommended:
         lines.append("not compared on further seeds: the scores above are those of a winner, and flatter it")
     told = (

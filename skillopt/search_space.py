@@ -216,7 +216,7 @@ def nearest(dial: Dial, value: Value) -> Value:
 
 
 def overrides(base: Settings, values: Mapping[str, Value]) -> dict[str, Value]:
-    """Add to chosen values what must follow them: `min_edits` may not exceed `edit_budget`, no pruning without screen."""
+    """Add to chosen values what must follow them: a least number of edits, and no pruning without a screen."""
     found = dict(values)
     most = int(values.get("edit_budget", base.edit_budget))
     if int(values.get("min_edits", base.min_edits)) > most:

@@ -152,7 +152,7 @@ def tune(study: Study, attempts: int, measure: Measure, told: Callable[[str], No
         study: The study; attempts that are there count.
         attempts: How many in all, ≥ 1.
         measure: Measures settings.
-        told: Takes a line about every case and attempt.
+        told: Takes a line about every attempt, and an indented one about every case.
 
     Returns:
         All attempts of the study, which may be more.
@@ -161,7 +161,12 @@ def tune(study: Study, attempts: int, measure: Measure, told: Callable[[str], No
         number = len(study.attempts)
         values = dict(study.search.start) if number == 0 else _ask(study.search, study.attempts, number)
         told(f"attempt {number + 1} of {attempts}: {', '.join(f'{name}={value}' for name, value in values.items())}")
-        study.add(_run(study, number, values, measure, told))
+        attempt = _run(study, number, values, measure, told)
+        study.add(attempt)
+        told(
+            f"attempt {number + 1}: score {attempt.score:.3f}, {attempt.rollouts:.0f} rollouts, "
+            f"{'given up after ' if attempt.given_up else ''}{len(attempt.results)} of {len(study.search.cases)} cases"
+        )
     return tuple(study.attempts)
 
 
@@ -178,7 +183,6 @@ def _run(
             race.add(result)
             told(f"  {case}: score {result.score:.3f}, {result.rollouts} rollouts")
             if race.is_lost(search.error) and len(results) < len(search.cases):
-                told(f"  given up after {len(results)} of {len(search.cases)} cases")
                 return Attempt(number, values, results, given_up=True)
     return Attempt(number, values, results)
 
