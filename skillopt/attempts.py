@@ -75,10 +75,9 @@ class Confirmation:
 
     def __str__(self) -> str:
         """Say it in one sentence without an end."""
-        return (
-            f"score {self.score:.3f}, {self.gain:+.3f} against the first settings (one-sided p {self.gain_p:.2g}), and "
-            f"{self.rollouts:.0f} rollouts, {-self.saved:+.0f} (p of saving any {self.saved_p:.2g}), in {self.cases} runs"
-        )
+        gained = f"score {self.score:.3f}, {self.gain:+.3f} against the first settings (one-sided p {self.gain_p:.2g})"
+        saved = f"{self.rollouts:.0f} rollouts, {-self.saved:+.0f} (one-sided p {self.saved_p:.2g})"
+        return f"{gained}, and {saved}, in {self.cases} runs"
 
 
 def front(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:

@@ -11,7 +11,7 @@ point and goes on is the study that was never interrupted.
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from json import dumps
 from pathlib import Path
 from types import ModuleType
@@ -243,9 +243,11 @@ def _key(values: Mapping[str, Value], case: str) -> str:
 
 
 def _load(storage: "optuna.storages.JournalStorage", file: Path, search: Search) -> "optuna.Study":
-    journal: optuna.Study = _optuna().create_study(
-        study_name=_NAME, storage=storage, directions=_DIRECTIONS, load_if_exists=True
-    )
+    library, opened = _optuna(), {"study_name": _NAME, "storage": storage}
+    # Not `load_if_exists`, which writes to a journal that may be another search's.
+    begun = _NAME in library.study.get_all_study_names(storage)
+    begin = library.load_study if begun else partial(library.create_study, directions=_DIRECTIONS)
+    journal: optuna.Study = begin(**opened)
     known = journal.user_attrs.get("search")
     if known is None:
         journal.set_user_attr("search", search.digest)

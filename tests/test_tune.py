@@ -1,0 +1,198 @@
+"""Searching for settings on a real suite: real processes, real git, the embedded target."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from skillopt.commands.tuning_runs import tuning_suite
+from skillopt.errors import UsageError
+from skillopt.suites import load_suite
+from skillopt.tasks import Split
+from tests.projects import git, make_project, skillopt
+
+FAST = ("--set", "epochs=2", "--set", "batch_size=6", "--set", "confidence=0.7")
+SEARCH = (
+    *("tune", "rows", "--trials", "3", "--seeds", "2", "--check", "2"),
+    *("--space", "reflections,screen_tasks"),
+    *FAST,
+)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(tmp_path_factory.mktemp("original") / "project", tasks=16)
+
+
+@pytest.fixture
+def project(original: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "project"))
+
+
+@pytest.fixture(scope="module")
+def searched(original: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A project in which a search has ended, and its result."""
+    folder = Path(shutil.copytree(original, tmp_path_factory.mktemp("searched") / "project"))
+    return folder, search(folder)
+
+
+def search(folder: Path, *arguments: str, expected: int = 0) -> dict[str, Any]:
+    ended = skillopt(folder, *SEARCH, "--json", *arguments)
+    assert ended.returncode == expected, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout) if ended.stdout else {}
+    return found
+
+
+def outcome(found: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what tells where a search was and who paid."""
+    return {key: value for key, value in found.items() if key not in {"journal", "plot", "paid_rollouts"}}
+
+
+def tasks_run(folder: Path) -> set[str]:
+    with closing(sqlite3.connect(folder / ".skillopt" / "ledger.db")) as database:
+        return {task for (task,) in database.execute("SELECT DISTINCT task FROM calls WHERE kind = 'rollout'")}
+
+
+def test_a_search_finds_settings_and_says_what_they_are_worth(searched: tuple[Path, dict[str, Any]]) -> None:
+    _, found = searched
+    assert [one["number"] for one in found["attempts"]] == [0, 1, 2]
+    assert found["attempts"][0]["values"] == {"reflections": 4, "screen_tasks": 4}
+    assert found["cases"] == ["seed 0", "seed 1"]
+    for one in found["attempts"]:
+        assert all(0 <= result["score"] <= 1 and result["rollouts"] > 0 for result in one["results"].values())
+    assert found["recommended"] in found["front"]
+    assert found["reason"] == ""
+    assert found["paid_rollouts"] > 0
+    assert ET.parse(found["plot"]).getroot().tag.endswith("svg")  # noqa: S314 - our own file
+
+
+def test_nothing_is_committed_and_the_sealed_test_is_not_touched(searched: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = searched
+    assert git(folder, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert git(folder, "status", "--porcelain") == ""
+    run = tasks_run(folder)
+    assert run
+    assert not any(task.startswith("test") for task in run)
+    assert json.loads(skillopt(folder, "status", "--json").stdout)["runs"] == []
+
+
+def test_the_same_command_again_runs_nothing_and_shows_the_same(searched: tuple[Path, dict[str, Any]]) -> None:
+    folder, found = searched
+    again = search(folder)
+    assert again["paid_rollouts"] == 0
+    assert outcome(again) == outcome(found)
+    shown = skillopt(folder, *SEARCH).stdout
+    assert "| attempt | score | rollouts | cases |" in shown
+    assert "newly run: 0 rollouts" in shown
+    if found["recommended"]:
+        assert "recommended, on further seeds that chose nothing: score" in shown
+        assert found["settings"].rstrip() in shown
+    else:
+        assert "recommended: the settings in force" in shown
+
+
+def test_the_settings_that_are_recommended_are_those_of_a_run(searched: tuple[Path, dict[str, Any]]) -> None:
+    folder, found = searched
+    best = found["attempts"][found["recommended"]]["values"]
+    lines = dict(line.split(" = ") for line in found["settings"].splitlines())
+    assert {name: json.loads(value) for name, value in lines.items()} == (best if found["recommended"] else {})
+    assert skillopt(folder, "estimate", *(w for k, v in lines.items() for w in ("--set", f"{k}={v}"))).returncode == 0
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_gives_the_search_that_was_not_interrupted(
+    project: Path, searched: tuple[Path, dict[str, Any]]
+) -> None:
+    command = [sys.executable, "-m", "skillopt", *SEARCH]
+    with subprocess.Popen(
+        command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as started:
+        assert started.stderr is not None
+        said = next(line for line in started.stderr if line.startswith("attempt 2 of"))
+        started.send_signal(signal.SIGINT)
+        said += started.stderr.read()
+        assert started.wait(60) == 130
+    assert "run the same command to continue" in said
+    found = search(project)
+    assert outcome(found) == outcome(searched[1])
+    assert 0 < found["paid_rollouts"] < searched[1]["paid_rollouts"]
+
+
+def test_kill_is_survived_too(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
+    command = [sys.executable, "-m", "skillopt", *SEARCH]
+    with subprocess.Popen(
+        command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as started:
+        assert started.stderr is not None
+        next(line for line in started.stderr if line.startswith("  seed 1"))
+        os.kill(started.pid, signal.SIGKILL)
+    assert outcome(search(project)) == outcome(searched[1])
+
+
+def test_a_cap_is_never_passed_and_a_higher_one_goes_on(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
+    whole = searched[1]["paid_rollouts"]
+    first = search(project, "--max-rollouts", "100")
+    assert first["reason"].startswith("the cap of 100 rollouts leaves ")
+    assert first["paid_rollouts"] <= 100
+    again = search(project, "--max-rollouts", "100")
+    assert (again["paid_rollouts"], again["attempts"]) == (0, first["attempts"])
+    last = search(project, "--max-rollouts", str(whole))
+    assert first["paid_rollouts"] + last["paid_rollouts"] == whole
+    assert outcome(last) == outcome(searched[1])
+
+
+def test_more_trials_go_on_from_the_study(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
+    search(project, "--trials", "2", "--check", "0")
+    assert outcome(search(project)) == outcome(searched[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("--space", "reflection"), "did you mean 'reflections'?"),
+        (("--space", "missing.toml"), "cannot read 'missing.toml'"),
+        (("--held-out", "0.1"), "expected at least 4 train tasks to score settings on"),
+        (("--held-out", "0.9"), "found 14 of 16 held out"),
+        (("--trials", "0"), "--trials"),
+    ],
+)
+def test_a_users_mistake_is_refused_before_anything_is_spent(
+    project: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    ended = skillopt(project, *SEARCH, *arguments)
+    assert ended.returncode == 2
+    assert problem in ended.stderr
+    assert ended.stdout == ""
+    assert not (project / ".skillopt" / "ledger.db").exists()
+
+
+def test_without_optuna_the_command_says_how_to_install_it(project: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "modules"
+    broken.mkdir()
+    (broken / "optuna.py").write_text("raise ImportError('no optuna here')\n", encoding="utf-8")
+    path = os.pathsep.join(filter(None, (str(broken), os.environ.get("PYTHONPATH", ""))))
+    ended = skillopt(project, *SEARCH, PYTHONPATH=path)
+    assert ended.returncode == 2
+    assert "pip install 'skillopt-mcp[tune]'" in ended.stderr
+    assert skillopt(project, "estimate", "rows", PYTHONPATH=path).returncode == 0
+
+
+def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original: Path) -> None:
+    suite = load_suite(original / "suites" / "rows.jsonl")
+    made = tuning_suite(suite, 0.25, 3)
+    train, val, test = (set(made.tasks(split)) for split in Split)
+    assert (len(train), len(test)) == (12, 4)
+    assert train | test == set(suite.tasks(Split.TRAIN))
+    assert val == set(suite.tasks(Split.VAL))
+    assert not test & set(suite.tasks(Split.TEST))
+    assert tuning_suite(suite, 0.25, 3) == made != tuning_suite(suite, 0.25, 4)
+    with pytest.raises(UsageError, match="found 1 of 16 held out"):
+        tuning_suite(suite, 0.05, 3)
