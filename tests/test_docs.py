@@ -1,5 +1,6 @@
 """What the documentation shows is executed, and what is generated is current."""
 
+import json
 import re
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.search_space import DEFAULT_SPACE
 from skillopt.suites import load_suite
 from skillopt.tasks import Split
 from tests.projects import git, make_project, skillopt
@@ -44,6 +46,29 @@ def test_every_skillopt_and_git_command_of_the_readme_works_in_order(tmp_path: P
         arguments = [git(folder, "rev-parse", "main") if word == "VERSION" else word for word in command[1:]]
         ended = skillopt(folder, *arguments, *(quick if command[1] == "optimize" else ()))
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
+
+
+def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_path: Path) -> None:
+    page = CHECKOUT / "docs" / "tuning.md"
+    folder = make_project(tmp_path / "project", tasks=16, name="my-skill")
+    (dials,) = blocks(page, "toml")
+    (folder / "dials.toml").write_text(dials, encoding="utf-8")
+    commands = [
+        line.removeprefix("$ skillopt ").split() for block in blocks(page, "console") for line in block.splitlines()
+    ]
+    found = []
+    for command in commands:
+        ended = skillopt(folder, *command, "--json", "--set", "epochs=2")
+        assert ended.returncode == 0, f"{command}: {ended.stderr}"
+        found.append(json.loads(ended.stdout))
+    assert found[0]["study"] == found[1]["study"]
+    assert found[1]["attempts"][:4] == found[0]["attempts"]
+    assert found[2]["study"] == found[3]["study"]
+    assert found[2]["paid_rollouts"] <= 400
+    assert len(found[3]["attempts"]) == 2
+    assert (folder / "front.svg").read_text(encoding="utf-8").startswith("<svg")
+    shown = page.read_text(encoding="utf-8")
+    assert all(f"`{name}`" in shown for name in DEFAULT_SPACE)
 
 
 def test_the_demo_ends_with_a_better_skill_and_commands_that_work(tmp_path: Path) -> None:

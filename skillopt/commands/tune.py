@@ -121,6 +121,8 @@ def tune(selection: Selection, options: TuneOptions, *, start: Start = "auto", w
     journal = state_folder(root) / "tuning" / f"{plan.target.name}-{study}.journal"
     with open_study(journal, search) as opened, closing(Ledger.open(root)) as ledger:
         runs = TuningRuns(plan, suite, skill, (ledger, study), _Quieter(watch), options.max_rollouts)
+        most = options.attempts * options.seeds + 2 * options.check
+        watch.notice(f"searching {', '.join(search.space)}: up to {most} runs of the loop, study {study}")
         reason, check = "", None
         try:
             go_on(opened, options.attempts, runs.measure, watch.notice)
