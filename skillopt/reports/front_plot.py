@@ -7,6 +7,7 @@ attempts are on the front (attempts).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import ceil, floor, log10
 from typing import Final
 
 from skillopt.attempts import Attempt, front
@@ -19,6 +20,8 @@ _LEFT: Final = 60.0
 _TOP: Final = 34.0
 _GAP: Final = 90.0
 _TICKS: Final = 5
+"""About so many numbers on an axis."""
+
 _MARGIN: Final = 0.06
 _KINDS: Final = (
     ("on the front", "#d62728"),
@@ -42,8 +45,11 @@ class _Axis:
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Give the numbers that are written on the axis."""
-        return tuple(self.low + (self.high - self.low) * step / (_TICKS - 1) for step in range(_TICKS))
+        """Give the round numbers that are written on the axis: multiples of 1, 2 or 5 times a power of ten."""
+        wanted = (self.high - self.low) / _TICKS
+        tens = 10.0 ** floor(log10(wanted))
+        step = next(tens * factor for factor in (1, 2, 5, 10) if tens * factor >= wanted)
+        return tuple(step * count for count in range(ceil(self.low / step), floor(self.high / step) + 1))
 
 
 def draw_front(attempts: Sequence[Attempt], recommended: int) -> str:
@@ -56,18 +62,18 @@ def draw_front(attempts: Sequence[Attempt], recommended: int) -> str:
     scores = _axis([one.score for one in attempts], _TOP + _HEIGHT, _TOP)
     rollouts = _axis([one.rollouts for one in attempts], _LEFT, _LEFT + _WIDTH)
     second = _LEFT + _WIDTH + _GAP
-    numbers = _Axis(-0.5, len(attempts) - 0.5, second, second + _WIDTH)
+    numbers = _Axis(0.5, len(attempts) + 0.5, second, second + _WIDTH)
     on_front = {one.number for one in front(attempts)}
     total = (second + _WIDTH + 20, _TOP + _HEIGHT + 90)
     view = f'viewBox="0 0 {total[0]:g} {total[1]:g}" font-family="sans-serif" font-size="11"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {view}>',
         '<rect width="100%" height="100%" fill="white"/>',
-        *_frame(rollouts, scores, "mean rollouts of a run", "mean score: front and attempts", "{:.0f}"),
-        *_frame(numbers, scores, "attempt, in order", "mean score of each attempt", ""),
+        *_frame(rollouts, scores, "mean rollouts of a run", "mean score against rollouts"),
+        *_frame(numbers, scores, "attempt", "mean score of each attempt"),
         *_staircase(attempts, rollouts, scores),
         *(_dot(one, rollouts.at(one.rollouts), scores, on_front, recommended) for one in attempts),
-        *(_dot(one, numbers.at(one.number), scores, on_front, recommended) for one in attempts),
+        *(_dot(one, numbers.at(one.number + 1), scores, on_front, recommended) for one in attempts),
         *_legend(_TOP + _HEIGHT + 62),
         "</svg>",
     ]
@@ -80,8 +86,8 @@ def _axis(numbers: Sequence[float], first: float, last: float) -> _Axis:
     return _Axis(low - room, high + room, first, last)
 
 
-def _frame(across: _Axis, up: _Axis, label: str, title: str, form: str) -> Iterator[str]:
-    """Draw the axes of a panel; an empty form writes no numbers below it."""
+def _frame(across: _Axis, up: _Axis, label: str, title: str) -> Iterator[str]:
+    """Draw the axes of a panel."""
     left, right, bottom, top = across.first, across.last, up.first, up.last
     yield (
         f'<rect x="{left:g}" y="{top:g}" width="{right - left:g}" height="{bottom - top:g}" fill="none" '
@@ -91,9 +97,9 @@ def _frame(across: _Axis, up: _Axis, label: str, title: str, form: str) -> Itera
     yield _text((left + right) / 2, bottom + 36, label, "middle")
     for tick in up.ticks:
         yield f'<path d="M{left:g} {up.at(tick):.2f}H{right:g}" stroke="#eeeeee"/>'
-        yield _text(left - 6, up.at(tick) + 4, f"{tick:.3f}", "end")
-    for tick in across.ticks if form else ():
-        yield _text(across.at(tick), bottom + 16, form.format(tick), "middle")
+        yield _text(left - 6, up.at(tick) + 4, f"{tick:.4g}", "end")
+    for tick in across.ticks:
+        yield _text(across.at(tick), bottom + 16, f"{tick:.4g}", "middle")
 
 
 def _staircase(attempts: Sequence[Attempt], rollouts: _Axis, scores: _Axis) -> Iterator[str]:
