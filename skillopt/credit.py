@@ -21,7 +21,7 @@ _PRIOR: Final = 0.3
 """Standard deviation of an edit's effect before anything is measured, in points of a score."""
 
 _LEAST_VARIANCE: Final = 0.01
-_SWEEPS: Final = 40
+_SWEEPS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ class CreditBook:
         """Estimate what each edit is worth.
 
         A ridge regression of scores on the edits in force, with a level for each task, solved by backfitting (Buja,
-        Hastie and Tibshirani 1989). Its penalty is the noise found over the prior variance of an effect.
+        Hastie and Tibshirani 1989), all edits at once. Its penalty is the noise found over the prior variance of an
+        effect.
 
         Args:
             edits: Those to credit; each counts on the tasks that it cites.
@@ -95,18 +96,23 @@ def _fit(rows: Sequence[_Row], gains: dict[str, float]) -> float:
     mean = fmean(one.score for one, _ in rows)
     levels = dict.fromkeys(by_task, mean)
     noise = _variance(rows, levels, gains)
+    crowd = max(len(names) for _, names in rows) or 1
     for _ in range(_SWEEPS):
         for task, found in by_task.items():
             rest = (one.score - sum(gains[name] for name in names) for one, names in found)
             levels[task] = (sum(rest) + mean) / (len(found) + 1)
-        for edit, found in by_edit.items():
-            rest = (
-                one.score - levels[one.task] - sum(gains[name] for name in names if name != edit)
-                for one, names in found
-            )
-            gains[edit] = sum(rest) / (len(found) + noise / _PRIOR**2)
+        gains |= {edit: _step(gains, edit, found, levels, noise, crowd) for edit, found in by_edit.items()}
         noise = _variance(rows, levels, gains)
     return noise
+
+
+def _step(
+    gains: dict[str, float], edit: str, rows: Sequence[_Row], levels: dict[str, float], noise: float, crowd: int
+) -> float:
+    """Move a gain towards what the rest leaves; all move at once, so that edits that came together share evenly."""
+    rest = (one.score - levels[one.task] - sum(gains[name] for name in names) for one, names in rows)
+    penalty = noise / _PRIOR**2
+    return gains[edit] + (sum(rest) - penalty * gains[edit]) / (len(rows) * crowd + penalty)
 
 
 def _variance(rows: Sequence[_Row], levels: dict[str, float], gains: dict[str, float]) -> float:
