@@ -52,9 +52,11 @@ def ground(edits: Sequence[Edit], shown: Sequence[tuple[Task, Rollout]]) -> dict
     Each cited task is a trial of the claim "this edit comes of that task", and the number is the mean of the
     Beta posterior over a uniform prior: `(1 + Σ wᵢ) / (2 + n)` for n cited tasks, an edit that cites none counting
     as one claim without support. The weight wᵢ is 0 for a task that was not shown. Else it is the share of the
-    tasks *not* cited that are less like the edit than task i, equals counted half, and one half when there are none
-    to compare with; a task that did not fail counts half of that. A task is like an edit by the words that both
-    have, each weighing `log((N + 1) / (k + 1))` when k of the N tasks shown have it.
+    *other failures*, those not cited, that are less like the edit than task i, equals counted half: what all failures
+    share says nothing for one of them. Where all failures are cited, they are compared with the tasks that passed,
+    and where nothing is left to compare with, wᵢ is one half. A cited task that did not fail counts half. A task is
+    like an edit by the words that both have, each weighing `log((N + 1) / (k + 1))` when k of the N tasks shown
+    have it.
 
     Args:
         edits: Proposed edits with distinct ids.
@@ -87,9 +89,11 @@ def _support(edit: Edit, evidence: _Evidence) -> float:
     changed = "" if edit.op is Op.ADD else edit.anchor  # the anchor of an `add` only says where
     terms = frozenset(_terms(f"{changed}\n{edit.content}"))
     likeness = {task: evidence.likeness(task, terms) for task in evidence.terms}
-    others = [value for task, value in likeness.items() if task not in cited]
+    others = {task: value for task, value in likeness.items() if task not in cited}
+    failures = [value for task, value in others.items() if task in evidence.failed]
+    compared = failures or list(others.values())
     weights = [
-        _placed(likeness[task], others) * (1.0 if task in evidence.failed else _PASSED_SHARE)
+        _placed(likeness[task], compared) * (1.0 if task in evidence.failed else _PASSED_SHARE)
         for task in cited
         if task in likeness
     ]

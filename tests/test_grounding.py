@@ -54,6 +54,13 @@ def test_a_task_that_passed_supports_an_edit_less_than_one_that_failed() -> None
     assert number_of(rule, "date-0", evidence=passed) < number_of(rule, "date-0", evidence=[*DATES, *PHONES])
 
 
+def test_words_that_every_failure_has_tell_it_only_from_the_tasks_that_passed() -> None:
+    rule = "- Every column that is expected must be found."
+    dates, rest = ("date-0", "date-1", "date-2"), ("phone-0", "phone-1", "phone-2")
+    assert number_of(rule, *dates) == NOTHING_SAID
+    assert number_of(rule, *dates, *rest) > NOTHING_SAID
+
+
 def test_citing_a_task_twice_counts_once_and_citing_all_leaves_nothing_to_compare_with() -> None:
     rule = "- Write every date in the ISO form."
     assert number_of(rule, "date-0", "date-0") == number_of(rule, "date-0")

@@ -31,8 +31,8 @@ def test_work_in_files_cannot_be_compared_and_is_no_reason() -> None:
 @pytest.mark.parametrize(
     ("rollouts", "rest", "suspect"),
     [
-        ([rollout("t", document=at) for at in range(4)], 0.5, True),
-        ([rollout("t", document=at) for at in range(4)], 0.4, False),
+        ([rollout("t", document=at) for at in range(4)], 0.75, True),
+        ([rollout("t", document=at) for at in range(4)], 0.7, False),
         ([rollout("t", document=at) for at in range(3)], 1.0, False),
         ([rollout("t", document=at % 2) for at in range(8)], 1.0, False),
         ([rollout("t", str(at), document=at) for at in range(8)], 1.0, False),
