@@ -5,7 +5,6 @@ Owns the words; no word of `val` or `test` is in them. Does not own showing them
 
 from collections import Counter
 from functools import singledispatch
-from statistics import median
 
 from skillopt.events import (
     BaselineMeasured,
@@ -60,9 +59,9 @@ def _(event: VerifierSuspected) -> str:
 
 @describe.register
 def _(event: EditsGrounded) -> str:
-    name, least = min(event.numbers, key=lambda pair: pair[1], default=("none", 0.0))
-    middle = median(number for _, number in event.numbers) if event.numbers else 0.0
-    return f"step {event.step}: support of edits by what was shown: median {middle:.2f}, least {least:.2f} ({name})"
+    (low, least), (high, most) = (pick(event.numbers, key=lambda pair: pair[1]) for pick in (min, max))
+    proposed = _count(len(event.numbers), "edit")
+    return f"step {event.step}: {proposed} proposed, support {least:.2f} ({low}) to {most:.2f} ({high})"
 
 
 @describe.register
