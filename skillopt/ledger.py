@@ -27,11 +27,12 @@ from skillopt.locks import state_folder
 from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.tasks import digest_of
 
-__all__ = ["Counts", "EventRow", "Ledger", "Measured", "RunRecord", "reply_key", "rollout_key"]
+__all__ = ["Counts", "EventRow", "Ledger", "Measured", "ResultRow", "RunRecord", "reply_key", "rollout_key"]
 
 _PATIENCE: Final = 30
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
+_RESULTS: Final = "SELECT task, skill, trial, score, passed FROM calls WHERE kind = 'rollout' AND doer = ? AND skill IN"
 _CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SPENT: Final = """
 SELECT kind, COUNT(*), SUM(input_tokens), SUM(output_tokens), CASE COUNT(usd) WHEN COUNT(*) THEN SUM(usd) END,
@@ -74,6 +75,17 @@ class EventRow:
     kind: str
     payload: str
     at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """What a recorded rollout came to, without what the target did."""
+
+    task: str
+    skill: str
+    trial: int
+    score: float
+    passed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +283,21 @@ class Ledger:
         """List the events of a run in order."""
         rows = self._read("SELECT kind, payload, at FROM events WHERE run = ? ORDER BY seq", [run])
         return [EventRow(*row) for row in rows]
+
+    def results(self, skills: Sequence[str], doer: str) -> list[ResultRow]:
+        """List what the recorded rollouts of some skills by one target came to, whichever run paid for them.
+
+        Args:
+            skills: Digests.
+            doer: Names target and judge.
+        """
+        found: list[ResultRow] = []
+        for start in range(0, len(skills), _CHUNK):
+            chunk = skills[start : start + _CHUNK]
+            query = f"{_RESULTS} ({','.join('?' * len(chunk))}) ORDER BY task, skill, trial"
+            rows = self._read(query, [doer, *chunk])
+            found += [ResultRow(task, skill, trial, score, bool(passed)) for task, skill, trial, score, passed in rows]
+        return found
 
     def counts(self) -> Counts:
         """Count what is recorded."""

@@ -1,0 +1,143 @@
+"""The user action `report`: everything that ledger and git hold of a run, as one view.
+
+Owns finding the run that is meant, and what is read for it. Spends nothing and changes nothing. Does not own what a
+record tells (reports.gathering) or the forms that it is shown in (reports).
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from skillopt.errors import SkilloptError, UsageError
+from skillopt.events import decode_event
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.locks import is_locked
+from skillopt.project import Project, Selection
+from skillopt.reports.gathering import Recorded, digests_of, gather
+from skillopt.reports.record import Asked, Limits, RunView
+from skillopt.skill_folder import decode_skill
+from skillopt.tasks import Split
+
+__all__ = ["find_run", "report", "view_of"]
+
+_PROPOSAL = "proposal "
+
+
+def report(name: str | None = None, *, suite: Path | None = None, folder: Path | None = None) -> RunView:
+    """Read what is recorded of a run.
+
+    Args:
+        name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
+        suite: Where its tasks are, when that is not configured.
+        folder: Where the command is given; the current folder when None.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    project = Project.find(folder or Path.cwd())
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        return view_of(project, ledger, find_run(ledger, name), suite)
+
+
+def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
+    """Find the run that a user means.
+
+    Args:
+        ledger: Where runs are.
+        name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    runs = ledger.runs()
+    if not runs:
+        raise UsageError("no runs yet; train a skill with `skillopt optimize`")
+    if name is None:
+        return runs[0]
+    return next((run for run in runs if run.skill == name), None) or ledger.run(name)
+
+
+def view_of(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
+    """Put together what is recorded of a run.
+
+    Args:
+        project: Where it was.
+        ledger: Its open ledger.
+        record: The run.
+        suite: Where its tasks are, when that is not configured.
+    """
+    start = decode_skill(record.skill, record.start)
+    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
+    head = _head(project, ledger, record)
+    doer = head.target + (f" judge={head.judge}" if head.judge else "")
+    results = ledger.results(digests_of(start, events), doer)
+    splits, commits = _splits(project, record, suite), _commits(project, record)
+    return gather(head, Recorded(start, events, results, splits, commits))
+
+
+def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
+    identity, target, model, *rest = json.loads(record.config)
+    settings: dict[str, object] = json.loads(identity)
+    proposed = bool(rest) and rest[-1].startswith(_PROPOSAL)
+    judge = rest[0] if len(rest) > proposed else ""
+    gone = record.state == "running" and not is_locked(project.root, record.skill)
+    spend = ledger.spending(record.id)
+    return RunView(
+        run=record.id,
+        skill=record.skill,
+        kind="proposal" if proposed else "training",
+        state="interrupted" if gone else record.state,
+        reason=record.reason,
+        started=record.started_at,
+        ended=record.ended_at,
+        branch=f"skillopt/{record.skill}",
+        base=record.base,
+        suite_digest=record.suite_digest,
+        target=target,
+        model=model,
+        judge=judge,
+        preset=str(settings.get("preset", "")),
+        metric=str(settings.get("metric", "")),
+        gate_rule=str(settings.get("gate", "")),
+        confidence=_number(settings, "confidence") or 0.9,
+        seed=int(_number(settings, "seed")),
+        settings=tuple((name, _plain(value)) for name, value in settings.items()),
+        limits=Limits(
+            int(_number(settings, "max_rollouts")),
+            int(_number(settings, "max_calls")),
+            _number(settings, "max_usd"),
+            int(_number(settings, "max_tokens")),
+        ),
+        spend=spend,
+        rollouts=Asked(None, spend["target"].calls if "target" in spend else 0),
+        calls=Asked(None, spend["optimizer"].calls if "optimizer" in spend else 0),
+    )
+
+
+def _number(settings: Mapping[str, object], name: str) -> float:
+    found = settings.get(name)
+    return float(found) if isinstance(found, int | float) else 0.0
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _splits(project: Project, record: RunRecord, path: Path | None) -> Mapping[str, Split]:
+    """Give the run's tasks in the suite's order; none when the suite is not there or not the one of the run."""
+    try:
+        suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()
+    except SkilloptError:
+        return {}
+    return {task.id: split for split, task in suite.splits} if suite.digest == record.suite_digest else {}
+
+
+def _commits(project: Project, record: RunRecord) -> tuple[str, ...]:
+    """List the commits of a run's versions, oldest first."""
+    try:
+        versions = project.repository().versions(record.skill)
+    except SkilloptError:
+        return ()
+    made = (version for version in reversed(versions) if version.trailer("Skillopt-Run") == record.id)
+    return tuple(version.sha for version in made if version.trailer("Val-After"))

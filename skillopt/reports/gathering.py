@@ -1,0 +1,345 @@
+"""Puts together what the record of a run tells: events, recorded rollouts and commits become one view.
+
+Owns what becomes of an edit in the end, and which recorded rollouts belong to a comparison. Does not own the shape
+(record), reading ledger and git (commands) or showing it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from skillopt.betting import Bets, Plan, lower_limit, update, upper_limit
+from skillopt.documents import Skill, SkillDocument, estimate_tokens
+from skillopt.edits import Edit
+from skillopt.events import (
+    BaselineMeasured,
+    EditRefused,
+    EditScreened,
+    Event,
+    GateDecided,
+    ReleaseCheckWithheld,
+    RunEnded,
+    RunStarted,
+    SealedTestMeasured,
+    StepFailed,
+    StepStarted,
+    TrainMeasured,
+    VersionAccepted,
+)
+from skillopt.gate import Metric, Outcome, Tally
+from skillopt.ledger import ResultRow
+from skillopt.reports.record import (
+    BaselineView,
+    Cell,
+    CurvePoint,
+    EditView,
+    Fate,
+    Funnel,
+    GateView,
+    HeatRow,
+    PairView,
+    RunView,
+    ScreenView,
+    StepView,
+    TestView,
+    VersionView,
+)
+from skillopt.rollouts import Score
+from skillopt.tasks import Split, digest_of
+
+__all__ = ["Recorded", "digests_of", "gather"]
+
+_FATES = {Outcome.ACCEPT: Fate.ACCEPTED, Outcome.INCONCLUSIVE: Fate.INCONCLUSIVE}
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What is recorded of a run.
+
+    Args:
+        start: The skill that training starts from.
+        events: Its events in order, each with when it was first recorded.
+        results: What the recorded rollouts of its skills came to.
+        splits: The suite's tasks in order, by id; empty when the suite is not at hand.
+        commits: Commits of its versions, oldest first.
+    """
+
+    start: Skill
+    events: Sequence[tuple[str, Event]]
+    results: Sequence[ResultRow] = ()
+    splits: Mapping[str, Split] | None = None
+    commits: Sequence[str] = ()
+
+
+def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
+    """List the skills that a run compared on held-out tasks, whose rollouts a view needs."""
+    found = [start.digest]
+    for _, event in events:
+        if isinstance(event, GateDecided | VersionAccepted) and event.text:
+            found.append(_digest(start, event.text))
+        elif isinstance(event, SealedTestMeasured) and event.released:
+            found.append(event.released)
+    return tuple(dict.fromkeys(found))
+
+
+def gather(head: RunView, recorded: Recorded) -> RunView:
+    """Add to the head of a run what its record tells.
+
+    Args:
+        head: What is known of the run without its events.
+        recorded: What is recorded.
+    """
+    return _Gathering(head, recorded).view()
+
+
+class _Gathering:
+    """Goes through the events once, keeping what each adds."""
+
+    def __init__(self, head: RunView, recorded: Recorded) -> None:
+        self._view = head
+        self._recorded = recorded
+        self._metric = Metric(head.metric) if head.metric else Metric.SOFT
+        self._results: dict[tuple[str, str], dict[int, ResultRow]] = defaultdict(dict)
+        for row in recorded.results:
+            self._results[row.skill, row.task][row.trial] = row
+        self._edits: dict[str, EditView] = {}
+        self._gates: list[GateView] = []
+        self._steps: dict[int, StepView] = {}
+        self._curve: list[CurvePoint] = []
+        text = recorded.start.document.text
+        self._versions = [VersionView(0, head.base, recorded.start.digest, text, estimate_tokens(text))]
+
+    def view(self) -> RunView:
+        """Give the whole view."""
+        for at, event in self._recorded.events:
+            self._note(at, event)
+        splits = self._recorded.splits or {}
+        counts = {split.value: sum(one is split for one in splits.values()) for split in Split} if splits else {}
+        return replace(
+            self._view,
+            splits=counts,
+            steps=tuple(self._steps.values()),
+            edits=tuple(self._edits.values()),
+            gates=tuple(self._gates),
+            versions=tuple(self._versions),
+            curve=tuple(self._curve),
+            funnel=_funnel(self._edits.values()),
+            heat=self._heat(),
+        )
+
+    def _note(self, at: str, event: Event) -> None:
+        match event:
+            case RunStarted():
+                self._view = replace(self._view, suite=event.suite, steps_planned=event.steps)
+            case BaselineMeasured():
+                self._baseline(event)
+            case StepStarted() | TrainMeasured() | StepFailed():
+                self._step(event)
+            case EditRefused() | EditScreened():
+                self._edit(event)
+            case GateDecided():
+                self._gate(at, event)
+            case VersionAccepted():
+                self._version(at, event)
+            case SealedTestMeasured():
+                self._test(event)
+            case _:
+                self._end(event)
+
+    def _end(self, event: Event) -> None:
+        if isinstance(event, ReleaseCheckWithheld):
+            self._view = replace(self._view, test_withheld=event.reason)
+        elif isinstance(event, RunEnded):
+            asked = replace(self._view.rollouts, asked=event.rollouts), replace(self._view.calls, asked=event.calls)
+            self._view = replace(self._view, rollouts=asked[0], calls=asked[1])
+
+    def _baseline(self, event: BaselineMeasured) -> None:
+        score = _scored(event.tally, self._metric)
+        self._view = replace(self._view, baseline=BaselineView(event.tally, score, event.noise, event.least_gain))
+        self._curve.append(CurvePoint(0, score, "baseline", score, version=0))
+        self._versions[0] = replace(self._versions[0], score=score)
+
+    def _step(self, event: StepStarted | TrainMeasured | StepFailed) -> None:
+        known = self._steps.get(event.step, StepView(event.step, 0, 0))
+        match event:
+            case StepStarted():
+                known = replace(known, epoch=event.epoch, edit_budget=event.edits)
+            case TrainMeasured():
+                known = replace(known, train=event.tally)
+            case StepFailed():
+                known = replace(known, failure=f"{event.stage}: {event.reason}")
+        self._steps[event.step] = known
+
+    def _edit(self, event: EditRefused | EditScreened) -> None:
+        known = self._known(event.edit, event.step)
+        if isinstance(event, EditRefused):
+            known = replace(known, fate=Fate.REFUSED, reason=event.reason)
+        else:
+            fate = Fate.JOINED if event.kept else Fate.SCREENED_OUT
+            found = ScreenView(event.tasks, event.before, event.after, event.kept, event.reason)
+            known = replace(known, fate=fate, reason=event.reason, screen=found)
+        self._edits[known.id] = known
+
+    def _known(self, edit: Edit, step: int) -> EditView:
+        if edit.id in self._edits:
+            return self._edits[edit.id]
+        return _edit_view(edit, step, SkillDocument(self._versions[-1].text))
+
+    def _gate(self, at: str, event: GateDecided) -> None:
+        number, verdict = len(self._gates) + 1, event.verdict
+        candidate = _digest(self._recorded.start, event.text) if event.text else ""
+        tasks = self._pairs(Split.VAL, self._versions[-1].digest, candidate)
+        for change in event.changes:
+            credit = next((one for one in event.credits if one.edit == change.edit.id), None)
+            self._edits[change.edit.id] = replace(
+                self._known(change.edit, event.step),
+                fate=_FATES.get(verdict.outcome, Fate.REJECTED),
+                reason=verdict.reason,
+                credit=credit,
+                gate=number,
+                diff=change.diff,
+            )
+        gate = GateView(number, event.step, event.kind, verdict, at)
+        ids = tuple(change.edit.id for change in event.changes)
+        limits = _limits(tasks, self._view.confidence)
+        self._gates.append(replace(gate, edits=ids, interval=limits, tasks=tasks, credits=event.credits))
+        best = max((point.best for point in self._curve), default=verdict.before)
+        if verdict.outcome is Outcome.ACCEPT:
+            best = verdict.after
+        self._curve.append(CurvePoint(None, verdict.after, verdict.outcome.value, best, number))
+
+    def _version(self, at: str, event: VersionAccepted) -> None:
+        commits, number = self._recorded.commits, event.number
+        ids = tuple(change.edit.id for change in event.changes)
+        version = VersionView(
+            number,
+            commits[number - 1] if number <= len(commits) else "",
+            _digest(self._recorded.start, event.text),
+            event.text,
+            estimate_tokens(event.text),
+            event.step,
+            event.kind,
+            event.verdict.after,
+            len(self._gates) or None,
+            event.rollouts,
+            ids,
+            at,
+        )
+        self._versions.append(version)
+        for name in ids:
+            self._edits[name] = replace(self._edits[name], version=number)
+        if self._gates:
+            self._gates[-1] = replace(self._gates[-1], version=number, rollouts=event.rollouts)
+            self._curve[-1] = replace(self._curve[-1], version=number, rollouts=event.rollouts)
+
+    def _test(self, event: SealedTestMeasured) -> None:
+        before = event.released or self._recorded.start.digest
+        tasks = self._pairs(Split.TEST, before, self._versions[-1].digest)
+        limits = _limits(tasks, self._view.confidence)
+        found = TestView(event.before, event.after, event.verdict, limits, event.released, event.look, tasks)
+        self._view = replace(self._view, test=found)
+
+    def _pairs(self, split: Split, before: str, after: str) -> tuple[PairView, ...]:
+        """Compare two skills task by task, on the trials that both have where there are such."""
+        tasks = [task for task, member in (self._recorded.splits or {}).items() if member is split]
+        return tuple(self._pair(task, before, after) for task in tasks)
+
+    def _pair(self, task: str, before: str, after: str) -> PairView:
+        old, new = self._results.get((before, task), {}), self._results.get((after, task), {})
+        # The incumbent was run for other candidates, too; the strict rule alone compares with what was recorded then.
+        shared = old.keys() & new.keys()
+        if shared:
+            old, new = ({trial: rows[trial] for trial in shared} for rows in (old, new))
+        elif self._view.gate_rule != "strict":
+            old = new = {}
+        return PairView(task, *(self._mean(rows) for rows in (old, new)), *(_share(rows) for rows in (old, new)))
+
+    def _mean(self, rows: Mapping[int, ResultRow]) -> float | None:
+        return fmean(_value(row, self._metric) for row in rows.values()) if rows else None
+
+    def _heat(self) -> tuple[HeatRow, ...]:
+        splits = dict(self._recorded.splits or _told_splits(self._edits.values(), self._gates, self._view.test))
+        digests = [version.digest for version in self._versions]
+        tasks = [*splits, *sorted({task for skill, task in self._results if skill in digests} - splits.keys())]
+        return tuple(
+            HeatRow(
+                task, splits[task].value if task in splits else "", tuple(self._cell(skill, task) for skill in digests)
+            )
+            for task in tasks
+        )
+
+    def _cell(self, skill: str, task: str) -> Cell:
+        rows = self._results.get((skill, task), {})
+        return Cell(len(rows), sum(row.passed for row in rows.values()), self._mean(rows))
+
+
+def _edit_view(edit: Edit, step: int, document: SkillDocument) -> EditView:
+    after = edit.content.strip("\n")
+    before = "" if edit.op.value == "add" else edit.anchor
+    place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
+    around = [section.title for section in document.sections if section.start <= place < section.end]
+    return EditView(
+        edit.id,
+        step,
+        edit.op.value,
+        edit.section or (around[-1] if around else ""),
+        edit.anchor,
+        before,
+        after,
+        edit.rationale,
+        edit.tasks,
+        estimate_tokens(after),
+        estimate_tokens(before),
+        Fate.JOINED,
+        "",
+    )
+
+
+def _funnel(edits: Iterable[EditView]) -> Funnel:
+    found = list(edits)
+    return Funnel(
+        len(found),
+        sum(edit.fate is Fate.REFUSED for edit in found),
+        sum(edit.screen is not None for edit in found),
+        sum(edit.fate not in (Fate.REFUSED, Fate.SCREENED_OUT) for edit in found),
+        sum(edit.gate is not None for edit in found),
+        sum(edit.fate is Fate.ACCEPTED for edit in found),
+    )
+
+
+def _told_splits(edits: Iterable[EditView], gates: Iterable[GateView], test: TestView | None) -> dict[str, Split]:
+    """Tell the split of those tasks that the events name, where the suite is not at hand."""
+    train = {task: Split.TRAIN for edit in edits for task in edit.tasks}
+    flips = {task: Split.VAL for gate in gates for task in (*gate.verdict.fixed, *gate.verdict.broken)}
+    sealed = dict.fromkeys((*test.verdict.fixed, *test.verdict.broken), Split.TEST) if test else {}
+    return train | flips | sealed
+
+
+def _limits(tasks: Iterable[PairView], confidence: float) -> tuple[float, float] | None:
+    """Limit the gain by the gate's own test; the order of the tasks must not follow the results."""
+    differences = [
+        task.after - task.before
+        for task in sorted(tasks, key=lambda one: digest_of(one.task))
+        if task.before is not None and task.after is not None
+    ]
+    if not differences:
+        return None
+    bets = update(Bets(Plan(len(differences), confidence, least_chance=0.0)), differences)
+    return lower_limit(bets), upper_limit(bets)
+
+
+def _digest(start: Skill, text: str) -> str:
+    return start.with_document(SkillDocument(text)).digest
+
+
+def _value(row: ResultRow, metric: Metric) -> float:
+    return metric.of(Score(row.score, passed=row.passed))
+
+
+def _scored(tally: Tally, metric: Metric) -> float:
+    return {Metric.SOFT: tally.score, Metric.HARD: tally.passed, Metric.MIXED: (tally.score + tally.passed) / 2}[metric]
+
+
+def _share(rows: Mapping[int, ResultRow]) -> float | None:
+    return fmean(row.passed for row in rows.values()) if rows else None

@@ -1,0 +1,400 @@
+"""What the record of a run tells, in one value that every report is made of.
+
+Owns the shape: numbers and texts as they were recorded, nothing rounded and nothing escaped. Texts of edits, tasks
+and reasons are untrusted wherever they are shown. Does not own putting it together (gathering) or showing it (the
+other modules here).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from skillopt.credit import Credit
+from skillopt.gate import Outcome, Tally, Verdict
+from skillopt.rollouts import Usage
+
+__all__ = [
+    "VIEW_FORMAT",
+    "Asked",
+    "BaselineView",
+    "Cell",
+    "CellState",
+    "CurvePoint",
+    "EditView",
+    "Fate",
+    "Funnel",
+    "GateView",
+    "HeatRow",
+    "Limits",
+    "PairView",
+    "RunView",
+    "ScreenView",
+    "StepView",
+    "TestView",
+    "VersionView",
+]
+
+VIEW_FORMAT = 1
+"""Rises when a field of the view changes its meaning or goes away; a new field leaves it as it is."""
+
+
+class Fate(StrEnum):
+    """What became of an edit in the end.
+
+    A `refused` edit was never run, a `screened out` one was tried alone, a `joined` one met no gate.
+    """
+
+    REFUSED = "refused"
+    SCREENED_OUT = "screened out"
+    JOINED = "joined"
+    INCONCLUSIVE = "inconclusive"
+    REJECTED = "rejected"
+    ACCEPTED = "accepted"
+
+
+class CellState(StrEnum):
+    """How a task went under a version, over all its trials."""
+
+    PASSED = "passed"
+    MIXED = "mixed"
+    FAILED = "failed"
+    NOT_EVALUATED = "not evaluated"
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenView:
+    """What an edit alone came to on `tasks` train tasks: mean score before and after, whether it may join, and why."""
+
+    tasks: int
+    before: float
+    after: float
+    kept: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditView:
+    """A proposed edit and what became of it.
+
+    Args:
+        id: Unique in its run.
+        step: When it was proposed.
+        op: `add`, `delete` or `replace`.
+        section: Title of the section that it changes, empty when it cannot be told.
+        anchor: The text that it deletes, replaces or follows, empty for none.
+        before, after: The text that it takes away, and the text that it brings; empty for none.
+        rationale: Why, in the proposer's words.
+        tasks: Ids of the train tasks that motivated it.
+        tokens_added, tokens_removed: Estimated tokens of `after` and of `before`.
+        fate, reason: What became of it, and why.
+        screen: What it came to alone, None where it was not tried alone.
+        credit: What the gate's rollouts say of it, None where they say nothing.
+        gate: Number of the last gate that it met, None for none.
+        version: Number of the version that it came with, None for none.
+        diff: Unified diff of this edit alone, empty when it met no gate.
+    """
+
+    id: str
+    step: int
+    op: str
+    section: str
+    anchor: str
+    before: str
+    after: str
+    rationale: str
+    tasks: tuple[str, ...]
+    tokens_added: int
+    tokens_removed: int
+    fate: Fate
+    reason: str
+    screen: ScreenView | None = None
+    credit: Credit | None = None
+    gate: int | None = None
+    version: int | None = None
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """A held-out task in a comparison: mean score and share of passes of both sides, None where not evaluated."""
+
+    task: str
+    before: float | None = None
+    after: float | None = None
+    passed_before: float | None = None
+    passed_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GateView:
+    """A comparison of a candidate with the incumbent on `val`.
+
+    Args:
+        number: From 1, in order.
+        step: When.
+        kind: `edits` or `slow update`.
+        verdict: What was found: outcome, reason, scores, wins, ties, losses, flips, confidence.
+        at: When it was first recorded, ISO 8601 in UTC.
+        edits: Ids of the candidate's edits.
+        interval: Limits of the gain, each at the confidence of the settings; None when not known.
+        rollouts: Rollouts asked so far in the run, None when it is not recorded.
+        version: Number of the version that was accepted, None for none.
+        tasks: The tasks of `val`, in the suite's order; empty when the suite is not at hand.
+        credits: What each edit is worth, as far as the rollouts tell.
+    """
+
+    number: int
+    step: int
+    kind: str
+    verdict: Verdict
+    at: str = ""
+    edits: tuple[str, ...] = ()
+    interval: tuple[float, float] | None = None
+    rollouts: int | None = None
+    version: int | None = None
+    tasks: tuple[PairView, ...] = ()
+    credits: tuple[Credit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VersionView:
+    """A text of the skill: number 0 is what training starts from, the others were accepted.
+
+    Args:
+        number: From 0.
+        commit: Where it is in git, empty when it is not there.
+        digest: Identifies the skill with all its files.
+        text: The whole SKILL.md.
+        tokens: Estimated tokens of that.
+        step, kind, gate, edits: The step, kind, number and edits of the gate that accepted it.
+        score: Mean score on `val` in the gate's metric; None when not measured.
+        rollouts: Rollouts asked until then.
+        at: When, ISO 8601 in UTC.
+    """
+
+    number: int
+    commit: str
+    digest: str
+    text: str
+    tokens: int
+    step: int = 0
+    kind: str = ""
+    score: float | None = None
+    gate: int | None = None
+    rollouts: int | None = None
+    edits: tuple[str, ...] = ()
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineView:
+    """The first skill on `val`.
+
+    Args:
+        tally: What its rollouts came to.
+        score: Mean score in the gate's metric.
+        noise: Standard error of a gain when nothing changed, None when it was measured once only.
+        least_gain: The smallest gain that the gate could certify on this split, None when none.
+    """
+
+    tally: Tally
+    score: float
+    noise: float | None = None
+    least_gain: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """A step: its epoch, its edit budget, how the train tasks before it went, and what failed in it."""
+
+    number: int
+    epoch: int
+    edit_budget: int
+    train: Tally | None = None
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A measurement on `val`: `baseline`, or the outcome of a gate; `best` is the score of the best version by then."""
+
+    rollouts: int | None
+    score: float
+    outcome: str
+    best: float
+    gate: int | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestView:
+    """The release check on the sealed `test` split.
+
+    Args:
+        before, after: The version that was compared with, and the newest one.
+        verdict: What was found.
+        interval: Limits of the gain, each at the confidence that the settings ask for; None when not known.
+        released: Digest of the version that was compared with, empty for where training started.
+        look: Which look at this split this was for that version, from 1.
+        tasks: The tasks of `test`, in the suite's order; empty when the suite is not at hand.
+    """
+
+    __test__ = False  # pytest would take it for a test
+
+    before: Tally
+    after: Tally
+    verdict: Verdict
+    interval: tuple[float, float] | None = None
+    released: str = ""
+    look: int = 1
+    tasks: tuple[PairView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Funnel:
+    """How many edits came how far; `kept` counts those that passed the screen or needed none."""
+
+    proposed: int = 0
+    refused: int = 0
+    screened: int = 0
+    kept: int = 0
+    gated: int = 0
+    accepted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many answers a run asked for (None until it is over), and how many of them it paid for; the rest replayed."""
+
+    asked: int | None = None
+    paid: int = 0
+
+    @property
+    def replayed(self) -> int | None:
+        """Count the answers that were recorded before, None until the run is over."""
+        return None if self.asked is None else max(0, self.asked - self.paid)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the run may consume at most; 0 is no cap."""
+
+    rollouts: int = 0
+    calls: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A task under a version: `trials` that were scored, how many `passed`, the mean score in the gate's metric."""
+
+    trials: int = 0
+    passed: int = 0
+    score: float | None = None
+
+    @property
+    def state(self) -> CellState:
+        """Say it in a word; what was not run did not fail."""
+        if not self.trials:
+            return CellState.NOT_EVALUATED
+        if 0 < self.passed < self.trials:
+            return CellState.MIXED
+        return CellState.PASSED if self.passed else CellState.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class HeatRow:
+    """A task under each version, in the order of `RunView.versions`; `split` is empty when it cannot be told."""
+
+    task: str
+    split: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run, as its record tells it.
+
+    Args:
+        run: Its id.
+        skill: Name of the skill.
+        kind: `training`, or `proposal` when somebody else than the loop wrote the edits.
+        state: `running`, `finished`, `stopped`, `failed`, or `interrupted` (its process is gone).
+        reason: Why it ended, empty while it goes on.
+        started, ended: When, ISO 8601 in UTC; empty while it goes on.
+        branch: Where its versions are.
+        base: The commit it started from, empty for none.
+        suite: Name of the suite.
+        suite_digest: Identifies its tasks.
+        splits: Tasks of each split, empty when the suite is not at hand.
+        target: Who did the rollouts.
+        model: Who proposed the edits.
+        judge: Who judged rubrics, empty for nobody.
+        preset, metric, gate_rule, confidence, seed: The settings that say most.
+        settings: All settings that can change a result, name and value.
+        limits: Caps.
+        steps_planned: Most steps.
+        baseline: The first skill on `val`, None before it was measured.
+        steps: In order.
+        edits: All that were proposed, in order.
+        gates: In order.
+        versions: Number 0 first.
+        curve: Score on `val` over rollouts.
+        test, test_withheld: The release check, or why there was none, where a reason was given.
+        funnel: How many edits came how far.
+        spend: What the answers that the run paid for cost, role by role.
+        rollouts, calls: Of the target and of the optimizer model, asked for and paid.
+        heat: Tasks by versions, in the suite's order.
+        format: Version of this shape.
+    """
+
+    run: str
+    skill: str
+    kind: str = "training"
+    state: str = "finished"
+    reason: str = ""
+    started: str = ""
+    ended: str = ""
+    branch: str = ""
+    base: str = ""
+    suite: str = ""
+    suite_digest: str = ""
+    splits: Mapping[str, int] = field(default_factory=dict)
+    target: str = ""
+    model: str = ""
+    judge: str = ""
+    preset: str = ""
+    metric: str = ""
+    gate_rule: str = ""
+    confidence: float = 0.9
+    seed: int = 0
+    settings: tuple[tuple[str, str], ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    steps_planned: int = 0
+    baseline: BaselineView | None = None
+    steps: tuple[StepView, ...] = ()
+    edits: tuple[EditView, ...] = ()
+    gates: tuple[GateView, ...] = ()
+    versions: tuple[VersionView, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
+    test: TestView | None = None
+    test_withheld: str = ""
+    funnel: Funnel = field(default_factory=Funnel)
+    spend: Mapping[str, Usage] = field(default_factory=dict)
+    rollouts: Asked = field(default_factory=Asked)
+    calls: Asked = field(default_factory=Asked)
+    heat: tuple[HeatRow, ...] = ()
+    format: int = VIEW_FORMAT
+
+    @property
+    def accepted(self) -> tuple[VersionView, ...]:
+        """List the versions that were accepted."""
+        return tuple(version for version in self.versions if version.number)
+
+    @property
+    def verdict(self) -> Outcome | None:
+        """Say in a word what came of it: the release check's outcome, else the last gate's; None before any."""
+        if self.test is not None:
+            return self.test.verdict.outcome
+        return self.gates[-1].verdict.outcome if self.gates else None

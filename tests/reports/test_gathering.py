@@ -1,0 +1,99 @@
+"""The view of a run's record: every number is the recorded one, and what was not run did not fail."""
+
+from dataclasses import replace
+
+from skillopt.events import ReleaseCheckWithheld, StepStarted
+from skillopt.reports.gathering import Recorded, digests_of, gather
+from skillopt.reports.record import CellState, Fate, Funnel
+from tests.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view
+
+VIEW = make_view()
+
+
+def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
+    found = {edit.id: (edit.fate, edit.gate, edit.version) for edit in VIEW.edits}
+    assert found == {
+        "s1e3": (Fate.REFUSED, None, None),
+        "s1e1": (Fate.ACCEPTED, 1, 1),
+        "s1e2": (Fate.SCREENED_OUT, None, None),
+        "s2e1": (Fate.REJECTED, 2, None),
+    }
+    assert {edit.id: edit.reason for edit in VIEW.edits}[
+        "s1e2"
+    ] == "alone on 1 of the tasks it cites: it changes nothing"
+    assert VIEW.funnel == Funnel(4, 1, 3, 2, 2, 1)
+
+
+def test_a_gate_shows_its_tasks_side_by_side_on_the_trials_that_both_sides_have() -> None:
+    first, second = VIEW.gates
+    assert [(pair.before, pair.after) for pair in first.tasks] == [(0.0, 1.0)] * 6 + [(1.0, 1.0)] * 3 + [(1.0, 0.0)]
+    assert second.tasks[9].after is None
+    assert second.tasks[9].before is None
+    assert first.credits[0].edit == "s1e1"
+    assert (first.rollouts, second.rollouts) == (60, None)
+
+
+def test_limits_of_the_gain_lie_around_it() -> None:
+    for gate in VIEW.gates:
+        measured = [
+            pair.after - pair.before for pair in gate.tasks if pair.after is not None and pair.before is not None
+        ]
+        assert gate.interval is not None
+        assert -1 <= gate.interval[0] <= sum(measured) / len(measured) <= gate.interval[1] <= 1
+
+
+def test_a_task_that_was_not_run_under_a_version_is_not_evaluated_rather_than_failed() -> None:
+    states = {row.task: [cell.state for cell in row.cells] for row in VIEW.heat}
+    assert states["train0"] == [CellState.PASSED, CellState.NOT_EVALUATED]
+    assert states["train5"] == [CellState.FAILED, CellState.NOT_EVALUATED]
+    assert states["val5"] == [CellState.MIXED, CellState.PASSED]
+    assert [row.split for row in VIEW.heat] == ["train"] * 10 + ["val"] * 10 + ["test"] * 10
+
+
+def test_versions_carry_their_commits_and_the_curve_their_rollouts() -> None:
+    assert [(version.number, version.commit[:1], version.score) for version in VIEW.versions] == [
+        (0, "b", 0.4),
+        (1, "c", 0.8),
+    ]
+    assert [(point.outcome, point.rollouts, point.score, point.best) for point in VIEW.curve] == [
+        ("baseline", 0, 0.4, 0.4),
+        ("accept", 60, 0.8, 0.8),
+        ("reject", None, 0.6, 0.8),
+    ]
+
+
+def test_a_run_that_goes_on_has_no_end_and_no_count_of_what_was_replayed() -> None:
+    going = make_view(ended=False)
+    assert going.test is None
+    assert going.rollouts.replayed is None
+    assert (VIEW.rollouts.asked, VIEW.rollouts.replayed) == (140, 10)
+    assert gather(HEAD, Recorded(START, [])).verdict is None
+
+
+def test_without_the_suite_only_the_splits_that_events_tell_are_known() -> None:
+    view = gather(HEAD, Recorded(START, [(AT, event) for event in (*EVENTS, *END)], RESULTS))
+    splits = {row.task: row.split for row in view.heat}
+    assert (splits["train3"], splits["val9"], splits["test1"], splits["test2"]) == ("train", "val", "test", "")
+    assert (view.splits, view.gates[0].tasks, view.gates[0].interval) == ({}, (), None)
+
+
+def test_the_strict_gate_compares_with_what_was_recorded_before() -> None:
+    fewer = [row for row in RESULTS if row.trial != 2 or row.skill != START.digest]
+    told = [(AT, event) for event in EVENTS]
+    strict = gather(replace(HEAD, gate_rule="strict"), Recorded(START, told, fewer, SPLITS))
+    assert strict.gates[0].tasks[5].before == 1.0
+    assert gather(HEAD, Recorded(START, told, fewer, SPLITS)).gates[0].tasks[5].before is None
+
+
+def test_a_withheld_release_check_and_a_step_of_which_nothing_came_are_told() -> None:
+    view = make_view(ended=False, events=(*EVENTS, StepStarted(1, 3, 2), ReleaseCheckWithheld("no version")))
+    assert view.test_withheld == "no version"
+    assert [(step.number, step.epoch, step.failure) for step in view.steps] == [
+        (1, 1, ""),
+        (2, 1, "reflection: no edit was left to try"),
+        (3, 1, ""),
+    ]
+
+
+def test_the_skills_whose_rollouts_are_wanted_are_those_that_were_compared() -> None:
+    assert len(digests_of(START, [(AT, event) for event in (*EVENTS, *END)])) == 3

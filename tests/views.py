@@ -1,0 +1,150 @@
+"""A run made up for tests of reports: its events, the rollouts behind them, and the view of both."""
+
+from skillopt.credit import Credit
+from skillopt.documents import Skill, SkillDocument
+from skillopt.edits import Change, Edit, Op
+from skillopt.events import (
+    BaselineMeasured,
+    EditRefused,
+    EditScreened,
+    EpochEnded,
+    Event,
+    GateDecided,
+    RunEnded,
+    RunStarted,
+    SealedTestMeasured,
+    StepFailed,
+    StepStarted,
+    TrainMeasured,
+    VersionAccepted,
+)
+from skillopt.gate import Outcome, Tally, Verdict
+from skillopt.ledger import ResultRow
+from skillopt.reports.gathering import Recorded, gather
+from skillopt.reports.record import Asked, RunView
+from skillopt.rollouts import Usage
+from skillopt.tasks import Split
+
+__all__ = ["AT", "END", "EVENTS", "HEAD", "RESULTS", "SPLITS", "START", "TEXTS", "make_view", "verdict"]
+
+AT = "2026-11-01T02:00:00+00:00"
+_TEXT = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\n\n- Trim spaces.\n"
+START = Skill("rows", SkillDocument(_TEXT))
+TEXTS = (
+    _TEXT,
+    _TEXT.replace("- Trim spaces.\n", "- Trim spaces.\n- Write dates as YYYY-MM-DD.\n"),
+    _TEXT.replace("- Trim spaces.\n", "- Trim spaces.\n- Write dates as YYYY-MM-DD.\n- Upper-case everything.\n"),
+)
+"""The first skill, the one that is accepted, and one that is rejected after that."""
+
+_DIGESTS = [START.with_document(SkillDocument(text)).digest for text in TEXTS]
+SPLITS = {f"{split.value}{number}": split for split in Split for number in range(10)}
+
+_DATES = Edit(
+    "s1e1",
+    Op.ADD,
+    section="Values",
+    content="- Write dates as YYYY-MM-DD.",
+    rationale="Dates vary.",
+    tasks=("train1", "train2"),
+)
+_ALONE = Edit("s1e2", Op.ADD, section="Values", content="- Be careful.", rationale="Care helps.", tasks=("train3",))
+_WRONG = Edit("s1e3", Op.REPLACE, "- No such line.", content="- X.", rationale="A guess.", tasks=("train1",))
+_UPPER = Edit(
+    "s2e1", Op.ADD, section="Values", content="- Upper-case everything.", rationale="Seen once.", tasks=("train4",)
+)
+
+
+def verdict(outcome: Outcome, reason: str = "in a test", **found: object) -> Verdict:
+    """Make a verdict on ten tasks; what is not named is the accepted one's."""
+    numbers = {"before": 0.4, "after": 0.8, "confidence": 0.97, "wins": 5, "ties": 4, "losses": 1}
+    flips = {"fixed": ("val0", "val1", "val2", "val3", "val4"), "broken": ("val9",), "missing": 0}
+    return Verdict(outcome, reason, **{**numbers, **flips, **found})  # type: ignore[arg-type]  # a test names them by hand
+
+
+def _change(edit: Edit) -> Change:
+    return Change(edit, 0, 1, 8, f"--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1 +1,2 @@\n+{edit.content}")
+
+
+_ACCEPTED = verdict(Outcome.ACCEPT, "gain +0.400 at confidence 0.970: 0.900 asked for")
+_REJECTED = verdict(
+    Outcome.REJECT,
+    "gain -0.200 at confidence 0.100: not better than the incumbent",
+    before=0.8,
+    after=0.6,
+    confidence=0.1,
+    wins=0,
+    ties=8,
+    losses=2,
+    fixed=(),
+    broken=("val0", "val1"),
+)
+_SEALED = verdict(
+    Outcome.ACCEPT, "gain +0.300 at confidence 0.990: at least 0.90 asked for", before=0.5, fixed=("test1",), broken=()
+)
+
+EVENTS: tuple[Event, ...] = (
+    RunStarted("rows", _DIGESTS[0], "vendor tables", "d2", 8),
+    BaselineMeasured(Tally(0.4, 0.4, 10, 0), 0.05, 0.3),
+    TrainMeasured(1, Tally(0.3, 0.2, 10, 0)),
+    StepStarted(1, 1, 3),
+    EditRefused(1, _WRONG, "expected '- No such line.' exactly once in the body, found it nowhere"),
+    EditScreened(1, _DATES, 2, 0.0, 1.0, kept=True, reason="alone on 2 of the tasks it cites: it helps"),
+    EditScreened(1, _ALONE, 1, 0.0, 0.0, kept=False, reason="alone on 1 of the tasks it cites: it changes nothing"),
+    GateDecided(1, "edits", (_change(_DATES),), _ACCEPTED, TEXTS[1], (Credit("s1e1", 0.4, 0.1, 40),)),
+    VersionAccepted(1, 1, 1, "edits", TEXTS[1], (_change(_DATES),), _ACCEPTED, 60),
+    StepStarted(1, 2, 3),
+    EditScreened(2, _UPPER, 1, 0.0, 1.0, kept=True, reason="alone on 1 of the tasks it cites: it helps"),
+    GateDecided(2, "edits", (_change(_UPPER),), _REJECTED, TEXTS[2], ()),
+    StepFailed(2, "reflection", "no edit was left to try"),
+    EpochEnded(1, 1),
+)
+END: tuple[Event, ...] = (
+    SealedTestMeasured(Tally(0.5, 0.5, 10, 0), Tally(0.8, 0.8, 10, 0), _SEALED),
+    RunEnded("all 2 epochs done", 1, 140, 9),
+)
+
+
+def _rows(skill: int, split: str, trial: int, passed: int, first: int = 0, count: int = 10) -> list[ResultRow]:
+    """Say how tasks went under one of the texts: from the first on, so many passed, and only `count` were run."""
+    won = range(first, first + passed)
+    return [
+        ResultRow(f"{split}{task}", _DIGESTS[skill], trial, float(task in won), task in won) for task in range(count)
+    ]
+
+
+RESULTS = (
+    *_rows(0, "val", 0, 4, 5),
+    *_rows(0, "val", 2, 4, 6),
+    *_rows(1, "val", 2, 9),
+    *_rows(1, "val", 3, 8),
+    *_rows(2, "val", 3, 6, 2, count=9),
+    *_rows(0, "test", 0, 5),
+    *_rows(1, "test", 0, 8),
+    *_rows(0, "train", 0, 2),
+)
+HEAD = RunView(
+    run="0123456789ab",
+    skill="rows",
+    started=AT,
+    ended="2026-11-01T02:20:00+00:00",
+    reason="all 2 epochs done",
+    branch="skillopt/rows",
+    base="b" * 40,
+    suite_digest="d2",
+    target="embedded v1",
+    model="embedded v1",
+    preset="default",
+    metric="mixed",
+    gate_rule="sequential",
+    settings=(("preset", "default"), ("confidence", "0.9")),
+    spend={"target": Usage(130, 40_000, 9_000, 1.25), "optimizer": Usage(9, 20_000, 3_000, None)},
+    rollouts=Asked(None, 130),
+    calls=Asked(None, 9),
+)
+
+
+def make_view(*, ended: bool = True, head: RunView = HEAD, events: tuple[Event, ...] = EVENTS) -> RunView:
+    """Put the run together, with or without its end."""
+    told = [(AT, event) for event in (*events, *(END if ended else ()))]
+    return gather(head, Recorded(START, told, RESULTS, SPLITS, ("c" * 40,)))
