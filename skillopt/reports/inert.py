@@ -1,0 +1,89 @@
+"""Text from models, tasks and tools as text that does nothing wherever a report shows it.
+
+Owns the escaping for Markdown as GitHub reads it, and showing what cannot be seen. Does not own what is shown.
+
+A report is read three times: as Markdown, as the HTML that comes of it, where `@name` and `#1` become links outside of
+code, and as it is written, by bots that look for `@bot` or `/command` and by git, when a squash merge makes a commit
+message of it. So untrusted text stands in `<code>` or `<pre>`, and all punctuation that means something to any of the
+three is written as a character reference. References are hexadecimal: in `&#35;` the commit message would refer to
+issue 35.
+"""
+
+import re
+
+from skillopt.hidden_unicode import hidden_runs
+
+__all__ = ["block", "clip", "inline", "marker", "visible"]
+
+_ACTIVE = re.compile(r'[!"#$%&*./:<>@\[\\\]^_`{|}~]|-(?=\d)')
+
+
+def visible(text: str) -> str:
+    """Show hidden characters by their code point, so that nobody reads what others do not see.
+
+    >>> visible("a" + chr(0x202E) + "b")
+    'a⟨U+202E⟩b'
+
+    Args:
+        text: Any text; line breaks and tabs stay.
+    """
+    pieces, position, shifted = [], 0, f"x{text}"  # a byte order mark is hidden text, too, where a text begins
+    for run in hidden_runs(shifted):
+        pieces.append(shifted[position : run.start])
+        pieces += [f"\u27e8U+{ord(character):04X}\u27e9" for character in run.text]
+        position = run.start + len(run.text)
+    return "".join([*pieces, shifted[position:]])[1:]
+
+
+def clip(text: str, most: int) -> str:
+    """Keep the beginning of a text, and say that there is more.
+
+    Args:
+        text: Any text.
+        most: Most characters that are kept, ≥ 1.
+    """
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}\u2026"
+
+
+def inline(text: str) -> str:
+    """Show untrusted text on one line of Markdown, in code that it cannot leave.
+
+    >>> inline("@team merge")
+    '<code><!-- -->&#x40;team merge</code>'
+
+    Args:
+        text: Any text; line breaks become blanks.
+    """
+    flat = " ".join(visible(text).split())
+    return f"<code>{_escaped(flat)}</code>" if flat else ""
+
+
+def block(text: str, language: str = "") -> str:
+    """Show untrusted text as a block of its own, line by line; none begins with a word for bots.
+
+    Args:
+        text: Any text.
+        language: How GitHub colours it, as in `diff`; our own word.
+    """
+    lines = visible(text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4).split("\n")
+    opening = f'<pre lang="{language}">' if language else "<pre>"
+    shown = (_reference(line[0]) + _escaped(line[1:]) if line else "" for line in lines)
+    return f"{opening}<code>" + "\n".join(shown) + "</code></pre>"
+
+
+def marker(skill: str) -> str:
+    """Give the hidden line by which the pull request or comment of a skill is found again.
+
+    Args:
+        skill: Its name; whatever a name cannot hold is left out.
+    """
+    return f"<!-- skillopt:{re.sub(r'[^a-z0-9-]', '', skill)} -->"
+
+
+def _escaped(line: str) -> str:
+    return _ACTIVE.sub(lambda found: _reference(found[0]), line)
+
+
+def _reference(character: str) -> str:
+    """Write a character as a reference; text is cut before an `@`, or GitHub makes an e-mail address of it."""
+    return f"{'<!-- -->' if character == '@' else ''}&#x{ord(character):x};"
