@@ -17,14 +17,13 @@ from skillopt.commands.jobs import JobReport, Jobs
 from skillopt.commands.optimize import Optimized
 from skillopt.commands.propose import Tried
 from skillopt.commands.registration import Registered
-from skillopt.commands.status import RunReport, Status
+from skillopt.commands.status import Status
 from skillopt.commands.transfer import TargetRow, Transferred
 from skillopt.commands.tune import Tuned
 from skillopt.errors import UsageError
 from skillopt.gate import Verdict
 from skillopt.jobs import Job, JobState
 from skillopt.reports.attempts_table import format_attempts
-from skillopt.reports.markdown import render_report
 from skillopt.rollouts import Usage
 from skillopt.staleness import Fit, TargetName
 
@@ -327,11 +326,6 @@ def _(result: Diffed) -> str:
 @render.register
 def _(result: RolledBack) -> str:
     return f"{result.branch} is now {result.commit[:10]}, with the text of {result.version[:10]}"
-
-
-@render.register
-def _(result: RunReport) -> str:
-    return render_report(result.record.skill, result.record.id, [event for _, event in result.events])
 
 
 def write_report(path: Path, text: str) -> None:

@@ -57,9 +57,11 @@ def test_log_diff_status_and_report_show_the_run(trained: Trained) -> None:
     assert "+- " in skillopt(folder, "diff", "rows").stdout
     assert f"{result['run']}" in skillopt(folder, "status").stdout
     report = skillopt(folder, "report").stdout
-    assert f"# rows: run {result['run']}" in report
-    assert "Sealed test: score" in report
-    assert json.loads(skillopt(folder, "report", "--json").stdout)["events"]
+    assert f"run <code>{result['run']}</code>" in report
+    assert "release check on 8 tasks" in report
+    told = json.loads(skillopt(folder, "report", "rows", "--json").stdout)
+    assert [version["commit"] for version in told["versions"][1:]] == result["versions"]
+    assert told["splits"] == {"train": 8, "val": 8, "test": 8}
 
 
 def test_evaluate_compares_work_tree_version_and_no_skill(trained: Trained) -> None:
@@ -106,7 +108,8 @@ def test_workers_change_nothing_but_time(tmp_path: Path) -> None:
         result = json.loads(skillopt(folder, "optimize", "rows", "--json", "--workers", workers, *FAST).stdout)
         report = json.loads(skillopt(folder, "report", "--json").stdout)
         branch = skillopt(folder, "diff", "rows").stdout if result["versions"] else ""
-        outcomes.append(([event for _, event in report["events"]], branch))
+        verdicts = [gate["verdict"] for gate in report["gates"]]
+        outcomes.append((report["edits"], verdicts, report["curve"], report["heat"], branch))
     assert outcomes[0] == outcomes[1]
 
 
@@ -156,6 +159,7 @@ def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(project: Path
         (["evaluate", "rows", "--of", "v9"], 2, "v9"),
         (["log", "rows", "extra"], 2, "extra"),
         (["report", "beef"], 2, "no runs yet"),
+        (["report", "--format", "docx"], 2, "markdown, pull-request, json"),
         (["rollback", "rows", "HEAD"], 2, "no versions yet"),
         (["-C", "nowhere", "status"], 2, "nowhere"),
         (["frobnicate"], 2, "frobnicate"),

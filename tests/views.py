@@ -147,4 +147,4 @@ HEAD = RunView(
 def make_view(*, ended: bool = True, head: RunView = HEAD, events: tuple[Event, ...] = EVENTS) -> RunView:
     """Put the run together, with or without its end."""
     told = [(AT, event) for event in (*events, *(END if ended else ()))]
-    return gather(head, Recorded(START, told, RESULTS, SPLITS, ("c" * 40,)))
+    return gather(head, Recorded(START, told, RESULTS, SPLITS, {1: "c" * 40}))

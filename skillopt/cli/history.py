@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from skillopt.cli.app import app
-from skillopt.cli.options import JsonOption, SkillArgument, select
-from skillopt.cli.output import as_json_text, show
+from skillopt.cli.options import JsonOption, SkillArgument, SuiteOption, select
+from skillopt.cli.output import show
 
 __all__: list[str] = []
 
@@ -60,20 +60,26 @@ def rollback(
 
 @app.command()
 def report(
-    run_id: Annotated[
-        str | None, typer.Argument(metavar="RUN", help="Id of the run; the newest when left out.")
+    name: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Id of the run, or a skill for its newest; the newest of all.")
     ] = None,
     *,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", "-f", help="markdown, pull-request, json or junit; else by the suffix of --output."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
+    suite: SuiteOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Report a run as Markdown or JSON."""
-    from skillopt.commands.status import report as run  # noqa: PLC0415 - imported on use
-    from skillopt.console import render, write_report  # noqa: PLC0415 - as above
+    """Report a run: verdict, edits, gates, test, cost, tasks by version."""
+    from skillopt.commands.report import report as run  # noqa: PLC0415 - imported on use
+    from skillopt.console import write_report  # noqa: PLC0415 - as above
+    from skillopt.reports import format_of, render_view  # noqa: PLC0415 - as above
 
-    found = run(run_id)
-    text = as_json_text(found) if as_json else render(found)
+    chosen = format_of("json" if as_json else form, output)
+    text = render_view(run(name, suite=suite), chosen)
     if output is None:
-        typer.echo(text)
+        typer.echo(text.rstrip("\n"))
     else:
-        write_report(output, text)
+        write_report(output, text.rstrip("\n"))

@@ -133,11 +133,13 @@ def _splits(project: Project, record: RunRecord, path: Path | None) -> Mapping[s
     return {task.id: split for split, task in suite.splits} if suite.digest == record.suite_digest else {}
 
 
-def _commits(project: Project, record: RunRecord) -> tuple[str, ...]:
-    """List the commits of a run's versions, oldest first."""
+def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:
+    """Give the commits of a run's versions by their numbers, 0 for the text it starts from where that was committed."""
     try:
         versions = project.repository().versions(record.skill)
     except SkilloptError:
-        return ()
-    made = (version for version in reversed(versions) if version.trailer("Skillopt-Run") == record.id)
-    return tuple(version.sha for version in made if version.trailer("Val-After"))
+        return {}
+    made = [version for version in reversed(versions) if version.trailer("Skillopt-Run") == record.id]
+    accepted = [version.sha for version in made if version.trailer("Val-After")]
+    starts = [version.sha for version in made if not version.trailer("Val-After")][:1]
+    return dict(enumerate(accepted, 1)) | dict(enumerate(starts))

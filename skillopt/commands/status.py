@@ -1,11 +1,10 @@
-"""The user actions `status` and `report`: what the ledger holds of runs."""
+"""The user action `status`: how far the runs in the ledger are."""
 
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.errors import UsageError
 from skillopt.events import Event, StepStarted, VersionAccepted, decode_event
 from skillopt.jobs import Job, list_jobs
 from skillopt.ledger import Ledger, RunRecord
@@ -13,7 +12,7 @@ from skillopt.locks import is_locked
 from skillopt.project import Project
 from skillopt.rollouts import Usage
 
-__all__ = ["RunReport", "RunStatus", "Status", "report", "run_status", "status"]
+__all__ = ["RunStatus", "Status", "run_status", "status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +52,6 @@ class Status:
     jobs: tuple[Job, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
-    """Everything recorded of one run, for a report."""
-
-    record: RunRecord
-    events: tuple[tuple[str, Event], ...]
-
-
 def status(*, folder: Path | None = None) -> Status:
     """List the runs of a project.
 
@@ -72,26 +63,6 @@ def status(*, folder: Path | None = None) -> Status:
         counts = ledger.counts()
         rows = [run_status(project.root, ledger, record) for record in ledger.runs()]
     return Status(tuple(rows), counts.rollouts, counts.replies, list_jobs(project.root))
-
-
-def report(run: str | None = None, *, folder: Path | None = None) -> RunReport:
-    """Read all events of a run.
-
-    Args:
-        run: Its id or the beginning of it; None for the newest.
-        folder: Where the command is given; the current folder when None.
-
-    Raises:
-        UsageError: There is no such run.
-    """
-    project = Project.find(folder or Path.cwd())
-    with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        runs = ledger.runs()
-        if not runs:
-            message = "no runs yet; train a skill with `skillopt optimize`"
-            raise UsageError(message)
-        record = ledger.run(run) if run else runs[0]
-        return RunReport(record, tuple(_events(ledger, record)))
 
 
 def _events(ledger: Ledger, record: RunRecord) -> list[tuple[str, Event]]:

@@ -6,7 +6,7 @@ Owns what becomes of an edit in the end, and which recorded rollouts belong to a
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from skillopt.betting import Bets, Plan, lower_limit, update, upper_limit
@@ -62,14 +62,14 @@ class Recorded:
         events: Its events in order, each with when it was first recorded.
         results: What the recorded rollouts of its skills came to.
         splits: The suite's tasks in order, by id; empty when the suite is not at hand.
-        commits: Commits of its versions, oldest first.
+        commits: Commits by the number of the version; 0 is the text that training starts from.
     """
 
     start: Skill
     events: Sequence[tuple[str, Event]]
     results: Sequence[ResultRow] = ()
-    splits: Mapping[str, Split] | None = None
-    commits: Sequence[str] = ()
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    commits: Mapping[int, str] = field(default_factory=dict)
 
 
 def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
@@ -108,13 +108,15 @@ class _Gathering:
         self._steps: dict[int, StepView] = {}
         self._curve: list[CurvePoint] = []
         text = recorded.start.document.text
-        self._versions = [VersionView(0, head.base, recorded.start.digest, text, estimate_tokens(text))]
+        self._versions = [
+            VersionView(0, recorded.commits.get(0, head.base), recorded.start.digest, text, estimate_tokens(text))
+        ]
 
     def view(self) -> RunView:
         """Give the whole view."""
         for at, event in self._recorded.events:
             self._note(at, event)
-        splits = self._recorded.splits or {}
+        splits = self._recorded.splits
         counts = {split.value: sum(one is split for one in splits.values()) for split in Split} if splits else {}
         return replace(
             self._view,
@@ -210,11 +212,11 @@ class _Gathering:
         self._curve.append(CurvePoint(None, verdict.after, verdict.outcome.value, best, number))
 
     def _version(self, at: str, event: VersionAccepted) -> None:
-        commits, number = self._recorded.commits, event.number
+        number = event.number
         ids = tuple(change.edit.id for change in event.changes)
         version = VersionView(
             number,
-            commits[number - 1] if number <= len(commits) else "",
+            self._recorded.commits.get(number, ""),
             _digest(self._recorded.start, event.text),
             event.text,
             estimate_tokens(event.text),
@@ -242,7 +244,7 @@ class _Gathering:
 
     def _pairs(self, split: Split, before: str, after: str) -> tuple[PairView, ...]:
         """Compare two skills task by task, on the trials that both have where there are such."""
-        tasks = [task for task, member in (self._recorded.splits or {}).items() if member is split]
+        tasks = [task for task, member in self._recorded.splits.items() if member is split]
         return tuple(self._pair(task, before, after) for task in tasks)
 
     def _pair(self, task: str, before: str, after: str) -> PairView:

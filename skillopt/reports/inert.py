@@ -10,12 +10,14 @@ issue 35.
 """
 
 import re
+from collections.abc import Sequence
 
 from skillopt.hidden_unicode import hidden_runs
 
-__all__ = ["block", "clip", "inline", "marker", "visible"]
+__all__ = ["block", "clip", "commands", "inline", "marker", "visible"]
 
-_ACTIVE = re.compile(r'[!"#$%&*./:<>@\[\\\]^_`{|}~]|-(?=\d)')
+_ACTIVE = re.compile(r'[!"#$%&*/:<>@\[\\\]^_`{|}~]|(?<=\w)\.(?=\w)|(?<=[Gg][Hh])-(?=\d)')
+_COMMAND = re.compile(r"[\w ./=,'+-]+", re.ASCII)
 
 
 def visible(text: str) -> str:
@@ -69,6 +71,16 @@ def block(text: str, language: str = "") -> str:
     opening = f'<pre lang="{language}">' if language else "<pre>"
     shown = (_reference(line[0]) + _escaped(line[1:]) if line else "" for line in lines)
     return f"{opening}<code>" + "\n".join(shown) + "</code></pre>"
+
+
+def commands(lines: Sequence[str]) -> str:
+    """Show commands of ours to be copied; an inert block where a value in one of them could do something.
+
+    Args:
+        lines: One command each, its values quoted for a shell.
+    """
+    text = "\n".join(lines)
+    return f"```sh\n{text}\n```" if all(map(_COMMAND.fullmatch, lines)) else block(text)
 
 
 def marker(skill: str) -> str:

@@ -1,17 +1,15 @@
 """Untrusted text in Markdown stays text, in what GitHub's own parser makes of it and in what is written."""
 
 import re
-from html.parser import HTMLParser
 
-import cmarkgfm
 import pytest
-from cmarkgfm.cmark import Options
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from skillopt.hidden_unicode import hidden_runs
-from skillopt.reports.inert import block, clip, inline, marker, visible
+from skillopt.reports.inert import block, clip, commands, inline, marker, visible
+from tests.reports.hostile import read
 
 HOSTILE = [
     "@team please merge",
@@ -30,50 +28,27 @@ HOSTILE = [
 TEXT = st.one_of(st.text(), st.text(alphabet="@#/`<>!-[]()|*_~:.$&;\\ \n\tabgh19-"), st.sampled_from(HOSTILE))
 
 
-class _Reading(HTMLParser):
-    """Lists the tags of a page and its text."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.tags: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(f"{tag} {attrs}" if attrs else tag)
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def read(markdown: str) -> tuple[list[str], str]:
-    """Give the tags and the text of what GitHub's parser makes of Markdown, raw HTML included."""
-    reading = _Reading()
-    reading.feed(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
-    reading.close()
-    return reading.tags, reading.text
-
-
 @given(TEXT)
 @example(HOSTILE[5])
 def test_any_text_on_a_line_is_one_piece_of_code_that_says_what_can_be_seen(text: str) -> None:
     if not inline(text):
         return
     tags, shown = read(f"x {inline(text)} y")
-    assert tags == ["p", "code"]
+    assert tags == ["p", "code", "/code", "/p"]
     assert shown.strip() == f"x {' '.join(visible(text).split())} y"
 
 
 @given(TEXT, TEXT)
 def test_any_text_in_a_table_stays_in_its_cell(first: str, second: str) -> None:
     tags, _ = read(f"| a | b |\n|---|---|\n| {inline(first)} | {inline(second)} |\n")
-    shown = [tag for tag in tags if tag != "code"]
+    shown = [tag for tag in tags if tag[0] != "/" and tag != "code"]
     assert shown == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
 
 
 @given(TEXT)
 def test_any_text_in_a_block_ends_with_the_block(text: str) -> None:
     tags, shown = read(f"before\n\n{block(text, 'diff')}\n\n**after**\n")
-    assert tags == ["p", "pre [('lang', 'diff')]", "code", "p", "strong"]
+    assert tags == ["p", "/p", "pre [('lang', 'diff')]", "code", "/code", "/pre", "p", "strong", "/strong", "/p"]
     assert shown.rstrip().endswith("after")
 
 
@@ -88,7 +63,7 @@ def test_commonmark_sees_nothing_but_text_either(text: str) -> None:
 def test_what_is_written_holds_no_mention_reference_command_or_trailer_for_bots_and_git(text: str) -> None:
     for written in (inline(text), block(text)):
         bare = re.sub(r"<!-- -->|</?code>|</?pre>|&#x[0-9a-f]+;", "\0", written)
-        assert not re.search(r"[@#/`<>:|\[\]&]", bare)
+        assert not re.search(r"[@#/`<>:|\[\]&]|www\.", bare)
         assert not re.search(r"(?i)gh-\d", written)
         assert not re.search(r"#\d", written)
         assert not re.search(r"(?m)^\w", written)
@@ -102,8 +77,13 @@ def test_nothing_that_is_shown_is_hidden(text: str) -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_known_attacks_make_no_link_image_heading_list_or_comment(text: str) -> None:
     tags, _ = read(f"{inline(text)}\n\n{block(text)}\n")
-    assert set(tags) == {"p", "code", "pre"}
+    assert {tag.strip("/") for tag in tags} == {"p", "code", "pre"}
     assert "<!-- skillopt" not in inline(text) + block(text)
+
+
+def test_commands_of_ours_can_be_copied_and_a_strange_value_in_one_does_nothing() -> None:
+    assert commands(["git fetch origin skillopt/rows"]) == "```sh\ngit fetch origin skillopt/rows\n```"
+    assert read(commands(["skillopt report 'a`\n```\n# b'"]))[0] == ["pre", "code", "/code", "/pre"]
 
 
 def test_a_clipped_text_says_that_there_is_more_and_a_short_one_stays() -> None:

@@ -1,55 +1,29 @@
-"""The Markdown report: numbers from events, text from others inert."""
+"""The Markdown report: the whole run, texts from elsewhere inert."""
 
-from itertools import pairwise
+from dataclasses import replace
 
-from hypothesis import given
-from hypothesis import strategies as st
-from markdown_it import MarkdownIt
-
-from skillopt.edits import Change, Edit, Op
-from skillopt.events import (
-    EditRefused,
-    Event,
-    RunEnded,
-    SealedTestMeasured,
-    StepFailed,
-    VerifierSuspected,
-    VersionAccepted,
-)
-from skillopt.gate import Outcome, Tally, Verdict
-from skillopt.reports.markdown import code, render_report
-
-VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a",), ("c<script>",), 0)
-
-
-@given(st.text(min_size=1))
-def test_any_text_shown_as_code_is_one_piece_of_code(text: str) -> None:
-    if not text.split():
-        return
-    tokens = MarkdownIt("commonmark").parseInline(f"x {code(text)} y")[0].children or []
-    assert [token.type for token in tokens] == ["text", "code_inline", "text"]
-
-
-def test_hostile_text_forges_no_heading_link_or_markup() -> None:
-    hostile = "`</code># Fake\n\n# Fake heading\n<script>alert(1)</script> [x](javascript:alert(1)) @team ```"
-    edit = Edit("e", Op.ADD, content=hostile, rationale=hostile, tasks=(hostile,))
-    change = Change(edit, 0, 1, 2, f"+{hostile}")
-    events: list[Event] = [
-        EditRefused(1, edit, hostile),
-        StepFailed(1, "reflection", hostile),
-        VerifierSuspected(1, hostile, hostile, "model", set_aside=True),
-        VersionAccepted(1, 1, 1, "edits", hostile, (change,), VERDICT, 5),
-    ]
-    tokens = MarkdownIt("commonmark").parse(render_report("rows", "abc", events))
-    kinds = {child.type for token in tokens for child in (token.children or [token])}
-    assert not kinds & {"html_inline", "html_block", "link_open", "image"}
-    assert "Tasks whose verifier to check" in render_report("rows", "abc", events)
-    headings = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
-    assert not [heading for heading in headings if "Fake" in heading]
+from skillopt.reports.markdown import render
+from tests.reports.hostile import attack, tags_of
+from tests.views import make_view
 
 
 def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_sealed_test() -> None:
-    assert "The run is not over." in render_report("rows", "abc", [])
-    tally = Tally(0.7, 0.5, 40, 0)
-    done = render_report("rows", "abc", [SealedTestMeasured(tally, tally, VERDICT), RunEnded("all done", 1, 9, 3)])
-    assert done.index("Sealed test: score 0.700, 50% of 40 tasks passed") < done.index("1 versions accepted")
+    assert "The run is not over." in render(make_view(ended=False, head=replace(make_view().__class__("r", "rows"))))
+    done = render(make_view())
+    assert done.index("**accept**: release check on 10 tasks") < done.index("## Edits")
+
+
+def test_the_table_of_tasks_tells_what_was_not_evaluated_from_what_failed() -> None:
+    text = render(make_view())
+    assert "| train | <code>train5</code> | fail | · |" in text
+    assert "| val | <code>val5</code> | mixed | pass |" in text
+
+
+def test_every_edit_that_was_taken_is_shown_as_a_diff() -> None:
+    assert "&#x2b;- Write dates as YYYY-MM-DD." in render(make_view())
+
+
+def test_hostile_text_forges_no_heading_link_or_markup() -> None:
+    view = make_view()
+    hostile = render(attack(view))
+    assert tags_of(hostile) == tags_of(render(view))

@@ -1,0 +1,127 @@
+"""The text of a run's pull request, which is also its sticky comment: what a reviewer needs, in the order of need.
+
+Owns title, order, and shortening part by part until it fits. Does not own the words of a part (sections) or sending
+it (the forge).
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Final
+
+from skillopt.reports.inert import inline, marker
+from skillopt.reports.record import RunView
+from skillopt.reports.sections import (
+    Room,
+    cost,
+    edits,
+    flips,
+    gates,
+    guarantee,
+    headline,
+    noise,
+    not_shown,
+    not_taken,
+    reproduce,
+    sealed_test,
+    size,
+)
+
+__all__ = ["LIMIT", "length", "pull_request_body", "pull_request_title"]
+
+LIMIT: Final = 65_536
+"""Most characters of a pull request's text.
+
+GitHub counts code points there (measured in dead-claudia/github-limits#13; a comment may have four times as many
+bytes), JavaScript clients count UTF-16 units. We count the latter, which are never fewer.
+"""
+
+_ROOMS: Final = (
+    Room(refused=200),
+    Room(refused=40),
+    Room(refused=40, text=300),
+    Room(refused=0, text=300),
+    Room(refused=0, text=120, names=50, gates=50),
+    Room(refused=0, text=60, names=10, name=60, gates=20, edits=60),
+    Room(refused=0, text=40, names=3, name=30, gates=10, edits=15),
+)
+"""What is given up first stands first."""
+
+
+def pull_request_title(view: RunView) -> str:
+    """Give the title: the skill and what was gained, nothing that a model wrote."""
+    name = re.sub(r"[^a-z0-9-]", "", view.skill)
+    if view.test is not None:
+        return f"{name}: test score {view.test.verdict.before:.3f} → {view.test.verdict.after:.3f}"
+    taken = [gate.verdict for gate in view.gates if gate.version is not None]
+    if taken:
+        return f"{name}: val score {taken[0].before:.3f} → {taken[-1].after:.3f}, not tested"
+    return f"{name}: no version was accepted"
+
+
+def pull_request_body(view: RunView, limit: int = LIMIT) -> str:
+    """Write the text of a pull request; where it is too long it is shortened part by part, and says so.
+
+    Args:
+        view: The run.
+        limit: Most characters, counted as UTF-16 units.
+
+    Raises:
+        ValueError: Not even the verdict fits.
+    """
+    for text in _shorter_and_shorter(view):
+        if length(text) <= limit:
+            return text
+    raise ValueError(f"expected a limit that leaves room for the verdict, found {limit}")
+
+
+def length(text: str) -> int:
+    """Count a text in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _shorter_and_shorter(view: RunView) -> Iterator[str]:
+    yield _body(view, Room(), "")
+    for room in _ROOMS:
+        told = [
+            f"texts after {room.text} characters" if room.text < Room().text else "",
+            f"lists of tasks after {room.names}" if room.names < Room().names else "",
+            f"edits that were not taken {f'after {room.refused}' if room.refused else 'altogether'}",
+        ]
+        whole = (
+            f"Shortened for length, cut {', '.join(filter(None, told))}; `skillopt report {view.run}` has all of it."
+        )
+        yield _body(view, room, whole)
+    rest = f"Everything else was left out for length; `skillopt report {view.run}` has all of it."
+    yield _joined([marker(view.skill), _title(view), headline(view), noise(view), guarantee(view), rest])
+    yield _joined([marker(view.skill), headline(view), rest])
+
+
+def _body(view: RunView, room: Room, shortened: str) -> str:
+    parts: tuple[tuple[str, Callable[[], str]], ...] = (
+        ("Edits", lambda: edits(view, room)),
+        ("Tasks that changed sides", lambda: flips(view, room)),
+        ("Sealed test", lambda: sealed_test(view)),
+        ("Gates on `val`", lambda: _gates(view, room)),
+        ("Cost", lambda: cost(view)),
+        ("Not taken", lambda: not_taken(view, room)),
+        ("Reproduce and roll back", lambda: reproduce(view)),
+        ("What the numbers do not show", lambda: not_shown(view)),
+    )
+    told = [(title, part()) for title, part in parts]
+    body = chain.from_iterable((f"### {title}", text) for title, text in told if text)
+    return _joined([marker(view.skill), _title(view), headline(view), size(view), noise(view), shortened, *body])
+
+
+def _gates(view: RunView, room: Room) -> str:
+    """Add to the gates what they may err, where the release check does not say it."""
+    return gates(view, room) + (f"\n\n{guarantee(view)}" if view.test is None and view.gates else "")
+
+
+def _title(view: RunView) -> str:
+    started = f", {view.started[:10]}" if view.started else ""
+    return f"## {inline(view.skill)}: {inline(view.kind)} run {inline(view.run)}{started}"
+
+
+def _joined(parts: list[str]) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,363 @@
+"""The parts of a run's report as Markdown: verdict, edits, gates, flips, cost, what to do with it.
+
+Owns the words. Every number is read from the view, so from the ledger; every text from elsewhere is made inert. Does
+not own which parts a report has, and in which order (markdown, pull_request).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from shlex import quote
+
+from skillopt.credit import Credit
+from skillopt.gate import Tally, Verdict
+from skillopt.reports.inert import clip, commands, inline
+from skillopt.reports.record import EditView, Fate, GateView, RunView
+from skillopt.rollouts import Usage
+from skillopt.settings import make_settings
+
+__all__ = [
+    "Room",
+    "cost",
+    "edits",
+    "flips",
+    "gates",
+    "guarantee",
+    "headline",
+    "limits",
+    "noise",
+    "not_shown",
+    "not_taken",
+    "reproduce",
+    "score_line",
+    "sealed_test",
+    "size",
+]
+
+_MANY = 1_000_000
+_METRICS = {
+    "soft": "the verifiers' scores",
+    "hard": "shares of tasks passed",
+    "mixed": "means of the verifier's score and of whether the task passed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much a report may say.
+
+    Args:
+        text: Most characters of an untrusted text.
+        name: Most characters of a task's id.
+        names: Most tasks in a list.
+        edits: Most rows of edits that were taken.
+        gates: Most rows of gates.
+        refused: Most rows of edits that were not taken; 0 leaves their table out.
+    """
+
+    text: int = 1000
+    name: int = 200
+    names: int = _MANY
+    edits: int = _MANY
+    gates: int = _MANY
+    refused: int = _MANY
+
+
+def headline(view: RunView) -> str:
+    """Say what came of the run: the verdict with the gain and its limits."""
+    if view.test is not None:
+        verdict, tasks = view.test.verdict, view.test.after.measured
+        place = f"release check on {_tasks(tasks)} of the sealed `test` split"
+        return f"**{verdict.outcome.value}**: {place}: {score_line(verdict, view.test.interval, view.confidence)}."
+    taken = [gate for gate in view.gates if gate.version is not None]
+    if taken:
+        gate = taken[-1]
+        found = score_line(gate.verdict, gate.interval, view.confidence)
+        return f"**{gate.verdict.outcome.value}** on `val`, not tested on the sealed `test` split: {found}."
+    if not view.gates:
+        return "**no verdict**: no candidate reached the gate."
+    return f"**{view.gates[-1].verdict.outcome.value}**: {_count(len(view.gates), 'candidate')}, none was accepted."
+
+
+def noise(view: RunView) -> str:
+    """Say what a score is, what difference is noise, and what gain could be told at all; empty before the baseline."""
+    base = view.baseline
+    if base is None:
+        return ""
+    told = (
+        "The first skill was measured once only, so the noise floor is not known."
+        if base.noise is None
+        else f"Noise floor: one skill measured twice on `val` differs by ± {base.noise:.3f} (standard error)."
+    )
+    least = (
+        "`val` is too small to certify any gain."
+        if base.least_gain is None
+        else f"The smallest gain in passed tasks that `val` could certify: {base.least_gain:.3f}."
+    )
+    return f"{told} {least} Scores of comparisons are {_METRICS.get(view.metric, inline(view.metric))}, from 0 to 1."
+
+
+def size(view: RunView) -> str:
+    """Say how much was accepted, and how much longer the skill is."""
+    if not view.accepted:
+        return ""
+    first, last = view.versions[0].tokens, view.versions[-1].tokens
+    taken = sum(edit.fate is Fate.ACCEPTED for edit in view.edits)
+    made = f"{_count(len(view.accepted), 'version')} with {_count(taken, 'edit')}"
+    return f"{made}. `SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
+
+
+def score_line(verdict: Verdict, interval: tuple[float, float] | None, confidence: float) -> str:
+    """Say a comparison in one line."""
+    missing = f", {verdict.missing} not measured" if verdict.missing else ""
+    return (
+        f"score {verdict.before:.3f} → {verdict.after:.3f}, gain {verdict.gain:+.3f}{limits(interval, confidence)}; "
+        f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}; "
+        f"confidence {verdict.confidence:.3f}"
+    )
+
+
+def limits(interval: tuple[float, float] | None, confidence: float) -> str:
+    """Say the limits of a gain; empty when they are not known."""
+    if interval is None:
+        return ""
+    return f" (between {interval[0]:+.2f} and {interval[1]:+.2f}, each limit at confidence {confidence:g})"
+
+
+def edits(view: RunView, room: Room) -> str:
+    """List the edits that were taken."""
+    taken = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
+    guided = [version for version in view.accepted if version.kind != "edits"]
+    lines = [
+        f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
+        for version in guided
+    ]
+    if not taken:
+        return "\n\n".join(lines or ["No edit was taken."])
+    rows = [
+        f"| {number} | {_change(edit, room)} | {_said(edit.rationale, room)} | {_names(edit.tasks, room)} "
+        f"| {_credit(edit.credit)} | +{edit.tokens_added} -{edit.tokens_removed} |"
+        for number, edit in enumerate(taken[: room.edits], 1)
+    ]
+    head = ["| | edit | why, in the proposer's words | train tasks behind it | credit | tokens |", "|" + "---|" * 6]
+    note = "Credit: estimated effect on a task's score ± standard error. Tokens are estimates."
+    return "\n\n".join(["\n".join([*head, *rows]) + _more(len(taken) - len(rows), "edit", view), note, *lines])
+
+
+def gates(view: RunView, room: Room) -> str:
+    """List every comparison on `val`."""
+    if not view.gates:
+        return "No candidate reached the gate."
+    head = [
+        "| gate | step | candidate | verdict | before → after | gain | better / equal / worse | confidence |",
+        "|" + "---|" * 8,
+    ]
+    rows = [_gate(gate) for gate in view.gates[-room.gates :]]
+    return "\n".join([*head, *rows]) + _more(len(view.gates) - len(rows), "earlier gate", view)
+
+
+def flips(view: RunView, room: Room) -> str:
+    """List every task that passes now and did not, or the other way round, in what was accepted and in the test."""
+    taken = [(f"Gate {gate.number}", gate.verdict) for gate in view.gates if gate.version is not None]
+    found = taken[-room.gates :] + ([("Sealed test", view.test.verdict)] if view.test else [])
+    lines = [
+        f"- {place}: {_count(len(verdict.fixed), 'task')} now passing"
+        f"{_listed(verdict.fixed, room)}; {len(verdict.broken)} no longer passing{_listed(verdict.broken, room)}"
+        for place, verdict in found
+    ]
+    shown = "\n".join(lines) or "Nothing was accepted, so no task changed sides."
+    return shown + _more(len(taken) - room.gates, "earlier gate", view)
+
+
+def sealed_test(view: RunView) -> str:
+    """Show the release check before and after, with what it guarantees."""
+    test = view.test
+    if test is None:
+        reason = view.test_withheld or "nothing was accepted, or the run is not over"
+        return f"There was no release check: {inline(reason)}."
+    rows = [
+        "| | verifiers' score | passed | tasks measured | not measured |",
+        "|" + "---|" * 5,
+        _tally("released" if test.released else "before training", test.before),
+        _tally("after", test.after),
+    ]
+    return "\n".join(rows) + f"\n\n{guarantee(view)}"
+
+
+def guarantee(view: RunView) -> str:
+    """Say how likely the verdicts are to be wrong."""
+    error, gates_run = 1.0 - view.confidence, len(view.gates)
+    if view.test is not None:
+        look = view.test.look
+        several = (
+            f" This was look {look} at this split for the same released version; all {look} together err with "
+            f"probability {min(1.0, error * look):.2f} at most."
+            if look > 1
+            else ""
+        )
+        return (
+            "The release check is one exact paired test (sign flips) of fixed size on tasks that no step of training "
+            f"saw. If exchanging the two versions changed nothing, it would accept with probability {error:.2f} at "
+            f"most.{several}"
+        )
+    if view.gate_rule == "sequential":
+        return (
+            f"All gates of this run together accept a version that is no better with probability {error:.2f} at most."
+        )
+    if view.gate_rule == "paired":
+        total = min(1.0, error * max(1, gates_run))
+        return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {total:.2f}."
+    return "A greater mean was enough here, so there is no bound on the error."
+
+
+def cost(view: RunView) -> str:
+    """Say what was run and what it cost."""
+    rows = ["| role | calls | tokens read | tokens written | US dollars |", "|" + "---|" * 5]
+    rows += [_spent(role, usage) for role, usage in view.spend.items()]
+    asked = (
+        f"{_asked('rollouts', view.rollouts.asked, view.rollouts.paid)}; "
+        f"{_asked('optimizer calls', view.calls.asked, view.calls.paid)}."
+    )
+    if not view.spend:
+        return f"{asked} Nothing was paid for: every answer was recorded before."
+    return f"{asked}\n\n" + "\n".join(rows)
+
+
+def not_taken(view: RunView, room: Room) -> str:
+    """List the edits that were not taken, folded away; empty when there are none."""
+    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED]
+    if not others:
+        return ""
+    counts = Counter(edit.fate for edit in others)
+    told = ", ".join(f"{counts[fate]} {fate.value}" for fate in Fate if counts[fate])
+    rows = [
+        f"| {edit.step} | {_change(edit, room)} | {edit.fate.value} | {_said(edit.reason, room)} |"
+        for edit in others[: room.refused]
+    ]
+    head = ["| step | edit | fate | reason |", "|" + "---|" * 4]
+    table = "\n".join([*head, *rows]) if rows else ""
+    text = f"{table}{_more(len(others) - len(rows), 'edit', view)}".strip()
+    return f"<details><summary>{_count(len(others), 'edit')} not taken: {told}</summary>\n\n{text}\n\n</details>"
+
+
+def reproduce(view: RunView) -> str:
+    """Give the commands that repeat the run, look further, and roll back."""
+    skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
+    lines = [f"git fetch origin {quote(view.branch)}", f"skillopt report {quote(view.run)}"]
+    if view.accepted and first:
+        newest = view.accepted[-1].commit or view.branch
+        lines.append(f"skillopt diff {skill} {quote(first)} {quote(newest)}")
+    lines.append(_again(view))
+    told = (
+        "The last one repeats the run, from the base commit. Where its ledger is at hand it replays and costs nothing; "
+        "elsewhere the target answers anew, and the numbers move by the noise."
+    )
+    undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
+    before = "Before merging, closing the pull request is enough. After that, publish the old text again:"
+    return f"{commands(lines)}\n\n{told}\n\n{before}\n\n{commands([undo])}"
+
+
+def _again(view: RunView) -> str:
+    """Give the command of the run, with the settings in which it differs from its preset."""
+    if view.kind != "training":
+        return f"skillopt propose {quote(view.skill)} EDITS.json"
+    preset = json.loads(make_settings(("preset", {"preset": view.preset or "default"})).identity)
+    usual = {name: value if isinstance(value, str) else json.dumps(value) for name, value in preset.items()}
+    flags = [f"--set {quote(f'{name}={value}')}" for name, value in view.settings if usual.get(name, value) != value]
+    return " ".join([f"skillopt optimize {quote(view.skill)} --preset {quote(view.preset)}", *flags])
+
+
+def not_shown(view: RunView) -> str:
+    """Say what the numbers do not tell."""
+    lines = [
+        f"Only this target was measured: {inline(view.target)}. Others may do otherwise; see `skillopt transfer`.",
+        f"Only tasks like those of the suite {inline(view.suite)} were tried. What no task checks may have changed.",
+        "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked.",
+    ]
+    if view.accepted:
+        lines.append(
+            "Scores on `val` are those of versions that were chosen by them, so they are too high; the release check "
+            "has no such bias."
+            if view.test
+            else "Scores on `val` are those of versions that were chosen by them, so "
+            "they are too high, and no release check corrects them."
+        )
+    unseen = next((sum(pair.after is None for pair in gate.tasks) for gate in reversed(view.gates) if gate.version), 0)
+    if unseen:
+        lines.append(f"The gate stopped early: {_tasks(unseen)} of `val` were not run for it, and may have broken.")
+    if any(usage.usd is None for usage in view.spend.values()):
+        lines.append("Some prices are not known, so the cost is incomplete.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _gate(gate: GateView) -> str:
+    verdict = gate.verdict
+    what = _count(len(gate.edits), "edit") if gate.edits else inline(gate.kind)
+    span = f" ({gate.interval[0]:+.2f} to {gate.interval[1]:+.2f})" if gate.interval else ""
+    run = sum(pair.after is not None for pair in gate.tasks)
+    tasks = f" of {run} run" if run else ""
+    outcome = verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
+    return (
+        f"| {gate.number} | {gate.step} | {what} | {outcome} | {verdict.before:.3f} → {verdict.after:.3f} "
+        f"| {verdict.gain:+.3f}{span} | {verdict.wins} / {verdict.ties} / {verdict.losses}{tasks} "
+        f"| {verdict.confidence:.3f} |"
+    )
+
+
+def _change(edit: EditView, room: Room) -> str:
+    place = f" in {_said(edit.section, room)}" if edit.section else ""
+    shown = {
+        "add": _said(edit.after, room),
+        "delete": _said(edit.before, room),
+    }.get(edit.op, f"{_said(edit.before, room)} by {_said(edit.after, room)}")
+    return f"{edit.op}{place}: {shown}"
+
+
+def _said(text: str, room: Room) -> str:
+    return inline(clip(text.strip(), room.text)) or "—"
+
+
+def _names(names: Sequence[str], room: Room) -> str:
+    shown = ", ".join(inline(clip(name, room.name)) for name in names[: room.names])
+    more = len(names) - room.names
+    return (f"{shown}, {more} more" if shown else f"{more} tasks") if more > 0 else shown or "—"
+
+
+def _listed(names: Sequence[str], room: Room) -> str:
+    return f" ({_names(names, room)})" if names else ""
+
+
+def _credit(credit: Credit | None) -> str:
+    if credit is None:
+        return "—"
+    return f"{credit.gain:+.3f} ± {credit.error:.3f}, {_count(credit.rollouts, 'rollout')}"
+
+
+def _tally(name: str, tally: Tally) -> str:
+    return f"| {name} | {tally.score:.3f} | {tally.passed:.0%} | {tally.measured} | {tally.missing} |"
+
+
+def _spent(role: str, usage: Usage) -> str:
+    price = "not known" if usage.usd is None else f"{usage.usd:.4f}"
+    return f"| {inline(role)} | {usage.calls:,} | {usage.input_tokens:,} | {usage.output_tokens:,} | {price} |"
+
+
+def _asked(what: str, asked: int | None, paid: int) -> str:
+    return (
+        f"{paid:,} {what} paid so far" if asked is None else f"{asked:,} {what} asked for, {paid:,} of them newly paid"
+    )
+
+
+def _more(left: int, what: str, view: RunView) -> str:
+    if left <= 0:
+        return ""
+    return f"\n\n{_count(left, what)} more, left out for length: `skillopt report {quote(view.run)}` lists all."
+
+
+def _tasks(number: int) -> str:
+    return _count(number, "task")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

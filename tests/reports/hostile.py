@@ -1,0 +1,81 @@
+"""A view in which every text from a model, a task or a tool attacks the reader, and what a parser makes of a report."""
+
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import cmarkgfm
+from cmarkgfm.cmark import Options
+
+from skillopt.reports.record import EditView, GateView, RunView
+
+__all__ = ["HOSTILE", "attack", "read", "tags_of"]
+
+HOSTILE = (
+    "</code></pre></details><script>alert(1)</script> @team fixes #12 octo/repo#3 GH-4 [x](javascript:alert(1)) "
+    "![i](https://evil.example/p.png) www.evil.example a@b.example <!-- skillopt:rows --> `` ` ``` | a | b |\n"
+    "# Heading\n\n---\n- [x] done\n/approve\n```js\nalert(1)\n```\n\u202eevil\u2066 \u200b\x1b[31mred\x00 ]]> &copy; 9%"
+)
+
+
+class _Reading(HTMLParser):
+    """Lists the tags of a page and its text."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(f"{tag} {attrs}" if attrs else tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(markdown: str) -> tuple[list[str], str]:
+    """Give the tags and the text of what GitHub's own parser makes of Markdown, raw HTML included."""
+    reading = _Reading()
+    reading.feed(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
+    reading.close()
+    return reading.tags, reading.text
+
+
+def tags_of(markdown: str) -> list[str]:
+    """List the tags, opening and closing."""
+    return read(markdown)[0]
+
+
+def attack(view: RunView, text: str = HOSTILE) -> RunView:
+    """Put a hostile text wherever a text of a model, a task or a tool stands."""
+    return replace(
+        view,
+        reason=text,
+        suite=text,
+        target=text,
+        edits=tuple(_edit(edit, text) for edit in view.edits),
+        gates=tuple(_gate(gate, text) for gate in view.gates),
+        steps=tuple(replace(step, failure=step.failure and text) for step in view.steps),
+        heat=tuple(replace(row, task=text) for row in view.heat),
+    )
+
+
+def _edit(edit: EditView, text: str) -> EditView:
+    return replace(
+        edit,
+        before=edit.before and text,
+        after=edit.after and text,
+        section=edit.section and text,
+        rationale=text,
+        reason=text,
+        tasks=tuple(text for _ in edit.tasks),
+        diff=edit.diff and f"+{text}",
+    )
+
+
+def _gate(gate: GateView, text: str) -> GateView:
+    fixed, broken = (tuple(text for _ in names) for names in (gate.verdict.fixed, gate.verdict.broken))
+    tasks = tuple(replace(pair, task=text) for pair in gate.tasks)
+    return replace(gate, verdict=replace(gate.verdict, fixed=fixed, broken=broken, reason=text), tasks=tasks)

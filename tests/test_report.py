@@ -1,0 +1,81 @@
+"""`skillopt report` on real runs: which run is meant, and what ledger and git hold of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt.commands.report import report
+from skillopt.errors import UsageError
+from skillopt.reports.record import CellState, Fate, RunView
+from tests.projects import git, make_project, skillopt, train
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunView]:
+    folder = make_project(tmp_path_factory.mktemp("report"))
+    result = train(folder, "--set", "epochs=2")
+    return folder, report(str(result["run"]), folder=folder)
+
+
+def test_the_view_repeats_what_the_run_said_at_its_end(trained: tuple[Path, RunView]) -> None:
+    folder, view = trained
+    told = json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]
+    assert (view.state, view.reason, view.skill) == ("finished", told["reason"], "rows")
+    assert view.rollouts.paid == told["spent"]["target"]["calls"]
+    assert view.rollouts.replayed == 0
+    assert view.test is not None
+    assert view.test.tasks[0].after == 1.0
+
+
+def test_versions_are_the_commits_of_the_branch(trained: tuple[Path, RunView]) -> None:
+    folder, view = trained
+    listed = git(folder, "log", "--reverse", "--format=%H", "main..skillopt/rows").splitlines()
+    assert [version.commit for version in view.accepted] == listed
+    assert view.versions[0].commit == git(folder, "rev-parse", "main")
+    shown = git(folder, "show", f"{listed[-1]}:skills/rows/SKILL.md")
+    assert view.versions[-1].text.strip() == shown
+
+
+def test_scores_of_the_gates_tasks_average_to_the_verdict(trained: tuple[Path, RunView]) -> None:
+    for gate in trained[1].gates:
+        for side in ("before", "after"):
+            scores = [getattr(pair, side) for pair in gate.tasks]
+            assert sum(scores) / len(scores) == pytest.approx(getattr(gate.verdict, side))
+        flips = [pair.task for pair in gate.tasks if (pair.passed_after or 0) > (pair.passed_before or 0)]
+        assert sorted(flips) == sorted(gate.verdict.fixed)
+
+
+def test_an_accepted_edit_names_train_tasks_only(trained: tuple[Path, RunView]) -> None:
+    taken = [edit for edit in trained[1].edits if edit.fate is Fate.ACCEPTED]
+    assert taken
+    assert all(task.startswith("train") for edit in taken for task in edit.tasks)
+    assert all(edit.section == "Values" for edit in taken)
+
+
+def test_a_run_is_found_by_its_id_its_skill_or_by_being_the_newest(trained: tuple[Path, RunView]) -> None:
+    folder, view = trained
+    assert report(view.run[:6], folder=folder) == report("rows", folder=folder) == report(folder=folder)
+    with pytest.raises(UsageError, match="'nothing'"):
+        report("nothing", folder=folder)
+
+
+def test_a_changed_suite_is_not_taken_for_the_runs_own(trained: tuple[Path, RunView], tmp_path: Path) -> None:
+    folder, view = trained
+    other = tmp_path / "other.jsonl"
+    lines = (folder / "suites" / "rows.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    other.write_text("".join(line for line in lines if '"val7"' not in line), encoding="utf-8")
+    changed = report(view.run, suite=other, folder=folder)
+    assert changed.splits == {}
+    assert changed.gates[0].interval is None
+    assert {row.task: row.split for row in changed.heat}["train0"] in {"train", ""}
+    assert changed.heat[0].cells[0].state in set(CellState)
+
+
+def test_a_file_gets_the_format_of_its_name(trained: tuple[Path, RunView]) -> None:
+    folder, view = trained
+    for name, start in (("a.md", "# <code>rows"), ("a.json", "{"), ("a.xml", "<?xml")):
+        assert skillopt(folder, "report", "-o", name).returncode == 0
+        assert (folder / name).read_text(encoding="utf-8").startswith(start)
+    body = skillopt(folder, "report", view.run, "--format", "pull-request").stdout
+    assert body.startswith("<!-- skillopt:rows -->")
