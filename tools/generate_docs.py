@@ -18,7 +18,7 @@ from skillopt.settings import PRESETS, Preset, Settings
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
     *("init", "doctor", "estimate", "evaluate", "optimize", "transfer", "tune"),
-    *("status", "log", "diff", "rollback", "report"),
+    *("status", "log", "diff", "rollback", "report", "watch"),
 )
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 

@@ -1,4 +1,4 @@
-"""The commands that look back: `status`, `log`, `diff`, `rollback`, `report`."""
+"""The commands that look back: `status`, `log`, `diff`, `rollback`, `report`, `watch`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from skillopt.cli.app import app
 from skillopt.cli.options import JsonOption, SkillArgument, SuiteOption, select
-from skillopt.cli.output import show
+from skillopt.cli.output import INTERRUPTED, show
 
 __all__: list[str] = []
 
@@ -83,3 +83,37 @@ def report(
         typer.echo(text.rstrip("\n"))
     else:
         write_report(output, text.rstrip("\n"))
+
+
+@app.command()
+def watch(
+    name: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="Id of the run, or a skill for its newest; the newest of all.")
+    ] = None,
+    *,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="SECONDS", min=0.1, help="Time between two looks.")
+    ] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Show it once and end.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Follow a run on the terminal until it ends; Ctrl-C ends the watching only.
+
+    What is no terminal gets one look.
+    """
+    import time  # noqa: PLC0415 - imported on use
+
+    from rich.console import Console  # noqa: PLC0415 - as above
+
+    from skillopt.commands.report import followed  # noqa: PLC0415 - as above
+    from skillopt.live import follow  # noqa: PLC0415 - as above
+    from skillopt.reports import render_view  # noqa: PLC0415 - as above
+
+    try:
+        with followed(name) as look:
+            if as_json:
+                typer.echo(render_view(look(), "json"))
+            else:
+                follow(look, Console(highlight=False), lambda: time.sleep(interval), once=once)
+    except KeyboardInterrupt as error:
+        raise typer.Exit(INTERRUPTED) from error

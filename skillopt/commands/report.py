@@ -1,16 +1,17 @@
-"""The user action `report`: everything that ledger and git hold of a run, as one view.
+"""The user actions `report` and `watch`: everything that ledger and git hold of a run, as one view.
 
 Owns finding the run that is meant, and what is read for it. Spends nothing and changes nothing. Does not own what a
 record tells (reports.gathering) or the forms that it is shown in (reports).
 """
 
 import json
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from skillopt.documents import Skill
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.events import decode_event
+from skillopt.events import Event, decode_event
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.locks import is_locked
 from skillopt.project import Project, Selection
@@ -19,7 +20,7 @@ from skillopt.reports.record import Asked, Limits, RunView
 from skillopt.skill_folder import decode_skill
 from skillopt.tasks import Split
 
-__all__ = ["find_run", "report", "view_of"]
+__all__ = ["find_run", "followed", "report", "view_of"]
 
 _PROPOSAL = "proposal "
 
@@ -38,6 +39,31 @@ def report(name: str | None = None, *, suite: Path | None = None, folder: Path |
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         return view_of(project, ledger, find_run(ledger, name), suite)
+
+
+@contextmanager
+def followed(name: str | None = None, *, folder: Path | None = None) -> Iterator[Callable[[], RunView]]:
+    """Open the record of a run to be looked at again and again.
+
+    Args:
+        name: Which run, as for `report`.
+        folder: Where the command is given; the current folder when None.
+
+    Yields:
+        What gives the run as it is now; without what single tasks came to, which takes longer to read.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    project = Project.find(folder or Path.cwd())
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        run = find_run(ledger, name).id
+
+        def look() -> RunView:
+            record = ledger.run(run)
+            return gather(_head(project, ledger, record), Recorded(*_told(ledger, record)))
+
+        yield look
 
 
 def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
@@ -67,13 +93,18 @@ def view_of(project: Project, ledger: Ledger, record: RunRecord, suite: Path | N
         record: The run.
         suite: Where its tasks are, when that is not configured.
     """
-    start = decode_skill(record.skill, record.start)
-    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
+    start, events = _told(ledger, record)
     head = _head(project, ledger, record)
     doer = head.target + (f" judge={head.judge}" if head.judge else "")
     results = ledger.results(digests_of(start, events), doer)
     splits, commits = _splits(project, record, suite), _commits(project, record)
     return gather(head, Recorded(start, events, results, splits, commits))
+
+
+def _told(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
+    """Give the skill that a run starts from, and its events."""
+    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
+    return decode_skill(record.skill, record.start), events
 
 
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:

@@ -1,0 +1,166 @@
+"""A run as lines for a terminal: progress, best score so far, funnel, verdicts with reasons, spending against caps.
+
+Owns fitting into a width. Texts from elsewhere cannot steer the terminal: what cannot be seen is shown by its code
+point. Does not own painting the lines or following the run (live).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rich.cells import cell_len, set_cell_size
+
+from skillopt.reports.inert import visible
+from skillopt.reports.record import GateView, RunView
+from skillopt.rollouts import Usage
+
+__all__ = ["frame"]
+
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_LEAST: Final = 20
+_LABEL: Final = 10
+_GATES: Final = 5
+
+
+def frame(view: RunView, width: int = 80) -> str:
+    """Draw the run as it is now.
+
+    Args:
+        view: The run.
+        width: Columns of the terminal; fewer than 20 are treated as 20.
+    """
+    width = max(width, _LEAST)
+    lines = [
+        *_head(view, width),
+        *_score(view, width),
+        *_edits(view, width),
+        *_gates(view, width),
+        *_spend(view, width),
+    ]
+    return "\n".join(_cut(line, width) for line in lines)
+
+
+def _head(view: RunView, width: int) -> Iterator[str]:
+    done = max((step.number for step in view.steps), default=0)
+    yield f"{view.skill} {view.run}"
+    yield _row("state", f"{view.kind}, {view.state}")
+    if view.steps_planned:
+        yield _row("progress", f"{_meter(done / view.steps_planned, width)} step {done} of {view.steps_planned}")
+    if view.reason:
+        yield from _wrapped("ended", view.reason, width)
+
+
+def _score(view: RunView, width: int) -> Iterator[str]:
+    if view.baseline is not None:
+        noise = "" if view.baseline.noise is None else f", noise ± {view.baseline.noise:.3f}"
+        yield _row("baseline", f"val {view.baseline.score:.3f}{noise}")
+    if view.accepted:
+        best = view.versions[-1]
+        yield _row("best", f"val {best.score or 0.0:.3f}, version {best.number}")
+    if len(view.curve) > 1:
+        yield _row("so far", _curve([point.best for point in view.curve], width - _LABEL))
+    if view.test is not None:
+        verdict = view.test.verdict
+        yield _row("test", f"{verdict.outcome.value}, {verdict.before:.3f} → {verdict.after:.3f}")
+        yield from _wrapped("", verdict.reason, width)
+    elif view.test_withheld:
+        yield from _wrapped("test", f"withheld: {view.test_withheld}", width)
+
+
+def _edits(view: RunView, width: int) -> Iterator[str]:
+    told = view.funnel
+    stages = (
+        ("proposed", told.proposed),
+        ("tried alone", told.screened),
+        ("kept", told.kept),
+        ("at a gate", told.gated),
+        ("accepted", told.accepted),
+    )
+    for number, (name, count) in enumerate(stages):
+        share = count / told.proposed if told.proposed else 0.0
+        yield _row("" if number else "edits", f"{count:>6,} {name:<12}{_bar(share, max(0, width - _LABEL - 20))}")
+
+
+def _gates(view: RunView, width: int) -> Iterator[str]:
+    for number, gate in enumerate(view.gates[-_GATES:]):
+        yield from _wrapped("" if number else "gates", _gate(gate), width)
+    if view.gates:
+        yield from _wrapped("", view.gates[-1].verdict.reason, width)
+    failures = [step for step in view.steps if step.failure]
+    if failures:
+        yield from _wrapped("failed", f"step {failures[-1].number}: {failures[-1].failure}", width)
+
+
+def _gate(gate: GateView) -> str:
+    verdict = gate.verdict
+    what = f"{len(gate.edits)} edits" if len(gate.edits) > 1 else "1 edit" if gate.edits else gate.kind
+    return (
+        f"{verdict.outcome.value} {verdict.before:.3f} → {verdict.after:.3f} "
+        f"({verdict.wins}/{verdict.ties}/{verdict.losses}) {what}, step {gate.step}"
+    )
+
+
+def _spend(view: RunView, width: int) -> Iterator[str]:
+    for number, (role, usage) in enumerate(view.spend.items()):
+        yield from _wrapped("" if number else "spent", f"{role}: {_used(usage)}", width)
+    spent, limits = Usage.total(view.spend.values()), view.limits
+    rollouts, calls = (max(one.asked or 0, one.paid) for one in (view.rollouts, view.calls))
+    caps: Sequence[tuple[str, float, float, str]] = (
+        ("rollouts", rollouts, limits.rollouts, ",.0f"),
+        ("calls", calls, limits.calls, ",.0f"),
+        ("tokens", spent.input_tokens + spent.output_tokens, limits.tokens, ",.0f"),
+        ("dollars", spent.usd or 0.0, limits.usd, ",.2f"),
+    )
+    for name, used, cap, shown in caps:
+        if cap:
+            yield _row(name, f"{_meter(used / cap, width)} {used:{shown}} of {cap:{shown}}")
+
+
+def _used(usage: Usage) -> str:
+    price = "price unknown" if usage.usd is None else f"${usage.usd:,.2f}"
+    return f"{usage.calls:,} calls, {usage.input_tokens + usage.output_tokens:,} tokens, {price}"
+
+
+def _row(label: str, text: str) -> str:
+    return f"{label:<{_LABEL}}{text}"
+
+
+def _wrapped(label: str, text: str, width: int) -> Iterator[str]:
+    """Break a text at its blanks; a row for each line, three at most."""
+    lines, line = [], ""
+    for word in visible(text).split():
+        if line and cell_len(f"{line} {word}") > width - _LABEL:
+            lines.append(line)
+            line = ""
+        line = f"{line} {word}".strip()
+    lines = [*lines, line]
+    if len(lines) > 3:  # noqa: PLR2004 - as the docstring says
+        lines = [*lines[:2], f"{lines[2]} …"]
+    yield from (_row("" if number else label, shown) for number, shown in enumerate(lines))
+
+
+def _meter(share: float, width: int) -> str:
+    return f"[{_bar(share, max(4, width // 4))}]"
+
+
+def _bar(share: float, cells: int) -> str:
+    full = round(max(0.0, min(1.0, share)) * cells)
+    return "█" * full + "░" * (cells - full)
+
+
+def _curve(scores: Sequence[float], cells: int) -> str:
+    """Draw the newest scores that there is room for, from the least to the greatest."""
+    room = max(4, cells - 16)
+    shown = scores[-room:]
+    low, high = min(shown), max(shown)
+    steps = (round((score - low) / (high - low) * (len(_BARS) - 1)) if high > low else 0 for score in shown)
+    return f"{low:.3f} {''.join(_BARS[step] for step in steps)} {high:.3f}"
+
+
+def _cut(line: str, width: int) -> str:
+    """Keep a line within the width, counting wide characters twice; nothing in it steers the terminal."""
+    flat = " ".join(_lines(visible(line)))
+    return flat if cell_len(flat) <= width else f"{set_cell_size(flat, width - 1)}…"
+
+
+def _lines(text: str) -> Iterable[str]:
+    return text.replace("\t", " ").replace("\r", "\n").split("\n")

@@ -1,0 +1,58 @@
+"""A run as lines for a terminal: within the width, and inert."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from skillopt.hidden_unicode import hidden_runs
+from skillopt.reports.record import Limits, RunView
+from skillopt.reports.terminal import frame
+from skillopt.rollouts import Usage
+from tests.reports.hostile import attack
+from tests.views import EVENTS, make_view
+
+VIEW = replace(make_view(), limits=Limits(280, 0, 2.5, 100_000))
+
+
+def test_it_tells_progress_best_score_funnel_reasons_and_spending_against_caps() -> None:
+    shown = frame(VIEW)
+    assert "step 2 of 8" in shown
+    assert "best      val 0.800, version 1" in shown
+    assert "so far    0.400 ▁██ 0.800" in shown
+    assert "test      accept, 0.500 → 0.800" in shown
+    assert "     2 kept        █████" in shown
+    assert "reject 0.800 → 0.600 (0/8/2) 1 edit, step 2" in shown
+    assert "gain -0.200 at confidence 0.100: not better than the incumbent" in shown
+    assert "optimizer: 9 calls, 23,000 tokens, price unknown" in shown
+    assert "rollouts  [██████████░░░░░░░░░░] 140 of 280" in shown
+    assert "dollars" in shown
+    assert "calls     [" not in shown
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+@pytest.mark.parametrize("view", [VIEW, attack(VIEW), make_view(ended=False, events=EVENTS[:1]), RunView("r", "rows")])
+def test_no_line_is_wider_than_the_terminal(width: int, view: RunView) -> None:
+    assert max(map(cell_len, frame(view, width).split("\n"))) <= width
+
+
+@given(st.text(), st.integers(1, 100))
+def test_no_text_steers_the_terminal_or_leaves_its_line(text: str, width: int) -> None:
+    calm = frame(replace(VIEW, reason="x", target="x"), width)
+    shown = frame(replace(attack(VIEW, f"x{text}"), skill=f"x{text}"), width)
+    assert not list(hidden_runs(f"x{shown}"))
+    assert max(map(cell_len, shown.split("\n"))) <= max(width, 20)
+    assert len(shown.split("\n")) <= len(calm.split("\n")) + 12
+
+
+def test_wide_characters_count_twice() -> None:
+    assert cell_len(frame(replace(VIEW, skill="日本語" * 20), 40).split("\n")[0]) <= 40
+
+
+def test_a_withheld_release_check_and_unknown_noise_are_told() -> None:
+    assert VIEW.baseline is not None
+    view = replace(VIEW, test=None, test_withheld="looked too often", baseline=replace(VIEW.baseline, noise=None))
+    assert "test      withheld: looked too often" in frame(view)
+    assert "baseline  val 0.400\n" in frame(replace(view, spend={"target": Usage()}))

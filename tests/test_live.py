@@ -1,0 +1,124 @@
+"""`skillopt watch`: a run followed until it ends, or shown once where nobody looks."""
+
+import io
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from skillopt.commands.report import followed
+from skillopt.events import RunStarted, encode_event
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.live import follow
+from skillopt.locks import writer_lock
+from skillopt.reports.record import RunView
+from skillopt.skill_folder import encode_skill
+from tests.projects import make_project, skillopt
+from tests.views import EVENTS, START, make_view
+
+GOING = replace(make_view(ended=False, events=EVENTS[:3]), state="running")
+
+
+def screen(*, terminal: bool, kind: str = "xterm") -> Console:
+    known = {"TERM": kind}
+    return Console(file=io.StringIO(), force_terminal=terminal, width=80, height=50, highlight=False, _environ=known)
+
+
+def shown(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def in_turn(*views: RunView) -> Callable[[], RunView]:
+    """Give one view after the other."""
+    left = list(views)
+    return lambda: left.pop(0)
+
+
+def test_a_terminal_follows_the_run_until_it_ends() -> None:
+    console, waits = screen(terminal=True), list[int]()
+    ended = follow(in_turn(GOING, GOING, make_view()), console, lambda: waits.append(1))
+    assert ended.state == "finished"
+    assert len(waits) == 2
+    assert shown(console).index("training, running") < shown(console).index("training, finished")
+
+
+def test_what_is_no_terminal_gets_one_look_and_no_control_characters() -> None:
+    console, waits = screen(terminal=False), list[int]()
+    assert follow(in_turn(GOING), console, lambda: waits.append(1)).state == "running"
+    assert not waits
+    assert "training, running" in shown(console)
+    assert "\x1b" not in shown(console)
+
+
+def test_a_terminal_that_cannot_go_back_gets_one_look() -> None:
+    console = screen(terminal=True, kind="dumb")
+    follow(in_turn(GOING), console, lambda: None)
+    assert shown(console).count("training, running") == 1
+
+
+def test_one_look_may_be_asked_for_and_markup_in_a_text_means_nothing() -> None:
+    console = screen(terminal=True)
+    follow(in_turn(replace(GOING, reason="[bold red]x[/] [link=file:///]y[/link]")), console, lambda: None, once=True)
+    assert "[bold red]x[/] [link=file:///]y[/link]" in shown(console)
+
+
+def begun(folder: Path) -> Ledger:
+    """Record a run that goes on, as another process would."""
+    ledger = Ledger.open(folder)
+    identity = '{"preset": "default", "metric": "mixed", "gate": "sequential", "confidence": 0.9, "max_rollouts": 50}'
+    record = RunRecord(
+        "0123456789ab", "rows", "skills/rows", json.dumps([identity, "t", "m"]), "c", "s", encode_skill(START), "", 0
+    )
+    ledger.begin_run(record)
+    ledger.append_event(record.id, 0, *encode_event(RunStarted("rows", "d", "rows", "s", 8)))
+    return ledger
+
+
+def test_each_look_reads_what_the_run_has_recorded_by_then(tmp_path: Path) -> None:
+    folder = make_project(tmp_path)
+    with closing(begun(folder)) as ledger, writer_lock(folder, "rows"), followed("rows", folder=folder) as look:
+        assert (look().state, len(look().gates), look().limits.rollouts) == ("running", 0, 50)
+        for seq, event in enumerate(EVENTS[1:], 1):
+            ledger.append_event("0123456789ab", seq, *encode_event(event))
+        assert [gate.verdict.outcome.value for gate in look().gates] == ["accept", "reject"]
+        ledger.end_run("0123456789ab", "finished", "done")
+        assert look().state == "finished"
+
+
+def test_ctrl_c_ends_the_watching_with_130(tmp_path: Path) -> None:
+    folder = make_project(tmp_path)
+    with closing(begun(folder)), writer_lock(folder, "rows"):
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "skillopt", "watch", "rows", "--interval", "0.1"]
+        known = {**os.environ, "TERM": "xterm"}
+        process = subprocess.Popen(command, cwd=folder, env=known, stdout=theirs, stderr=subprocess.PIPE)
+        os.close(theirs)
+        seen = b""
+        while b"training, running" not in seen:
+            assert select.select([ours], [], [], 60)[0], seen
+            seen += os.read(ours, 4096)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        os.close(ours)
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_watch_prints_one_look_into_a_pipe_and_json_when_asked(tmp_path: Path) -> None:
+    folder = make_project(tmp_path)
+    begun(folder).close()
+    ended = skillopt(folder, "watch")
+    assert (ended.returncode, "state     training, interrupted" in ended.stdout) == (0, True)
+    assert '"state": "interrupted"' in skillopt(folder, "watch", "--json").stdout
+    assert skillopt(folder, "watch", "nothing").returncode == 2
