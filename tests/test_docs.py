@@ -4,15 +4,18 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
 
+from skillopt.reports import record
 from skillopt.search_space import DEFAULT_SPACE
 from skillopt.suites import load_suite
 from skillopt.tasks import Split
 from tests.projects import git, make_project, skillopt
 from tools.generate_docs import main as generate_docs
+from tools.generate_examples import main as generate_examples
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
@@ -98,6 +101,16 @@ def test_the_demo_never_removes_what_it_did_not_make(tmp_path: Path) -> None:
 
 def test_generated_pages_are_current() -> None:
     assert generate_docs(["--check"]) == 0
+
+
+def test_the_example_of_a_pull_request_is_what_a_run_gives() -> None:
+    assert generate_examples(["--check"]) == 0
+
+
+def test_the_page_on_reports_names_every_field_of_the_view() -> None:
+    page = (CHECKOUT / "docs" / "reports.md").read_text(encoding="utf-8")
+    kinds = [kind for name, kind in vars(record).items() if is_dataclass(kind) and name in record.__all__]
+    assert [field.name for kind in kinds for field in fields(kind) if f"`{field.name}`" not in page] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

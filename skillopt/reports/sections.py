@@ -33,6 +33,7 @@ __all__ = [
     "score_line",
     "sealed_test",
     "size",
+    "sure",
 ]
 
 _MANY = 1_000_000
@@ -114,8 +115,13 @@ def score_line(verdict: Verdict, interval: tuple[float, float] | None, confidenc
     return (
         f"score {verdict.before:.3f} → {verdict.after:.3f}, gain {verdict.gain:+.3f}{limits(interval, confidence)}; "
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}; "
-        f"confidence {verdict.confidence:.3f}"
+        f"confidence {sure(verdict.confidence)}"
     )
+
+
+def sure(confidence: float) -> str:
+    """Write a confidence; it is never quite 1."""
+    return f"{confidence:.3f}" if confidence < 0.9995 else "above 0.999"  # noqa: PLR2004 - what three digits would round up
 
 
 def limits(interval: tuple[float, float] | None, confidence: float) -> str:
@@ -301,7 +307,7 @@ def _gate(gate: GateView) -> str:
     return (
         f"| {gate.number} | {gate.step} | {what} | {outcome} | {verdict.before:.3f} → {verdict.after:.3f} "
         f"| {verdict.gain:+.3f}{span} | {verdict.wins} / {verdict.ties} / {verdict.losses}{tasks} "
-        f"| {verdict.confidence:.3f} |"
+        f"| {sure(verdict.confidence)} |"
     )
 
 

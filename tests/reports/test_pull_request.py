@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from skillopt.reports.pull_request import LIMIT, length, pull_request_body, pull_request_title
 from skillopt.reports.record import RunView
+from skillopt.reports.sections import sure
 from tests.reports.hostile import HOSTILE, attack, read, tags_of
 from tests.views import EVENTS, HEAD, make_view
 
@@ -99,6 +100,10 @@ def test_a_short_text_is_cut_no_more_than_it_must() -> None:
 
 def test_characters_beyond_the_first_plane_count_twice() -> None:
     assert length("a\U0001f600\u65e5") == 4
+
+
+def test_no_confidence_is_rounded_up_to_certainty() -> None:
+    assert (sure(0.9994), sure(0.9999)) == ("0.999", "above 0.999")
 
 
 def test_a_limit_below_the_verdict_is_refused() -> None:
