@@ -186,7 +186,10 @@ class _Gathering:
     def _known(self, edit: Edit, step: int) -> EditView:
         if edit.id in self._edits:
             return self._edits[edit.id]
-        return _edit_view(edit, step, SkillDocument(self._versions[-1].text))
+        splits = self._recorded.splits
+        # A model may cite what it never saw; only train tasks can have motivated anything.
+        cited = tuple(task for task in edit.tasks if splits.get(task, Split.TRAIN) is Split.TRAIN)
+        return _edit_view(replace(edit, tasks=cited), step, SkillDocument(self._versions[-1].text))
 
     def _gate(self, at: str, event: GateDecided) -> None:
         number, verdict = len(self._gates) + 1, event.verdict

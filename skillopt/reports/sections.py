@@ -267,7 +267,7 @@ def reproduce(view: RunView) -> str:
 def _again(view: RunView) -> str:
     """Give the command of the run, with the settings in which it differs from its preset."""
     if view.kind != "training":
-        return f"skillopt propose {quote(view.skill)} EDITS.json"
+        return f"skillopt propose EDITS.json {quote(view.skill)}"
     preset = json.loads(make_settings(("preset", {"preset": view.preset or "default"})).identity)
     usual = {name: value if isinstance(value, str) else json.dumps(value) for name, value in preset.items()}
     flags = [f"--set {quote(f'{name}={value}')}" for name, value in view.settings if usual.get(name, value) != value]

@@ -7,6 +7,7 @@ import pytest
 
 from skillopt.errors import UsageError
 from skillopt.reports import FORMATS, format_of, render_view
+from skillopt.reports.record import RunView
 from tests.reports.hostile import attack
 from tests.views import make_view
 
@@ -25,7 +26,7 @@ def test_an_unknown_format_is_refused_with_those_there_are(name: str | None, out
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_renders_a_run_at_any_time_whatever_its_texts_say(name: str) -> None:
-    for view in (make_view(), make_view(ended=False), attack(make_view())):
+    for view in (make_view(), make_view(ended=False), attack(make_view()), RunView("r", "rows", kind="proposal")):
         render_view(view, name).encode("utf-8")
 
 

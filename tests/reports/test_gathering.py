@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from skillopt.events import ReleaseCheckWithheld, StepStarted
+from skillopt.edits import Edit, Op
+from skillopt.events import EditRefused, ReleaseCheckWithheld, StepStarted
 from skillopt.reports.gathering import Recorded, digests_of, gather
 from skillopt.reports.record import CellState, Fate, Funnel
 from tests.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view
@@ -22,6 +23,12 @@ def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
         "s1e2"
     ] == "alone on 1 of the tasks it cites: it changes nothing"
     assert VIEW.funnel == Funnel(4, 1, 3, 2, 2, 1)
+
+
+def test_an_edit_that_cites_held_out_tasks_is_shown_with_its_train_tasks_only() -> None:
+    edit = Edit("s1e9", Op.ADD, content="- X.", tasks=("train1", "val1", "test1"))
+    view = make_view(ended=False, events=(*EVENTS[:2], EditRefused(1, edit, "no")))
+    assert view.edits[0].tasks == ("train1",)
 
 
 def test_a_gate_shows_its_tasks_side_by_side_on_the_trials_that_both_sides_have() -> None:
