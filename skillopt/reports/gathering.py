@@ -188,7 +188,7 @@ class _Gathering:
             return self._edits[edit.id]
         splits = self._recorded.splits
         # A model may cite what it never saw; only train tasks can have motivated anything.
-        cited = tuple(task for task in edit.tasks if splits.get(task, Split.TRAIN) is Split.TRAIN)
+        cited = tuple(task for task in edit.tasks if not splits or splits.get(task) is Split.TRAIN)
         return _edit_view(replace(edit, tasks=cited), step, SkillDocument(self._versions[-1].text))
 
     def _gate(self, at: str, event: GateDecided) -> None:

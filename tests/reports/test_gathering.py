@@ -26,7 +26,7 @@ def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
 
 
 def test_an_edit_that_cites_held_out_tasks_is_shown_with_its_train_tasks_only() -> None:
-    edit = Edit("s1e9", Op.ADD, content="- X.", tasks=("train1", "val1", "test1"))
+    edit = Edit("s1e9", Op.ADD, content="- X.", tasks=("train1", "val1", "test1", "made up"))
     view = make_view(ended=False, events=(*EVENTS[:2], EditRefused(1, edit, "no")))
     assert view.edits[0].tasks == ("train1",)
 
