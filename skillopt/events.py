@@ -147,7 +147,10 @@ class StepFailed:
 
 @dataclass(frozen=True, slots=True)
 class GateDecided:
-    """A candidate was compared with the incumbent. `kind` is `edits` or `slow update`, `text` its SKILL.md."""
+    """A candidate was compared with the incumbent, after `rollouts` asked so far.
+
+    `kind` is `edits` or `slow update`, `text` the candidate's SKILL.md, `credits` what each edit seems to be worth.
+    """
 
     step: int
     kind: str
@@ -155,6 +158,7 @@ class GateDecided:
     verdict: Verdict
     text: str = ""
     credits: tuple[Credit, ...] = ()
+    rollouts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,13 +123,13 @@ class Optimizer:
         kind = "edits" if changes else "slow update"
         verdict = self._gatekeeper.decide(f"step {step}", drafter.draft.incumbent, candidate)
         worth = drafter.credits if changes else ()
-        yield GateDecided(step, kind, changes, verdict, text, worth)
+        asked = self._runner.rollouts_asked
+        yield GateDecided(step, kind, changes, verdict, text, worth, asked)
         lines = [change.edit.summary for change in changes] or [kind]
         if verdict.outcome is Outcome.ACCEPT:
             drafter.accept(candidate)
             self._lessons.accepted += lines
             self._versions += 1
-            asked = self._runner.rollouts_asked
             yield VersionAccepted(self._versions, epoch, step, kind, text, changes, verdict, asked, worth)
         elif self._waits(verdict.outcome):
             drafter.keep()

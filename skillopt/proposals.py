@@ -108,9 +108,9 @@ def _try(
     trial = _FIRST_TRIAL + len(earlier) * settings.gate_rounds
     gatekeeper = Gatekeeper(suite.tasks(Split.VAL), settings, runner, first_trial=trial, looked=looked)
     verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
-    yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text)
+    asked = runner.rollouts_asked
+    yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text, rollouts=asked)
     if verdict.outcome is Outcome.ACCEPT:
-        asked = runner.rollouts_asked
         yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked)
     return f"{verdict.outcome.value}: {verdict.reason}", int(verdict.outcome is Outcome.ACCEPT)
 

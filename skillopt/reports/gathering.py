@@ -208,11 +208,13 @@ class _Gathering:
         gate = GateView(number, event.step, event.kind, verdict, at)
         ids = tuple(change.edit.id for change in event.changes)
         limits = _limits(tasks, self._view.confidence)
-        self._gates.append(replace(gate, edits=ids, interval=limits, tasks=tasks, credits=event.credits))
+        self._gates.append(
+            replace(gate, edits=ids, interval=limits, tasks=tasks, credits=event.credits, rollouts=event.rollouts)
+        )
         best = max((point.best for point in self._curve), default=verdict.before)
         if verdict.outcome is Outcome.ACCEPT:
             best = verdict.after
-        self._curve.append(CurvePoint(None, verdict.after, verdict.outcome.value, best, number))
+        self._curve.append(CurvePoint(event.rollouts, verdict.after, verdict.outcome.value, best, number))
 
     def _version(self, at: str, event: VersionAccepted) -> None:
         number = event.number

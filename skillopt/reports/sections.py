@@ -196,15 +196,14 @@ def guarantee(view: RunView) -> str:
     error, gates_run = 1.0 - view.confidence, len(view.gates)
     if view.test is not None:
         look = view.test.look
+        alone = error * 0.5**look
         several = (
-            f" This was look {look} at this split for the same released version; all {look} together err with "
-            f"probability {min(1.0, error * look):.2f} at most."
-            if look > 1
-            else ""
+            f" It was look {look} at this split for that released version; all looks together, however many, err with "
+            f"probability {error:.2f} at most."
         )
         return (
             "The release check is one exact paired test (sign flips) of fixed size on tasks that no step of training "
-            f"saw. If exchanging the two versions changed nothing, it would accept with probability {error:.2f} at "
+            f"saw. If exchanging the two versions changed nothing, it would accept with probability {alone:.3f} at "
             f"most.{several}"
         )
     if view.gate_rule == "sequential":
