@@ -154,7 +154,7 @@ def propose(
     dropped = [
         (edit, "over the edit budget of this step") for edit in ranked if edit not in {change.edit for change in kept}
     ]
-    findings = tuple(_findings(pool, edits, numbers, settings, step))
+    findings = tuple(_findings(pool, edits, numbers, step))
     return Proposal(patch, (*refused, *conflicts, *dropped), findings, tuple(pool.failures.values()))
 
 
@@ -220,7 +220,6 @@ def _findings(
     pool: _Pool,
     edits: Mapping[tuple[str, ...], Edit],
     numbers: Mapping[str, float],
-    settings: Settings,
     step: int,
 ) -> Iterator[Event]:
     """Yield what there is to report."""
@@ -229,7 +228,7 @@ def _findings(
     if named or any(kinds.values()):
         told = tuple((name, kind.value) for name, kind in kinds.items() if kind is not None)
         yield FailuresNamed(step, tuple((task, kind.value) for task, kind in named.items()), told)
-    if edits and (settings.least_grounding or len(pool.patches) > 1):
+    if edits:
         yield EditsGrounded(step, tuple(numbers.items()))
     if len(pool.patches) > 1:
         names = (name for name, _ in pool.patches)

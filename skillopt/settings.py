@@ -113,11 +113,11 @@ class Settings(BaseModel):
         float,
         Field(
             description="Support by the rollouts it cites, from 0 to 1, below which an edit is ranked behind the "
-            "others; 0.5 is what evidence speaks neither for nor against. 0 measures none.",
+            "others; 0.5 is what evidence speaks neither for nor against. 0 ranks none down, and all are reported.",
             ge=0,
             le=1,
         ),
-    ] = 0.5
+    ] = 0.0
     proposal_groups: Annotated[
         int,
         Field(
@@ -298,7 +298,6 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "scan_leaks": False,
         "name_failures": False,
         "suspect_share": 0.0,
-        "least_grounding": 0.0,
         "reflections": 1,
         "screen_trials": 0,
         "trust_noise": 0,

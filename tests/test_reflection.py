@@ -108,14 +108,14 @@ def test_edits_that_their_own_tasks_do_not_support_are_cut_first_and_the_numbers
         {"op": "add", "content": "- Write an ISO date.", "tasks": ["t0", "t1"]},
     ]
     rank = {"order": ["s1e1", "s1e2"]}
-    proposal = propose(runner_that_says(*edits, rank=rank), BRIEFING, evidence, make_settings(), 1, 1)
+    sunk = make_settings(("t", {"least_grounding": 0.5}))
+    proposal = propose(runner_that_says(*edits, rank=rank), BRIEFING, evidence, sunk, 1, 1)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e2"]
     ((_, numbers),) = [(event, dict(event.numbers)) for event in proposal.findings if isinstance(event, EditsGrounded)]
     assert numbers["s1e1"] < 0.5 < numbers["s1e2"]
-    off = make_settings(("t", {"least_grounding": 0.0}))
-    plain = propose(runner_that_says(*edits, rank=rank), BRIEFING, evidence, off, 1, 1)
+    plain = propose(runner_that_says(*edits, rank=rank), BRIEFING, evidence, make_settings(), 1, 1)
     assert [change.edit.id for change in plain.patch.changes] == ["s1e1"]
-    assert not plain.findings
+    assert plain.findings == proposal.findings
 
 
 def test_kinds_of_failure_are_reported_for_shown_tasks_alone_and_survive_the_merge() -> None:
