@@ -81,8 +81,8 @@ class Settings(BaseModel):
     epochs: Annotated[int, Field(description="Passes over the train split.", ge=1, le=1000)] = 4
     batch_size: Annotated[
         int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
-    ] = 24
-    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 8
+    ] = 8
+    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 4
     merge_size: Annotated[int, Field(description="Proposals joined by one merge.", ge=2)] = 8
     edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 12
     min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 12
@@ -126,7 +126,7 @@ class Settings(BaseModel):
             ge=1,
             le=12,
         ),
-    ] = 1
+    ] = 2
     revision_gains: Annotated[
         bool,
         Field(description="Whether reflections are told which kinds of edit have helped in this run, and how often."),
