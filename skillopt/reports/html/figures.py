@@ -1,0 +1,140 @@
+"""The numbers of a run as the drawings want them, and what each drawing shows in words.
+
+Owns reading them from the record. Does not own where anything stands (charts).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from skillopt.reports.html.charts import Look, Weighed, front_of
+from skillopt.reports.record import Funnel, RunView
+from skillopt.rollouts import Usage
+
+__all__ = ["Share", "Spent", "describe_pareto", "describe_scores", "funnel_of", "looks_of", "spent_by", "weighed_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A row of the funnel: what came so far, how many, their share of all, and what became of the others."""
+
+    name: str
+    count: int
+    share: float
+    lost: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a role consumed; `share` is of all tokens."""
+
+    role: str
+    usage: Usage
+    share: float
+
+
+def looks_of(view: RunView) -> tuple[Look, ...]:
+    """List the measurements on `val`; one whose place in the run is not recorded stands between its neighbours."""
+    gates = {gate.number: gate for gate in view.gates}
+    places = _places([point.rollouts for point in view.curve], view.rollouts.asked or view.rollouts.paid)
+    looks = []
+    for point, place in zip(view.curve, places, strict=True):
+        low = high = point.score
+        gate = gates.get(point.gate) if point.gate is not None else None
+        if gate is not None and gate.interval is not None:
+            low, high = (min(1.0, max(0.0, gate.verdict.before + limit)) for limit in gate.interval)
+            low, high = min(low, point.score), max(high, point.score)
+        kind = "start" if gate is None else point.outcome
+        label = "before training" if gate is None else f"gate {gate.number}, {point.outcome}"
+        looks.append(Look(place, point.score, low, high, kind, label))
+    return tuple(looks)
+
+
+def _places(known: Sequence[int | None], end: int) -> list[int]:
+    """Fill in what is not known, evenly between what is.
+
+    >>> _places([0, None, None, 30, None], 50)
+    [0, 10, 20, 30, 40]
+    """
+    places: list[int] = []
+    for at, place in enumerate(known):
+        last = places[-1] if places else 0
+        if place is None:
+            later = next(((ahead, found) for ahead, found in enumerate(known[at:]) if found is not None), None)
+            ahead, found = later or (len(known) - at, max(end, last))
+            places.append(last + (found - last) // (ahead + 1))
+        else:
+            places.append(place)
+    return places
+
+
+def describe_scores(looks: Sequence[Look]) -> str:
+    """Say what the drawing of the scores shows."""
+    counts = {
+        kind: sum(look.kind == kind for look in looks) for kind in ("accept", "reject", "inconclusive", "invalid")
+    }
+    told = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    best = [look for look in looks if look.kind in ("start", "accept")]
+    moved = f"; the score went from {best[0].score:.3f} to {best[-1].score:.3f}" if best else ""
+    return f"{len(looks)} measurements on the validation tasks{f': {told}' if told else ''}{moved}."
+
+
+def weighed_of(view: RunView) -> tuple[Weighed, ...]:
+    """List the versions whose score on `val` is known, with their size."""
+    return tuple(
+        Weighed(
+            f"v{version.number}" if version.number else "start",
+            version.tokens,
+            version.score,
+            "accept" if version.number else "start",
+        )
+        for version in view.versions
+        if version.score is not None
+    )
+
+
+def describe_pareto(skills: Sequence[Weighed]) -> str:
+    """Say what the drawing of score against tokens shows."""
+    front = ", ".join(f"{one.name} ({one.score:.3f}, {one.tokens:,} tokens)" for one in front_of(skills))
+    return f"{len(skills)} skills; none is both shorter and better than {front}."
+
+
+def funnel_of(funnel: Funnel) -> tuple[Share, ...]:
+    """List how many edits came how far."""
+    lost = {
+        "proposed": f"{funnel.refused:,} refused unrun" if funnel.refused else "",
+        "screened": "",
+        "kept": "",
+        "gated": "",
+        "accepted": "",
+    }
+    if funnel.screened > funnel.kept:
+        lost["screened"] = f"{funnel.screened - funnel.kept:,} screened out"
+    if funnel.kept > funnel.gated:
+        lost["kept"] = f"{funnel.kept - funnel.gated:,} met no gate"
+    if funnel.gated > funnel.accepted:
+        lost["gated"] = f"{funnel.gated - funnel.accepted:,} not accepted"
+    counts = {
+        "proposed": funnel.proposed,
+        "screened": funnel.screened,
+        "kept": funnel.kept,
+        "gated": funnel.gated,
+        "accepted": funnel.accepted,
+    }
+    names = {
+        "proposed": "proposed",
+        "screened": "tried alone",
+        "kept": "joined the draft",
+        "gated": "met the gate",
+        "accepted": "accepted",
+    }
+    most = max(*counts.values(), 1)
+    shown = [key for key in counts if key != "screened" or funnel.screened]
+    return tuple(Share(names[key], counts[key], counts[key] / most, lost[key]) for key in shown)
+
+
+def spent_by(spend: Mapping[str, Usage]) -> tuple[Spent, ...]:
+    """List what each role consumed, the greatest first."""
+    tokens = {role: usage.input_tokens + usage.output_tokens for role, usage in spend.items()}
+    total = max(sum(tokens.values()), 1)
+    order = sorted(spend, key=lambda role: (-tokens[role], role))
+    return tuple(Spent(role, spend[role], tokens[role] / total) for role in order)

@@ -1,0 +1,150 @@
+"""What a report says first: one sentence, a few numbers, the facts of the run, and what to do next.
+
+Owns the words. Every number is from the record; none is from a model's text.
+"""
+
+from dataclasses import dataclass
+
+from skillopt.gate import Outcome
+from skillopt.reports.record import RunView, TestView
+from skillopt.rollouts import Usage
+
+__all__ = ["Figure", "commands_of", "facts_of", "figures_of", "headline_of"]
+
+_TESTED = {
+    Outcome.ACCEPT: "it is better",
+    Outcome.REJECT: "it is not better",
+    Outcome.INCONCLUSIVE: "these tasks do not tell",
+    Outcome.INVALID: "too little was measured to tell",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number that tells much, with its name and a remark."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+def headline_of(view: RunView) -> str:
+    """Say what came of a run in a sentence or two."""
+    if view.test is not None:
+        return _tested(view.test, view.metric, view.confidence)
+    accepted = len(view.accepted)
+    if accepted:
+        first, last = view.versions[0].score, view.versions[-1].score
+        rose = (
+            f"; the validation score went from {first:.3f} to {last:.3f}"
+            if first is not None and last is not None
+            else ""
+        )
+        withheld = f" The sealed test was not scored: {view.test_withheld}." if view.test_withheld else ""
+        return f"{_counted(accepted, 'version')} accepted{rose}.{withheld or ' The sealed test has not been scored.'}"
+    if view.state == "running":
+        return "The run is under way; no version has been accepted yet."
+    ended = f" The run {view.state}: {view.reason}." if view.reason else ""
+    return f"No version was accepted, so the skill is as it was.{ended}"
+
+
+def figures_of(view: RunView) -> tuple[Figure, ...]:
+    """Choose the numbers that tell most."""
+    figures = []
+    if view.test is not None:
+        before, after, verdict = view.test.before, view.test.after, view.test.verdict
+        name = f"sealed test, {view.metric} score" if view.metric else "sealed test, score"
+        figures.append(Figure(name, f"{verdict.before:.3f} → {verdict.after:.3f}", _limits(view.test)))
+        figures.append(
+            Figure("sealed test, passed", f"{before.passed:.0%} → {after.passed:.0%}", f"of {after.measured} tasks")
+        )
+    elif view.versions and view.versions[-1].score is not None:
+        figures.append(Figure("validation score", f"{view.versions[-1].score:.3f}", "of the best version so far"))
+    funnel = view.funnel
+    figures.append(Figure("versions", str(len(view.accepted)), f"{funnel.accepted} of {funnel.proposed} edits"))
+    if len(view.versions) > 1:
+        grown = view.versions[-1].tokens - view.versions[0].tokens
+        figures.append(Figure("skill tokens", f"{view.versions[-1].tokens:,}", f"{grown:+,}, estimated"))
+    asked, paid = view.rollouts.asked, view.rollouts.paid
+    figures.append(Figure("rollouts", f"{asked or paid:,}", f"{paid:,} paid for" if asked else "paid for so far"))
+    total = Usage.total(view.spend.values())
+    figures.append(
+        Figure(
+            "cost",
+            "unknown" if total.usd is None else f"${total.usd:,.2f}",
+            f"{_short(total.input_tokens + total.output_tokens)} tokens",
+        )
+    )
+    return tuple(figures)
+
+
+def facts_of(view: RunView) -> tuple[tuple[str, str], ...]:
+    """List what the run was made of."""
+    splits = ", ".join(f"{count} {name}" for name, count in view.splits.items())
+    limits = view.limits
+    caps = [
+        f"{limits.rollouts:,} rollouts" if limits.rollouts else "",
+        f"{limits.calls:,} optimizer calls" if limits.calls else "",
+        f"${limits.usd:,.2f}" if limits.usd else "",
+        f"{limits.tokens:,} tokens" if limits.tokens else "",
+    ]
+    facts = (
+        ("target", view.target),
+        ("optimizer model", view.model),
+        ("judge", view.judge),
+        ("suite", view.suite),
+        ("tasks", splits),
+        ("suite digest", view.suite_digest[:12]),
+        ("preset", view.preset),
+        ("gate", view.gate_rule),
+        ("metric", view.metric),
+        ("confidence", f"{view.confidence:g}"),
+        ("seed", str(view.seed)),
+        ("caps", ", ".join(filter(None, caps)) or "none"),
+        ("base commit", view.base[:10]),
+        ("branch", view.branch),
+        ("ended", view.reason),
+    )
+    return tuple((name, value) for name, value in facts if value)
+
+
+def commands_of(view: RunView) -> tuple[str, ...]:
+    """List commands that look further or go back."""
+    lines = [f"skillopt log {view.skill}", f"skillopt diff {view.skill}"]
+    if view.versions and view.versions[0].commit:
+        lines.append(
+            f"skillopt rollback {view.skill} {view.versions[0].commit[:10]}    # the text from before this run"
+        )
+    return (*lines, f"skillopt report {view.run} --json", "skillopt serve    # every rollout whole")
+
+
+def _tested(test: TestView, metric: str, confidence: float) -> str:
+    verdict = test.verdict
+    count = verdict.wins + verdict.ties + verdict.losses
+    kind = f"{metric} score" if metric else "score"
+    return (
+        f"On {count} sealed test tasks the {kind} went from {verdict.before:.3f} to {verdict.after:.3f}: "
+        f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse. At the confidence of {confidence:g} "
+        f"asked for, {_TESTED[verdict.outcome]}."
+    )
+
+
+def _limits(test: TestView) -> str:
+    limits = test.interval
+    return f"gain {limits[0]:+.3f} to {limits[1]:+.3f}" if limits else f"confidence {test.verdict.confidence:.3f}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun} was" if count == 1 else f"{count} {noun}s were"
+
+
+def _short(number: int) -> str:
+    """Write a large number in three digits.
+
+    >>> _short(1_234_567), _short(12_345), _short(999)
+    ('1.23 M', '12.3 k', '999')
+    """
+    for size, unit in ((1_000_000, " M"), (1_000, " k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return str(number)

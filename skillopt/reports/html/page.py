@@ -1,0 +1,174 @@
+"""A run as one HTML page that needs nothing else: no network, no fonts, no scripts unless it is served live.
+
+Owns the page's policy (what a browser may do with it) and filling the templates. Every text that a template shows is
+made inert first, whoever wrote it. Does not own what is shown (the other modules here) or sending it (web).
+"""
+
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from typing import Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from skillopt.reports.html.charts import draw_marks, draw_pareto, draw_scores
+from skillopt.reports.html.figures import describe_pareto, describe_scores, funnel_of, looks_of, spent_by, weighed_of
+from skillopt.reports.html.headline import commands_of, facts_of, figures_of, headline_of
+from skillopt.reports.html.heat import make_heat_map
+from skillopt.reports.html.inert import inert, marked
+from skillopt.reports.html.svg import percent
+from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versions, unaccepted
+from skillopt.reports.html.viewer import MOST_ROLLOUTS, Seen, show_rollout
+from skillopt.reports.record import RunView
+
+__all__ = ["Entry", "Rollouts", "render_index", "render_page"]
+
+_MOST_GATES: Final = 100
+_MOST_OTHERS: Final = 150
+_SECTIONS: Final = (
+    ("scores", "Score over rollouts"),
+    ("tasks", "Tasks by version"),
+    ("versions", "Versions"),
+    ("edits", "Edits"),
+    ("costs", "Costs"),
+    ("rollouts", "Rollouts"),
+    ("configuration", "Configuration"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rollouts:
+    """The rollouts that a page shows: those chosen, of how many, and whether held-out ones may be among them."""
+
+    seen: tuple[Seen, ...]
+    listed: int
+    all_splits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A run in the list of runs; `val` is the score of its newest version, None before the first."""
+
+    run: str
+    skill: str
+    state: str
+    versions: int
+    val: float | None
+    step: int
+    started_at: str
+
+
+def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool = False) -> str:
+    """Render a run.
+
+    Args:
+        view: What its record tells.
+        rollouts: What the rollout viewer shows; None for no viewer.
+        live: Whether the page is served and renews itself.
+    """
+    looks, skills, versions = looks_of(view), weighed_of(view), show_versions(view)
+    others = unaccepted(view.edits)
+    shown = None if rollouts is None else [show_rollout(seen) for seen in rollouts.seen]
+    return _fill(
+        "report.html",
+        live=live,
+        view=view,
+        headline=headline_of(view),
+        figures=figures_of(view),
+        sections=[(anchor, name) for anchor, name in _SECTIONS if anchor != "rollouts" or shown is not None],
+        looks=looks,
+        kinds={look.kind for look in looks},
+        score_drawing=draw_scores(looks, describe_scores(looks)) if looks else "",
+        gates=view.gates[-_MOST_GATES:],
+        gates_left_out=max(0, len(view.gates) - _MOST_GATES),
+        heat=make_heat_map(view.heat, view.versions),
+        versions=versions,
+        versions_left_out=max(0, len(view.versions) - 1 - MOST_VERSIONS),
+        funnel=funnel_of(view.funnel),
+        others=[show_edit(edit) for edit in others[:_MOST_OTHERS]],
+        others_count=len(others),
+        reasons=_reasons(view),
+        skills=skills,
+        pareto_drawing=draw_pareto(skills, describe_pareto(skills)) if skills else "",
+        spent=spent_by(view.spend),
+        shown=shown,
+        listed=rollouts.listed if rollouts else 0,
+        cap=MOST_ROLLOUTS,
+        all_splits=rollouts is not None and rollouts.all_splits,
+        any_gone=any(one.gone for one in shown or ()),
+        facts=facts_of(view),
+        commands=commands_of(view),
+    )
+
+
+def render_index(entries: Sequence[Entry]) -> str:
+    """Render the list of runs, which renews itself."""
+    return _fill("index.html", live=True, runs=entries)
+
+
+def _fill(template: str, *, live: bool, **values: object) -> str:
+    environment = _environment()
+    style, script = (_source(environment, name) for name in ("report.css", "live.js"))
+    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    if live:
+        policy += f"; script-src {_hash(script)}; connect-src 'self'"
+    return environment.get_template(template).render(
+        policy=Markup(policy),  # noqa: S704 - made of our own words and hashes
+        style=Markup(style),  # noqa: S704 - our own file
+        script=Markup(script) if live else "",  # noqa: S704 - our own file
+        marks=draw_marks(),
+        **values,
+    )
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("skillopt.reports.html"),
+        autoescape=True,
+        finalize=inert,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"marked": marked, "percent": percent}
+    return environment
+
+
+def _source(environment: Environment, name: str) -> str:
+    loader = environment.loader
+    assert loader is not None  # noqa: S101 - it was given just above
+    return loader.get_source(environment, name)[0]
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _reasons(view: RunView) -> list[tuple[str, str]]:
+    """Group the steps that failed by why, most frequent first."""
+    steps: dict[str, list[int]] = defaultdict(list)
+    for step in view.steps:
+        if step.failure:
+            steps[step.failure].append(step.number)
+    ranked = sorted(steps.items(), key=lambda pair: -len(pair[1]))
+    return [(reason, _listed(numbers)) for reason, numbers in ranked[:50]]
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """List numbers, neighbours as a range.
+
+    >>> _listed([1, 2, 3, 7, 9, 10])
+    '1 to 3, 7, 9 to 10'
+    """
+    ranges: list[list[int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ", ".join(f"{low}" if low == high else f"{low} to {high}" for low, high in ranges)

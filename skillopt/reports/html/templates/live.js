@@ -1,0 +1,28 @@
+"use strict";
+(() => {
+  const told = document.getElementById("live");
+  let seen = document.documentElement.dataset.stamp || "";
+  const say = (text) => { told.textContent = text; told.hidden = !text; };
+  const renew = async () => {
+    const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), "text/html");
+    const open = new Set([...document.querySelectorAll("details[open][id]")].map((one) => one.id));
+    for (const name of ["header", "main"]) {
+      const now = document.querySelector(`.page > ${name}`), next = page.querySelector(`.page > ${name}`);
+      if (now && next) now.replaceWith(next);
+    }
+    for (const one of document.querySelectorAll("details[id]")) one.open = open.has(one.id);
+  };
+  const look = async () => {
+    try {
+      const answer = await fetch(location.pathname, { method: "HEAD", cache: "no-store" });
+      const stamp = answer.headers.get("ETag") || "";
+      if (seen && stamp && stamp !== seen) await renew();
+      seen = stamp || seen;
+      say("");
+    } catch {
+      say("The server has ended; this is the last it told.");
+    }
+    setTimeout(look, 2000);
+  };
+  look();
+})();

@@ -1,0 +1,164 @@
+"""Rollouts as the page shows them: chosen, in order, each cut to what a page can hold.
+
+Owns the choice (flipped and failing first), the limits and saying what they left out. Does not own which splits may
+be shown at all (the caller gives those rollouts only).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.reports.html.inert import Cut, cut
+from skillopt.rollouts import Message, Rollout
+
+__all__ = ["MOST_ROLLOUTS", "Listed", "Seen", "ShownRollout", "Turn", "Use", "choose", "show_rollout"]
+
+MOST_ROLLOUTS: Final = 60
+_MOST_TURNS: Final = 40
+_MOST_USES: Final = 8
+_MOST_FILES: Final = 50
+_ROLLOUT: Final = 24_000
+"""Characters of a rollout; its texts share them."""
+_MOST_TEXT, _LEAST_TEXT = 3000, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A recorded rollout before its trajectory is read.
+
+    Args:
+        key: Where it is in the ledger.
+        task: Its task.
+        split: The split of that.
+        version: What the skill is called, `v2` or `candidate`.
+        trial: Which repetition.
+        score: Its soft score, in [0, 1].
+        passed: Whether the task is done exactly right.
+    """
+
+    key: str
+    task: str
+    split: str
+    version: str
+    trial: int
+    score: float
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A rollout with what is listed of it."""
+
+    listed: Listed
+    rollout: Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A use of a tool."""
+
+    name: str
+    arguments: Cut
+    result: Cut
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn of the trajectory: `skipped` turns are left out before it, and `more` uses of tools within it."""
+
+    role: str
+    text: Cut
+    uses: tuple[Use, ...]
+    skipped: int = 0
+    more: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRollout:
+    """A rollout cut to size."""
+
+    listed: Listed
+    status: str
+    reason: str
+    feedback: Cut
+    files: tuple[str, ...]
+    more_files: int
+    turns: tuple[Turn, ...]
+    gone: int
+    tokens: int
+
+    @property
+    def score(self) -> str:
+        """Write the score as the heat map does."""
+        return f"{self.listed.score:.2f}".removeprefix("0")
+
+    @property
+    def level(self) -> int:
+        """Say how near a failure came, from 0 to 4."""
+        return round(self.listed.score * 4)
+
+
+def choose(rollouts: Iterable[Listed], most: int = MOST_ROLLOUTS) -> list[Listed]:
+    """Choose rollouts to show: tasks that went differently first, then failing ones, then the rest, spread over tasks.
+
+    Args:
+        rollouts: All that may be shown, in any order.
+        most: How many.
+    """
+    by_task: dict[str, list[Listed]] = {}
+    for one in rollouts:
+        by_task.setdefault(one.task, []).append(one)
+    ranked = []
+    for task, mine in by_task.items():
+        flipped = len({one.passed for one in mine}) > 1
+        mine.sort(key=lambda one: (one.passed, one.score, one.version, one.trial))
+        # Of a task that flipped, a failure beside a success tells most.
+        order = _alternating(mine) if flipped else mine
+        ranked += [((place, not flipped, one.passed, one.score, task), one) for place, one in enumerate(order)]
+    ranked.sort(key=lambda pair: pair[0])
+    chosen = [one for _, one in ranked[:most]]
+    return sorted(chosen, key=lambda one: (one.task, one.passed, one.version, one.trial))
+
+
+def show_rollout(seen: Seen) -> ShownRollout:
+    """Cut a rollout to what the page can hold."""
+    trajectory, score = seen.rollout.trajectory, seen.rollout.score
+    turns = _turns(trajectory.messages)
+    feedback = cut(score.feedback if score else "", _MOST_TEXT)
+    uses = [use for turn in turns for use in turn.uses]
+    texts = [feedback, *(turn.text for turn in turns), *(part for use in uses for part in (use.arguments, use.result))]
+    usage = seen.rollout.usage
+    return ShownRollout(
+        seen.listed,
+        seen.rollout.status.value,
+        seen.rollout.reason,
+        feedback,
+        trajectory.files_changed[:_MOST_FILES],
+        max(0, len(trajectory.files_changed) - _MOST_FILES),
+        turns,
+        sum(text.gone for text in texts),
+        usage.input_tokens + usage.output_tokens,
+    )
+
+
+def _alternating(mine: Sequence[Listed]) -> list[Listed]:
+    failed, passed = [one for one in mine if not one.passed], [one for one in mine if one.passed]
+    paired = [one for pair in zip(failed, passed, strict=False) for one in pair]
+    rest = [*failed[len(passed) :], *passed[len(failed) :]]
+    return [*paired, *rest]
+
+
+def _turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
+    """Cut each turn, and leave out turns in the middle when there are too many."""
+    half = len(messages) if len(messages) <= _MOST_TURNS else _MOST_TURNS // 2
+    places = [*range(half), *range(max(half, len(messages) - half), len(messages))]
+    texts = sum(1 + 2 * min(len(messages[at].tool_calls), _MOST_USES) for at in places)
+    most = max(_LEAST_TEXT, min(_MOST_TEXT, _ROLLOUT // max(texts, 1)))
+    turns = []
+    for number, at in enumerate(places):
+        message = messages[at]
+        calls = message.tool_calls[:_MOST_USES]
+        uses = tuple(Use(call.name[:80], cut(call.arguments, most), cut(call.result, most)) for call in calls)
+        skipped = at - (places[number - 1] + 1 if number else 0)
+        turns.append(Turn(message.role, cut(message.text, most), uses, skipped, len(message.tool_calls) - len(calls)))
+    return tuple(turns)

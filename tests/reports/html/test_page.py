@@ -1,0 +1,139 @@
+"""The page: inert whatever it shows, whole without a network, and small whatever the run."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from skillopt.reports.html import Entry, Listed, Rollouts, Seen, render_index, render_page
+from skillopt.reports.html.inert import cut, marked, visible
+from skillopt.reports.record import RunView
+from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
+from tests.views import EVENTS, make_view
+
+HOSTILE = (
+    "</style></title></pre><script>alert(1)</script><img src=http://127.0.0.1:9/x onerror=alert(2)>"
+    "\"' onload=alert(3) {{ 7*7 }} {% raw %} \u202egnp.exe\u2066 zero\u200bwidth \U000e0041 \ud800 \x00 \x1b[31m"
+)
+
+
+class Outline(HTMLParser):
+    """Collects the elements and attributes of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.ids: list[str] = []
+        self.links: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
+
+
+def hostile(view: RunView) -> RunView:
+    """Put hostile text wherever the record holds somebody else's."""
+    edits = tuple(
+        replace(
+            edit,
+            before=edit.before and HOSTILE,
+            after=HOSTILE,
+            rationale=HOSTILE,
+            reason=HOSTILE,
+            section=HOSTILE,
+            tasks=(HOSTILE,),
+        )
+        for edit in view.edits
+    )
+    versions = tuple(
+        replace(version, text=f"{version.text}\n{HOSTILE} {version.number}\n", commit=HOSTILE)
+        for version in view.versions
+    )
+    verdict = replace(view.gates[0].verdict, reason=HOSTILE, broken=(HOSTILE,))
+    gates = tuple(replace(gate, verdict=verdict) for gate in view.gates)
+    heat = tuple(replace(row, task=HOSTILE) for row in view.heat)
+    steps = tuple(replace(step, failure=HOSTILE) for step in view.steps)
+    named = dict.fromkeys(("skill", "reason", "suite", "target", "model", "judge", "branch", "base", "run"), HOSTILE)
+    changed = replace(
+        view, edits=edits, versions=versions, gates=gates, heat=heat, steps=steps, settings=((HOSTILE, HOSTILE),)
+    )
+    return replace(changed, **named)  # type: ignore[arg-type]  # all are texts
+
+
+def rollouts(text: str) -> Rollouts:
+    trajectory = Trajectory((Message("user", text), Message(text, text)), files_changed=(text,))
+    rollout = Rollout("t", "d", 0, trajectory, Status.OK, Score(0.5, passed=False, feedback=text), reason=text)
+    return Rollouts((Seen(Listed("k", text, "train", "v1", 0, 0.5, passed=False), rollout),), 1)
+
+
+def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
+    plain = Outline(render_page(make_view(), rollouts("plain")))
+    page = render_page(hostile(make_view()), rollouts(HOSTILE))
+    found = Outline(page)
+    assert found.tags <= plain.tags | {"del", "ins"}
+    assert found.attributes == plain.attributes
+    assert {link for link in found.links if not link.startswith(("#", "data:,"))} == set()
+    assert "script" not in found.tags
+
+
+def test_no_hidden_character_reaches_the_page_and_each_is_named() -> None:
+    page = render_page(hostile(make_view()), rollouts(HOSTILE))
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ud800\x00\x1b\U000e0041]", page)
+    for name in ("U+202E", "U+2066", "U+200B", "U+E0041", "U+D800", "U+0000", "U+001B"):
+        assert page.count(f'<span class="cp">{name}') > 1  # one is in the footer
+    assert page.encode()
+
+
+def test_a_page_names_everything_it_needs_in_itself() -> None:
+    page = render_page(make_view(), rollouts("x"))
+    outline = Outline(page)
+    assert {link for link in outline.links if not link.startswith("#")} == {"data:,"}
+    assert {link.removeprefix("#") for link in outline.links if link.startswith("#")} <= set(outline.ids)
+    assert len(outline.ids) == len(set(outline.ids))
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+    assert "unsafe-inline" not in page
+    assert "style" not in outline.attributes
+
+
+def test_a_file_has_no_script_and_a_served_page_the_one_that_renews_it() -> None:
+    assert "<script" not in render_page(make_view())
+    live = render_page(make_view(), live=True)
+    assert live.count("<script>") == 1
+    assert "connect-src 'self'" in live
+
+
+@pytest.mark.parametrize("view", [make_view(ended=False), make_view(events=EVENTS[:1], ended=False), RunView("r", "s")])
+def test_a_run_that_has_hardly_begun_has_a_page(view: RunView) -> None:
+    page = render_page(replace(view, state="running"), Rollouts((), 0))
+    assert "None" not in re.sub(r"<style>.*</style>", "", page, flags=re.DOTALL)
+
+
+def test_the_page_leads_with_the_sealed_test() -> None:
+    page = render_page(make_view())
+    assert "On 10 sealed test tasks the mixed score went from 0.500 to 0.800" in page
+    assert page.index("sealed test") < page.index("Score over rollouts")
+
+
+def test_credit_and_the_evidence_of_the_screen_stand_beside_an_edit() -> None:
+    page = render_page(make_view())
+    assert "+0.400 ± 0.100" in page
+    assert "0.00 → 1.00 on 2 tasks" in page
+
+
+def test_the_index_lists_runs_as_links() -> None:
+    page = render_index([Entry("0123", HOSTILE, "running", 1, None, 3, "2026-11-01T02:00:00+00:00")])
+    assert 'href="/runs/0123"' in page
+    assert "<script>alert" not in page
+
+
+def test_a_cut_text_says_how_much_is_gone_and_hidden_runs_are_summed_up() -> None:
+    found = cut("a" * 100, 10)
+    assert len(found.head) + len(found.tail) == 10
+    assert found.gone == 90
+    assert len(visible("\u200b" * 100_000)) < 200
+    assert marked("<b>") == "&lt;b&gt;"
