@@ -33,6 +33,9 @@ _PATIENCE: Final = 30
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
 _RESULTS: Final = "SELECT task, skill, trial, score, passed FROM calls WHERE kind = 'rollout' AND doer = ? AND skill IN"
+_LISTED: Final = """
+SELECT key, task, skill, trial, score, passed FROM calls WHERE kind = 'rollout' AND (run = ? OR doer = ? AND skill IN
+"""
 _CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SPENT: Final = """
 SELECT kind, COUNT(*), SUM(input_tokens), SUM(output_tokens), CASE COUNT(usd) WHEN COUNT(*) THEN SUM(usd) END,
@@ -86,6 +89,7 @@ class ResultRow:
     trial: int
     score: float
     passed: bool
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +302,22 @@ class Ledger:
             rows = self._read(query, [doer, *chunk])
             found += [ResultRow(task, skill, trial, score, bool(passed)) for task, skill, trial, score, passed in rows]
         return found
+
+    def listed(self, run: str, skills: Sequence[str], doer: str) -> list[ResultRow]:
+        """List the recorded rollouts that a run paid for, and those of some skills by one target, with their keys.
+
+        Args:
+            run: Its id.
+            skills: Digests.
+            doer: Names target and judge.
+        """
+        found: dict[str, ResultRow] = {}
+        for start in range(0, max(len(skills), 1), _CHUNK):
+            chunk = skills[start : start + _CHUNK]
+            query = f"{_LISTED} ({','.join('?' * len(chunk))})) ORDER BY task, skill, trial"
+            for key, task, skill, trial, score, passed in self._read(query, [run, doer, *chunk]):
+                found[key] = ResultRow(task, skill, trial, score, bool(passed), key)
+        return list(found.values())
 
     def counts(self) -> Counts:
         """Count what is recorded."""

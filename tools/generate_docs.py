@@ -19,6 +19,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
     *("init", "doctor", "estimate", "evaluate", "optimize", "transfer", "tune"),
     *("status", "log", "diff", "rollback", "report", "watch"),
+    "serve",
 )
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 

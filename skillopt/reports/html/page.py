@@ -25,8 +25,9 @@ from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versio
 from skillopt.reports.html.viewer import MOST_ROLLOUTS, Seen, show_rollout
 from skillopt.reports.record import RunView
 
-__all__ = ["Entry", "Rollouts", "render_index", "render_page"]
+__all__ = ["Entry", "Rollouts", "live_policy", "render_index", "render_page"]
 
+_STYLE, _SCRIPT = "report.css", "live.js"
 _MOST_GATES: Final = 100
 _MOST_OTHERS: Final = 150
 _SECTIONS: Final = (
@@ -110,12 +111,26 @@ def render_index(entries: Sequence[Entry]) -> str:
     return _fill("index.html", live=True, runs=entries)
 
 
+def live_policy(*, frames: bool = True) -> str:
+    """Say what a browser may do with a page that renews itself.
+
+    Args:
+        frames: Whether to forbid other pages to frame it, which only a header can.
+    """
+    script = _hash(_source(_environment(), _SCRIPT))
+    ancestors = "; frame-ancestors 'none'" if frames else ""
+    return f"{_policy()}; script-src {script}; connect-src 'self'{ancestors}"
+
+
+def _policy() -> str:
+    style = _hash(_source(_environment(), _STYLE))
+    return f"default-src 'none'; img-src data:; style-src {style}; base-uri 'none'; form-action 'none'"
+
+
 def _fill(template: str, *, live: bool, **values: object) -> str:
     environment = _environment()
-    style, script = (_source(environment, name) for name in ("report.css", "live.js"))
-    policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    if live:
-        policy += f"; script-src {_hash(script)}; connect-src 'self'"
+    style, script = (_source(environment, name) for name in (_STYLE, _SCRIPT))
+    policy = live_policy(frames=False) if live else _policy()
     return environment.get_template(template).render(
         policy=Markup(policy),  # noqa: S704 - made of our own words and hashes
         style=Markup(style),  # noqa: S704 - our own file

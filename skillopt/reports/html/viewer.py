@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.reports.html.inert import Cut, cut
+from skillopt.reports.html.inert import Cut, cut, visible
 from skillopt.rollouts import Message, Rollout
 
-__all__ = ["MOST_ROLLOUTS", "Listed", "Seen", "ShownRollout", "Turn", "Use", "choose", "show_rollout"]
+__all__ = ["MOST_ROLLOUTS", "Listed", "Seen", "ShownRollout", "Turn", "Use", "choose", "show_rollout", "write_rollout"]
 
 MOST_ROLLOUTS: Final = 60
 _MOST_TURNS: Final = 40
@@ -114,7 +114,8 @@ def choose(rollouts: Iterable[Listed], most: int = MOST_ROLLOUTS) -> list[Listed
         mine.sort(key=lambda one: (one.passed, one.score, one.version, one.trial))
         # Of a task that flipped, a failure beside a success tells most.
         order = _alternating(mine) if flipped else mine
-        ranked += [((place, not flipped, one.passed, one.score, task), one) for place, one in enumerate(order)]
+        places = [place // 2 if flipped else place for place in range(len(order))]
+        ranked += [((place, not flipped, one.passed, task), one) for place, one in zip(places, order, strict=True)]
     ranked.sort(key=lambda pair: pair[0])
     chosen = [one for _, one in ranked[:most]]
     return sorted(chosen, key=lambda one: (one.task, one.passed, one.version, one.trial))
@@ -139,6 +140,28 @@ def show_rollout(seen: Seen) -> ShownRollout:
         sum(text.gone for text in texts),
         usage.input_tokens + usage.output_tokens,
     )
+
+
+def write_rollout(seen: Seen) -> str:
+    """Write a rollout whole, as plain text in which nothing is hidden."""
+    listed, rollout = seen.listed, seen.rollout
+    score = rollout.score
+    lines = [
+        f"task {listed.task}, {listed.version}, trial {listed.trial}: {rollout.status.value} {rollout.reason}".rstrip()
+    ]
+    if score is not None:
+        lines += [
+            f"score {score.value:.3f}, {'passed' if score.passed else 'not passed'}",
+            "",
+            "== feedback",
+            score.feedback,
+        ]
+    lines += ["", "== files changed", *rollout.trajectory.files_changed]
+    for message in rollout.trajectory.messages:
+        lines += ["", f"== {message.role}", message.text]
+        for call in message.tool_calls:
+            lines += ["", f"-- {call.name}", call.arguments, "-- result", call.result]
+    return visible("\n".join(lines)) + "\n"
 
 
 def _alternating(mine: Sequence[Listed]) -> list[Listed]:

@@ -23,7 +23,7 @@ def test_tasks_that_went_differently_come_before_failures_and_those_before_the_r
         *(listed("fails", trial, passed=False) for trial in range(3)),
         *(listed("passes", trial, passed=True) for trial in range(3)),
     ]
-    assert [one.task for one in choose(rollouts, 2)] == ["fails", "flips"]
+    assert [one.task for one in choose(rollouts, 3)] == ["fails", "flips", "flips"]
     assert [(one.task, one.passed) for one in choose(rollouts, 4)] == [
         ("fails", False),
         ("flips", False),

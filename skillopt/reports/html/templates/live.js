@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const told = document.getElementById("live");
-  let seen = document.documentElement.dataset.stamp || "";
+  let seen = ""; // what is seen first may be older than what the first look finds
   const say = (text) => { told.textContent = text; told.hidden = !text; };
   const renew = async () => {
     const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), "text/html");
@@ -16,8 +16,8 @@
     try {
       const answer = await fetch(location.pathname, { method: "HEAD", cache: "no-store" });
       const stamp = answer.headers.get("ETag") || "";
-      if (seen && stamp && stamp !== seen) await renew();
-      seen = stamp || seen;
+      if (stamp !== seen) await renew();
+      seen = stamp;
       say("");
     } catch {
       say("The server has ended; this is the last it told.");

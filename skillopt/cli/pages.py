@@ -1,0 +1,33 @@
+"""The command that shows runs in a browser: `serve`."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from skillopt.cli.app import app
+from skillopt.cli.options import JsonOption
+
+__all__: list[str] = []
+
+
+@app.command()
+def serve(
+    *,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0 for any free port.")] = 0,
+    all_splits: Annotated[
+        bool, typer.Option("--all-splits", help="Show rollouts of held-out tasks, too; do not write edits by them.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the runs of this project as live pages in a browser on this machine.
+
+    Read-only, on the loopback address; Ctrl-C ends it.
+    """
+    from skillopt.commands.serve import serve as run  # noqa: PLC0415 - imported on use
+
+    def announce(address: str) -> None:
+        typer.echo(json.dumps({"address": address}) if as_json else address)
+        typer.echo("Ctrl-C ends it.", err=True)
+
+    run(port=port, all_splits=all_splits, announce=announce)

@@ -1,0 +1,89 @@
+"""The user action behind HTML reports: a run as a page, with the rollouts that it may show.
+
+Owns which rollouts may be shown: those of train tasks, unless the user asks for all. Does not own what is chosen of
+them or how it looks (reports.html).
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from skillopt.commands.report import find_run, view_of
+from skillopt.errors import UsageError
+from skillopt.ledger import Ledger, ResultRow
+from skillopt.project import Project
+from skillopt.reports.html import Listed, Rollouts, Seen, choose, render_page, write_rollout
+from skillopt.reports.record import RunView
+from skillopt.tasks import Split
+
+__all__ = ["page", "page_of", "rollout_text"]
+
+
+def page(
+    name: str | None = None, *, all_splits: bool = False, suite: Path | None = None, folder: Path | None = None
+) -> str:
+    """Render a run as one HTML page.
+
+    Args:
+        name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
+        all_splits: Whether rollouts of held-out tasks may be shown, too.
+        suite: Where its tasks are, when that is not configured.
+        folder: Where the command is given; the current folder when None.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    project = Project.find(folder or Path.cwd())
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        view = view_of(project, ledger, find_run(ledger, name), suite)
+        return page_of(ledger, view, all_splits=all_splits)
+
+
+def page_of(ledger: Ledger, view: RunView, *, all_splits: bool = False, live: bool = False) -> str:
+    """Render a run whose view is there.
+
+    Args:
+        ledger: Where its rollouts are.
+        view: What its record tells.
+        all_splits: Whether rollouts of held-out tasks may be shown, too.
+        live: Whether the page is served and renews itself.
+    """
+    listed = _listed(ledger, view, all_splits=all_splits)
+    chosen = choose(listed)
+    found = ledger.rollouts([one.key for one in chosen])
+    seen = tuple(Seen(one, found[one.key]) for one in chosen if one.key in found)
+    return render_page(view, Rollouts(seen, len(listed), all_splits), live=live)
+
+
+def rollout_text(ledger: Ledger, view: RunView, key: str, *, all_splits: bool = False) -> str:
+    """Write a rollout of a run whole, as plain text.
+
+    Args:
+        ledger: Where it is.
+        view: What the run's record tells.
+        key: Where the rollout is in the ledger.
+        all_splits: Whether rollouts of held-out tasks may be shown, too.
+
+    Raises:
+        UsageError: There is no such rollout, or it is of a held-out task.
+    """
+    listed = next((one for one in _listed(ledger, view, all_splits=all_splits) if one.key == key), None)
+    found = ledger.rollouts([key]) if listed else {}
+    if listed is None or key not in found:
+        raise UsageError(f"expected a rollout of this run that may be shown, found none with the key {key!r}")
+    return write_rollout(Seen(listed, found[key]))
+
+
+def _listed(ledger: Ledger, view: RunView, *, all_splits: bool) -> list[Listed]:
+    """List the rollouts that may be shown; a task whose split cannot be told may be held out."""
+    splits = {row.task: row.split for row in view.heat}
+    names = {version.digest: f"v{version.number}" if version.number else "start" for version in view.versions}
+    doer = view.target + (f" judge={view.judge}" if view.judge else "")
+    rows: Sequence[ResultRow] = ledger.listed(view.run, list(names), doer)
+    return [
+        Listed(
+            row.key, row.task, splits.get(row.task, ""), names.get(row.skill, "draft"), row.trial, row.score, row.passed
+        )
+        for row in rows
+        if all_splits or splits.get(row.task) == Split.TRAIN.value
+    ]

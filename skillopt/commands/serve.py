@@ -1,0 +1,124 @@
+"""The user action `serve`: the runs of a project as live pages for this machine's own browser.
+
+Owns the addresses of the pages and making each anew when the record has changed. Reads only. Does not own the pages
+(reports.html) or the server (loopback).
+"""
+
+import re
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from skillopt.commands.pages import page_of, rollout_text
+from skillopt.commands.report import view_of
+from skillopt.commands.status import run_status
+from skillopt.errors import SkilloptError, UsageError
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.locks import is_locked
+from skillopt.loopback import Answer, LoopbackServer
+from skillopt.project import Project
+from skillopt.reports.html import Entry, live_policy, render_index
+from skillopt.tasks import digest_of
+
+__all__ = ["LivePages", "serve"]
+
+_MOST_RUNS: Final = 100
+_KEPT: Final = 8
+"""Pages that are kept ready."""
+_RUN: Final = re.compile(r"/runs/([\w-]+)")
+_ROLLOUT: Final = re.compile(r"/runs/([\w-]+)/rollouts/([0-9a-f]{64})\.txt")
+
+
+class LivePages:
+    """The pages of a project by path; each is made again when the record has changed since.
+
+    Args:
+        project: Whose runs are shown.
+        all_splits: Whether rollouts of held-out tasks are shown, too.
+    """
+
+    def __init__(self, project: Project, *, all_splits: bool = False) -> None:
+        self._project = project
+        self._all_splits = all_splits
+        self._kept: dict[str, Answer] = {}
+        # One page is made at a time, so that two readers of a large run do not make it twice.
+        self._making = Lock()
+
+    def answer(self, path: str) -> Answer | None:
+        """Give the page at a path, None where there is none."""
+        try:
+            with self._making, closing(Ledger.open(self._project.root, read_only=True)) as ledger:
+                return self._answer(ledger, path)
+        except SkilloptError as error:
+            return Answer(f"{error}\n", "plain")
+
+    def _answer(self, ledger: Ledger, path: str) -> Answer | None:
+        if path == "/":
+            return Answer(self._index(ledger), policy=live_policy())
+        if found := _RUN.fullmatch(path):
+            record = _exact(ledger, found[1])
+            return self._page(ledger, record) if record else None
+        if found := _ROLLOUT.fullmatch(path):
+            record = _exact(ledger, found[1])
+            return self._rollout(ledger, record, found[2]) if record else None
+        return None
+
+    def _index(self, ledger: Ledger) -> str:
+        found = [run_status(self._project.root, ledger, record) for record in ledger.runs()[:_MOST_RUNS]]
+        return render_index(
+            [Entry(run.run, run.skill, run.state, run.versions, run.val, run.step, run.started_at) for run in found]
+        )
+
+    def _page(self, ledger: Ledger, record: RunRecord) -> Answer:
+        stamp = self._stamp(ledger, record)
+        kept = self._kept.get(record.id)
+        if kept is None or kept.stamp != stamp:
+            view = view_of(self._project, ledger, record)
+            body = page_of(ledger, view, all_splits=self._all_splits, live=True)
+            self._kept[record.id] = kept = Answer(body, stamp=stamp, policy=live_policy())
+            for oldest in list(self._kept)[:-_KEPT]:
+                del self._kept[oldest]
+        return kept
+
+    def _stamp(self, ledger: Ledger, record: RunRecord) -> str:
+        """Say how far the record is: its events and whether its process is there."""
+        events = ledger.events(record.id)
+        told = (record.state, record.started_at, record.ended_at, str(is_locked(self._project.root, record.skill)))
+        return digest_of(record.id, *told, str(len(events)))
+
+    def _rollout(self, ledger: Ledger, record: RunRecord, key: str) -> Answer | None:
+        view = view_of(self._project, ledger, record)
+        try:
+            return Answer(rollout_text(ledger, view, key, all_splits=self._all_splits), "plain")
+        except UsageError:
+            return None
+
+
+def serve(
+    *, port: int = 0, all_splits: bool = False, folder: Path | None = None, announce: Callable[[str], None]
+) -> None:
+    """Serve the pages of a project until Ctrl-C.
+
+    Args:
+        port: Where; 0 for any that is free.
+        all_splits: Whether rollouts of held-out tasks are shown, too.
+        folder: Where the command is given; the current folder when None.
+        announce: Told the address when it answers.
+
+    Raises:
+        UsageError: There are no runs yet, or the port cannot be used.
+    """
+    project = Project.find(folder or Path.cwd())
+    Ledger.open(project.root, read_only=True).close()
+    with closing(LoopbackServer(LivePages(project, all_splits=all_splits).answer, port)) as server:
+        announce(server.address)
+        try:
+            server.serve()
+        except KeyboardInterrupt:
+            return
+
+
+def _exact(ledger: Ledger, name: str) -> RunRecord | None:
+    return next((record for record in ledger.runs() if record.id == name), None)

@@ -1,0 +1,158 @@
+"""A web server for this machine's own browser: read-only, on the loopback address, no files.
+
+Owns who may ask what: only GET and HEAD, only under the server's own name (a page elsewhere can make a browser ask
+here under another one), and what a browser may do with an answer. Does not own what is answered (commands).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from skillopt.errors import UsageError
+
+__all__ = ["Answer", "LoopbackServer"]
+
+_ADDRESS: Final = "127.0.0.1"
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
+_LONGEST: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request is answered.
+
+    Args:
+        body: The page or text.
+        kind: `html` or `plain`.
+        stamp: Changes when the body does; made from the body when empty.
+        policy: What a browser may do with it, when that is more than nothing.
+        status: The HTTP status.
+    """
+
+    body: str
+    kind: str = "html"
+    stamp: str = ""
+    policy: str = _POLICY
+    status: HTTPStatus = HTTPStatus.OK
+
+
+class LoopbackServer:
+    """Answers this machine's browser; use `serve`, and `close` in the end.
+
+    Args:
+        answer: Gives the answer for a path, None for one where there is nothing. Called by several threads.
+        port: Where; 0 for any that is free.
+
+    Raises:
+        UsageError: The port cannot be used.
+    """
+
+    def __init__(self, answer: Callable[[str], Answer | None], port: int = 0) -> None:
+        try:
+            self._server = _Server((_ADDRESS, port), _Handler)
+        except (OSError, OverflowError) as error:
+            told = getattr(error, "strerror", None) or error
+            raise UsageError(f"cannot listen on port {port}: {told}; choose another --port, or 0 for any") from error
+        self._server.answer = answer
+        self.port: int = self._server.server_address[1]
+        self._server.names = frozenset(f"{name}:{self.port}" for name in (_ADDRESS, "localhost"))
+
+    @property
+    def address(self) -> str:
+        """Give what a browser is told."""
+        return f"http://{_ADDRESS}:{self.port}/"
+
+    def serve(self) -> None:
+        """Answer until `stop` is called or Ctrl-C comes."""
+        self._server.serve_forever(poll_interval=0.1)
+
+    def stop(self) -> None:
+        """End `serve`, from another thread."""
+        self._server.shutdown()
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    answer: Callable[[str], Answer | None]
+    names: frozenset[str]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = 30
+    server_version = "skillopt"
+    sys_version = ""
+
+    def handle_one_request(self) -> None:
+        """Answer a request; a browser that has gone is no error."""
+        try:
+            super().handle_one_request()
+        except ConnectionError:
+            self.close_connection = True
+
+    def do_GET(self) -> None:
+        """Answer with a body."""
+        self._send(self._found())
+
+    def do_HEAD(self) -> None:
+        """Answer without one."""
+        self._send(self._found(), body=False)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is neither GET nor HEAD, or no HTTP at all, with nothing of the request in the answer."""
+        del message, explain
+        known = code == HTTPStatus.NOT_IMPLEMENTED
+        status = HTTPStatus.METHOD_NOT_ALLOWED if known else HTTPStatus(code)
+        self.close_connection = True
+        self._send(_refusal(status, "only GET and HEAD are answered" if known else status.phrase))
+
+    def log_message(self, *_: object) -> None:
+        """Keep the terminal quiet."""
+
+    def version_string(self) -> str:
+        """Say who answers, without versions."""
+        return self.server_version
+
+    def _found(self) -> Answer:
+        if self.headers.get("Host", "") not in self.server.names:
+            return _refusal(
+                HTTPStatus.MISDIRECTED_REQUEST, f"expected the address {_ADDRESS} or localhost and the port"
+            )
+        path = unquote(urlsplit(self.path).path) if len(self.path) <= _LONGEST else ""
+        return self.server.answer(path) or _refusal(HTTPStatus.NOT_FOUND, "there is nothing here; see /")
+
+    def _send(self, answer: Answer, *, body: bool = True) -> None:
+        data = answer.body.encode("utf-8", "replace")
+        stamp = answer.stamp or sha256(data).hexdigest()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", f"text/{answer.kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("Content-Security-Policy", answer.policy)
+        self.send_header("ETag", f'"{stamp}"')
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        if answer.status is HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET, HEAD")
+        self.end_headers()
+        if body and self.command != "HEAD":
+            self.wfile.write(data)
+
+
+def _refusal(status: HTTPStatus, why: str) -> Answer:
+    return Answer(f"{status.value}: {why}\n", "plain", status=status)

@@ -1,0 +1,87 @@
+"""The loopback server: its own names only, GET and HEAD only, and nothing of a request in an answer."""
+
+import http.client
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from threading import Thread
+
+import pytest
+
+from skillopt.errors import UsageError
+from skillopt.loopback import Answer, LoopbackServer
+
+PAGES = {"/": Answer("<p>ä</p>"), "/text": Answer("plain", "plain", stamp="s1"), "/odd name": Answer("odd")}
+
+
+@pytest.fixture
+def server() -> Iterator[LoopbackServer]:
+    with closing(LoopbackServer(PAGES.get)) as made:
+        thread = Thread(target=made.serve)
+        thread.start()
+        yield made
+        made.stop()
+        thread.join()
+
+
+def ask(server: LoopbackServer, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as link:
+        link.request(method, path, headers=headers)
+        answer = link.getresponse()
+        return answer.status, dict(answer.getheaders()), answer.read().decode()
+
+
+def test_a_page_comes_with_headers_that_keep_it_to_itself(server: LoopbackServer) -> None:
+    status, headers, body = ask(server, "/")
+    assert (status, body) == (200, "<p>ä</p>")
+    assert headers["Content-Type"] == "text/html; charset=utf-8"
+    assert headers["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert headers["Cache-Control"] == "no-store"
+    assert "Access-Control-Allow-Origin" not in headers
+
+
+def test_head_has_the_stamp_and_no_body(server: LoopbackServer) -> None:
+    status, headers, body = ask(server, "/text?x=1", "HEAD")
+    assert (status, headers["ETag"], body) == (200, '"s1"', "")
+    assert headers["Content-Length"] == "5"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1.evil.example", ""])
+def test_a_name_that_is_not_its_own_is_refused_as_rebinding_would_use_it(server: LoopbackServer, host: str) -> None:
+    status, _, body = ask(server, "/", Host=host)
+    assert status == 421
+    assert "ä" not in body
+
+
+def test_localhost_is_a_name_of_its_own(server: LoopbackServer) -> None:
+    assert ask(server, "/", Host=f"localhost:{server.port}")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"])
+def test_nothing_can_be_written(server: LoopbackServer, method: str) -> None:
+    status, headers, _ = ask(server, "/", method)
+    assert (status, headers["Allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize("path", ["/../../etc/passwd", "/%2e%2e/etc/passwd", "/.skillopt/ledger.db", "/" + "a" * 5000])
+def test_there_are_no_files_behind_the_paths(server: LoopbackServer, path: str) -> None:
+    status, _, body = ask(server, path)
+    assert (status, body) == (404, "404: there is nothing here; see /\n")
+
+
+def test_escapes_in_a_path_are_read(server: LoopbackServer) -> None:
+    assert ask(server, "/odd%20name")[2] == "odd"
+
+
+def test_what_is_no_http_is_refused_without_repeating_it(server: LoopbackServer) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as link:
+        link.sendall(b"<script>alert(1)</script>\r\n\r\n")
+        answer = link.makefile("rb").read()
+    assert b"<script>" not in answer
+
+
+def test_a_port_in_use_is_said_with_what_to_do(server: LoopbackServer) -> None:
+    with pytest.raises(UsageError, match=rf"cannot listen on port {server.port}: .*choose another --port"):
+        LoopbackServer(PAGES.get, server.port)
