@@ -13,7 +13,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check format unit test-agents transcripts wheel-test bench bench-peers docs constraints clean
+.PHONY: help demo test check format unit test-agents test-browser transcripts wheel-test bench bench-peers docs constraints clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -34,12 +34,18 @@ format: .venv/installed  ## rewrite the sources to the format that `check` asks 
 	$(RUN) -m ruff check --fix --exit-zero --quiet .
 	$(RUN) -m ruff format .
 
-unit: .venv/installed  ## the tests, with branch coverage, but for those with real agents
-	$(RUN) -m pytest -m 'not agents' $(PYTEST_ARGS)
+unit: .venv/installed  ## the tests, with branch coverage, but for those with real agents or a browser
+	$(RUN) -m pytest -m 'not agents and not browser' $(PYTEST_ARGS)
 
 test-agents: .venv/installed  ## the real Claude Code and Codex against loopback models; what checks MCP servers
 	$(RUN) -m tools.fetch_agents
 	$(RUN) -m pytest tests/agents -n auto -rP
+
+test-browser: .venv/installed  ## reports in headless Chromium: network, console, hostile text, accessibility, size
+	@command -v "$${CHROMIUM:-chromium}" >/dev/null || command -v chromium-browser google-chrome google-chrome-stable >/dev/null || { \
+	  echo 'expected Chromium, found none; install it (Debian: apt-get install chromium) or name it: CHROMIUM=/path/to/it' >&2; exit 1; }
+	$(RUN) -m tools.fetch_agents axe
+	$(RUN) -m pytest tests/browser -rP
 
 transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real Claude Code and Codex
 	$(RUN) -m tools.fetch_agents

