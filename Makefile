@@ -63,6 +63,7 @@ bench-peers: .venv/installed  ## compare with other optimizers in simulated worl
 docs: .venv/installed  ## rewrite the generated parts of docs/
 	$(RUN) -m tools.generate_docs
 	$(RUN) -m tools.generate_examples
+	$(RUN) -m tools.example_report
 
 constraints:  ## resolve every pin anew into constraints.txt
 	@rm -rf .venv-pins && $(PYTHON) -m venv .venv-pins

@@ -12,7 +12,7 @@ from skillopt.commands.report import find_run, view_of
 from skillopt.errors import UsageError
 from skillopt.ledger import Ledger, ResultRow
 from skillopt.project import Project
-from skillopt.reports.html import Listed, Rollouts, Seen, choose, render_page, write_rollout
+from skillopt.reports.html import MOST_ROLLOUTS, Listed, Rollouts, Seen, choose, render_page, write_rollout
 from skillopt.reports.record import RunView
 from skillopt.tasks import Split
 
@@ -39,7 +39,9 @@ def page(
         return page_of(ledger, view, all_splits=all_splits)
 
 
-def page_of(ledger: Ledger, view: RunView, *, all_splits: bool = False, live: bool = False) -> str:
+def page_of(
+    ledger: Ledger, view: RunView, *, all_splits: bool = False, live: bool = False, most: int = MOST_ROLLOUTS
+) -> str:
     """Render a run whose view is there.
 
     Args:
@@ -47,12 +49,13 @@ def page_of(ledger: Ledger, view: RunView, *, all_splits: bool = False, live: bo
         view: What its record tells.
         all_splits: Whether rollouts of held-out tasks may be shown, too.
         live: Whether the page is served and renews itself.
+        most: Rollouts that are shown at most.
     """
     listed = _listed(ledger, view, all_splits=all_splits)
-    chosen = choose(listed)
+    chosen = choose(listed, most)
     found = ledger.rollouts([one.key for one in chosen])
     seen = tuple(Seen(one, found[one.key]) for one in chosen if one.key in found)
-    return render_page(view, Rollouts(seen, len(listed), all_splits), live=live)
+    return render_page(view, Rollouts(seen, len(listed), all_splits, most), live=live)
 
 
 def rollout_text(ledger: Ledger, view: RunView, key: str, *, all_splits: bool = False) -> str:

@@ -28,6 +28,7 @@ def test_a_hundred_thousand_rollouts_make_a_report_below_five_megabytes_that_ope
     assert len(text.encode()) < 5_000_000
     assert tab.complaints == []
     assert tab.evaluate("document.querySelectorAll('.rollout').length") == 60
-    assert "60 of 33,600 recorded rollouts of the train tasks" in tab.evaluate("document.querySelector('#rollouts').textContent")
+    shown = tab.evaluate("document.querySelector('#rollouts').textContent")
+    assert "60 of 33,600 recorded rollouts of the train tasks" in shown
     tab.look(width=360)
     assert tab.evaluate("document.documentElement.scrollWidth") == 360

@@ -135,15 +135,23 @@ def draw_pareto(skills: Sequence[Weighed], description: str) -> Markup:
     up = nice_scale(min(skill.score for skill in skills), max(skill.score for skill in skills))
     front = front_of(skills)
     parts = [*_grid(across, up), *_steps([(one.tokens, one.score) for one in front], across, up, "front")]
+    named = _with_room([(one, across.share(one.tokens), _y(up, one.score)) for one in reversed(front)])
     for skill in skills:
         x, y = percent(across.share(skill.tokens)), _y(up, skill.score)
         title = element("title", f"{skill.name}: {skill.score:.3f} with {skill.tokens:,} tokens")
-        anchor = "end" if across.share(skill.tokens) > 0.8 else "start"  # noqa: PLR2004 - where a name would leave the drawing
-        aside = -10 if anchor == "end" else 10
-        name = element("text", skill.name, x=x, y=y, dx=aside, dy=-6, text_anchor=anchor, class_="name")
+        name = element("text", skill.name, x=x, y=y, dx=-10, dy=-6, text_anchor="end", class_="name")
         mark = element("use", href=f"#mark-{skill.kind}", x=x, y=y)
-        parts.append(element("g", title, mark, *([name] * (skill in front)), class_=f"look {skill.kind}"))
+        parts.append(element("g", title, mark, *([name] * (skill in named)), class_=f"look {skill.kind}"))
     return _with_axis("pareto", "Score against tokens", description, parts, up)
+
+
+def _with_room(placed: Sequence[tuple[Weighed, float, float]]) -> list[Weighed]:
+    """Choose those whose names do not run into one that was chosen before; the table names all."""
+    chosen: list[tuple[Weighed, float, float]] = []
+    for skill, x, y in placed:
+        if all(abs(x - other_x) > 0.15 or abs(y - other_y) > 16 for _, other_x, other_y in chosen):  # noqa: PLR2004 - a name on a phone
+            chosen.append((skill, x, y))
+    return [skill for skill, _, _ in chosen]
 
 
 def front_of(skills: Sequence[Weighed]) -> list[Weighed]:

@@ -6,6 +6,7 @@ Owns the words. Every number is from the record; none is from a model's text.
 from dataclasses import dataclass
 
 from skillopt.gate import Outcome
+from skillopt.reports.html.svg import signed
 from skillopt.reports.record import RunView, TestView
 from skillopt.rollouts import Usage
 
@@ -64,7 +65,7 @@ def figures_of(view: RunView) -> tuple[Figure, ...]:
     figures.append(Figure("versions", str(len(view.accepted)), f"{funnel.accepted} of {funnel.proposed} edits"))
     if len(view.versions) > 1:
         grown = view.versions[-1].tokens - view.versions[0].tokens
-        figures.append(Figure("skill tokens", f"{view.versions[-1].tokens:,}", f"{grown:+,}, estimated"))
+        figures.append(Figure("skill tokens", f"{view.versions[-1].tokens:,}", f"{signed(grown)}, estimated"))
     asked, paid = view.rollouts.asked, view.rollouts.paid
     figures.append(Figure("rollouts", f"{asked or paid:,}", f"{paid:,} paid for" if asked else "paid for so far"))
     total = Usage.total(view.spend.values())
@@ -131,7 +132,11 @@ def _tested(test: TestView, metric: str, confidence: float) -> str:
 
 def _limits(test: TestView) -> str:
     limits = test.interval
-    return f"gain {limits[0]:+.3f} to {limits[1]:+.3f}" if limits else f"confidence {test.verdict.confidence:.3f}"
+    return (
+        f"gain {signed(limits[0], 3)} to {signed(limits[1], 3)}"
+        if limits
+        else f"confidence {test.verdict.confidence:.3f}"
+    )
 
 
 def _counted(count: int, noun: str) -> str:

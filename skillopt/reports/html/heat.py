@@ -16,7 +16,8 @@ __all__ = ["HeatCell", "HeatLine", "HeatMap", "SplitMap", "make_heat_map"]
 _MOST_LINES: Final = 160
 """Tasks of a split that are shown."""
 _MOST_VERSIONS: Final = 12
-_LEAST_PANEL: Final = 8
+_LEAST_PANEL, _MOST_ROWS = 8, 24
+"""Tasks below one heading: at least, and at most before the rest is folded."""
 _WIDTH, _NAMES, _COLUMN = 60.0, 7.8, 2.5
 """About how wide the page, the names of a panel and one of its columns are."""
 _SPLITS: Final = ("train", "val", "test", "")
@@ -45,10 +46,11 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatLine:
-    """A task and its cells, one for each version shown."""
+    """A task and its cells, one for each version shown; it ends well if it passes under the last one that ran."""
 
     task: str
     cells: tuple[HeatCell, ...]
+    ends_well: bool
 
     @property
     def flips(self) -> frozenset[str]:
@@ -58,10 +60,14 @@ class HeatLine:
 
 @dataclass(frozen=True, slots=True)
 class SplitMap:
-    """The tasks of a split, in panels that stand side by side, and how many were left out and how many never ran."""
+    """The tasks of a split, in panels that stand side by side, and how many were left out and how many never ran.
+
+    What needs a look is in `panels`; the `folded` ones can be opened.
+    """
 
     split: str
     panels: tuple[tuple[HeatLine, ...], ...]
+    folded: tuple[tuple[HeatLine, ...], ...]
     shown: int
     left_out: int
     never_run: int
@@ -101,27 +107,33 @@ def _split_map(split: str, rows: Sequence[HeatRow], places: Sequence[int]) -> Sp
     lines = sorted((_line(row, places) for row in ran), key=_urgency)
     shown = lines[:_MOST_LINES]
     beside = max(1, int(_WIDTH / (_NAMES + _COLUMN * len(places))))
-    size = max(_LEAST_PANEL, -(-len(shown) // beside))
-    panels = tuple(tuple(shown[at : at + size]) for at in range(0, len(shown), size))
+    first = shown if len(shown) <= beside * _MOST_ROWS + _LEAST_PANEL else shown[: beside * _MOST_ROWS]
+    panels, folded = _panels(first, beside), _panels(shown[len(first) :], beside)
     flips = Counter(flip for line in lines for flip in line.flips)
     never = len(rows) - len(ran)
-    return SplitMap(split, panels, len(shown), len(lines) - len(shown), never, flips["fixed"], flips["broken"])
+    return SplitMap(split, panels, folded, len(shown), len(lines) - len(shown), never, flips["fixed"], flips["broken"])
+
+
+def _panels(lines: Sequence[HeatLine], beside: int) -> tuple[tuple[HeatLine, ...], ...]:
+    size = max(_LEAST_PANEL, -(-len(lines) // beside))
+    return tuple(tuple(lines[at : at + size]) for at in range(0, len(lines), size))
 
 
 def _line(row: HeatRow, places: Sequence[int]) -> HeatLine:
-    cells, last = [], None
+    cells: list[HeatCell] = []
+    last: Cell | None = None
     for at in places:
         cell = row.cells[at]
         cells.append(_cell(cell, last))
         last = cell if cell.trials else last
-    return HeatLine(row.task, tuple(cells))
+    return HeatLine(row.task, tuple(cells), last is not None and _passes(last))
 
 
 def _cell(cell: Cell, last: Cell | None) -> HeatCell:
     flip = ""
     if last is not None and cell.trials:
-        before, after = last.passed / last.trials, cell.passed / cell.trials
-        flip = "fixed" if before < 1 == after else "broken" if before == 1 > after else ""
+        before, after = _passes(last), _passes(cell)
+        flip = "fixed" if after and not before else "broken" if before and not after else ""
     match cell.state:
         case CellState.PASSED:
             text = "✓"
@@ -135,12 +147,13 @@ def _cell(cell: Cell, last: Cell | None) -> HeatCell:
     return HeatCell(text, cell.state.value, level, flip)
 
 
+def _passes(cell: Cell) -> bool:
+    """Tell whether more than half of the trials passed, so that one unlucky trial of seven breaks nothing."""
+    return 2 * cell.passed > cell.trials
+
+
 def _urgency(line: HeatLine) -> int:
     """Order what needs a look first: broken, not passing in the end, fixed, the rest."""
-    ran = [cell for cell in line.cells if cell.state != CellState.NOT_EVALUATED.value]
-    passing = ran[-1].state == CellState.PASSED.value
-    if "broken" in line.flips and not passing:
-        return 0
-    if not passing:
-        return 1
-    return 2 if line.flips else 3
+    if line.ends_well:
+        return 2 if line.flips else 3
+    return 0 if "broken" in line.flips else 1

@@ -20,7 +20,7 @@ from skillopt.reports.html.figures import describe_pareto, describe_scores, funn
 from skillopt.reports.html.headline import commands_of, facts_of, figures_of, headline_of
 from skillopt.reports.html.heat import make_heat_map
 from skillopt.reports.html.inert import inert, marked
-from skillopt.reports.html.svg import percent
+from skillopt.reports.html.svg import percent, signed
 from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versions, unaccepted
 from skillopt.reports.html.viewer import MOST_ROLLOUTS, Seen, show_rollout
 from skillopt.reports.record import RunView
@@ -43,11 +43,12 @@ _SECTIONS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Rollouts:
-    """The rollouts that a page shows: those chosen, of how many, and whether held-out ones may be among them."""
+    """The rollouts that a page shows: those chosen, of how many, at most how many, and whether of all splits."""
 
     seen: tuple[Seen, ...]
     listed: int
     all_splits: bool = False
+    most: int = MOST_ROLLOUTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool =
         figures=figures_of(view),
         sections=[(anchor, name) for anchor, name in _SECTIONS if anchor != "rollouts" or shown is not None],
         looks=looks,
+        guessed=any(point.rollouts is None for point in view.curve),
         kinds={look.kind for look in looks},
         score_drawing=draw_scores(looks, describe_scores(looks)) if looks else "",
         gates=view.gates[-_MOST_GATES:],
@@ -98,7 +100,7 @@ def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool =
         spent=spent_by(view.spend),
         shown=shown,
         listed=rollouts.listed if rollouts else 0,
-        cap=MOST_ROLLOUTS,
+        cap=rollouts.most if rollouts else 0,
         all_splits=rollouts is not None and rollouts.all_splits,
         any_gone=any(one.gone for one in shown or ()),
         facts=facts_of(view),
@@ -150,7 +152,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"marked": marked, "percent": percent}
+    environment.filters |= {"marked": marked, "percent": percent, "signed": signed}
     return environment
 
 

@@ -6,7 +6,7 @@ letters growing or shrinking. Does not own what is drawn (charts).
 
 from markupsafe import Markup, escape
 
-__all__ = ["drawing", "element", "percent"]
+__all__ = ["drawing", "element", "percent", "signed"]
 
 
 def percent(share: float) -> str:
@@ -16,6 +16,15 @@ def percent(share: float) -> str:
     '33.33%'
     """
     return f"{round(share * 100, 2):g}%"
+
+
+def signed(value: float, digits: int = 0) -> str:
+    r"""Write a number with its sign, the minus as long as the plus.
+
+    >>> signed(1234), signed(-0.25, 3) == "\N{MINUS SIGN}0.250"
+    ('+1,234', True)
+    """
+    return f"{value:+,.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def element(name: str, *children: str, **attributes: str | float) -> Markup:

@@ -23,7 +23,13 @@ def test_not_evaluated_looks_unlike_failed_without_any_colour() -> None:
     heat = make_heat_map([HeatRow("a", "val", (FAIL, NONE, MIXED, PASS))], versions(4))
     (line,) = heat.splits[0].panels[0]
     assert [cell.text for cell in line.cells] == [".30", "·", "2/3", "✓"]
-    assert [cell.classes for cell in line.cells] == ["failed l1", "", "mixed", "passed fixed"]
+    assert [cell.classes for cell in line.cells] == ["failed l1", "", "mixed fixed", "passed"]
+
+
+def test_one_unlucky_trial_of_several_breaks_nothing() -> None:
+    heat = make_heat_map([HeatRow("a", "val", (PASS, Cell(7, 6, 0.9), Cell(2, 1, 0.6)))], versions(3))
+    (line,) = heat.splits[0].panels[0]
+    assert [cell.flip for cell in line.cells] == ["", "", "broken"]
 
 
 def test_broken_tasks_stand_first_and_tasks_that_never_ran_are_counted_only() -> None:
@@ -47,3 +53,5 @@ def test_more_than_can_be_shown_is_left_out_and_counted() -> None:
     assert len(heat.versions) + heat.versions_left_out == 30
     assert heat.splits[0].shown + heat.splits[0].left_out == 1000
     assert heat.splits[0].shown < 200
+    assert sum(len(panel) for panel in heat.splits[0].panels) < 60
+    assert sum(len(panel) for panel in (*heat.splits[0].panels, *heat.splits[0].folded)) == heat.splits[0].shown

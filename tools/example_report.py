@@ -1,0 +1,74 @@
+"""Write docs/examples/report.html: the report of a small run, the same wherever and whenever it is made.
+
+    python -m tools.example_report [--check]
+
+The run is a real one of the offline demo with fewer tasks. Of its record only the times and the commit ids, which hold
+a time, are not shown as they are: times are fixed, ids left out.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from benchmarks.demo import make_repository
+from skillopt.commands.pages import page_of
+from skillopt.commands.report import find_run, view_of
+from skillopt.ledger import Ledger
+from skillopt.project import Project
+
+__all__ = ["EXAMPLE", "main", "make_example"]
+
+EXAMPLE: Final = Path(__file__).resolve().parent.parent / "docs" / "examples" / "report.html"
+_TASKS: Final = {"train": 24, "val": 24, "test": 24}
+_AT, _END = "2026-11-01T02:00:00+00:00", "2026-11-01T02:00:05+00:00"
+_SETTINGS: Final = (
+    *("--preset", "paper", "--set", "gate=paired", "--set", "metric=mixed", "--set", "confidence=0.8"),
+    *("--set", "edit_budget=8", "--set", "min_edits=6", "--set", "epochs=6"),
+    *("--set", "screen_trials=2", "--set", "screen_confidence=0.6"),
+)
+"""With many gates and screens, so that there is something to see."""
+
+
+def make_example(folder: Path) -> str:
+    """Train in a scratch folder and give the page of the run.
+
+    Args:
+        folder: An empty one.
+    """
+    make_repository(folder)
+    tasks = folder / "suites" / "tidy_tables" / "tasks.jsonl"
+    lines = tasks.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for split, count in _TASKS.items() for line in [one for one in lines if f'"{split}"' in one][:count]]
+    tasks.write_text("".join(kept), encoding="utf-8")
+    command = [sys.executable, "-m", "skillopt", "optimize", "tidy-tables", "--quiet", *_SETTINGS]
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SKILLOPT_"))}
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=outside)
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
+        view = view_of(Project.find(folder), ledger, find_run(ledger))
+        versions = tuple(replace(version, commit="", at="") for version in view.versions)
+        gates = tuple(replace(gate, at="") for gate in view.gates)
+        fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)
+        return page_of(ledger, fixed, most=16).replace(view.run, "0123456789ab")
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Write the example, or with `--check` only compare it; 1 when it is out of date."""
+    with tempfile.TemporaryDirectory(prefix="skillopt-example-") as scratch:
+        made = make_example(Path(scratch) / "repository")
+    if "--check" not in arguments:
+        EXAMPLE.write_text(made, encoding="utf-8")
+        return 0
+    if EXAMPLE.read_text(encoding="utf-8") == made:
+        return 0
+    print(f"{EXAMPLE} is out of date: run `make docs`", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
