@@ -20,7 +20,7 @@ from skillopt.errors import UsageError
 from skillopt.events import EpochEnded, encode_event
 from skillopt.ledger import Ledger
 from skillopt.project import Project
-from tests.projects import make_project, train
+from tests.projects import make_project, skillopt, train
 
 Ask = Callable[[str], str]
 
@@ -46,6 +46,14 @@ def test_a_page_shows_rollouts_of_train_tasks_and_of_no_other(folder: Path) -> N
     everything = page(folder=folder, all_splits=True)
     viewer = everything[everything.index('id="rollouts"') : everything.index('id="configuration"')]
     assert set(re.findall(r'<bdi class="mono">(train|val|test)\d', viewer)) == {"train", "val", "test"}
+
+
+def test_a_report_as_an_html_file_is_the_page(folder: Path, tmp_path: Path) -> None:
+    ended = skillopt(folder, "report", "--output", str(tmp_path / "report.html"))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page(folder=folder) + "\n"
+    ended = skillopt(folder, "report", "rows", "--format", "html", "--all-splits")
+    assert ended.stdout == page(folder=folder, all_splits=True) + "\n"
 
 
 def test_a_page_is_the_same_whenever_it_is_made(folder: Path) -> None:

@@ -54,7 +54,7 @@ def make_example(folder: Path) -> str:
         versions = tuple(replace(version, commit="", at="") for version in view.versions)
         gates = tuple(replace(gate, at="") for gate in view.gates)
         fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)
-        return page_of(ledger, fixed, most=16).replace(view.run, "0123456789ab")
+        return page_of(ledger, fixed, most=16).replace(view.run, "0123456789ab") + "\n"
 
 
 def main(arguments: Sequence[str] = ()) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from skillopt.cli.app import app
-from skillopt.cli.options import JsonOption, SkillArgument, SuiteOption, select
+from skillopt.cli.options import AllSplitsOption, JsonOption, SkillArgument, SuiteOption, select
 from skillopt.cli.output import INTERRUPTED, show
 
 __all__: list[str] = []
@@ -66,19 +66,26 @@ def report(
     *,
     form: Annotated[
         str | None,
-        typer.Option("--format", "-f", help="markdown, pull-request, json or junit; else by the suffix of --output."),
+        typer.Option(
+            "--format", "-f", help="markdown, pull-request, json, junit or html; else by the suffix of --output."
+        ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
+    all_splits: AllSplitsOption = False,
     suite: SuiteOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Report a run: verdict, edits, gates, test, cost, tasks by version."""
-    from skillopt.commands.report import report as run  # noqa: PLC0415 - imported on use
+    """Report a run: verdict, edits, gates, test, cost, tasks by version; as html with rollouts, too."""
+    from skillopt.commands.pages import page  # noqa: PLC0415 - imported on use
+    from skillopt.commands.report import report as run  # noqa: PLC0415 - as above
     from skillopt.console import write_report  # noqa: PLC0415 - as above
     from skillopt.reports import format_of, render_view  # noqa: PLC0415 - as above
 
     chosen = format_of("json" if as_json else form, output)
-    text = render_view(run(name, suite=suite), chosen)
+    if chosen == "html":
+        text = page(name, all_splits=all_splits, suite=suite)
+    else:
+        text = render_view(run(name, suite=suite), chosen)
     if output is None:
         typer.echo(text.rstrip("\n"))
     else:

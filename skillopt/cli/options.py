@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from skillopt.project import Selection
 
 __all__ = [
+    "AllSplitsOption",
     "CallsOption",
     "HarnessOption",
     "JsonOption",
@@ -60,6 +61,9 @@ TokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Cap on t
 MinutesOption = Annotated[float | None, typer.Option("--max-minutes", help="Cap on minutes of this command.")]
 StartOption = Annotated[
     Literal["auto", "worktree", "branch"], typer.Option("--start", help="Which text to begin with when they differ.")
+]
+AllSplitsOption = Annotated[
+    bool, typer.Option("--all-splits", help="Show rollouts of held-out tasks, too; do not write edits by them.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from skillopt.cli.app import app
-from skillopt.cli.options import JsonOption
+from skillopt.cli.options import AllSplitsOption, JsonOption
 
 __all__: list[str] = []
 
@@ -15,9 +15,7 @@ __all__: list[str] = []
 def serve(
     *,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0 for any free port.")] = 0,
-    all_splits: Annotated[
-        bool, typer.Option("--all-splits", help="Show rollouts of held-out tasks, too; do not write edits by them.")
-    ] = False,
+    all_splits: AllSplitsOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the runs of this project as live pages in a browser on this machine.

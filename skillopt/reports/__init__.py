@@ -18,6 +18,7 @@ FORMATS: Final = {
     "pull-request": "skillopt.reports.pull_request:pull_request_body",
     "json": "skillopt.reports.json_view:render",
     "junit": "skillopt.reports.junit:render",
+    "html": "skillopt.reports.html:render_page",
 }
 """Name → where the function from view to text is."""
 
