@@ -21,10 +21,6 @@ _SECRETS = (
 )
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "agents: needs the real command lines (python -m tools.fetch_agents)")
-
-
 @pytest.fixture(autouse=True)
 def no_login(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test finds a key or a login of whoever runs it."""

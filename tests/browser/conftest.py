@@ -9,10 +9,6 @@ from tests.browser.chromium import Chromium, Page, find_chromium, open_browser
 from tools.fetch_agents import cache_folder, find_agent
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "browser: needs Chromium and axe-core (make test-browser)")
-
-
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """Start Chromium, or skip."""
