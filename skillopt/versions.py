@@ -1,56 +1,36 @@
-"""Accepted versions as git commits on `skillopt/<skill>`; the only module that knows git.
+"""Accepted versions as git commits on `skillopt/<skill>`.
 
 Owns writing a version without touching index, work tree, HEAD or hooks, and reading versions back.
-Only plumbing commands are used, through GitPython's command interface, so that every object format
-and index version works. Does not own what a commit says (publication).
+Only plumbing commands are used, so that every object format and index version works. Does not own running
+git safely (git_process), other repositories (remotes) or what a commit says (publication).
 
 Invariants:
-1. The configuration of an untrusted repository starts no program: no hooks, filters, pagers,
-   signatures, file system monitors or fetches of missing objects.
-2. A branch is moved by compare-and-swap only; one that moved meanwhile, or is checked out, is left alone.
-3. The commit is a function of the draft and the identity, so writing it again changes nothing.
+1. A branch is moved by compare-and-swap only; one that moved meanwhile, or is checked out, is left alone.
+2. The commit is a function of the draft and the identity, so writing it again changes nothing.
 """
 
 import os
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 
 from skillopt.commit_text import Version, compose_message, one_line, parse_commit
-from skillopt.errors import InfrastructureError, RepositoryError, UsageError, VersionConflictError
+from skillopt.errors import RepositoryError, UsageError, VersionConflictError
+from skillopt.git_process import configured, hooks_off, run_git, try_git, writing
 from skillopt.skill_folder import ships
 from skillopt.tasks import File
 
 __all__ = ["Repository", "VersionDraft"]
 
-_SAFE = (
-    "core.hooksPath=/dev/null",
-    "core.fsmonitor=false",
-    "core.splitIndex=false",
-    "core.fsync=all",
-    "i18n.commitEncoding=UTF-8",
-)
-_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",  # older git knows no other way to fetch nothing
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_LITERAL_PATHSPECS": "1",
-}
-_KEPT = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
 _IDENTITY = (
     ("GIT_AUTHOR_NAME", "user.name", "SkillOpt"),
     ("GIT_AUTHOR_EMAIL", "user.email", "skillopt@localhost"),
 )
 _MOST_VERSIONS = 1000
-_NOT_FOUND = 127
-_NO_GIT = "expected git on the PATH, found none that runs; install git and run this again"
 _CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
 _BRANCHES = "refs/heads/skillopt/"
 _SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -100,9 +80,9 @@ class Repository:
         Raises:
             RepositoryError: There is none, git is missing, or git refuses it.
         """
-        status, out, problem = _execute(path, ["rev-parse", "--show-toplevel"])
-        if status and _execute(path, ["rev-parse", "--is-bare-repository"])[1] == b"true\n":
-            status, out, problem = _execute(path, ["rev-parse", "--absolute-git-dir"])
+        status, out, problem = try_git(path, ["rev-parse", "--show-toplevel"])
+        if status and try_git(path, ["rev-parse", "--is-bare-repository"])[1] == b"true\n":
+            status, out, problem = try_git(path, ["rev-parse", "--absolute-git-dir"])
         if status:
             advice = "run `git init` there"
             if "safe.directory" in problem:
@@ -116,7 +96,7 @@ class Repository:
     @property
     def git_version(self) -> str:
         """Give the version of git, as git says it."""
-        return _git(self.root, "version").decode().strip()
+        return run_git(self.root, "version").decode().strip()
 
     @property
     def identity(self) -> str:
@@ -146,14 +126,14 @@ class Repository:
 
     def tips(self) -> dict[str, str]:
         """Give the newest commit of every skill's branch, by the skill's name."""
-        listed = _git(self.root, "for-each-ref", "--format=%(objectname) %(refname)", _BRANCHES)
+        listed = run_git(self.root, "for-each-ref", "--format=%(objectname) %(refname)", _BRANCHES)
         rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
         found = ((name.removeprefix(_BRANCHES), sha) for sha, name in rows)
         return {name: sha for name, sha in found if _SKILL_NAME.fullmatch(name)}
 
     def moving_paths(self) -> tuple[Path, ...]:
         """List what git writes when a skill's branch moves or the repository changes; not all of it need exist."""
-        found = os.fsdecode(_git(self.root, "rev-parse", "--git-dir", "--git-common-dir")).splitlines()
+        found = os.fsdecode(run_git(self.root, "rev-parse", "--git-dir", "--git-common-dir")).splitlines()
         own, common = (self.root / path for path in found)
         names = ("refs/heads/skillopt", "packed-refs", "reftable/tables.list", "config", "shallow")
         return (own / "HEAD", *(common / name for name in names))
@@ -174,7 +154,7 @@ class Repository:
         """Give those of some paths that git is told to ignore."""
         listed = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
         literal = {"GIT_LITERAL_PATHSPECS": "0"}  # `check-ignore` takes its paths as they are, and no such setting
-        status, out, _ = _execute(self.root, ["check-ignore", "-z", "--stdin"], listed, literal)
+        status, out, _ = try_git(self.root, ["check-ignore", "-z", "--stdin"], listed, literal)
         names = out.decode("utf-8", "surrogateescape").split("\0") if status == 0 else ()
         return frozenset(Path(name) for name in names if name)
 
@@ -196,7 +176,7 @@ class Repository:
         tip = tip or self.branch_tip(skill)
         if tip is None:
             return ()
-        listed = _git(self.root, "rev-list", "--first-parent", f"--max-count={_MOST_VERSIONS}", tip)
+        listed = run_git(self.root, "rev-list", "--first-parent", f"--max-count={_MOST_VERSIONS}", tip)
         shas = listed.decode().split()
         commits = zip(shas, self._objects(shas), strict=True)
         found = (parse_commit(sha, content.decode("utf-8", "replace")) for sha, content in commits)
@@ -208,7 +188,7 @@ class Repository:
         Raises:
             VersionConflictError: A work tree has it checked out.
         """
-        place = os.fsdecode(_git(self.root, "for-each-ref", "--format=%(worktreepath)", _branch(skill)).strip())
+        place = os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", _branch(skill)).strip())
         if place:
             found = f"expected branch skillopt/{skill} free to move, found it checked out in {place}"
             message = f"{found}; switch to another branch there, then run this again"
@@ -224,15 +204,15 @@ class Repository:
             VersionConflictError: The branch is not where it was expected, or is checked out; nothing was moved.
             InfrastructureError: The disk is full.
         """
-        branch, env = _branch(draft.skill), self._hooks_off() | self._signature(draft.at)
+        branch, env = _branch(draft.skill), hooks_off(self.root) | self._signature(draft.at)
         commit = self._write_commit(draft, self._write_tree(draft, env), env)
         tip = self.branch_tip(draft.skill)
-        if tip is not None and _execute(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0:
+        if tip is not None and try_git(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0:
             return commit
         if tip == draft.expected_tip:
             self.check_branch(draft.skill)
             move = ["update-ref", "-m", f"skillopt: {draft.skill}", branch, commit, tip or "0" * len(commit)]
-            status, _, problem = _execute(self.root, move, env=env)
+            status, _, problem = try_git(self.root, move, env=env)
             if status == 0:
                 return commit
             tip = self.branch_tip(draft.skill)
@@ -247,8 +227,8 @@ class Repository:
         raise VersionConflictError(message)
 
     def _identity(self) -> tuple[str, str]:
-        configured = dict(self._configured(r"^user\.(name|email)$"))
-        found = ((one_line(os.environ.get(name) or configured.get(key, "")), last) for name, key, last in _IDENTITY)
+        user = dict(configured(self.root, r"^user\.(name|email)$"))
+        found = ((one_line(os.environ.get(name) or user.get(key, "")), last) for name, key, last in _IDENTITY)
         name, email = (text.strip(_CRUD) or fallback for text, fallback in found)
         return name, email
 
@@ -259,30 +239,15 @@ class Repository:
         parts = {"NAME": name, "EMAIL": email, "DATE": f"@{seconds} +0000"}
         return {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in parts.items()}
 
-    def _hooks_off(self) -> dict[str, str]:
-        """Give the variables that switch off hooks defined in the configuration (git 2.54 and newer)."""
-        hooks = {key.rpartition(".")[0] for key, _ in self._configured(r"^hook\..*\.")}
-        first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
-        off = {"GIT_CONFIG_COUNT": str(first + len(hooks))}
-        for number, hook in enumerate(sorted(hooks), first):
-            off |= {f"GIT_CONFIG_KEY_{number}": f"{hook}.enabled", f"GIT_CONFIG_VALUE_{number}": "false"}
-        return off
-
-    def _configured(self, pattern: str) -> list[tuple[str, str]]:
-        """List the (key, value) pairs of the configuration whose key matches."""
-        listed = os.fsdecode(_execute(self.root, ["config", "--null", "--get-regexp", pattern])[1])
-        rows = (row.partition("\n") for row in listed.split("\0") if row)
-        return [(key, value) for key, _, value in rows]
-
     def _commit(self, name: str) -> str | None:
         arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
-        status, out, _ = _execute(self.root, arguments)
+        status, out, _ = try_git(self.root, arguments)
         return out.decode().strip() if status == 0 else None
 
     def _tree(self, commit: str, prefix: str) -> list[tuple[str, str, str]]:
         """List (mode, object, path) of all files below a prefix."""
         arguments = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else [])]
-        listed = _git(self.root, *arguments).decode("utf-8", "surrogateescape")
+        listed = run_git(self.root, *arguments).decode("utf-8", "surrogateescape")
         rows = (row.split("\t", 1) for row in listed.split("\0") if row)
         return [(meta.split()[0], meta.split()[2], name) for meta, name in rows]
 
@@ -290,7 +255,7 @@ class Repository:
         """Read objects with one process."""
         if not shas:
             return []
-        out = BytesIO(_git(self.root, "cat-file", "--batch", stdin="".join(f"{sha}\n" for sha in shas).encode()))
+        out = BytesIO(run_git(self.root, "cat-file", "--batch", stdin="".join(f"{sha}\n" for sha in shas).encode()))
         contents = []
         for sha in shas:
             header = out.readline().split()
@@ -306,17 +271,17 @@ class Repository:
         prefix = "" if draft.path == "." else f"{draft.path}/"
         entries = self._tree(draft.parent, prefix) if draft.parent else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
-        with _writing(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
+        with writing(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
             shas = self._write_blobs([file.content for file in draft.files], Path(folder))
             names = [prefix + file.path for file in draft.files]
             rows = [f"{modes.get(name, '100644')} {sha}\t{name}\0" for sha, name in zip(shas, names, strict=True)]
             gone = [name for name in modes if name not in set(names) and ships(name.removeprefix(prefix))]
             rows = [*(f"0 {'0' * len(draft.parent)}\t{name}\0" for name in gone), *rows]
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
-            _git(self.root, "read-tree", draft.parent or "--empty", env=private)
+            run_git(self.root, "read-tree", draft.parent or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
-            _git(self.root, "update-index", "-z", "--index-info", stdin=listed, env=private)
-            return _git(self.root, "write-tree", env=private).decode().strip()
+            run_git(self.root, "update-index", "-z", "--index-info", stdin=listed, env=private)
+            return run_git(self.root, "write-tree", env=private).decode().strip()
 
     def _write_blobs(self, contents: Sequence[bytes], folder: Path) -> list[str]:
         """Write contents with one process."""
@@ -324,23 +289,13 @@ class Repository:
         for place, content in zip(places, contents, strict=True):
             place.write_bytes(content)
         listed = os.fsencode("".join(f"{place}\n" for place in places))
-        return _git(self.root, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listed).decode().split()
+        return run_git(self.root, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listed).decode().split()
 
     def _write_commit(self, draft: VersionDraft, tree: str, env: Mapping[str, str]) -> str:
         text = compose_message(draft.subject, draft.body, draft.trailers)
         parent = ["-p", draft.parent] if draft.parent else []
         stdin = text.encode("utf-8", "replace")
-        return _git(self.root, "commit-tree", *parent, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
-
-
-@contextmanager
-def _writing() -> Iterator[None]:
-    """Say in one line why temporary files cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        message = f"cannot write temporary files: {error}; free some space or set TMPDIR, then run this again"
-        raise InfrastructureError(message) from error
+        return run_git(self.root, "commit-tree", *parent, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
 
 
 def _branch(skill: str) -> str:
@@ -348,42 +303,3 @@ def _branch(skill: str) -> str:
         message = f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
         raise UsageError(message)
     return f"{_BRANCHES}{skill}"
-
-
-def _git(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
-    """Run git and give its output; when it fails, the error's message is git's own."""
-    status, out, problem = _execute(folder, arguments, stdin, env)
-    if status:
-        message = f"git {arguments[0]} failed in {folder}: {one_line(problem)}; mend that and run this again"
-        raise RepositoryError(message)
-    return out
-
-
-def _execute(
-    folder: Path, arguments: Sequence[str], stdin: bytes = b"", env: Mapping[str, str] | None = None
-) -> tuple[int, bytes, str]:
-    """Run git in a safe environment; give its status, output and error text."""
-    try:
-        from git.cmd import Git  # noqa: PLC0415 - slow to import
-    except ImportError as error:  # what GitPython makes of a missing git
-        raise RepositoryError(_NO_GIT) from error
-    options = [part for setting in _SAFE for part in ("-c", setting)]
-    # Whoever calls us from inside a git hook has variables set that point at another index or repository.
-    unset = [f"-u{name}" for name in os.environ if name.startswith("GIT_") and not name.startswith(_KEPT)]
-    set_to = [f"{name}={value}" for name, value in (_ENVIRONMENT | dict(env or {})).items()]
-    # The folder goes in by -C: GitPython would fall back to the current one when it is missing.
-    command = ["env", *unset, *set_to, "git", "--no-pager", "-C", str(folder), *options, *arguments]
-    with _writing(), tempfile.TemporaryFile() as source:
-        source.write(stdin)
-        source.seek(0)
-        status, out, problem = Git().execute(
-            command,
-            istream=source,
-            with_extended_output=True,
-            with_exceptions=False,
-            stdout_as_string=False,
-            strip_newline_in_stdout=False,
-        )
-    if status == _NOT_FOUND:
-        raise RepositoryError(_NO_GIT)
-    return status, out, problem

@@ -55,6 +55,7 @@ def test_the_layers_hold(checkout: Path) -> None:
         ("optimizer.py", "from skillopt import ledger", "layers"),
         ("ledger.py", "from skillopt import commands", "layers"),
         ("ledger.py", "import git", "git"),
+        ("ledger.py", "from skillopt import git_process", "git-commands"),
         ("ledger.py", "import subprocess", "processes"),
         ("runner.py", "import concurrent.futures", "threads"),
         ("verifiers/exact.py", "from skillopt.verifiers import numeric", "drivers"),

@@ -1,0 +1,131 @@
+"""Running git in a safe environment; the only module that knows GitPython.
+
+Owns that nothing but what is asked for happens. GitPython's command interface is used, not its objects, so
+that every object format and index version works. Does not own versions (versions) or other repositories (remotes).
+
+Invariants:
+1. The configuration of an untrusted repository starts no program: no hooks, filters, pagers,
+   signatures, file system monitors or fetches of missing objects.
+2. Nothing goes over a network unless the caller allows a protocol.
+3. A secret is in no argument list: it reaches git as a variable of its environment.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from skillopt.commit_text import one_line
+from skillopt.errors import InfrastructureError, RepositoryError
+
+__all__ = ["configured", "hooks_off", "run_git", "try_git", "writing"]
+
+_SAFE = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.splitIndex=false",
+    "core.fsync=all",
+    "i18n.commitEncoding=UTF-8",
+)
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # older git knows no other way to fetch nothing
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+}
+_KEPT = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+_NOT_FOUND = 127
+_NO_GIT = "expected git on the PATH, found none that runs; install git and run this again"
+
+
+def run_git(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+    """Run git and give its output; when it fails, the error's message is git's own.
+
+    Raises:
+        RepositoryError: Git failed, or is missing.
+    """
+    status, out, problem = try_git(folder, arguments, stdin, env)
+    if status:
+        message = f"git {arguments[0]} failed in {folder}: {one_line(problem)}; mend that and run this again"
+        raise RepositoryError(message)
+    return out
+
+
+def try_git(
+    folder: Path,
+    arguments: Sequence[str],
+    stdin: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    secrets: Mapping[str, str] | None = None,
+) -> tuple[int, bytes, str]:
+    """Run git; give its status, output and error text.
+
+    Args:
+        folder: Where.
+        arguments: What follows `git`.
+        stdin: What it reads.
+        env: Variables it gets, which anyone may see in a list of processes.
+        secrets: Variables it gets, which nobody may see.
+
+    Raises:
+        RepositoryError: Git is missing.
+    """
+    try:
+        from git.cmd import Git  # noqa: PLC0415 - slow to import
+    except ImportError as error:  # what GitPython makes of a missing git
+        raise RepositoryError(_NO_GIT) from error
+    options = [part for setting in _SAFE for part in ("-c", setting)]
+    # Whoever calls us from inside a git hook has variables set that point at another index or repository.
+    unset = [f"-u{name}" for name in os.environ if name.startswith("GIT_") and not name.startswith(_KEPT)]
+    set_to = [f"{name}={value}" for name, value in (_ENVIRONMENT | dict(env or {})).items()]
+    # The folder goes in by -C: GitPython would fall back to the current one when it is missing.
+    command = ["env", *unset, *set_to, "git", "--no-pager", "-C", str(folder), *options, *arguments]
+    with writing(), tempfile.TemporaryFile() as source:
+        source.write(stdin)
+        source.seek(0)
+        status, out, problem = Git().execute(
+            command,
+            istream=source,
+            with_extended_output=True,
+            with_exceptions=False,
+            stdout_as_string=False,
+            strip_newline_in_stdout=False,
+            env=dict(secrets or {}),
+        )
+    if status == _NOT_FOUND:
+        raise RepositoryError(_NO_GIT)
+    return status, out, problem
+
+
+def configured(folder: Path, pattern: str) -> list[tuple[str, str]]:
+    """List the (key, value) pairs of the configuration whose key matches."""
+    listed = os.fsdecode(try_git(folder, ["config", "--null", "--get-regexp", pattern])[1])
+    rows = (row.partition("\n") for row in listed.split("\0") if row)
+    return [(key, value) for key, _, value in rows]
+
+
+def hooks_off(folder: Path) -> dict[str, str]:
+    """Give the variables that switch off hooks defined in the configuration (git 2.54 and newer)."""
+    hooks = {key.rpartition(".")[0] for key, _ in configured(folder, r"^hook\..*\.")}
+    first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
+    off = {"GIT_CONFIG_COUNT": str(first + len(hooks))}
+    for number, hook in enumerate(sorted(hooks), first):
+        off |= {f"GIT_CONFIG_KEY_{number}": f"{hook}.enabled", f"GIT_CONFIG_VALUE_{number}": "false"}
+    return off
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Say in one line why temporary files cannot be written.
+
+    Raises:
+        InfrastructureError: They cannot.
+    """
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot write temporary files: {error}; free some space or set TMPDIR, then run this again"
+        raise InfrastructureError(message) from error
