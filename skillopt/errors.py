@@ -18,7 +18,14 @@ Does not own messages: whoever raises says what was expected, what was found and
     ├── ReplyError                    a model reply is not what was asked for
     └── InfrastructureError           exit 3: a dead provider, a full disk, a crashed verifier
         ├── ProviderError             a model's provider or client failed, with the kind of failure
-        ├── AnswersPendingError   work was handed off and is not done yet
+        ├── AnswersPendingError       work was handed off and is not done yet
+        ├── RemoteError               another repository is out of reach, or refuses a push
+        ├── ForgeError                the forge (GitHub) failed, in a way that none of these names
+        │   ├── ForgeAccessError      401, 403: the token is missing, wrong, or lacks a permission
+        │   ├── ForgeMissingError     404: no such repository or pull request, or none that the token may see
+        │   ├── ForgeRefusedError     422: it does not take what it was given
+        │   ├── ForgeLimitError       429, 403: too many requests; passes
+        │   └── ForgeDownError        5xx, a time-out, no connection; passes
         ├── LedgerError               the ledger is unreadable, or a replay diverged from it
         └── InvalidMeasurementError   too little was measured for a verdict
 """
@@ -31,12 +38,19 @@ __all__ = [
     "EditConflictError",
     "EditError",
     "FailureKind",
+    "ForgeAccessError",
+    "ForgeDownError",
+    "ForgeError",
+    "ForgeLimitError",
+    "ForgeMissingError",
+    "ForgeRefusedError",
     "InfrastructureError",
     "InvalidMeasurementError",
     "LedgerError",
     "LintError",
     "ProtectedTextError",
     "ProviderError",
+    "RemoteError",
     "ReplyError",
     "RepositoryError",
     "SettingsError",
@@ -157,6 +171,49 @@ class ProviderError(InfrastructureError):
 
 class AnswersPendingError(InfrastructureError):
     """Work was handed off and is not done yet; the message says where it lies and how to go on."""
+
+
+class RemoteError(InfrastructureError):
+    """Another repository cannot be reached, or refuses what is pushed to it."""
+
+
+class ForgeError(InfrastructureError):
+    """The forge failed.
+
+    Args:
+        message: What happened, in the forge's own words, and what to do.
+        retry_after: Seconds that the forge asked to wait, None when it did not say.
+    """
+
+    transient = False
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ForgeAccessError(ForgeError):
+    """The token is missing, wrong, or lacks a permission; the message names it."""
+
+
+class ForgeMissingError(ForgeError):
+    """There is no such repository or pull request, or none that the token may see."""
+
+
+class ForgeRefusedError(ForgeError):
+    """The forge does not take what it was given."""
+
+
+class ForgeLimitError(ForgeError):
+    """The forge was asked too often; the same request may work later."""
+
+    transient = True
+
+
+class ForgeDownError(ForgeError):
+    """The forge failed by itself, did not answer in time, or could not be reached; it may work later."""
+
+    transient = True
 
 
 class LedgerError(InfrastructureError):

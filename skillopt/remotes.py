@@ -1,0 +1,235 @@
+"""Another repository, from which the branches of skills come and to which they go.
+
+Owns every transport: what a remote holds, bringing a local branch up to it, and pushing. Does not own writing
+versions (versions) or pull requests (forge).
+
+Invariants:
+1. The configuration of an untrusted repository starts no program here either: the remote is called by its
+   address, so that none of its options apply, and ssh, credential helpers and the rest are given by us.
+2. A branch is moved by compare-and-swap only, here and there, and only forwards: whatever a person has committed
+   or pushed stays.
+3. A token is in no argument and no address, and goes to no host but its own.
+"""
+
+import os
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from skillopt.commit_text import one_line
+from skillopt.credentials import mask
+from skillopt.errors import RemoteError, UsageError, VersionConflictError
+from skillopt.git_process import configured, hooks_off, run_git, try_git
+from skillopt.versions import Repository
+
+__all__ = ["Login", "Remote", "Tips"]
+
+_BRANCHES: Final = "refs/heads/skillopt/"
+_SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
+_SETTINGS: Final = (
+    *("credential.helper=", "http.sslVerify=true", "http.lowSpeedLimit=1", "http.lowSpeedTime=60"),
+    *("fetch.recurseSubmodules=false", "push.recurseSubmodules=no", "submodule.recurse=false", "push.pushOption="),
+    *("gc.auto=0", "maintenance.auto=false", "fetch.writeCommitGraph=false"),
+)
+_TRUSTED: Final = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
+_PLACE: Final = re.compile(r"https://|ssh://|file://|(?:[\w.-]+@)?[\w.-]+:(?!:|//)|(?!-)[^:]*\Z")
+_DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What lets git in: a token, and the beginning of the addresses it is for, such as `https://github.com/`."""
+
+    scope: str
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tips:
+    """Where the branches of a remote are.
+
+    Args:
+        default_branch: Name of its default branch.
+        default: The commit that is at.
+        skills: The newest commit of each skill's branch, by the skill's name.
+    """
+
+    default_branch: str
+    default: str
+    skills: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A remote of a repository.
+
+    Args:
+        repository: The local repository.
+        name: What it calls the remote.
+        url: Its address.
+        login: What lets us in over https; None where nothing is needed.
+    """
+
+    repository: Repository
+    name: str
+    url: str
+    login: Login | None = None
+
+    @classmethod
+    def find(cls, repository: Repository, name: str, login: Login | None = None) -> "Remote | None":
+        """Find a remote by its name, None when it is not configured.
+
+        Raises:
+            UsageError: Its address is of a kind that is not spoken.
+        """
+        found = dict(configured(repository.root, rf"^remote\.{re.escape(name)}\.url$"))
+        url = next(iter(found.values()), "")
+        if not url:
+            return None
+        if not _PLACE.match(url):
+            message = (
+                f"remote {name!r}: expected an address with https, ssh or file, or a path, found "
+                f"{mask(one_line(url))!r}; change it with `git remote set-url {name} ADDRESS`"
+            )
+            raise UsageError(message)
+        return cls(repository, name, url, login)
+
+    def look(self) -> Tips:
+        """See where its branches are, and fetch them.
+
+        Raises:
+            RemoteError: It cannot be reached, or has no default branch.
+        """
+        listed = self._reach(["ls-remote", "--symref", "--", self.url, "HEAD", f"{_BRANCHES}*"]).splitlines()
+        rows = [row.split("\t", 1) for row in listed if "\t" in row]
+        heads = [value.removeprefix("ref: refs/heads/") for value, ref in rows if ref == "HEAD" and " " in value]
+        tips = {ref: value for value, ref in rows if " " not in value}
+        if not heads or "HEAD" not in tips:
+            message = f"{self._shown}: expected a default branch, found none; push one there and run this again"
+            raise RemoteError(message)
+        skills = {ref.removeprefix(_BRANCHES): sha for ref, sha in tips.items() if ref.startswith(_BRANCHES)}
+        wanted = [f"refs/heads/{heads[0]}", *(f"{_BRANCHES}{skill}" for skill in skills)]
+        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
+        self._reach(["fetch", *quiet, "--", self.url, *wanted])
+        root = self.repository.root
+        if any(try_git(root, ["cat-file", "-e", f"{sha}^{{commit}}"])[0] for sha in tips.values()):
+            message = f"{self._shown} changed while it was read; run this again"
+            raise RemoteError(message)
+        return Tips(heads[0], tips["HEAD"], skills)
+
+    def follow(self, skill: str, tip: str | None) -> None:
+        """Bring a skill's local branch forward to where the remote has it; one that is further stays.
+
+        Args:
+            skill: Name of the skill.
+            tip: Where the remote has it, None for nowhere.
+
+        Raises:
+            VersionConflictError: Each has commits that the other lacks, or the branch is checked out.
+        """
+        repository, here = self.repository, self.repository.branch_tip(skill)
+        if tip is None or (here is not None and self.contains(here, tip)):
+            return
+        if here is not None and not self.contains(tip, here):
+            message = (
+                f"skillopt/{skill} went two ways: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
+                f"go on from theirs: git fetch {self.name} skillopt/{skill}, then git branch -f skillopt/{skill} {tip}"
+            )
+            raise VersionConflictError(message)
+        repository.check_branch(skill)
+        move = ["update-ref", "-m", f"skillopt: {skill} from {self.name}", f"{_BRANCHES}{skill}", tip]
+        run_git(repository.root, *move, here or "0" * len(tip), env=hooks_off(repository.root))
+
+    def push(self, skill: str, tips: Tips) -> bool:
+        """Push a skill's branch, if the remote lacks something of it.
+
+        Args:
+            skill: Name of the skill.
+            tips: Where the remote's branches were; the push fails if this one has moved since.
+
+        Returns:
+            Whether there was anything to push.
+
+        Raises:
+            VersionConflictError: Someone moved the branch meanwhile, or it holds commits that are nobody's version.
+            RemoteError: The remote cannot be reached, or refuses.
+        """
+        here, there = self.repository.branch_tip(skill), tips.skills.get(skill, "")
+        if here is None or here == there:
+            return False
+        strangers = self.people(skill, here, [tips.default, *filter(None, [there])])
+        if strangers:
+            message = (
+                f"skillopt/{skill} stands on {len(strangers)} commits that {self.name} does not have, such as "
+                f"{strangers[0][:10]}; it was not pushed. Push those first, or train from {tips.default_branch}"
+            )
+            raise VersionConflictError(message)
+        ref = f"{_BRANCHES}{skill}"
+        if there and not self.contains(here, there):
+            raise VersionConflictError(_moved(skill, self.name))
+        quiet = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-recurse-submodules")
+        self._reach(["push", *quiet, f"--force-with-lease={ref}:{there}", "--", self.url, f"{here}:{ref}"], skill)
+        return True
+
+    def people(self, skill: str, tip: str, without: Sequence[str]) -> list[str]:
+        """List the commits of a branch that are not versions of the skill, newest first.
+
+        Args:
+            skill: Name of the skill.
+            tip: Where the branch is.
+            without: Commits that are left out, with all that they stand on.
+        """
+        listed = run_git(self.repository.root, "rev-list", tip, "--not", *without).decode().split()
+        ours = {version.sha for version in self.repository.versions(skill, tip)}
+        return [sha for sha in listed if sha not in ours]
+
+    def contains(self, tip: str, commit: str) -> bool:
+        """Tell whether a branch at `tip` contains a commit."""
+        return try_git(self.repository.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0
+
+    @property
+    def _shown(self) -> str:
+        return f"remote {self.name} ({mask(one_line(self.url))})"
+
+    def _reach(self, arguments: Sequence[str], skill: str = "") -> str:
+        """Run git with the protocols that a remote may speak."""
+        env, secrets = self._environment()
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        status, out, problem = try_git(self.repository.root, [*settings, *arguments], env=env, secrets=secrets)
+        text = os.fsdecode(out)
+        if status == 0:
+            return text
+        if "(stale info)" in text or "(fetch first)" in text or "(non-fast-forward)" in text:
+            raise VersionConflictError(_moved(skill, self.name))
+        refusal = next((row.split("\t")[-1] for row in text.splitlines() if row.startswith("!")), "")
+        said = mask(one_line(f"{refusal} {problem}"))
+        message = f"git could not {arguments[0]} with {self._shown}: {said}; {self._advice(said)}"
+        raise RemoteError(message)
+
+    def _advice(self, said: str) -> str:
+        if not _DENIED.search(said):
+            return "mend that and run this again; what was trained is kept"
+        if self.url.startswith("https://"):
+            scope = self.login.scope if self.login else "its host"
+            return f"set GITHUB_TOKEN to a token for {scope} that may write contents"
+        return "give this machine a key that may push there"
+
+    def _environment(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Give what git is told: variables that anyone may see, and the secret ones."""
+        env = {"GIT_ALLOW_PROTOCOL": "file:https:ssh", "GIT_ASKPASS": "", "GIT_SSH_COMMAND": _SSH}
+        env |= {name: os.environ[name] for name in _TRUSTED if os.environ.get(name)}
+        env |= hooks_off(self.repository.root)
+        if self.login is None:
+            return env, {}
+        # An empty value first: two headers, ours and one that a checkout left behind, would be refused.
+        first, key = int(env["GIT_CONFIG_COUNT"]), f"http.{self.login.scope}.extraHeader"
+        env |= {f"GIT_CONFIG_KEY_{first}": key, f"GIT_CONFIG_VALUE_{first}": "", f"GIT_CONFIG_KEY_{first + 1}": key}
+        env["GIT_CONFIG_COUNT"] = str(first + 2)
+        packed = b64encode(f"x-access-token:{self.login.token}".encode()).decode()
+        return env, {f"GIT_CONFIG_VALUE_{first + 1}": f"Authorization: Basic {packed}"}
+
+
+def _moved(skill: str, name: str) -> str:
+    return f"someone moved skillopt/{skill} on {name} meanwhile; it was left alone, run this again to see what is there"

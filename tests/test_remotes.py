@@ -1,0 +1,283 @@
+"""Branches of skills to and from a real bare repository."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import RemoteError, UsageError, VersionConflictError
+from skillopt.remotes import Login, Remote
+from skillopt.tasks import File
+from skillopt.versions import Repository
+from tests.projects import git
+from tests.repositories import DRAFT, FOLDER, commit, make_repository
+
+REF = "refs/heads/skillopt/rows"
+TOKEN = "ghp_" + "a1" * 18
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """Make a bare repository with a skill on its default branch."""
+    made = make_repository(tmp_path / "made")
+    git(tmp_path, "clone", "--quiet", "--bare", str(made), "bare.git")
+    return tmp_path / "bare.git"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, bare: Path) -> Path:
+    return clone(tmp_path / "clone", bare)
+
+
+def clone(folder: Path, bare: Path, *options: str) -> Path:
+    git(bare, "clone", "--quiet", *options, bare.as_uri(), str(folder))
+    return folder
+
+
+def remote(folder: Path, login: Login | None = None) -> Remote:
+    found = Remote.find(Repository.find(folder), "origin", login)
+    assert found is not None
+    return found
+
+
+def add_version(folder: Path, text: bytes = b"2") -> str:
+    """Commit one more version on the skill's branch."""
+    tip = Repository.find(folder).branch_tip("rows")
+    files = (File("SKILL.md", DRAFT.files[0].content + text),)
+    return commit(folder, files=files, subject=f"rows: {text!r}", expected_tip=tip, **({"parent": tip} if tip else {}))
+
+
+def add_by_hand(folder: Path, branch: str = "skillopt/rows") -> str:
+    """Commit and push a change of a person's on a branch."""
+    git(folder, "fetch", "--quiet", "origin", branch)
+    git(folder, "checkout", "--quiet", "--detach", "FETCH_HEAD")
+    (folder / FOLDER / "SKILL.md").write_text("---\nname: rows\ndescription: Rows.\n---\nBy hand.\n")
+    git(folder, "commit", "--quiet", "-am", "By hand")
+    git(folder, "push", "--quiet", "origin", f"HEAD:refs/heads/{branch}")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def test_a_branch_is_pushed_once_and_found_there(bare: Path, folder: Path) -> None:
+    there = remote(folder)
+    tips = there.look()
+    assert (tips.default_branch, tips.default, tips.skills) == ("main", git(folder, "rev-parse", "main"), {})
+    sha = add_version(folder)
+    assert there.push("rows", tips)
+    assert git(bare, "rev-parse", REF) == sha
+    assert not there.push("rows", there.look())
+    assert there.look().skills == {"rows": sha}
+
+
+def test_nothing_here_notices_but_the_objects(folder: Path) -> None:
+    before = git(folder, "for-each-ref"), git(folder, "status", "--porcelain=v2", "--branch")
+    remote(folder).look()
+    assert (git(folder, "for-each-ref"), git(folder, "status", "--porcelain=v2", "--branch")) == before
+    assert not (folder / ".git" / "FETCH_HEAD").exists()
+
+
+def test_a_shallow_clone_is_enough_even_when_the_default_branch_moves(tmp_path: Path, bare: Path, folder: Path) -> None:
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "More")
+    git(folder, "push", "--quiet", "origin", "main")
+    shallow = clone(tmp_path / "shallow", bare, "--depth=1")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "Even more")
+    git(folder, "push", "--quiet", "origin", "main")
+    sha, there = add_version(shallow), remote(shallow)
+    assert there.push("rows", there.look())
+    assert git(bare, "rev-parse", REF) == sha
+    assert git(bare, "fsck", "--strict") == ""
+
+
+def test_a_new_clone_takes_the_branch_up_and_goes_on_with_it(tmp_path: Path, bare: Path, folder: Path) -> None:
+    add_version(folder)
+    first = remote(folder)
+    first.push("rows", first.look())
+    second = clone(tmp_path / "second", bare, "--depth=1")
+    there = remote(second)
+    tips = there.look()
+    there.follow("rows", tips.skills["rows"])
+    sha = add_version(second, b"3")
+    assert there.push("rows", tips)
+    assert git(bare, "rev-parse", REF) == sha
+    assert len(Repository.find(second).versions("rows")) == 2
+
+
+def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, bare: Path, folder: Path) -> None:
+    add_version(folder)
+    there = remote(folder)
+    there.push("rows", there.look())
+    theirs = add_by_hand(clone(tmp_path / "person", bare))
+    tips = there.look()
+    there.follow("rows", tips.skills["rows"])
+    assert Repository.find(folder).branch_tip("rows") == theirs
+    assert there.people("rows", theirs, [tips.default]) == [theirs]
+    add_version(folder, b"3")
+    assert there.push("rows", tips)
+    assert theirs in git(bare, "rev-list", REF).split()
+
+
+def test_a_push_of_someone_else_in_between_is_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
+    add_version(folder)
+    there = remote(folder)
+    there.push("rows", there.look())
+    tips = there.look()
+    theirs = add_by_hand(clone(tmp_path / "person", bare))
+    add_version(folder, b"3")
+    with pytest.raises(VersionConflictError, match="someone moved skillopt/rows on origin meanwhile; it was left"):
+        there.push("rows", tips)
+    assert git(bare, "rev-parse", REF) == theirs
+
+
+def test_a_branch_made_by_someone_else_in_between_is_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
+    tips = remote(folder).look()
+    other = clone(tmp_path / "other", bare)
+    theirs = add_version(other, b"other")
+    remote(other).push("rows", tips)
+    add_version(folder)
+    with pytest.raises(VersionConflictError, match="someone moved"):
+        remote(folder).push("rows", tips)
+    assert git(bare, "rev-parse", REF) == theirs
+
+
+def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
+    other = clone(tmp_path / "other", bare)
+    theirs, there = add_version(other, b"other"), remote(other)
+    there.push("rows", there.look())
+    ours = add_version(folder)
+    with pytest.raises(VersionConflictError, match=f"went two ways: {ours[:10]} here, {theirs[:10]} on origin") as told:
+        remote(folder).follow("rows", remote(folder).look().skills["rows"])
+    assert (git(folder, "rev-parse", REF), git(bare, "rev-parse", REF)) == (ours, theirs)
+    for command in str(told.value).split("theirs: git ")[1].split(", then git "):
+        git(folder, *command.split())
+    remote(folder).follow("rows", theirs)
+    assert git(folder, "rev-parse", REF) == theirs
+
+
+def test_a_branch_that_is_checked_out_is_not_moved(tmp_path: Path, bare: Path, folder: Path) -> None:
+    add_version(folder)
+    there = remote(folder)
+    there.push("rows", there.look())
+    git(folder, "checkout", "--quiet", "skillopt/rows")
+    add_by_hand(clone(tmp_path / "person", bare))
+    with pytest.raises(VersionConflictError, match="checked out"):
+        there.follow("rows", there.look().skills["rows"])
+
+
+def test_unpublished_work_of_a_person_is_not_pushed_along(bare: Path, folder: Path) -> None:
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "Half done, for nobody's eyes")
+    add_version(folder)
+    with pytest.raises(VersionConflictError, match="1 commits that origin does not have"):
+        remote(folder).push("rows", remote(folder).look())
+    assert git(bare, "for-each-ref", REF) == ""
+
+
+def test_a_remote_that_refuses_is_quoted(bare: Path, folder: Path) -> None:
+    hook = bare / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\necho 'only on weekdays' >&2\nexit 1\n")
+    hook.chmod(0o755)
+    add_version(folder)
+    with pytest.raises(RemoteError, match=r"pre-receive hook declined.*only on weekdays.*what was trained is kept"):
+        remote(folder).push("rows", remote(folder).look())
+
+
+def test_a_remote_that_is_gone_or_empty_is_told(tmp_path: Path, bare: Path, folder: Path) -> None:
+    shutil.rmtree(bare)
+    with pytest.raises(RemoteError, match="git could not ls-remote with remote origin"):
+        remote(folder).look()
+    git(tmp_path, "init", "--quiet", "--bare", "bare.git")
+    with pytest.raises(RemoteError, match="expected a default branch, found none"):
+        remote(folder).look()
+
+
+def test_a_remote_that_nobody_configured_is_none(folder: Path) -> None:
+    assert Remote.find(Repository.find(folder), "upstream") is None
+
+
+@pytest.mark.parametrize("url", ["ext::sh -c true", "http://example.com/a.git", "git://example.com/a", "-x", "fd::7"])
+def test_an_address_that_could_start_a_program_or_show_a_token_is_refused(folder: Path, url: str) -> None:
+    git(folder, "config", "remote.origin.url", url)
+    with pytest.raises(UsageError, match="git remote set-url origin"):
+        remote(folder)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://github.com/a/b.git", "ssh://git@host:22/a/b", "git@github.com:a/b.git", "host:a", "/a/b", "../b"]
+)
+def test_an_ordinary_address_is_taken(folder: Path, url: str) -> None:
+    git(folder, "config", "remote.origin.url", url)
+    assert remote(folder).url == url
+
+
+def _hooks(folder: Path, program: str) -> None:
+    for name in ("pre-push", "reference-transaction", "post-update", "pre-auto-gc"):
+        hook = folder / ".git" / "hooks" / name
+        hook.write_text(f"#!/bin/sh\n{program}\n")
+        hook.chmod(0o755)
+
+
+def _settings(*names: str) -> Callable[[Path, str], None]:
+    def configure(folder: Path, program: str) -> None:
+        for name in names:
+            git(folder, "config", name, program)
+
+    return configure
+
+
+@pytest.mark.parametrize(
+    "arm",
+    [
+        _hooks,
+        _settings("remote.origin.uploadpack", "remote.origin.receivepack", "core.sshCommand", "core.gitProxy"),
+        _settings("credential.helper", "core.askPass", "core.fsmonitor", "core.alternateRefsCommand"),
+        _settings("remote.origin.vcs", "hook.my.command", "gpg.program"),
+        lambda folder, _: git(folder, "config", "push.gpgSign", "true"),
+        lambda folder, _: git(folder, "config", "push.recurseSubmodules", "only"),
+    ],
+)
+def test_nothing_that_an_untrusted_repository_configures_is_run(
+    tmp_path: Path, folder: Path, arm: Callable[[Path, str], object]
+) -> None:
+    marker, program = tmp_path / "marker", tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n")
+    program.chmod(0o755)
+    add_version(folder)
+    arm(folder, str(program))
+    git(folder, "config", "hook.my.event", "pre-push")
+    there = remote(folder)
+    assert there.push("rows", there.look())
+    assert not marker.exists()
+
+
+class TestTokens:
+    @pytest.fixture
+    def log(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """Log every argument that a program is started with, and what git finds in its environment."""
+        log, tools = tmp_path / "log", tmp_path / "tools"
+        tools.mkdir()
+        for name in ("env", "git"):
+            script = tools / name
+            saved = f"env >> '{log}.variables'; " if name == "git" else ""
+            script.write_text(f"#!/bin/sh\nprintf '%s ' \"$@\" >> '{log}'; {saved}exec '{shutil.which(name)}' \"$@\"\n")
+            script.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+        return log
+
+    def test_a_token_reaches_git_and_is_in_no_argument_and_no_message(self, folder: Path, log: Path) -> None:
+        git(folder, "config", "remote.origin.url", "https://127.0.0.1:9/a/b.git")
+        login = Login("https://127.0.0.1:9/", TOKEN)
+        with pytest.raises(RemoteError) as told:
+            remote(folder, login).look()
+        variables = Path(f"{log}.variables").read_text()
+        assert "http.https://127.0.0.1:9/.extraHeader" in variables
+        assert "Authorization: Basic eC1hY2Nlc3MtdG9rZW46" in variables
+        shown = log.read_text() + str(told.value) + repr(login)
+        assert "ls-remote" in shown
+        assert TOKEN not in shown
+        assert "Authorization" not in shown
+
+    def test_a_token_inside_an_address_is_not_shown(self, folder: Path) -> None:
+        git(folder, "config", "remote.origin.url", f"https://x:{TOKEN}@127.0.0.1:9/a/b.git")
+        with pytest.raises(RemoteError) as told:
+            remote(folder).look()
+        assert TOKEN not in str(told.value)
