@@ -21,7 +21,10 @@ from skillopt.tasks import digest_of
 
 __all__ = ["PRESETS", "Preset", "Settings", "SkillMode", "make_settings"]
 
-_HARMLESS = {"workers", "max_minutes", "retry_seconds", "breaker"}
+_HARMLESS = {
+    *("workers", "max_minutes", "retry_seconds", "breaker"),
+    *("forge", "forge_url", "remote", "due_days", "share"),  # of `skillopt nightly`, not of a run
+}
 
 
 class Preset(StrEnum):
@@ -270,6 +273,28 @@ class Settings(BaseModel):
         Field(description="Own prices by model, in US dollars per million tokens (`input`, `output`, …)."),
     ] = {}
     workers: Annotated[int, Field(description="Calls made at a time; cannot change a result.", ge=1, le=256)] = 2
+    forge: Annotated[
+        str,
+        Field(
+            description="Where `nightly` opens pull requests: `github`, or `none` for files in "
+            "`.skillopt/pull-requests/`. For all skills.",
+            min_length=1,
+        ),
+    ] = "none"
+    forge_url: Annotated[
+        str,
+        Field(
+            description="Address of the forge's API, as in `https://github.example.com/api/v3`; empty for "
+            "`GITHUB_API_URL`, else github.com. For all skills."
+        ),
+    ] = ""
+    remote: Annotated[
+        str, Field(description="Git remote that `nightly` pushes to; empty for none. For all skills.")
+    ] = "origin"
+    due_days: Annotated[
+        float, Field(description="Days after which `nightly` trains a skill again; 0 for never.", ge=0)
+    ] = 30.0
+    share: Annotated[float, Field(description="Most of a night's budget that the skill may take.", gt=0, le=1)] = 0.5
 
     @property
     def identity(self) -> str:
