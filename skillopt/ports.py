@@ -7,13 +7,13 @@ because the core touches no files.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from skillopt.documents import Skill
 from skillopt.rollouts import Reply, Rollout, Score, Trajectory, Usage
 from skillopt.tasks import Task
 
-__all__ = ["Executor", "Harness", "Model", "RolloutRequest", "Runner", "Verifier"]
+__all__ = ["Executor", "Forge", "Harness", "Model", "PullRequest", "RolloutRequest", "Runner", "Verifier"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,6 +26,18 @@ class RolloutRequest:
     skill: Skill | None
     task: Task
     trial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """A pull request; `head` is the commit it offers, empty where the forge does not know."""
+
+    number: int
+    url: str
+    state: Literal["open", "closed", "merged"]
+    head: str
+    title: str
+    body: str
 
 
 class Model(Protocol):
@@ -96,4 +108,35 @@ class Runner(Protocol):
 
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
         """Ask the optimizer model for replies of one shape; answers are in the order of the prompts."""
+        ...
+
+
+class Forge(Protocol):
+    """Keeps the pull requests of one repository; every method raises ForgeError when the forge fails.
+
+    Asking for the same again changes nothing, so whatever failed may be asked again.
+    """
+
+    def default_branch(self) -> str:
+        """Name the branch that pull requests go to."""
+        ...
+
+    def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
+        """List the newest pull requests from a branch of this repository, newest first, whatever their state."""
+        ...
+
+    def create(self, branch: str, into: str, title: str, body: str) -> PullRequest:
+        """Open a pull request from a branch; where one is open, that one is given as it is."""
+        ...
+
+    def update(self, number: int, title: str, body: str) -> None:
+        """Give a pull request this title and text."""
+        ...
+
+    def comment(self, number: int, topic: str, body: str) -> None:
+        """Say something under a pull request, in place of what was said about this topic before."""
+        ...
+
+    def close(self, number: int) -> None:
+        """Close a pull request without merging it."""
         ...

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
+from urllib.parse import parse_qsl
 
 __all__ = ["Answer", "Body", "LoopbackServer", "Requested", "as_events", "as_json", "refuse", "serve"]
 
@@ -22,6 +23,7 @@ class Requested:
     path: str
     headers: dict[str, str]
     body: Body
+    query: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers.get("content-length") or 0))
-        asked = Requested(self.command, self.path.split("?")[0], dict(self.headers), _object(content))
+        path, _, query = self.path.partition("?")
+        asked = Requested(self.command, path, dict(self.headers), _object(content), dict(parse_qsl(query)))
         self.server.requests.append(asked)
         answer = self.server.answer(asked)
         self.close_connection = True
@@ -130,6 +133,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.content)
 
     def do_GET(self) -> None:
+        self.do_POST()
+
+    def do_PATCH(self) -> None:
         self.do_POST()
 
     def do_HEAD(self) -> None:

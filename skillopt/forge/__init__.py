@@ -1,0 +1,108 @@
+"""Forges: where pull requests are kept. One file per driver, imported on use.
+
+Owns the table of drivers, which forge, repository and token a project has, and making a driver from them.
+Does not own git (remotes) or what a pull request says (reports).
+"""
+
+import os
+import re
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Final, cast
+from urllib.parse import urlsplit
+
+from skillopt.credentials import mask
+from skillopt.errors import SettingsError, UsageError
+from skillopt.forge.patience import PatientForge
+from skillopt.harnesses.agent_process import first_set
+from skillopt.ports import Forge
+from skillopt.settings import Settings
+
+__all__ = ["FORGES", "Account", "find_account", "load_forge", "repository_in"]
+
+FORGES: Final = {
+    "github": "skillopt.forge.github:GitHubForge",
+    "none": "skillopt.forge.folder:FolderForge",
+}
+"""Name → `module:class` of every driver."""
+
+_TOKENS: Final = ("GH_TOKEN", "GITHUB_TOKEN")
+_API: Final = "https://api.github.com"
+_REPOSITORY: Final = re.compile(r"(?:\A|[/:])(?P<repository>[\w.-]+/[\w.-]+?)(?:\.git)?/?\Z")
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who we are at a forge; the token shows in no representation.
+
+    Args:
+        api: Address of its API.
+        web: The beginning of the addresses of its repositories.
+        token: What lets us in.
+    """
+
+    api: str
+    web: str
+    token: str = field(repr=False)
+
+
+def find_account(settings: Settings) -> Account | None:
+    """Find the API and the token that the settings and the environment name; None where there is no token.
+
+    Raises:
+        SettingsError: The address is not one that a token may be sent to.
+    """
+    api = (settings.forge_url or os.environ.get("GITHUB_API_URL") or _API).rstrip("/")
+    parts = urlsplit(api)
+    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        message = f"forge_url: expected an address with https, as in {_API}, found {mask(api)!r}; a token goes there"
+        raise SettingsError(message)
+    found = first_set(*_TOKENS)
+    web = f"{parts.scheme}://{parts.netloc.removeprefix('api.')}/"
+    return Account(api, web, found[1].strip()) if found else None
+
+
+def repository_in(url: str) -> str:
+    """Give `owner/name` of a repository on a forge, from the address of a remote; empty where it has none.
+
+    >>> [repository_in(url) for url in ("git@github.com:acme/skills.git", "https://github.com/acme/skills")]
+    ['acme/skills', 'acme/skills']
+    """
+    if "://" not in url and "@" not in url:
+        return ""  # a path of this machine
+    found = None if url.startswith("file:") else _REPOSITORY.search(url)
+    return found["repository"] if found else ""
+
+
+def load_forge(settings: Settings, url: str, folder: Path) -> Forge:
+    """Import a driver and make a forge of it.
+
+    Args:
+        settings: Name the forge, and where it is.
+        url: Address of the remote that branches are pushed to, empty for none.
+        folder: Where texts lie when there is no forge.
+
+    Raises:
+        UsageError: There is no such forge, or its repository or token is missing.
+    """
+    name = settings.forge
+    if name not in FORGES:
+        near = get_close_matches(name, FORGES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {sorted(FORGES)}"
+        raise SettingsError(f"expected the name of a forge, found {name!r}; {hint}")
+    module, _, factory = FORGES[name].partition(":")
+    driver = getattr(import_module(module), factory)
+    if name == "none":
+        return cast("Forge", driver(folder))  # the table names only forges
+    account, repository = find_account(settings), repository_in(url) or os.environ.get("GITHUB_REPOSITORY", "")
+    if account is None:
+        message = f'forge {name!r}: expected a token in {" or ".join(_TOKENS)}, found none; set one, or forge = "none"'
+        raise UsageError(message)
+    if not repository:
+        found = mask(url) or "no remote"
+        message = f"forge {name!r}: expected a remote that names a repository, found {found!r}; set GITHUB_REPOSITORY"
+        raise UsageError(message)
+    return PatientForge(cast("Forge", driver(account, repository)), settings.retry_seconds)  # as above

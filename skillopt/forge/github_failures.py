@@ -1,0 +1,112 @@
+"""What a failed request to GitHub means, and what to do about it.
+
+Owns the words for each status; nothing here sends anything.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+from skillopt.commit_text import one_line
+from skillopt.credentials import mask
+from skillopt.errors import (
+    ForgeAccessError,
+    ForgeDownError,
+    ForgeError,
+    ForgeLimitError,
+    ForgeMissingError,
+    ForgeRefusedError,
+)
+
+__all__ = ["failure_of", "seconds_asked", "words_of"]
+
+_FORBIDDEN: Final = 403
+_TOO_MANY: Final = 429
+_SERVER_FAULT: Final = 500
+_LIMITED: Final = re.compile(
+    r"rate limit|abuse detection|retry your request again later|wait a few minutes", re.IGNORECASE
+)
+_WORKFLOW: Final = "not permitted to create or approve pull requests"
+_LONGEST: Final = 500
+_LATER: Final = "run this again later, nothing was lost"
+_KINDS: Final[Mapping[int, tuple[type[ForgeError], str]]] = {
+    401: (ForgeAccessError, "the token in GH_TOKEN or GITHUB_TOKEN is wrong or has expired, set a new one"),
+    404: (ForgeMissingError, "check the remote's address, and that the token may see the repository"),
+    422: (ForgeRefusedError, "change what it names and run this again"),
+}
+
+
+def failure_of(status: int, words: str, headers: Mapping[str, str], doing: str) -> ForgeError:
+    """Judge a failed request.
+
+    Args:
+        status: The HTTP status.
+        words: What GitHub says.
+        headers: What came with it, names in lower case.
+        doing: What was asked for, as in `list pull requests of acme/skills`.
+    """
+    said = f"GitHub would not {doing}: HTTP {status}: {mask(one_line(words))[:_LONGEST] or 'no reason given'}"
+    wait = seconds_asked(headers)
+    limited = status == _FORBIDDEN and (wait is not None or _LIMITED.search(words))
+    if limited or status == _TOO_MANY:
+        return ForgeLimitError(f"{said}; {_LATER}", wait)
+    if status >= _SERVER_FAULT:
+        return ForgeDownError(f"{said}; {_LATER}", wait)
+    if status == _FORBIDDEN:
+        return ForgeAccessError(f"{said}; {_permission(words, headers)}")
+    kind, advice = _KINDS.get(status, (ForgeError, "look at docs.github.com/rest and githubstatus.com"))
+    return kind(f"{said}; {advice}")
+
+
+def words_of(data: object) -> str:
+    """Give what GitHub says in the body of an answer: the message, and what is wrong with each field."""
+    if not isinstance(data, dict):
+        return str(data or "")
+    body: dict[str, Any] = data
+    errors = body.get("errors")
+    told = [_told(error) for error in errors] if isinstance(errors, list) else []
+    return "; ".join(filter(None, (str(body.get("message") or ""), *told)))
+
+
+def seconds_asked(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Read how long GitHub asks to wait, in seconds; None when it does not say.
+
+    >>> seconds_asked({"retry-after": "7"})
+    7.0
+    >>> seconds_asked({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "90"}, datetime.fromtimestamp(60, UTC))
+    30.0
+    """
+    now, text = now or datetime.now(UTC), headers.get("retry-after", "").strip()
+    if text.isdecimal():
+        return float(text)
+    reset = headers.get("x-ratelimit-reset", "")
+    if headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+        return max(0.0, float(reset) - now.timestamp())
+    try:
+        at = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - now).total_seconds())
+
+
+def _permission(words: str, headers: Mapping[str, str]) -> str:
+    """Say which permission is missing, as far as GitHub tells."""
+    if _WORKFLOW in words:
+        return (
+            "switch on `Allow GitHub Actions to create and approve pull requests` in the repository's settings under "
+            "Actions, General, or set GITHUB_TOKEN to a token of an app"
+        )
+    if "x-github-sso" in headers:
+        return "let the organization's single sign-on authorize the token"
+    wanted = headers.get("x-accepted-github-permissions") or headers.get("x-accepted-oauth-scopes")
+    named = f"`{mask(one_line(wanted))}`" if wanted else "`pull_requests=write` and `contents=write`"
+    return f"the token lacks a permission: it needs {named}; in a workflow, grant it under `permissions:`"
+
+
+def _told(error: object) -> str:
+    if not isinstance(error, dict):
+        return str(error)
+    return str(error.get("message") or " ".join(str(error[key]) for key in ("field", "code") if key in error))

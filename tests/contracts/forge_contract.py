@@ -1,0 +1,63 @@
+"""What every forge must do."""
+
+import pytest
+
+from skillopt.ports import Forge
+
+__all__ = ["ForgeContract"]
+
+_HOSTILE = "<script>alert(1)</script> @everyone \u202e\u200b `code` — é 🦆\n\n<!-- skillopt: news -->"
+
+
+class ForgeContract:
+    """Inherit and give `forge`, whose branches `skillopt/rows` and `skillopt/dates` exist, and `remarks`."""
+
+    @pytest.fixture
+    def forge(self) -> Forge:
+        raise NotImplementedError
+
+    def remarks(self, forge: Forge, number: int) -> list[str]:
+        """List what was said under a pull request."""
+        raise NotImplementedError
+
+    def test_it_names_the_branch_that_pull_requests_go_to(self, forge: Forge) -> None:
+        assert forge.default_branch()
+
+    def test_a_branch_has_no_pull_requests_at_first(self, forge: Forge) -> None:
+        assert forge.pull_requests("skillopt/rows") == ()
+
+    def test_what_is_opened_is_found_by_its_branch_only(self, forge: Forge) -> None:
+        opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        assert (opened.state, opened.title, opened.body) == ("open", "Title", "Body")
+        assert opened.url
+        assert forge.pull_requests("skillopt/rows") == (opened,)
+        assert forge.pull_requests("skillopt/dates") == ()
+
+    def test_a_branch_has_one_open_at_a_time(self, forge: Forge) -> None:
+        opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        assert forge.create("skillopt/rows", forge.default_branch(), "Another", "Body") == opened
+        assert len(forge.pull_requests("skillopt/rows")) == 1
+
+    def test_title_and_body_are_changed_in_place(self, forge: Forge) -> None:
+        opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        forge.update(opened.number, "New title", "x" * 65_536)
+        (found,) = forge.pull_requests("skillopt/rows")
+        assert (found.number, found.title, len(found.body)) == (opened.number, "New title", 65_536)
+
+    def test_text_is_kept_as_it_is(self, forge: Forge) -> None:
+        forge.create("skillopt/rows", forge.default_branch(), "Title", _HOSTILE)
+        assert forge.pull_requests("skillopt/rows")[0].body == _HOSTILE
+
+    def test_a_topic_has_one_remark(self, forge: Forge) -> None:
+        number = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body").number
+        for topic, text in (("news", "first"), ("other", "second"), ("news", "third"), ("news", "third")):
+            forge.comment(number, topic, text)
+        assert [text.splitlines()[-1] for text in self.remarks(forge, number)] == ["third", "second"]
+
+    def test_after_it_was_closed_another_is_opened(self, forge: Forge) -> None:
+        first = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        forge.close(first.number)
+        assert forge.pull_requests("skillopt/rows")[0].state == "closed"
+        second = forge.create("skillopt/rows", forge.default_branch(), "Again", "Body")
+        found = forge.pull_requests("skillopt/rows")
+        assert [(one.number, one.state) for one in found] == [(second.number, "open"), (first.number, "closed")]

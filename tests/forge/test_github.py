@@ -1,0 +1,163 @@
+"""GitHub's driver against a loopback forge."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import (
+    ForgeAccessError,
+    ForgeDownError,
+    ForgeError,
+    ForgeLimitError,
+    ForgeMissingError,
+    ForgeRefusedError,
+)
+from skillopt.forge import Account
+from skillopt.forge.github import GitHubForge
+from skillopt.ports import Forge
+from tests.contracts.forge_contract import ForgeContract
+from tests.projects import git
+from tests.repositories import make_repository
+from tests.servers.fake_forge import FAULTS, FakeForge, fake_forge
+from tests.servers.loopback import refuse
+
+TOKEN = "ghp_" + "b2" * 18
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[FakeForge]:
+    folder = make_repository(tmp_path / "repository")
+    for branch in ("skillopt/rows", "skillopt/dates"):
+        git(folder, "checkout", "--quiet", "-b", branch, "main")
+        git(folder, "commit", "--quiet", "--allow-empty", "-m", branch)
+    with fake_forge(folder) as forge:
+        yield forge
+
+
+def github(url: str, seconds: int = 30) -> GitHubForge:
+    return GitHubForge(Account(url, "https://github.com/", TOKEN), "acme/skills", seconds, pause=0.0)
+
+
+@pytest.fixture
+def forge(server: FakeForge) -> Forge:
+    return github(server.url)
+
+
+class TestGitHubForge(ForgeContract):
+    @pytest.fixture
+    def forge(self, server: FakeForge) -> Forge:
+        self.server = server
+        return github(server.url)
+
+    def remarks(self, forge: Forge, number: int) -> list[str]:  # noqa: ARG002 - the server knows
+        return self.server.said(number)
+
+
+class TestEnterprise(ForgeContract):
+    @pytest.fixture
+    def forge(self, server: FakeForge) -> Forge:
+        server.prefix, self.server = "/api/v3", server
+        return github(server.url)
+
+    def remarks(self, forge: Forge, number: int) -> list[str]:  # noqa: ARG002 - the server knows
+        return self.server.said(number)
+
+    def test_every_request_goes_below_its_path(self, forge: Forge) -> None:
+        forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        assert self.server.server is not None
+        assert all(asked.path.startswith("/api/v3/repos/acme/skills") for asked in self.server.server.requests)
+
+
+def test_a_remark_that_says_the_same_already_is_not_written_again(server: FakeForge, forge: Forge) -> None:
+    number = forge.create("skillopt/rows", "main", "Title", "Body").number
+    for _ in range(2):
+        forge.comment(number, "news", "text")
+    assert server.writes == ["POST /repos/acme/skills/pulls", f"POST /repos/acme/skills/issues/{number}/comments"]
+
+
+def test_who_merged_and_who_closed_is_told_apart_and_the_head_of_a_closed_one_stays(
+    server: FakeForge, forge: Forge
+) -> None:
+    first = forge.create("skillopt/rows", "main", "Title", "Body")
+    server.set_state(first.number)
+    assert server.repository is not None
+    git(server.repository, "checkout", "--quiet", "skillopt/rows")
+    git(server.repository, "commit", "--quiet", "--allow-empty", "-m", "Next")
+    second = forge.create("skillopt/rows", "main", "Title", "Body")
+    server.set_state(second.number, merged=True)
+    found = forge.pull_requests("skillopt/rows")
+    assert [(one.state, one.head) for one in found] == [("merged", second.head), ("closed", first.head)]
+    assert first.head != second.head == git(server.repository, "rev-parse", "skillopt/rows")
+
+
+def test_a_branch_without_commits_of_its_own_is_refused_in_plain_words(server: FakeForge, forge: Forge) -> None:
+    assert server.repository is not None
+    git(server.repository, "branch", "skillopt/same", "main")
+    with pytest.raises(ForgeRefusedError, match="Validation Failed; No commits between main and skillopt/same"):
+        forge.create("skillopt/same", "main", "Title", "Body")
+    with pytest.raises(ForgeRefusedError, match="head invalid"):
+        forge.create("skillopt/nowhere", "main", "Title", "Body")
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "words", "wait"),
+    [
+        ("401", ForgeAccessError, "GH_TOKEN or GITHUB_TOKEN is wrong or has expired", None),
+        ("403 permission", ForgeAccessError, "it needs `pull_requests=write`; in a workflow", None),
+        ("403 actions", ForgeAccessError, "Allow GitHub Actions to create and approve pull requests", None),
+        ("403 single sign-on", ForgeAccessError, "single sign-on authorize the token", None),
+        ("403 secondary limit", ForgeLimitError, "secondary rate limit.*run this again later", 3.0),
+        ("403 secondary limit without a time", ForgeLimitError, "secondary rate limit", None),
+        ("404", ForgeMissingError, "that the token may see the repository", None),
+        ("422", ForgeRefusedError, "Validation Failed; head invalid", None),
+        ("429", ForgeLimitError, "Too many requests", 2.0),
+        ("500", ForgeDownError, "HTTP 500: Server Error; run this again later", None),
+        ("502", ForgeDownError, "HTTP 502", None),
+        ("hangs up", ForgeDownError, "cannot reach GitHub to list the pull requests of acme/skills", None),
+        ("never answers", ForgeDownError, "did not answer in time", None),
+    ],
+)
+def test_each_failure_says_what_to_do(
+    server: FakeForge, fault: str, kind: type[ForgeError], words: str, wait: float | None
+) -> None:
+    server.fault = lambda _: FAULTS[fault]
+    with pytest.raises(kind, match=words) as told:
+        github(server.url, seconds=1).pull_requests("skillopt/rows")
+    assert type(told.value) is kind
+    assert told.value.retry_after == wait
+    assert TOKEN not in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_an_empty_quota_says_how_long_it_lasts(server: FakeForge) -> None:
+    server.fault = lambda _: FAULTS["403 primary limit"]
+    with pytest.raises(ForgeLimitError, match="rate limit exceeded for installation") as told:
+        github(server.url).default_branch()
+    assert told.value.retry_after is not None
+    assert told.value.retry_after > 3600
+
+
+def test_an_answer_that_is_not_json_is_a_forge_that_is_down(server: FakeForge) -> None:
+    server.fault = lambda _: FAULTS["not json"]
+    with pytest.raises(ForgeDownError, match="expected an answer of its API"):
+        github(server.url).pull_requests("skillopt/rows")
+
+
+def test_a_forge_that_is_not_there_is_told() -> None:
+    with refuse() as nobody, pytest.raises(ForgeDownError, match="check the network and forge_url"):
+        github(nobody.url).default_branch()
+
+
+def test_every_method_translates_what_fails(server: FakeForge, forge: Forge) -> None:
+    server.fault = lambda _: FAULTS["403 permission"]
+    requests = (
+        forge.default_branch,
+        lambda: forge.create("skillopt/rows", "main", "Title", "Body"),
+        lambda: forge.update(1, "Title", "Body"),
+        lambda: forge.comment(1, "news", "text"),
+        lambda: forge.close(1),
+    )
+    for request in requests:
+        with pytest.raises(ForgeAccessError, match="of acme/skills: HTTP 403"):
+            request()

@@ -1,0 +1,211 @@
+"""A loopback stand-in for GitHub's REST API: one repository with its pull requests and comments.
+
+    with fake_forge(bare) as forge:
+        GitHubForge(Account(forge.url, forge.url, "token"), forge.name)
+
+Owns the shapes on the wire and the rules that matter here: a branch must exist, differ, and have no other open
+pull request. `forge.fault` decides what goes wrong. Does not own git: branches are those of a bare repository.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from tests.projects import git
+from tests.servers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+
+__all__ = ["FAULTS", "FakeForge", "fake_forge", "refusal"]
+
+_WRITES = ("POST", "PATCH")
+_LONGEST = 65_536
+_LONGEST_TITLE = 256
+
+
+@dataclass
+class FakeForge:
+    """A repository on a forge.
+
+    Args:
+        repository: The bare repository; None where branches do not matter.
+        name: `owner/name`.
+        prefix: What comes before `/repos`, such as `/api/v3`.
+        fault: What goes wrong with a request; None for nothing.
+        pulls: Its pull requests by number.
+        comments: By number of a pull request, (id, body).
+    """
+
+    repository: Path | None = None
+    name: str = "acme/skills"
+    prefix: str = ""
+    fault: Callable[[Requested], Answer | None] = lambda _: None
+    pulls: dict[int, Body] = field(default_factory=dict)
+    comments: dict[int, list[Body]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+    server: LoopbackServer | None = None
+
+    @property
+    def url(self) -> str:
+        assert self.server is not None
+        return f"{self.server.url}{self.prefix}"
+
+    @property
+    def writes(self) -> list[str]:
+        """List what was asked to change, in order."""
+        assert self.server is not None
+        return [f"{asked.method} {asked.path}" for asked in self.server.requests if asked.method in _WRITES]
+
+    def set_state(self, number: int, *, merged: bool = False) -> None:
+        """Close a pull request as a person would, or merge it."""
+        when = "2026-01-02T03:04:05Z"
+        self.pulls[number] |= {"state": "closed", "closed_at": when, "merged_at": when if merged else None}
+
+    def said(self, number: int) -> list[str]:
+        """List the comments under a pull request."""
+        return [comment["body"] for comment in self.comments.get(number, [])]
+
+    def answer(self, asked: Requested) -> Answer:
+        """Answer one request, one at a time."""
+        with self.lock:
+            return self.fault(asked) or self._route(asked)
+
+    def _route(self, asked: Requested) -> Answer:
+        if not asked.headers.get("Authorization", "").startswith("token "):
+            return refusal(401, "Requires authentication")
+        path = asked.path.removeprefix(self.prefix).removeprefix(f"/repos/{self.name}")
+        number = int(next(iter(re.findall(r"\d+", path)), 0))
+        shape = f"{asked.method} {re.sub(r'[0-9]+', 'N', path)}"
+        if number and number not in self.pulls and "comments/N" not in shape:
+            return refusal(404, "Not Found")
+        routes: dict[str, Callable[[], Answer]] = {
+            "GET ": lambda: as_json(200, {"full_name": self.name, "default_branch": "main", "url": self._at("")}),
+            "GET /pulls": lambda: as_json(200, self._listed(asked.query)),
+            "POST /pulls": lambda: self._open(asked.body),
+            "PATCH /pulls/N": lambda: self._change(number, asked.body),
+            "GET /issues/N/comments": lambda: as_json(200, self.comments.get(number, [])),
+            "POST /issues/N/comments": lambda: self._comment(number, asked.body["body"]),
+            "PATCH /issues/comments/N": lambda: self._edit_comment(number, asked.body["body"]),
+        }
+        return routes.get(shape, lambda: refusal(404, "Not Found"))()
+
+    def _comment(self, number: int, text: str) -> Answer:
+        identity = sum(map(len, self.comments.values())) + 1
+        said = {"id": identity, "body": text, "url": self._at(f"/issues/comments/{identity}")}
+        self.comments.setdefault(number, []).append(said)
+        return as_json(201, said)
+
+    def _edit_comment(self, identity: int, text: str) -> Answer:
+        (one,) = (one for said in self.comments.values() for one in said if one["id"] == identity)
+        one["body"] = text
+        return as_json(200, one)
+
+    def _listed(self, query: dict[str, str]) -> list[Body]:
+        owner, _, branch = query["head"].partition(":")
+        assert (owner, query["sort"], query["direction"]) == (self.name.split("/")[0], "created", "desc")
+        newest = [self._shown(pull) for pull in reversed(self.pulls.values())]
+        return [pull for pull in newest if pull["head"]["ref"] == branch and query["state"] in ("all", pull["state"])]
+
+    def _open(self, body: Body) -> Answer:
+        branch = body["head"]
+        if any(pull["branch"] == branch and pull["state"] == "open" for pull in self.pulls.values()):
+            words = f"A pull request already exists for {self.name.split('/')[0]}:{branch}."
+            return _invalid({"resource": "PullRequest", "code": "custom", "message": words})
+        if self.repository is not None and not self._tip(branch):
+            return _invalid({"resource": "PullRequest", "field": "head", "code": "invalid"})
+        if self.repository is not None and self._tip(branch) == self._tip(body["base"]):
+            words = f"No commits between {body['base']} and {branch}"
+            return _invalid({"resource": "PullRequest", "code": "custom", "message": words})
+        if (answer := _check(body)) is not None:
+            return answer
+        number = len(self.pulls) + 1
+        pull = {"number": number, "branch": branch, "base": body["base"], "state": "open", "merged_at": None}
+        self.pulls[number] = {**pull, "title": body["title"], "body": body["body"], "sha": ""}
+        return as_json(201, self._shown(self.pulls[number]))
+
+    def _change(self, number: int, body: Body) -> Answer:
+        if (answer := _check(body)) is not None:
+            return answer
+        if body.get("state") == "closed":
+            self.set_state(number)
+        self.pulls[number] |= {key: body[key] for key in ("title", "body") if key in body}
+        return as_json(200, self._shown(self.pulls[number]))
+
+    def _shown(self, pull: Body) -> Body:
+        """Show a pull request; the head of an open one follows its branch, a closed one's stays."""
+        if pull["state"] == "open" and self.repository is not None:
+            pull["sha"] = self._tip(pull["branch"])
+        number, branch = pull["number"], pull["branch"]
+        return {
+            "url": self._at(f"/pulls/{number}"),
+            "issue_url": self._at(f"/issues/{number}"),
+            "html_url": f"https://github.com/{self.name}/pull/{number}",
+            **{key: pull[key] for key in ("number", "state", "merged_at", "title", "body")},
+            "head": {"ref": branch, "sha": pull["sha"], "label": f"{self.name.split('/')[0]}:{branch}"},
+            "base": {"ref": pull["base"]},
+        }
+
+    def _tip(self, branch: str) -> str:
+        assert self.repository is not None
+        return git(self.repository, "for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
+
+    def _at(self, path: str) -> str:
+        return f"{self.url}/repos/{self.name}{path}"
+
+
+@contextmanager
+def fake_forge(repository: Path | None = None) -> Iterator[FakeForge]:
+    """Serve a forge for the length of a `with` block."""
+    forge = FakeForge(repository)
+    with serve(forge.answer) as server:
+        forge.server = server
+        yield forge
+
+
+def refusal(status: int, words: str, headers: dict[str, str] | None = None) -> Answer:
+    """Answer with an error as the API words it."""
+    url = "https://docs.github.com/rest"
+    return as_json(status, {"message": words, "documentation_url": url, "status": str(status)}, headers)
+
+
+_SECONDARY = (
+    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again. If you reach out to "
+    "GitHub Support for help, please include the request ID."
+)
+_PRIMARY = "API rate limit exceeded for installation ID 7."
+_ACTIONS = "GitHub Actions is not permitted to create or approve pull requests."
+_INTEGRATION = "Resource not accessible by integration"
+
+FAULTS: dict[str, Answer] = {
+    "401": refusal(401, "Bad credentials"),
+    "403 permission": refusal(403, _INTEGRATION, {"x-accepted-github-permissions": "pull_requests=write"}),
+    "403 actions": refusal(403, _ACTIONS),
+    "403 single sign-on": refusal(
+        403, "Resource protected by organization SAML enforcement.", {"X-GitHub-SSO": "required"}
+    ),
+    "403 secondary limit": refusal(403, _SECONDARY, {"retry-after": "3"}),
+    "403 secondary limit without a time": refusal(403, _SECONDARY),
+    "403 primary limit": refusal(403, _PRIMARY, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "4102444800"}),
+    "404": refusal(404, "Not Found"),
+    "422": as_json(422, {"message": "Validation Failed", "errors": [{"field": "head", "code": "invalid"}]}),
+    "429": refusal(429, "Too many requests", {"retry-after": "2"}),
+    "500": refusal(500, "Server Error"),
+    "502": Answer(502, b"<html><h1>Bad gateway</h1></html>", "text/html"),
+    "hangs up": Answer(503, b"", hang_up=True),
+    "never answers": Answer(503, b"", hang=True),
+    "not json": Answer(200, b"<html>", "text/html"),
+}
+"""What each fault answers, by its name."""
+
+
+def _invalid(error: Body) -> Answer:
+    return as_json(422, {"message": "Validation Failed", "errors": [error]})
+
+
+def _check(body: Body) -> Answer | None:
+    if len(body.get("body") or "") > _LONGEST:
+        return _invalid({"resource": "PullRequest", "field": "body", "message": f"is too long (maximum is {_LONGEST})"})
+    if len(body.get("title") or "") > _LONGEST_TITLE:
+        return _invalid({"resource": "PullRequest", "field": "title", "message": "is too long"})
+    return None
