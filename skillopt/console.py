@@ -3,6 +3,7 @@
 Owns wording and layout on stdout. Does not own progress (progress) or JSON (cli).
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import Path
@@ -14,6 +15,7 @@ from skillopt.commands.evidence import Evidence, Shown
 from skillopt.commands.history import Diffed, Logged, LoggedVersion, RolledBack
 from skillopt.commands.init import Initialized
 from skillopt.commands.jobs import JobReport, Jobs
+from skillopt.commands.nightly import Nightly, SkillNight, Training
 from skillopt.commands.optimize import Optimized
 from skillopt.commands.propose import Tried
 from skillopt.commands.registration import Registered
@@ -288,6 +290,25 @@ def _(result: JobReport) -> str:
     said = result.job.output if result.job.exit_code is not None else ""
     lines += [part.rstrip() for part in (result.job.progress, said) if part.strip()]
     return "\n".join([*lines, f"next: {result.next_step}"])
+
+
+@render.register
+def _(result: Nightly) -> str:
+    lines = [_night(row) for row in result.skills if row.offer.action or row.training is Training.FAILED]
+    counts = Counter(row.training.value for row in result.skills)
+    told = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Training if counts[kind.value])
+    improved = sum(row.offer.action in ("opened", "updated") for row in result.skills)
+    head = f"{improved} improved" if improved else "nothing improved"
+    price = "price unknown" if result.usd is None else f"${result.usd:.2f}"
+    return "\n".join(
+        [*lines, f"{head}: {len(result.skills)} skills ({told}), {result.rollouts} rollouts begun, {price}"]
+    )
+
+
+def _night(row: SkillNight) -> str:
+    done = f"pull request {row.offer.action}: {row.offer.url}" if row.offer.action else ""
+    failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
+    return "; ".join(filter(None, (f"{row.skill}: {failed or done}", failed and done, *row.offer.notes)))
 
 
 @render.register

@@ -38,12 +38,31 @@ class Meter:
         self._begun = clock()
         self._changed = Condition()
         self._roles: dict[str, Usage] = defaultdict(Usage)
+        self._rollouts = 0
 
     @property
     def by_role(self) -> Mapping[str, Usage]:
         """Give what each role consumed in this command."""
         with self._changed:
             return dict(self._roles)
+
+    @property
+    def rollouts(self) -> int:
+        """Count the rollouts that were begun in this command."""
+        with self._changed:
+            return self._rollouts
+
+    def admit_rollout(self) -> None:
+        """Count a rollout that is about to begin.
+
+        Raises:
+            OutOfBudget: No more may begin.
+        """
+        with self._changed:
+            cap = self._account.caps.rollouts
+            if 0 < cap <= self._rollouts:
+                raise OutOfBudget(f"all {cap} rollouts that it may begin are used up; what was measured is kept")
+            self._rollouts += 1
 
     def replayed(self, used: Usage) -> None:
         """Count what a recorded answer once cost; a run's caps hold over all its commands."""
@@ -177,9 +196,10 @@ class MeteredHarness:
         """Do the task.
 
         Raises:
-            OutOfBudget: The rollout could pass a cap.
+            OutOfBudget: The rollout could pass a cap, or no more may begin.
             InfrastructureError: The target could not be run.
         """
+        self._meter.admit_rollout()
         ended = self._meter.reserve(lambda: self._harness.worst_case(request), request.task.timeout)
         used: Usage | None = Usage()
         try:

@@ -133,6 +133,15 @@ class Project:
         """
         return Repository.find(self.root)
 
+    def settings(self, flags: Mapping[str, object] | None = None) -> Settings:
+        """Give the settings that hold for all skills.
+
+        Raises:
+            SettingsError: A setting is unknown or out of range.
+        """
+        layers = ((CONFIG, self.values), ("environment", _environment(os.environ)), ("command line", flags or {}))
+        return make_settings(*layers)
+
     def target(self, selection: Selection) -> Target:
         """Resolve a skill by its configured name or its folder; without one, the only one configured.
 

@@ -35,6 +35,7 @@ _SETTINGS: Final = (
 )
 _TRUSTED: Final = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
 _PLACE: Final = re.compile(r"https://|ssh://|file://|(?:[\w.-]+@)?[\w.-]+:(?!:|//)|(?!-)[^:]*\Z")
+_QUIET: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
 
@@ -111,13 +112,31 @@ class Remote:
             raise RemoteError(message)
         skills = {ref.removeprefix(_BRANCHES): sha for ref, sha in tips.items() if ref.startswith(_BRANCHES)}
         wanted = [f"refs/heads/{heads[0]}", *(f"{_BRANCHES}{skill}" for skill in skills)]
-        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
-        self._reach(["fetch", *quiet, "--", self.url, *wanted])
+        self._reach(["fetch", *_QUIET, "--", self.url, *wanted])
         root = self.repository.root
         if any(try_git(root, ["cat-file", "-e", f"{sha}^{{commit}}"])[0] for sha in tips.values()):
             message = f"{self._shown} changed while it was read; run this again"
             raise RemoteError(message)
         return Tips(heads[0], tips["HEAD"], skills)
+
+    def obtain(self, commit: str, tips: Tips) -> bool:
+        """Get a commit that a shallow clone may lack, by fetching all of the default branch.
+
+        Args:
+            commit: What is wanted.
+            tips: Where the remote's branches are.
+
+        Returns:
+            Whether it is here now.
+
+        Raises:
+            RemoteError: The remote cannot be reached.
+        """
+        root = self.repository.root
+        here = ["cat-file", "-e", f"{commit}^{{commit}}"]
+        if try_git(root, here)[0] and run_git(root, "rev-parse", "--is-shallow-repository") == b"true\n":
+            self._reach(["fetch", "--unshallow", *_QUIET, "--", self.url, f"refs/heads/{tips.default_branch}"])
+        return try_git(root, here)[0] == 0
 
     def follow(self, skill: str, tip: str | None) -> None:
         """Bring a skill's local branch forward to where the remote has it; one that is further stays.

@@ -4,6 +4,7 @@ Owns putting the drivers of a run together from its settings, each wrapped in pa
 not own any driver.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -81,7 +82,13 @@ def load_target(settings: Settings, root: Path) -> Harness:
 
 
 def load_roles(
-    settings: Settings, suite: Suite, root: Path, *, optimizer: bool = True, meter: Meter | None = None
+    settings: Settings,
+    suite: Suite,
+    root: Path,
+    *,
+    optimizer: bool = True,
+    meter: Meter | None = None,
+    allowance: Meter | None = None,
 ) -> Roles:
     """Make the drivers that a run needs, all of which keep to its caps.
 
@@ -91,16 +98,18 @@ def load_roles(
         root: The project; prompts that are handed off lie below it.
         optimizer: Whether an optimizer model will be asked.
         meter: Counts what they consume beside others; None for a meter of their own, with the caps of the settings.
+        allowance: Counts and caps what this command alone pays for, whatever the run cost before; None for no such cap.
 
     Raises:
         SettingsError: A driver has no such name, or lacks what it needs.
     """
     meter, folder = meter or Meter(caps_of(settings)), _handoff(root)
     longest = max(_LONGEST_CALL, _SILENCE + settings.retry_seconds)
-    harness = MeteredHarness(load_target(settings, root), meter)
-    model = (
-        MeteredModel(load_model(settings.model, settings, folder), meter, "optimizer", longest) if optimizer else None
-    )
+    meters = [meter, *([allowance] if allowance else [])]
+    harness = load_target(settings, root)
+    for one in meters:
+        harness = MeteredHarness(harness, one)
+    model = _metered(load_model(settings.model, settings, folder), meters, "optimizer", longest) if optimizer else None
     judge = None
     if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
         name = settings.judge or settings.model
@@ -109,9 +118,15 @@ def load_roles(
                 f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
                 'set judge, as in judge = "anthropic/claude-haiku-4-5"'
             )
-        judge = MeteredModel(load_model(name, settings, folder), meter, "judge", longest)
+        judge = _metered(load_model(name, settings, folder), meters, "judge", longest)
     agent = settings.harness.partition("/")[0] in _AGENTS
     return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "")
+
+
+def _metered(model: Model, meters: Sequence[Meter], role: str, longest: float) -> Model:
+    for meter in meters:
+        model = MeteredModel(model, meter, role, longest)
+    return model
 
 
 def _handoff(root: Path) -> Path:

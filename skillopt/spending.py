@@ -21,11 +21,13 @@ class Caps:
         usd: US dollars.
         tokens: Tokens read and written.
         seconds: Time since the command began.
+        rollouts: Rollouts that are begun; recorded ones are none.
     """
 
     usd: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
+    rollouts: int = 0
 
     def unbounded(self, worst: Usage) -> str:
         """Name the cap that cannot be kept because nobody knows what a call can cost; empty for none."""

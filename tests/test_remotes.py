@@ -103,6 +103,17 @@ def test_a_new_clone_takes_the_branch_up_and_goes_on_with_it(tmp_path: Path, bar
     assert len(Repository.find(second).versions("rows")) == 2
 
 
+def test_a_shallow_clone_gets_an_older_commit_when_it_is_asked_for(tmp_path: Path, bare: Path, folder: Path) -> None:
+    first = git(folder, "rev-parse", "main")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "More")
+    git(folder, "push", "--quiet", "origin", "main")
+    there = remote(clone(tmp_path / "shallow", bare, "--depth=1"))
+    tips = there.look()
+    assert there.obtain(first, tips)
+    assert there.contains(tips.default, first)
+    assert not there.obtain("0" * 40, tips)
+
+
 def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, bare: Path, folder: Path) -> None:
     add_version(folder)
     there = remote(folder)

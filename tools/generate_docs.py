@@ -20,6 +20,7 @@ COMMANDS = (
     *("init", "doctor", "estimate", "evaluate", "optimize", "transfer", "tune"),
     *("status", "log", "diff", "rollback", "report", "watch"),
     "serve",
+    "nightly",
 )
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
@@ -31,7 +32,8 @@ def settings_page() -> str:
         "",
         "Generated from `skillopt/settings.py` by `make docs`. Order of precedence: defaults < preset <",
         "`skillopt.toml` (top level, then the skill's table) < `SKILLOPT_<NAME>` < command line. An unknown",
-        "name is refused. `workers`, `max_minutes`, `retry_seconds` and `breaker` cannot change a result.",
+        "name is refused. `workers`, `max_minutes`, `retry_seconds`, `breaker` and what is of `nightly` (`forge`,",
+        "`forge_url`, `remote`, `due_days`, `share`) cannot change a result.",
         "",
         "| setting | default | `paper` | bounds | meaning |",
         "|---|---|---|---|---|",

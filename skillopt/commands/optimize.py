@@ -16,6 +16,7 @@ from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured
 from skillopt.gate import GateRule
 from skillopt.ledger import Ledger
 from skillopt.locks import writer_lock
+from skillopt.metering import Meter
 from skillopt.optimizer import Optimizer
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
@@ -60,20 +61,23 @@ class Optimized:
     spent: Mapping[str, Usage]
 
 
-def optimize(selection: Selection, *, start: Start = "auto", watch: Watch | None = None) -> Optimized:
+def optimize(
+    selection: Selection, *, start: Start = "auto", watch: Watch | None = None, allowance: Meter | None = None
+) -> Optimized:
     """Train a skill, or continue the training that was interrupted.
 
     Args:
         selection: The skill, its suite and settings.
         start: Which text to begin with when work tree and branch differ.
         watch: Follows the run.
+        allowance: Caps what this command alone pays for, and is no part of the run; None for no such cap.
 
     Raises:
         UsageError: Something is missing or wrong; nothing was spent.
         BusyError: Another run trains this skill.
         InvalidMeasurementError: Too little could be measured; the same command continues.
     """
-    plan = make_plan(selection)
+    plan = make_plan(selection, allowance=allowance)
     _check_cap(plan)
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:

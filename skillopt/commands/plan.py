@@ -11,6 +11,7 @@ from typing import Literal
 from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import UsageError
 from skillopt.ledger import Ledger, RunRecord
+from skillopt.metering import Meter
 from skillopt.project import Selection, Target
 from skillopt.roles import Roles, load_roles
 from skillopt.skill_folder import encode_skill, skill_from_files
@@ -51,12 +52,13 @@ class Plan:
         return (self.roles.harness.identity, self.proposer, *judge)
 
 
-def make_plan(selection: Selection, *, proposer: str = "") -> Plan:
+def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | None = None) -> Plan:
     """Settle what a run is made of, and refuse what could not be trained.
 
     Args:
         selection: The skill, its suite and settings.
         proposer: Who proposes edits instead of an optimizer model; empty for the model of the settings.
+        allowance: Caps what this command alone pays for; None for no such cap.
 
     Raises:
         UsageError: Something is missing or wrong; nothing was spent.
@@ -67,7 +69,7 @@ def make_plan(selection: Selection, *, proposer: str = "") -> Plan:
     repository.check_branch(target.name)
     suite = target.suite()
     check_trainable(target.skill())
-    roles = load_roles(target.settings, suite, project.root, optimizer=not proposer)
+    roles = load_roles(target.settings, suite, project.root, optimizer=not proposer, allowance=allowance)
     named = proposer or (roles.model.identity if roles.model else "")
     return Plan(target, suite, roles, repository, repository.relative(target.folder), named)
 

@@ -1,0 +1,192 @@
+"""How a skill stands tonight: its text here, on its branch and on the default branch, and its last runs.
+
+Owns telling whose text is whose: what people changed beside the training is seen, and never passed over. Does not
+own what makes a skill due (due) or what becomes of its pull request (upkeep).
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from skillopt.commands.plan import Start, read_version
+from skillopt.commit_text import Version
+from skillopt.due import Standing
+from skillopt.errors import VersionConflictError
+from skillopt.events import BaselineMeasured, VersionAccepted, decode_event
+from skillopt.ledger import Ledger, RunRecord
+from skillopt.project import Selection, Target
+from skillopt.roles import load_target
+from skillopt.skill_folder import decode_skill
+from skillopt.versions import Repository
+
+__all__ = ["SkillState", "Trunk", "read_state", "training_runs"]
+
+_PROPOSAL = "proposal "
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trunk:
+    """The default branch: its name, and the commit it is at; empty where there is no remote."""
+
+    name: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkillState:
+    """How a skill stands.
+
+    Args:
+        target: The skill, its folder and settings.
+        tip: Newest commit of its branch, empty for none.
+        versions: Its versions, newest first.
+        landed: Whether the default branch has the branch's text.
+        aside: Whether people changed the skill on the default branch beside its branch.
+        start: Which text training begins with.
+        unfinished: The newest run, when it ended early.
+        standing: What makes it due or not.
+    """
+
+    target: Target
+    tip: str
+    versions: tuple[Version, ...]
+    landed: bool
+    aside: bool
+    start: Start
+    unfinished: RunRecord | None
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The skill's text as digests: here, at the tip of its branch, and all that the branch has gone through."""
+
+    here: str
+    tip: str
+    known: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """What is recorded of a skill: its versions and its runs, newest first."""
+
+    versions: tuple[Version, ...]
+    runs: Sequence[RunRecord]
+
+    @property
+    def unfinished(self) -> RunRecord | None:
+        """Give the newest run, when it ended early."""
+        return next((run for run in self.runs[:1] if run.state != "finished"), None)
+
+    @property
+    def finished(self) -> RunRecord | None:
+        """Give the newest run that came to its end."""
+        return next((run for run in self.runs if run.state == "finished"), None)
+
+    def last(self) -> tuple[str, str, str]:
+        """Tell of the last finished run when it ended, its target and its suite; from a commit where that is all."""
+        if (run := self.finished) is not None:
+            return run.ended_at, str(json.loads(run.config)[1]), run.suite_digest
+        newest = next((version for version in self.versions if version.trailer("Val-After")), None)
+        return (newest.at, newest.trailer("Harness"), newest.trailer("Suite-Digest")) if newest else ("", "", "")
+
+
+def training_runs(ledger: Ledger, skill: str) -> list[RunRecord]:
+    """List the runs that trained a skill, newest first; edits that somebody proposed are none."""
+    runs = (run for run in ledger.runs() if run.skill == skill)
+    return [run for run in runs if not str(json.loads(run.config)[-1]).startswith(_PROPOSAL)]
+
+
+def read_state(selection: Selection, trunk: Trunk, ledger: Ledger, now: datetime) -> SkillState:
+    """Look at a skill.
+
+    Args:
+        selection: The skill, its suite and settings.
+        trunk: The default branch.
+        ledger: Where its runs are recorded.
+        now: The time.
+
+    Raises:
+        UsageError: The skill or its suite cannot be used.
+        VersionConflictError: The default branch has a text of it that is neither here nor on its branch.
+    """
+    project = selection.project()
+    repository, target = project.repository(), project.target(selection)
+    suite, tip = target.suite(), repository.branch_tip(target.name) or ""
+    recorded = _Recorded(repository.versions(target.name, tip) if tip else (), training_runs(ledger, target.name))
+    texts = _read_texts(repository, target, tip, recorded.versions)
+    there = _text_on(repository, target, trunk) or texts.here
+    if there != texts.here and there not in texts.known:
+        message = (
+            f"{repository.relative(target.folder)} was changed on {trunk.name}, but not in this clone; "
+            "nothing was trained or pushed. Update the clone (git pull), then run this again"
+        )
+        raise VersionConflictError(message)
+    unfinished, finished, (at, doer, trained_with) = recorded.unfinished, recorded.finished, recorded.last()
+    aside = bool(tip) and there not in texts.known
+    standing = Standing(
+        target.name,
+        load_target(target.settings, project.root).identity,
+        suite.digest,
+        (unfinished.reason or "it was interrupted") if unfinished else "",
+        (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
+        doer,
+        trained_with,
+        changed=aside and _begun(finished) != texts.here,
+        score=_score(ledger, recorded.runs),
+    )
+    landed = bool(tip) and there == texts.tip
+    start = _start(texts, unfinished)
+    return SkillState(target, tip, recorded.versions, landed, aside, start, unfinished, standing)
+
+
+def _read_texts(repository: Repository, target: Target, tip: str, versions: Sequence[Version]) -> _Texts:
+    """Read all texts that a branch has gone through, from the one that training began with to its tip."""
+    path = repository.relative(target.folder)
+
+    def digest(commit: str) -> str:
+        return read_version(repository, target.name, commit, path, missing_ok=True).digest
+
+    parents = [version.parent for version in versions[-1:] if version.parent]
+    known = [
+        digest(commit) for commit in dict.fromkeys([*filter(None, [tip]), *(one.sha for one in versions), *parents])
+    ]
+    return _Texts(target.skill().digest, known[0] if known else "", frozenset(known))
+
+
+def _text_on(repository: Repository, target: Target, trunk: Trunk) -> str:
+    """Give the digest of the skill on the default branch, empty where it is not there."""
+    path = repository.relative(target.folder)
+    if not trunk.commit or not any(file.path == "SKILL.md" for file in repository.read_folder(trunk.commit, path)):
+        return ""
+    return read_version(repository, target.name, trunk.commit, path).digest
+
+
+def _start(texts: _Texts, unfinished: RunRecord | None) -> Start:
+    """Choose the text to begin with: the branch, unless people have changed the skill beside it.
+
+    An unfinished run goes on only from a text that still counts.
+    """
+    begun = _begun(unfinished)
+    if texts.tip and texts.here in texts.known:
+        return "auto" if begun in texts.known | {""} else "branch"
+    return "auto" if not texts.tip and begun in ("", texts.here) else "worktree"
+
+
+def _begun(run: RunRecord | None) -> str:
+    """Give the digest of the text that a run began with, empty for no run."""
+    return decode_skill(run.skill, run.start).digest if run else ""
+
+
+def _score(ledger: Ledger, runs: Iterable[RunRecord]) -> float | None:
+    """Give the score on `val` that the newest run measured last."""
+    for run in runs:
+        events = [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
+        for event in reversed(events):
+            if isinstance(event, VersionAccepted):
+                return event.verdict.after
+            if isinstance(event, BaselineMeasured):
+                return event.tally.score
+    return None

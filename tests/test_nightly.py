@@ -1,0 +1,334 @@
+"""Nights over a real bare remote and a loopback forge: what is offered, and what is left alone."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.nights import Nights, make_nights
+from tests.projects import SKILL, git, skillopt
+from tests.servers.fake_forge import FAULTS, FakeForge, fake_forge
+
+
+@pytest.fixture
+def forge() -> Iterator[FakeForge]:
+    with fake_forge() as server:
+        yield server
+
+
+@pytest.fixture
+def nights(tmp_path: Path, forge: FakeForge) -> Nights:
+    return make_nights(tmp_path, forge)
+
+
+@pytest.fixture(scope="module")
+def first_night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
+    """Run a night that opens a pull request."""
+    with fake_forge() as server:
+        nights = make_nights(tmp_path_factory.mktemp("first"), server)
+        assert nights.run()["rows"]["offer"]["action"] == "opened"
+        yield nights
+
+
+@pytest.fixture
+def after(tmp_path: Path, forge: FakeForge, first_night: Nights) -> Nights:
+    """Give a copy of what the first night left."""
+    return first_night.copy(tmp_path, forge)
+
+
+def retrain(nights: Nights) -> None:
+    """Make the skill due again: another task in its suite, which another night will measure."""
+    suite = nights.folder / "suites" / "rows.jsonl"
+    lines = suite.read_text().splitlines()
+    suite.write_text("\n".join([*lines, lines[1].replace("train1", "train91")]) + "\n")
+
+
+class TestANight:
+    def test_opens_one_pull_request_whose_numbers_are_those_of_the_ledger(
+        self, nights: Nights, forge: FakeForge
+    ) -> None:
+        row = nights.run()["rows"]
+        assert (row["training"], row["versions"], row["offer"]["action"]) == ("finished", 1, "opened")
+        assert row["cause"] == "it was never trained"
+        (pull,) = forge.pulls.values()
+        assert row["offer"]["url"] == "https://github.com/acme/skills/pull/1"
+        assert (pull["branch"], pull["base"], pull["state"]) == ("skillopt/rows", "main", "open")
+        assert pull["title"].startswith("rows: ")
+        assert pull["title"].endswith("(test 0.375 to 1.000)")
+        assert row["run"] in pull["body"]
+        assert nights.tip() == git(nights.folder, "rev-parse", "skillopt/rows")
+        assert git(nights.bare, "diff", "--name-only", "main", "skillopt/rows") == "skills/rows/SKILL.md"
+
+    def test_leaves_work_tree_and_default_branch_alone(self, nights: Nights) -> None:
+        before = git(nights.folder, "rev-parse", "HEAD"), git(nights.bare, "rev-parse", "main")
+        nights.run()
+        assert (git(nights.folder, "rev-parse", "HEAD"), git(nights.bare, "rev-parse", "main")) == before
+        assert git(nights.folder, "status", "--porcelain") == ""
+        assert (nights.folder / "skills" / "rows" / "SKILL.md").read_text() == SKILL
+
+    def test_run_again_changes_nothing_and_says_one_line(self, after: Nights, forge: FakeForge) -> None:
+        writes, tip = list(forge.writes), after.tip()
+        row = after.run()["rows"]
+        assert (row["training"], row["rollouts"], row["offer"]["action"]) == ("not due", 0, "")
+        assert (forge.writes, after.tip()) == (writes, tip)
+        assert after.tell() == "nothing improved: 1 skills (1 not due), 0 rollouts begun, $0.00\n"
+
+    def test_updates_the_pull_request_when_it_trains_further(self, nights: Nights, forge: FakeForge) -> None:
+        one_rule = ("edit_budget=1", "min_edits=1", "reflections=1", "gate_edits=1", "epochs=1")
+        first = nights.run(*(word for setting in one_rule for word in ("--set", setting)))["rows"]
+        before = nights.tip()
+        retrain(nights)
+        second = nights.run()["rows"]
+        assert second["cause"] == "its suite changed since it was trained"
+        assert (first["versions"], second["versions"], second["offer"]["action"]) == (1, 1, "updated")
+        assert list(forge.pulls) == [1]
+        assert second["run"] in forge.pulls[1]["body"]
+        assert forge.pulls[1]["title"].startswith("rows: add a rule (test 0.688 to ")
+        (said,) = forge.said(1)
+        assert f"pushed a newer version, {nights.tip()[:10]} of run {second['run']}" in said
+        assert git(nights.bare, "merge-base", before, nights.tip()) == before
+
+    def test_says_nothing_when_nothing_improved(self, after: Nights, forge: FakeForge) -> None:
+        forge.set_state(1, merged=True)
+        git(after.folder, "merge", "--quiet", "skillopt/rows")
+        git(after.folder, "push", "--quiet", "origin", "main")
+        retrain(after)
+        told = after.tell()
+        assert told.startswith("nothing improved: 1 skills (1 finished), ")
+        assert len(told.splitlines()) == 1
+        assert len(forge.pulls) == 1
+
+    def test_trains_a_fresh_shallow_clone_further_from_the_remote_s_branch(
+        self, after: Nights, forge: FakeForge
+    ) -> None:
+        shallow = after.clone("shallow", "--depth=1")
+        row = shallow.run()["rows"]
+        assert (row["training"], row["offer"]["action"]) == ("not due", "")
+        assert git(shallow.folder, "rev-parse", "skillopt/rows") == after.tip()
+        assert len(forge.pulls) == 1
+
+
+class TestPeople:
+    def test_who_close_a_pull_request_are_not_asked_again_about_the_same_version(
+        self, after: Nights, forge: FakeForge
+    ) -> None:
+        forge.set_state(1)
+        row = after.run()["rows"]
+        assert row["offer"]["action"] == ""
+        assert "#1 with this version was closed by people" in row["offer"]["notes"]
+        assert len(forge.pulls) == 1
+
+    def test_who_merge_and_undo_a_version_are_not_asked_again(self, after: Nights, forge: FakeForge) -> None:
+        forge.set_state(1, merged=True)
+        row = after.run()["rows"]
+        assert "#1 with this version was merged by people" in row["offer"]["notes"]
+        assert len(forge.pulls) == 1
+
+    def test_whose_commits_on_the_branch_are_kept_and_told(self, after: Nights, forge: FakeForge) -> None:
+        person = after.clone("person")
+        git(person.folder, "checkout", "--quiet", "skillopt/rows")
+        (person.folder / "skills" / "rows" / "SKILL.md").write_text(SKILL + "- By hand.\n")
+        git(person.folder, "commit", "--quiet", "-am", "By hand")
+        git(person.folder, "push", "--quiet", "origin", "skillopt/rows")
+        tip = after.tip()
+        row = after.run()["rows"]
+        assert row["offer"]["action"] == ""
+        assert "1 commits on the branch are by people; they were kept" in row["offer"]["notes"]
+        assert after.tip() == tip == git(after.folder, "rev-parse", "skillopt/rows")
+        assert forge.pulls[1]["state"] == "open"
+
+    def test_who_move_the_branch_another_way_are_left_alone(self, after: Nights) -> None:
+        other = after.clone("other")
+        git(other.folder, "branch", "--quiet", "--no-track", "skillopt/rows", "main")
+        git(other.folder, "checkout", "--quiet", "skillopt/rows")
+        git(other.folder, "commit", "--quiet", "--allow-empty", "-m", "Another way")
+        git(other.folder, "push", "--quiet", "--force", "origin", "skillopt/rows")
+        tip = after.tip()
+        row = after.run(expect=3)["rows"]
+        assert "skillopt/rows went two ways" in row["reason"]
+        assert after.tip() == tip
+
+    def test_who_change_the_skill_on_main_are_never_overwritten(self, after: Nights, forge: FakeForge) -> None:
+        person = after.clone("person")
+        person.change("- Keep the header row.\n")
+        row = after.run(expect=3)["rows"]
+        assert "skills/rows was changed on main, but not in this clone" in row["reason"]
+        git(after.folder, "pull", "--quiet")
+        row = after.run("--max-rollouts", "1")["rows"]
+        assert (row["training"], row["offer"]["action"], forge.pulls[1]["state"]) == ("stopped", "closed", "closed")
+        assert "the skill was changed on main beside it" in forge.said(1)[0]
+        row = after.run()["rows"]
+        assert (row["versions"], row["offer"]["action"], len(forge.pulls)) == (1, "opened", 2)
+        assert "- Keep the header row." in git(after.bare, "show", "skillopt/rows:skills/rows/SKILL.md")
+
+
+class TestTheDefaultBranch:
+    def test_that_has_the_version_closes_the_pull_request_and_says_why(self, after: Nights, forge: FakeForge) -> None:
+        text = git(after.folder, "show", "skillopt/rows:skills/rows/SKILL.md") + "\n"
+        person = after.clone("person")
+        (person.folder / "skills" / "rows" / "SKILL.md").write_text(text)
+        git(person.folder, "commit", "--quiet", "-am", "Take it over by hand")
+        git(person.folder, "push", "--quiet", "origin", "main")
+        row = after.run()["rows"]
+        assert row["offer"]["action"] == "closed"
+        assert forge.pulls[1]["state"] == "closed"
+        assert forge.said(1) == ["<!-- skillopt: nightly -->\nClosed by `skillopt nightly`: main has this text."]
+        assert after.run()["rows"]["offer"]["action"] == ""
+
+    def test_that_has_moved_on_is_told_and_stays_what_the_pull_request_is_against(
+        self, nights: Nights, forge: FakeForge
+    ) -> None:
+        person = nights.clone("person")
+        git(person.folder, "commit", "--quiet", "--allow-empty", "-m", "Elsewhere")
+        git(person.folder, "push", "--quiet", "origin", "main")
+        row = nights.run()["rows"]
+        assert row["offer"]["action"] == "opened"
+        assert row["offer"]["notes"] == ["the branch is based on an older main"]
+        assert forge.pulls[1]["base"] == "main"
+
+
+class TestFailures:
+    def test_of_one_provider_cost_no_other_skill_its_turn(self, tmp_path: Path, forge: FakeForge) -> None:
+        nights = make_nights(tmp_path, forge, ("broken", "rows"))
+        config = nights.folder / "skillopt.toml"
+        config.write_text(
+            config.read_text().replace(
+                "[skills.broken]\n",
+                '[skills.broken]\nharness = "chat/openai-compatible/none"\nbase_url = "http://127.0.0.1:9/v1"\n',
+            )
+        )
+        rows = nights.run("--set", "retry_seconds=0", expect=3)
+        assert rows["broken"]["training"] == "failed"
+        assert "network: " in rows["broken"]["reason"]
+        assert (rows["rows"]["training"], rows["rows"]["offer"]["action"]) == ("finished", "opened")
+        told = nights.tell("--set", "retry_seconds=0")
+        assert "broken: FAILED: " in told
+        assert told.splitlines()[-1].startswith("nothing improved: 2 skills (1 not due, 1 failed)")
+
+    @pytest.mark.parametrize("fault", ["500", "403 secondary limit", "403 permission", "hangs up"])
+    def test_of_the_forge_are_made_good_the_next_night_without_new_rollouts(
+        self, nights: Nights, forge: FakeForge, fault: str
+    ) -> None:
+        forge.fault = lambda _: FAULTS[fault]
+        row = nights.run(expect=3)["rows"]
+        assert (row["training"], row["versions"], forge.pulls) == ("failed", 1, {})
+        assert nights.tip()
+        forge.fault = lambda _: None
+        row = nights.run()["rows"]
+        assert (row["training"], row["rollouts"], row["offer"]["action"]) == ("not due", 0, "opened")
+
+    def test_of_the_remote_are_told_before_anything_is_spent(self, nights: Nights) -> None:
+        shutil.rmtree(nights.bare)
+        ended = skillopt(nights.folder, "nightly", "--quiet", **nights.environment)
+        assert ended.returncode == 3
+        assert "git could not ls-remote" in ended.stderr
+        assert not (nights.folder / ".skillopt" / "ledger.db").exists()
+
+    def test_of_the_configuration_are_told_before_anything_is_spent(self, nights: Nights) -> None:
+        ended = skillopt(nights.folder, "nightly", **{**nights.environment, "GITHUB_TOKEN": ""})
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "expected a token in GH_TOKEN or GITHUB_TOKEN" in ended.stderr
+        ended = skillopt(nights.folder, "nightly", "--remote", "upstream", **nights.environment)
+        assert ended.returncode == 2
+        assert "expected a git remote named 'upstream'" in ended.stderr
+
+    def test_to_push_leave_the_version_for_the_next_night(self, nights: Nights, forge: FakeForge) -> None:
+        hook = nights.bare / "hooks" / "pre-receive"
+        hook.write_text("#!/bin/sh\necho 'closed at night' >&2\nexit 1\n")
+        hook.chmod(0o755)
+        row = nights.run(expect=3)["rows"]
+        assert "closed at night" in row["reason"]
+        hook.unlink()
+        row = nights.run()["rows"]
+        assert (row["rollouts"], row["offer"]["action"], len(forge.pulls)) == (0, "opened", 1)
+
+    def test_of_a_lost_ledger_do_not_open_a_pull_request_without_numbers(
+        self, nights: Nights, forge: FakeForge
+    ) -> None:
+        forge.fault = lambda _: FAULTS["500"]
+        nights.run(expect=3)
+        forge.fault = lambda _: None
+        fresh = nights.clone("fresh")
+        row = fresh.run(expect=3)["rows"]
+        assert "restore that file from the machine that trained rows" in row["reason"]
+        assert forge.pulls == {}
+
+    def test_of_a_skill_s_own_files_are_told_beside_the_others(self, tmp_path: Path, forge: FakeForge) -> None:
+        nights = make_nights(tmp_path, forge, ("dates", "rows"))
+        with (nights.folder / "skillopt.toml").open("a") as config:
+            config.write('\n[skills.torn]\npath = "skills/rows"\nsuite = "suites/nowhere.jsonl"\n')
+            config.write('\n[skills.bare]\npath = "skills/bare"\n')
+        rows = nights.run(expect=3)
+        found = {name: row["training"] for name, row in rows.items()}
+        assert found == {"dates": "finished", "rows": "finished", "torn": "failed", "bare": "no suite"}
+
+
+class TestBudgets:
+    def test_a_night_begins_no_more_than_it_may_and_the_next_goes_on(self, tmp_path: Path, forge: FakeForge) -> None:
+        nights = make_nights(tmp_path, forge)
+        whole = nights.clone("whole").run()["rows"]["rollouts"]
+        forge.pulls.clear()
+        git(nights.bare, "update-ref", "-d", "refs/heads/skillopt/rows")
+        begun: list[int] = []
+        for _ in range(10):
+            row = nights.run("--max-rollouts", "30")["rows"]
+            begun.append(row["rollouts"])
+            assert row["rollouts"] <= 30
+            if row["training"] == "finished":
+                break
+            assert (row["training"], forge.pulls) == ("stopped", {})
+            assert "all 30 rollouts that it may begin are used up" in row["reason"]
+        assert sum(begun) == whole
+        assert row["cause"].startswith("its last run ended early")
+        assert row["offer"]["action"] == "opened"
+
+    def test_a_skill_takes_its_share_and_the_last_one_what_is_left(self, tmp_path: Path, forge: FakeForge) -> None:
+        nights = make_nights(tmp_path, forge, ("dates", "mail", "rows"))
+        config = nights.folder / "skillopt.toml"
+        config.write_text(config.read_text().replace("[skills.dates]\n", "[skills.dates]\nshare = 0.25\n"))
+        rows = nights.run("--max-rollouts", "40")
+        assert {name: row["rollouts"] for name, row in rows.items()} == {"dates": 10, "mail": 20, "rows": 10}
+
+    def test_skills_for_which_nothing_is_left_wait_and_come_first_once_begun(
+        self, tmp_path: Path, forge: FakeForge
+    ) -> None:
+        nights = make_nights(tmp_path, forge, ("dates", "rows"))
+        rows = nights.run("--max-rollouts", "20", "--set", "share=1")
+        assert (rows["dates"]["training"], rows["rows"]["training"]) == ("stopped", "waiting")
+        assert rows["rows"]["reason"] == "the night's budget is used up"
+        rows = nights.run("--set", "share=1")
+        assert list(rows) == ["dates", "rows"]
+        assert rows["dates"]["cause"].startswith("its last run ended early")
+        assert rows["rows"]["cause"] == "it was never trained"
+
+
+class TestWithoutAForge:
+    def test_the_text_lies_in_a_folder_and_the_branch_is_pushed(self, tmp_path: Path) -> None:
+        nights = make_nights(tmp_path)
+        row = nights.run()["rows"]
+        text = nights.folder / ".skillopt" / "pull-requests" / "skillopt-rows.md"
+        assert (row["offer"]["action"], row["offer"]["url"]) == ("opened", str(text))
+        assert "(test 0.375 to 1.000)" in text.read_text()
+        assert nights.tip() == git(nights.folder, "rev-parse", "skillopt/rows")
+        assert nights.run()["rows"]["offer"]["action"] == ""
+
+    def test_without_a_remote_either_nothing_leaves_the_machine(self, tmp_path: Path) -> None:
+        nights = make_nights(tmp_path)
+        row = nights.run("--remote", "")["rows"]
+        assert row["offer"]["action"] == "opened"
+        assert nights.tip() == ""
+
+    def test_without_skills_it_says_what_to_do(self, tmp_path: Path) -> None:
+        git(tmp_path, "init", "--quiet")
+        ended = skillopt(tmp_path, "nightly")
+        assert ended.returncode == 2
+        assert "write it with `skillopt init`" in ended.stderr
+
+
+def test_json_tells_every_skill(nights: Nights) -> None:
+    ended = skillopt(nights.folder, "nightly", "--json", "--quiet", **nights.environment)
+    found = json.loads(ended.stdout)
+    assert set(found) == {"skills", "rollouts", "usd"}
+    assert found["rollouts"] == found["skills"][0]["rollouts"] > 0

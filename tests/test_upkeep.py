@@ -1,0 +1,56 @@
+"""What becomes of a skill's pull request."""
+
+from typing import Literal
+
+import pytest
+
+from skillopt.ports import PullRequest
+from skillopt.upkeep import Action, BranchFacts, decide
+
+FACTS = BranchFacts("tip", "main")
+
+
+def request(number: int, state: Literal["open", "closed", "merged"], head: str = "tip") -> PullRequest:
+    return PullRequest(number, f"https://example.com/{number}", state, head, "Title", "Body")
+
+
+def test_a_new_version_is_offered_once() -> None:
+    assert decide(FACTS, []).action is Action.OPEN
+    found = decide(FACTS, [request(1, "open")])
+    assert (found.action, found.number) == (Action.UPDATE, 1)
+
+
+@pytest.mark.parametrize("state", ["closed", "merged"])
+def test_a_version_that_people_settled_is_not_offered_again_but_the_next_one_is(
+    state: Literal["closed", "merged"],
+) -> None:
+    found = decide(FACTS, [request(1, state)])
+    assert (found.action, found.number, found.reason) == (
+        Action.LEAVE,
+        1,
+        f"#1 with this version was {state} by people",
+    )
+    assert decide(FACTS, [request(1, state, head="older")]).action is Action.OPEN
+    assert decide(FACTS, [request(2, "open"), request(1, state)]).action is Action.UPDATE
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (BranchFacts("tip", "main", landed=True, unfit="not tested"), "main has this text"),
+        (BranchFacts("tip", "trunk", aside=True, unfit="not tested"), "changed on trunk beside it"),
+    ],
+)
+def test_what_is_superseded_is_closed_if_it_is_open(facts: BranchFacts, reason: str) -> None:
+    found = decide(facts, [request(7, "open"), request(3, "closed")])
+    assert (found.action, found.number) == (Action.CLOSE, 7)
+    assert reason in found.reason
+    assert decide(facts, [request(3, "closed")]).action is Action.LEAVE
+    assert decide(facts, []).action is Action.LEAVE
+
+
+def test_what_is_not_fit_to_be_offered_changes_nothing() -> None:
+    facts = BranchFacts("tip", "main", unfit="no better on the sealed test")
+    for requests in ([], [request(1, "open")]):
+        found = decide(facts, requests)
+        assert (found.action, found.reason) == (Action.LEAVE, "no better on the sealed test")
