@@ -13,6 +13,7 @@ from skillopt.reports import record
 from skillopt.search_space import DEFAULT_SPACE
 from skillopt.suites import load_suite
 from skillopt.tasks import Split
+from tests.nights import make_nights
 from tests.projects import git, make_project, skillopt
 from tools.generate_docs import main as generate_docs
 from tools.generate_examples import main as generate_examples
@@ -72,6 +73,18 @@ def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_pa
     assert (folder / "front.svg").read_text(encoding="utf-8").startswith("<svg")
     shown = page.read_text(encoding="utf-8")
     assert all(f"`{name}`" in shown for name in DEFAULT_SPACE)
+def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> None:
+    nights = make_nights(tmp_path, skills=("my-skill",))
+    shown = [line for block in blocks(CHECKOUT / "docs" / "nightly.md", "console") for line in block.splitlines()]
+    for line in shown:
+        program, *words = line.removeprefix("$ ").split()
+        if program != "skillopt":
+            continue
+        ended = skillopt(nights.folder, *words)
+        assert ended.returncode == 0, f"{line}: {ended.stderr}"
+    assert "my-skill" in ended.stdout
+    (cron,) = re.findall(r"skillopt nightly [^`\n]*--quiet[^`\n]*", "\n".join(shown))
+    assert skillopt(nights.folder, *cron.split()[1:]).stdout.startswith("nothing improved")
 
 
 def test_the_demo_ends_with_a_better_skill_and_commands_that_work(tmp_path: Path) -> None:
