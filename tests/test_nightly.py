@@ -55,8 +55,7 @@ class TestANight:
         (pull,) = forge.pulls.values()
         assert row["offer"]["url"] == "https://github.com/acme/skills/pull/1"
         assert (pull["branch"], pull["base"], pull["state"]) == ("skillopt/rows", "main", "open")
-        assert pull["title"].startswith("rows: ")
-        assert pull["title"].endswith("(test 0.375 to 1.000)")
+        assert pull["title"] == "rows: test score 0.375 → 1.000"
         assert row["run"] in pull["body"]
         assert nights.tip() == git(nights.folder, "rev-parse", "skillopt/rows")
         assert git(nights.bare, "diff", "--name-only", "main", "skillopt/rows") == "skills/rows/SKILL.md"
@@ -85,9 +84,9 @@ class TestANight:
         assert (first["versions"], second["versions"], second["offer"]["action"]) == (1, 1, "updated")
         assert list(forge.pulls) == [1]
         assert second["run"] in forge.pulls[1]["body"]
-        assert forge.pulls[1]["title"].startswith("rows: add a rule (test 0.688 to ")
+        assert forge.pulls[1]["title"].startswith("rows: test score 0.688 → ")
         (said,) = forge.said(1)
-        assert f"pushed a newer version, {nights.tip()[:10]} of run {second['run']}" in said
+        assert f"pushed a newer version, {nights.tip()[:10]}" in said
         assert git(nights.bare, "merge-base", before, nights.tip()) == before
 
     def test_says_nothing_when_nothing_improved(self, after: Nights, forge: FakeForge) -> None:
@@ -310,7 +309,7 @@ class TestWithoutAForge:
         row = nights.run()["rows"]
         text = nights.folder / ".skillopt" / "pull-requests" / "skillopt-rows.md"
         assert (row["offer"]["action"], row["offer"]["url"]) == ("opened", str(text))
-        assert "(test 0.375 to 1.000)" in text.read_text()
+        assert "# rows: test score 0.375 → 1.000" in text.read_text()
         assert nights.tip() == git(nights.folder, "rev-parse", "skillopt/rows")
         assert nights.run()["rows"]["offer"]["action"] == ""
 
@@ -325,6 +324,30 @@ class TestWithoutAForge:
         ended = skillopt(tmp_path, "nightly")
         assert ended.returncode == 2
         assert "write it with `skillopt init`" in ended.stderr
+
+
+def test_doctor_says_whether_pull_requests_could_be_opened(nights: Nights) -> None:
+    def forge(**environment: str) -> tuple[bool, str]:
+        found = json.loads(skillopt(nights.folder, "doctor", "--json", **environment).stdout)["checks"]
+        ((ok, words),) = ((row["ok"], row["found"]) for row in found if row["name"] == "forge")
+        return ok, words
+
+    with (nights.folder / "skillopt.toml").open("r+") as config:
+        text = config.read()
+        config.seek(0)
+        config.write(f'forge = "github"\n{text}')
+    assert forge(**nights.environment) == (True, "github, a token is set, branches go to origin")
+    assert forge()[0] is False
+    git(nights.folder, "remote", "remove", "origin")
+    ok, words = forge(**nights.environment)
+    assert not ok
+    assert "git remote add" in words
+
+
+def test_a_text_that_people_have_edited_is_theirs(after: Nights, forge: FakeForge) -> None:
+    forge.pulls[1] |= {"title": "Mine", "body": f"Mine. {forge.pulls[1]['body']}"}
+    assert after.run()["rows"]["offer"]["action"] == ""
+    assert (forge.pulls[1]["title"], forge.pulls[1]["body"][:5]) == ("Mine", "Mine.")
 
 
 def test_json_tells_every_skill(nights: Nights) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import InfrastructureError, SkilloptError
+from skillopt.errors import InfrastructureError, SkilloptError, UsageError
+from skillopt.forge import load_forge
 from skillopt.harnesses.sandbox import warning
 from skillopt.harnesses.workspace import Workspace
 from skillopt.ledger import Ledger
@@ -15,6 +16,7 @@ from skillopt.logins import find_login, nested_session
 from skillopt.models import load_model
 from skillopt.ports import Harness, Model, RolloutRequest
 from skillopt.project import Project, Selection
+from skillopt.remotes import Remote
 from skillopt.roles import load_target
 from skillopt.rollouts import Status, Usage
 from skillopt.runner import PROBE
@@ -73,6 +75,8 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
         yield Check("configuration", ok=False, found=str(error))
         return
     yield _check("ledger", lambda: _ledger(project))
+    if project.values.get("forge", "none") != "none":
+        yield _check("forge", lambda: _forge(project))
     if not project.entries:
         yield Check("skills", ok=False, found=f"none configured in {project.config}; run `skillopt init`")
     for name in project.entries:
@@ -96,6 +100,19 @@ def _repository(folder: Path) -> str:
 def _ledger(project: Project) -> str:
     with closing(Ledger.open(project.root)) as ledger:
         return f"{ledger.path}, {len(ledger.runs())} runs"
+
+
+def _forge(project: Project) -> str:
+    """Find what pull requests need, without asking anybody."""
+    settings, repository = project.settings(), project.repository()
+    remote = Remote.find(repository, settings.remote) if settings.remote else None
+    load_forge(settings, remote.url if remote else "", project.root)
+    if remote is None:
+        message = (
+            f"expected a git remote named {settings.remote!r} to push to, found none; add it with `git remote add`"
+        )
+        raise UsageError(message)
+    return f"{settings.forge}, a token is set, branches go to {remote.name}"
 
 
 def _skill(project: Project, name: str) -> str:

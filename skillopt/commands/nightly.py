@@ -175,9 +175,9 @@ def _find_place(project: Project, flags: Mapping[str, object]) -> Place:
         if settings.forge != "none":
             message = f"forge {settings.forge!r}: expected a git remote named {settings.remote!r}, found none; add it"
             raise UsageError(message)
-        return Place(forge, None, None, Trunk("HEAD", ""))
+        return Place(project, forge, None, None, Trunk("HEAD", ""))
     tips = remote.look()
-    return Place(forge, remote, tips, Trunk(tips.default_branch, tips.default))
+    return Place(project, forge, remote, tips, Trunk(tips.default_branch, tips.default))
 
 
 def _work(night: _Night, flags: Mapping[str, object]) -> Iterator[SkillNight]:

@@ -7,20 +7,22 @@ Owns doing what upkeep decides, in an order that can stop anywhere and be taken 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from skillopt.commands.report import view_of
 from skillopt.commands.skill_state import SkillState, Trunk
 from skillopt.errors import LedgerError
-from skillopt.events import Event, SealedTestMeasured, decode_event
+from skillopt.events import Event, ReleaseCheckWithheld, SealedTestMeasured, decode_event
 from skillopt.gate import Outcome
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.ports import Forge, PullRequest
+from skillopt.project import Project
 from skillopt.remotes import Remote, Tips
-from skillopt.reports.markdown import render_report
+from skillopt.reports.pull_request import pull_request_body, pull_request_title
 from skillopt.upkeep import Action, BranchFacts, decide
 
 __all__ = ["Offer", "Place", "offer"]
 
-_LONGEST = 65_536
 _TOPIC = "nightly"
+_LOST = "the record of its run is not here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,14 @@ class Place:
     """Where versions are offered.
 
     Args:
+        project: What is offered.
         forge: Keeps pull requests.
         remote: Holds the branches; None where there is none.
         tips: Where its branches are.
         trunk: The default branch.
     """
 
+    project: Project
     forge: Forge
     remote: Remote | None
     tips: Tips | None
@@ -57,19 +61,10 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class _Release:
-    """The run behind the newest version, its events, and why the version is not offered; empty when it is."""
+    """The run behind the newest version, and why the version is not offered; empty when it is."""
 
     record: RunRecord | None
-    events: Sequence[Event]
     unfit: str
-
-    @property
-    def lost(self) -> bool:
-        """Tell whether there is a version and no record of it."""
-        return self.record is None and self.unfit == _LOST
-
-
-_LOST = "the record of its run is not here"
 
 
 def offer(place: Place, state: SkillState, ledger: Ledger) -> Offer:
@@ -101,12 +96,9 @@ def offer(place: Place, state: SkillState, ledger: Ledger) -> Offer:
     notes = tuple(_notes(place, state))
     match found.action:
         case Action.LEAVE:
-            if release.lost and not (state.landed or state.aside) and not _shown(requests, state.tip):
-                message = (
-                    f"expected the record of the run that made {state.tip[:10]}, found none in {ledger.path}; restore "
-                    f"that file from the machine that trained {skill}, or open the pull request by hand"
-                )
-                raise LedgerError(message)
+            unseen = not any(one.state == "open" or one.head == state.tip for one in requests)
+            if release.unfit == _LOST and unseen and not (state.landed or state.aside):
+                raise LedgerError(_lost(state, ledger))
             return Offer("", _url(requests, found.number), (*notes, *filter(None, [found.reason])))
         case Action.CLOSE:
             number = found.number or 0
@@ -114,71 +106,65 @@ def offer(place: Place, state: SkillState, ledger: Ledger) -> Offer:
             place.forge.close(number)
             return Offer("closed", _url(requests, number), (*notes, found.reason))
         case Action.UPDATE:
-            return _update(place, state, release, requests, pushed=pushed, notes=notes)
+            one = next(one for one in requests if one.state == "open")
+            told = _retell(place, state, release, ledger, one)
+            return Offer("updated" if pushed or told else "", one.url, notes)
         case Action.OPEN:
-            title, body = _words(state, release)
-            opened = place.forge.create(branch, place.forge.default_branch(), title, body)
+            into = place.forge.default_branch()
+            opened = place.forge.create(branch, into, *_words(place, release, ledger))
             return Offer("opened", opened.url, notes)
 
 
-def _update(
-    place: Place,
-    state: SkillState,
-    release: _Release,
-    requests: Sequence[PullRequest],
-    *,
-    pushed: bool,
-    notes: tuple[str, ...],
-) -> Offer:
-    """Give an open pull request the words of the newest version."""
-    one = next(one for one in requests if one.state == "open")
-    title, body = _words(state, release)
-    if (one.title, one.body) == (title, body):
-        return Offer("updated" if pushed else "", one.url, notes)
-    place.forge.update(one.number, title, body)
-    if one.head != state.tip or pushed:
-        run = release.record.id if release.record else ""
-        said = f"`skillopt nightly` pushed a newer version, {state.tip[:10]} of run {run}; the description tells of it."
-        place.forge.comment(one.number, _TOPIC, said)
-    return Offer("updated", one.url, notes)
+def _retell(place: Place, state: SkillState, release: _Release, ledger: Ledger, one: PullRequest) -> bool:
+    """Give an open pull request the words of the newest version, unless it tells of that run already."""
+    if release.record is not None and release.record.id in one.body:
+        return False
+    said = f"`skillopt nightly` pushed a newer version, {state.tip[:10]}; the description tells of it."
+    place.forge.comment(one.number, _TOPIC, said)  # first, so that a night that ends here does both again
+    place.forge.update(one.number, *_words(place, release, ledger))
+    return True
+
+
+def _lost(state: SkillState, ledger: Ledger) -> str:
+    return (
+        f"expected the record of the run that made {state.tip[:10]}, found none in {ledger.path}; restore it from "
+        f"the machine that trained {state.target.name}, or open the pull request by hand"
+    )
 
 
 def _find_release(state: SkillState, ledger: Ledger) -> _Release:
     """Find what is recorded of the newest version, and whether it is fit to be offered."""
     newest = next(iter(state.versions), None)
     if newest is None or newest.sha != state.tip:
-        return _Release(None, (), "people have committed on top of the newest version")
+        return _Release(None, "people have committed on top of the newest version")
     if not newest.trailer("Val-After"):
-        return _Release(None, (), "the newest commit is no version that was accepted")
+        return _Release(None, "the newest commit is no version that was accepted")
     run = newest.trailer("Skillopt-Run")
     record = next((one for one in ledger.runs() if one.id == run), None)
     if record is None:
-        return _Release(None, (), _LOST)
-    events = [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]
-    return _Release(record, events, _unfit(record, events))
+        return _Release(None, _LOST)
+    return _Release(record, _unfit(record, [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]))
 
 
 def _unfit(record: RunRecord, events: Sequence[Event]) -> str:
     if record.state != "finished":
         return f"its run ended early: {record.reason or 'it was interrupted'}"
-    test = _test_of(events)
+    test = next((event for event in reversed(events) if isinstance(event, SealedTestMeasured)), None)
     if test is None:
-        return "it was not compared on the sealed test"
+        withheld = (event.reason for event in reversed(events) if isinstance(event, ReleaseCheckWithheld))
+        return f"it was not compared on the sealed test: {next(withheld, 'its run made no such comparison')}"
     if test.verdict.outcome is Outcome.REJECT:
         return f"it is no better on the sealed test: {test.verdict.before:.3f} -> {test.verdict.after:.3f}"
     return ""
 
 
-def _test_of(events: Sequence[Event]) -> SealedTestMeasured | None:
-    return next((event for event in reversed(events) if isinstance(event, SealedTestMeasured)), None)
-
-
-def _words(state: SkillState, release: _Release) -> tuple[str, str]:
+def _words(place: Place, release: _Release, ledger: Ledger) -> tuple[str, str]:
     """Give title and text; every number in them is read from the ledger."""
-    test, run = _test_of(release.events), release.record.id if release.record else ""
-    scores = f" (test {test.verdict.before:.3f} to {test.verdict.after:.3f})" if test else ""
-    title = f"{state.versions[0].subject}{scores}"
-    return title, render_report(state.target.name, run, release.events)[:_LONGEST]
+    if release.record is None:
+        message = "a version is offered only with the record of its run"
+        raise AssertionError(message)
+    view = view_of(place.project, ledger, release.record)
+    return pull_request_title(view), pull_request_body(view)
 
 
 def _notes(place: Place, state: SkillState) -> list[str]:
@@ -192,10 +178,6 @@ def _notes(place: Place, state: SkillState) -> list[str]:
         *([f"the branch is based on an older {trunk.name}"] if older else []),
         *([f"{len(people)} commits on the branch are by people; they were kept"] if people else []),
     ]
-
-
-def _shown(requests: Sequence[PullRequest], tip: str) -> bool:
-    return any(one.state == "open" or one.head == tip for one in requests)
 
 
 def _url(requests: Sequence[PullRequest], number: int | None) -> str:
