@@ -119,6 +119,14 @@ class TestPeople:
         assert "#1 with this version was closed by people" in row["offer"]["notes"]
         assert len(forge.pulls) == 1
 
+    def test_who_close_it_and_delete_the_branch_do_not_get_the_branch_back(
+        self, after: Nights, forge: FakeForge
+    ) -> None:
+        forge.set_state(1)
+        git(after.bare, "update-ref", "-d", "refs/heads/skillopt/rows")
+        assert after.run()["rows"]["offer"]["action"] == ""
+        assert (after.tip(), len(forge.pulls)) == ("", 1)
+
     def test_who_merge_and_undo_a_version_are_not_asked_again(self, after: Nights, forge: FakeForge) -> None:
         forge.set_state(1, merged=True)
         row = after.run()["rows"]
@@ -251,7 +259,7 @@ class TestFailures:
         forge.fault = lambda _: None
         fresh = nights.clone("fresh")
         row = fresh.run(expect=3)["rows"]
-        assert "restore that file from the machine that trained rows" in row["reason"]
+        assert "restore it from the machine that trained rows" in row["reason"]
         assert forge.pulls == {}
 
     def test_of_a_skill_s_own_files_are_told_beside_the_others(self, tmp_path: Path, forge: FakeForge) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from skillopt.commands.report import view_of
 from skillopt.commands.skill_state import SkillState, Trunk
-from skillopt.errors import LedgerError
+from skillopt.errors import ForgeError, LedgerError
 from skillopt.events import Event, ReleaseCheckWithheld, SealedTestMeasured, decode_event
 from skillopt.gate import Outcome
 from skillopt.ledger import Ledger, RunRecord
@@ -70,7 +70,7 @@ class _Release:
 def offer(place: Place, state: SkillState, ledger: Ledger) -> Offer:
     """Bring a skill's branch and pull request up to date; doing it again changes nothing.
 
-    The branch is pushed before the forge is asked, so that a version outlives a forge that is down.
+    The branch is pushed even where the forge is down, so that a version outlives the machine that trained it.
 
     Args:
         place: Where.
@@ -85,19 +85,15 @@ def offer(place: Place, state: SkillState, ledger: Ledger) -> Offer:
     """
     if not state.tip:
         return Offer()
-    skill, branch = state.target.name, f"skillopt/{state.target.name}"
-    release = _find_release(state, ledger)
-    pushed = False
-    if place.remote and place.tips and not (state.landed or state.aside or release.unfit):
-        pushed = place.remote.push(skill, place.tips)
-    requests = place.forge.pull_requests(branch)
+    branch, release = f"skillopt/{state.target.name}", _find_release(state, ledger)
     facts = BranchFacts(state.tip, place.trunk.name, state.landed, state.aside, release.unfit)
+    requests = _ask(place, state, facts)
     found = decide(facts, requests)
+    pushed = found.action in (Action.OPEN, Action.UPDATE) and _push(place, state)
     notes = tuple(_notes(place, state))
     match found.action:
         case Action.LEAVE:
-            unseen = not any(one.state == "open" or one.head == state.tip for one in requests)
-            if release.unfit == _LOST and unseen and not (state.landed or state.aside):
+            if found.reason == _LOST and not any(one.state == "open" or one.head == state.tip for one in requests):
                 raise LedgerError(_lost(state, ledger))
             return Offer("", _url(requests, found.number), (*notes, *filter(None, [found.reason])))
         case Action.CLOSE:
@@ -113,6 +109,23 @@ def offer(place: Place, state: SkillState, ledger: Ledger) -> Offer:
             into = place.forge.default_branch()
             opened = place.forge.create(branch, into, *_words(place, release, ledger))
             return Offer("opened", opened.url, notes)
+
+
+def _ask(place: Place, state: SkillState, facts: BranchFacts) -> tuple[PullRequest, ...]:
+    """Ask for the pull requests from a skill's branch."""
+    try:
+        return place.forge.pull_requests(f"skillopt/{state.target.name}")
+    except ForgeError:
+        if decide(facts, ()).action is Action.OPEN:
+            _push(place, state)
+        raise
+
+
+def _push(place: Place, state: SkillState) -> bool:
+    """Push a skill's branch, where there is a remote; tell whether there was anything to push."""
+    if place.remote is None or place.tips is None:
+        return False
+    return place.remote.push(state.target.name, place.tips)
 
 
 def _retell(place: Place, state: SkillState, release: _Release, ledger: Ledger, one: PullRequest) -> bool:
