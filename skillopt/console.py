@@ -300,9 +300,8 @@ def _(result: Nightly) -> str:
     improved = sum(row.offer.action in ("opened", "updated") for row in result.skills)
     head = f"{improved} improved" if improved else "nothing improved"
     price = "price unknown" if result.usd is None else f"${result.usd:.2f}"
-    return "\n".join(
-        [*lines, f"{head}: {len(result.skills)} skills ({told}), {result.rollouts} rollouts begun, {price}"]
-    )
+    skills = f"{len(result.skills)} skill{'' if len(result.skills) == 1 else 's'}"
+    return "\n".join([*lines, f"{head}: {skills} ({told}), {result.rollouts} rollouts begun, {price}"])
 
 
 def _night(row: SkillNight) -> str:

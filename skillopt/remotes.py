@@ -181,7 +181,7 @@ class Remote:
         strangers = self.people(skill, here, [tips.default, *filter(None, [there])])
         if strangers:
             message = (
-                f"skillopt/{skill} stands on {len(strangers)} commits that {self.name} does not have, such as "
+                f"skillopt/{skill} stands on commits that {self.name} does not have ({len(strangers)}), such as "
                 f"{strangers[0][:10]}; it was not pushed. Push those first, or train from {tips.default_branch}"
             )
             raise VersionConflictError(message)

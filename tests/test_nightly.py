@@ -72,7 +72,7 @@ class TestANight:
         row = after.run()["rows"]
         assert (row["training"], row["rollouts"], row["offer"]["action"]) == ("not due", 0, "")
         assert (forge.writes, after.tip()) == (writes, tip)
-        assert after.tell() == "nothing improved: 1 skills (1 not due), 0 rollouts begun, $0.00\n"
+        assert after.tell() == "nothing improved: 1 skill (1 not due), 0 rollouts begun, $0.00\n"
 
     def test_updates_the_pull_request_when_it_trains_further(self, nights: Nights, forge: FakeForge) -> None:
         one_rule = ("edit_budget=1", "min_edits=1", "reflections=1", "gate_edits=1", "epochs=1")
@@ -95,7 +95,7 @@ class TestANight:
         git(after.folder, "push", "--quiet", "origin", "main")
         retrain(after)
         told = after.tell()
-        assert told.startswith("nothing improved: 1 skills (1 finished), ")
+        assert told.startswith("nothing improved: 1 skill (1 finished), ")
         assert len(told.splitlines()) == 1
         assert len(forge.pulls) == 1
 
@@ -142,7 +142,7 @@ class TestPeople:
         tip = after.tip()
         row = after.run()["rows"]
         assert row["offer"]["action"] == ""
-        assert "1 commits on the branch are by people; they were kept" in row["offer"]["notes"]
+        assert "1 commit on the branch by people; kept" in row["offer"]["notes"]
         assert after.tip() == tip == git(after.folder, "rev-parse", "skillopt/rows")
         assert forge.pulls[1]["state"] == "open"
 

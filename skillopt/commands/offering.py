@@ -189,7 +189,7 @@ def _notes(place: Place, state: SkillState) -> list[str]:
     older = not remote.contains(state.tip, trunk.commit)
     return [
         *([f"the branch is based on an older {trunk.name}"] if older else []),
-        *([f"{len(people)} commits on the branch are by people; they were kept"] if people else []),
+        *([f"{len(people)} commit{'' if len(people) == 1 else 's'} on the branch by people; kept"] if people else []),
     ]
 
 
