@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import Path
 
+from skillopt.changes import GateReport
 from skillopt.commands.doctor import Diagnosis
 from skillopt.commands.estimate import Cost, Estimated
 from skillopt.commands.evaluate import Evaluated, Subject
@@ -26,10 +27,11 @@ from skillopt.errors import UsageError
 from skillopt.gate import Verdict
 from skillopt.jobs import Job, JobState
 from skillopt.reports.attempts_table import format_attempts
+from skillopt.reports.gate_text import render_gate_text
 from skillopt.rollouts import Usage
 from skillopt.staleness import Fit, TargetName
 
-__all__ = ["render", "spent", "write_report"]
+__all__ = ["append_report", "render", "spent", "write_report"]
 
 _SHOWN_STEPS = 12
 _INDENT = "\n  spent by the "
@@ -348,16 +350,43 @@ def _(result: RolledBack) -> str:
     return f"{result.branch} is now {result.commit[:10]}, with the text of {result.version[:10]}"
 
 
-def write_report(path: Path, text: str) -> None:
+render.register(GateReport, render_gate_text)
+
+
+def append_report(path: Path, text: str, option: str) -> None:
+    """Add a report to a file to which others add theirs.
+
+    Args:
+        path: The file; it need not exist.
+        text: The report.
+        option: What named the file, for the error.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}; choose another {option}"
+        raise UsageError(message) from error
+
+
+def write_report(path: Path, text: str, option: str = "--output") -> None:
     """Write a report aside and put it in place.
+
+    Args:
+        path: The file.
+        text: The report.
+        option: What named the file, for the error.
 
     Raises:
         UsageError: The file cannot be written.
     """
     aside = path.with_name(f"{path.name}.new")
     try:
-        aside.write_text(text + "\n", encoding="utf-8")
+        aside.write_text(text.removesuffix("\n") + "\n", encoding="utf-8")
         aside.replace(path)
     except OSError as error:
-        message = f"cannot write {path}: {error.strerror}; choose another --output"
+        message = f"cannot write {path}: {error.strerror}; choose another {option}"
         raise UsageError(message) from error

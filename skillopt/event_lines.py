@@ -34,6 +34,8 @@ def describe(event: Event) -> str:  # noqa: ARG001 - most events are too small t
 
 @describe.register
 def _(event: RunStarted) -> str:
+    if not event.steps:
+        return f"comparing two texts of {event.skill} on suite {event.suite}"
     return f"training {event.skill} on suite {event.suite}: at most {_count(event.steps, 'step')}"
 
 
@@ -79,8 +81,9 @@ def _(event: EditScreened) -> str:
 def _(event: GateDecided) -> str:
     what = _count(len(event.changes), "edit") if event.changes else event.kind
     verdict = event.verdict
+    place = f"step {event.step}: " if event.step else ""
     return (
-        f"step {event.step}: {what}: {verdict.outcome.value} ({verdict.before:.3f} → {verdict.after:.3f}, "
+        f"{place}{what}: {verdict.outcome.value} ({verdict.before:.3f} → {verdict.after:.3f}, "
         f"{verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse)"
     )
 

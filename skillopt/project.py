@@ -106,6 +106,15 @@ class Project:
         except RepositoryError:
             holders = (folder for folder in (start, *start.resolve().parents) if (folder / CONFIG).is_file())
             root = next(holders, start.resolve())
+        return cls.read(root)
+
+    @classmethod
+    def read(cls, root: Path) -> "Project":
+        """Read the project whose root is known.
+
+        Raises:
+            SettingsError: skillopt.toml cannot be read.
+        """
         config = root / CONFIG
         if not config.is_file():
             return cls(root, {}, {})

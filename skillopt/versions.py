@@ -161,12 +161,19 @@ class Repository:
     def read_folder(self, commit: str, path: str) -> tuple[File, ...]:
         """Read the regular files of a folder as a commit has them, sorted by path; none when it is not there."""
         prefix = "" if path == "." else f"{path}/"
-        entries = [entry for entry in self._tree(commit, prefix) if entry[0].startswith("100")]
+        entries = [entry for entry in self.tree(commit, prefix) if entry[0].startswith("100")]
         contents = self._objects([sha for _, sha, _ in entries])
         files = (
             File(name.removeprefix(prefix), content) for (_, _, name), content in zip(entries, contents, strict=True)
         )
         return tuple(sorted(files, key=lambda file: file.path))
+
+    def tree(self, commit: str, prefix: str) -> list[tuple[str, str, str]]:
+        """List (mode, object, path) of all files of a commit below a prefix, which ends in a slash or is empty."""
+        arguments = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else [])]
+        listed = run_git(self.root, *arguments).decode("utf-8", "surrogateescape")
+        rows = (row.split("\t", 1) for row in listed.split("\0") if row)
+        return [(meta.split()[0], meta.split()[2], name) for meta, name in rows]
 
     def versions(self, skill: str, tip: str | None = None) -> tuple[Version, ...]:
         """List the versions of a skill, newest first: the commits of its branch that say so.
@@ -244,13 +251,6 @@ class Repository:
         status, out, _ = try_git(self.root, arguments)
         return out.decode().strip() if status == 0 else None
 
-    def _tree(self, commit: str, prefix: str) -> list[tuple[str, str, str]]:
-        """List (mode, object, path) of all files below a prefix."""
-        arguments = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", *([prefix] if prefix else [])]
-        listed = run_git(self.root, *arguments).decode("utf-8", "surrogateescape")
-        rows = (row.split("\t", 1) for row in listed.split("\0") if row)
-        return [(meta.split()[0], meta.split()[2], name) for meta, name in rows]
-
     def _objects(self, shas: Sequence[str]) -> list[bytes]:
         """Read objects with one process."""
         if not shas:
@@ -269,7 +269,7 @@ class Repository:
     def _write_tree(self, draft: VersionDraft, env: Mapping[str, str]) -> str:
         """Write the tree of a version with an index of its own."""
         prefix = "" if draft.path == "." else f"{draft.path}/"
-        entries = self._tree(draft.parent, prefix) if draft.parent else []
+        entries = self.tree(draft.parent, prefix) if draft.parent else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
         with writing(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
             shas = self._write_blobs([file.content for file in draft.files], Path(folder))

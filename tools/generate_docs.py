@@ -21,6 +21,7 @@ COMMANDS = (
     *("status", "log", "diff", "rollback", "report", "watch"),
     "serve",
     "nightly",
+    "gate",
 )
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 

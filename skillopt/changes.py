@@ -1,0 +1,174 @@
+"""A change of skills under review: what was found in each, what its measurement came to, and whether it may pass.
+
+Owns these values and which of them refuse a change. Does not own finding (change_checks), measuring (change_gate)
+or showing them (reports).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from skillopt.gate import Verdict
+from skillopt.rollouts import Usage
+
+__all__ = ["ChangeFinding", "ChangeKind", "GateReport", "GatedChange", "Judged", "Required", "Standing", "Weight"]
+
+
+class ChangeKind(StrEnum):
+    """What became of a skill between two revisions."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    RENAMED = "renamed"
+    DELETED = "deleted"
+
+
+class Required(StrEnum):
+    """What a change must be: shown `better`, or not shown worse."""
+
+    BETTER = "better"
+    NOT_WORSE = "not-worse"
+
+
+class Weight(StrEnum):
+    """What a finding does: it refuses the change, warns (and refuses when strict), or is for information."""
+
+    REFUSE = "refuse"
+    WARN = "warn"
+    NOTE = "note"
+
+
+class Standing(StrEnum):
+    """Where a skill stands: `unmeasured` is one without a suite, `invalid` one of which too little was measured."""
+
+    PASSED = "passed"
+    REFUSED = "refused"
+    UNMEASURED = "unmeasured"
+    INVALID = "invalid"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFinding:
+    """One thing that a change brings.
+
+    Args:
+        path: File in the repository; untrusted.
+        line: 1-based line of the new text.
+        weight: What it does.
+        rule: Name of the rule.
+        message: What was found, and what to do; parts of it are untrusted.
+    """
+
+    path: str
+    line: int
+    weight: Weight
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a measurement came to.
+
+    Args:
+        verdict: New text against old. `accept` when it is shown better, `reject` when it is shown worse (or not
+            better, where that is required), else `inconclusive`.
+        passed: Whether it is what is required.
+        reason: That in words.
+        lowest: With `confidence` the true gain is above this, in [-1, 1].
+        confidence: Of `lowest`.
+        worse: Ids of the tasks that score lower, what lost most first.
+        test: The comparison on `test`, None where there was none.
+    """
+
+    verdict: Verdict
+    passed: bool
+    reason: str
+    lowest: float
+    confidence: float
+    worse: tuple[str, ...] = ()
+    test: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GatedChange:
+    """One skill of a change.
+
+    Args:
+        skill: Its name.
+        kind: What became of it.
+        path: Its folder in the repository, the old one when it was deleted; untrusted, as are the other paths.
+        before_path: Where it was, empty for a new one.
+        files: Files in the folder that differ.
+        standing: Where it stands.
+        reason: Why, in words.
+        findings: What was found in it.
+        judged: What its measurement came to, None where there was none.
+        suite: Name of the suite.
+        tasks: Tasks of its `val`.
+        run: Id of the run in the ledger, empty where nothing was run.
+        looks: How many changes were measured on this suite, this one included.
+        rollouts: Rollouts asked for.
+        paid_rollouts: Of those, how many this command ran itself.
+        spent: What each role consumed in this command.
+    """
+
+    skill: str
+    kind: ChangeKind
+    path: str
+    before_path: str
+    files: tuple[str, ...]
+    standing: Standing
+    reason: str
+    findings: tuple[ChangeFinding, ...] = ()
+    judged: Judged | None = None
+    suite: str = ""
+    tasks: int = 0
+    run: str = ""
+    looks: int = 0
+    rollouts: int = 0
+    paid_rollouts: int = 0
+    spent: Mapping[str, Usage] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """What became of a change.
+
+    Args:
+        base: What the user compared with.
+        head: What the user asked about.
+        before: The commit that the old texts are from: the merge base, unless the base itself was asked for.
+        after: The commit that the new texts are from, empty for the work tree.
+        required: What each skill must be.
+        strict: Whether warnings refuse.
+        changes: The skills that differ.
+    """
+
+    base: str
+    head: str
+    before: str
+    after: str
+    required: Required
+    strict: bool
+    changes: tuple[GatedChange, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """Give 1 when a skill is refused, else 3 when one could not be measured, else 0."""
+        standings = {change.standing for change in self.changes}
+        return 1 if Standing.REFUSED in standings else 3 if Standing.INVALID in standings else 0
+
+    @property
+    def headline(self) -> str:
+        """Say in a few words what became of it."""
+        if not self.changes:
+            return "no skill differs"
+        counts = {
+            standing: sum(change.standing is standing for change in self.changes)
+            for standing in (Standing.REFUSED, Standing.INVALID, Standing.PASSED, Standing.UNMEASURED, Standing.DELETED)
+        }
+        told = ", ".join(f"{count} {standing.value}" for standing, count in counts.items() if count)
+        noun = "skill differs" if len(self.changes) == 1 else "skills differ"
+        return f"{len(self.changes)} {noun}: {told}"

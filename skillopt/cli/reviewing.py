@@ -1,0 +1,100 @@
+"""The command for whoever reviews a change of skills: `gate`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from skillopt.cli.app import app
+from skillopt.cli.options import (
+    HarnessOption,
+    JsonOption,
+    MinutesOption,
+    QuietOption,
+    RolloutsOption,
+    SetOption,
+    SuiteOption,
+    TokensOption,
+    UsdOption,
+    WorkersOption,
+    flags_of,
+)
+from skillopt.cli.output import interruptible, show
+
+if TYPE_CHECKING:
+    from skillopt.changes import GateReport
+
+__all__: list[str] = []
+
+
+@app.command()
+def gate(
+    base: Annotated[
+        str, typer.Argument(metavar="BASE", help="What the change is to be merged into: a commit, branch or tag.")
+    ],
+    head: Annotated[
+        str, typer.Argument(metavar="HEAD", help="The change: a commit, branch or tag, or worktree.")
+    ] = "HEAD",
+    *,
+    require: Annotated[
+        Literal["not-worse", "better"], typer.Option(help="Not shown to be worse, or shown to be better.")
+    ] = "not-worse",
+    margin: Annotated[
+        float, typer.Option(min=0.0, max=0.99, help="With not-worse: a loss of so much must be ruled out; 0 for none.")
+    ] = 0.0,
+    strict: Annotated[bool, typer.Option("--strict", help="Let warnings refuse, and a missing suite.")] = False,
+    release: Annotated[bool, typer.Option("--release", help="What passes on val is compared on test, too.")] = False,
+    direct: Annotated[
+        bool, typer.Option("--direct", help="Compare with BASE itself, not with the merge base.")
+    ] = False,
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
+    summary: Annotated[
+        Path | None, typer.Option("--summary", metavar="FILE", help="Append Markdown, as to $GITHUB_STEP_SUMMARY.")
+    ] = None,
+    github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub on stderr.")] = False,
+    suite: SuiteOption = None,
+    settings: SetOption = None,
+    workers: WorkersOption = None,
+    harness: HarnessOption = None,
+    max_rollouts: RolloutsOption = None,
+    max_usd: UsdOption = None,
+    max_tokens: TokensOption = None,
+    max_minutes: MinutesOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Gate a change of skills, whoever made it.
+
+    Every skill that differs is validated, scanned, and measured on val against its old text. Ends with 1 when one is
+    refused, with 3 when one could not be measured, with 0 when all passed or no skill differs.
+    """
+    from skillopt.change_gate import Demand  # noqa: PLC0415 - imported on use
+    from skillopt.changes import Required  # noqa: PLC0415 - as above
+    from skillopt.commands.gate_change import GateOptions  # noqa: PLC0415 - as above
+    from skillopt.commands.gate_change import gate as run  # noqa: PLC0415 - as above
+    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
+
+    caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
+    flags = flags_of(settings, workers=workers, harness=harness, **caps)
+    demand = Demand(Required(require), margin, release)
+    with interruptible(), ProgressWatch(quiet=quiet) as watch:
+        report = run(base, head, GateOptions(demand, strict, direct, flags, suite), watch)
+    show(report, as_json=as_json)
+    _write(report, junit, summary, github)
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
+
+
+def _write(report: "GateReport", junit: Path | None, summary: Path | None, github: bool) -> None:
+    """Write what was asked for beside the result."""
+    from skillopt.console import append_report, write_report  # noqa: PLC0415 - imported on use
+    from skillopt.reports.gate_annotations import render_annotations  # noqa: PLC0415 - as above
+    from skillopt.reports.gate_junit import render_junit  # noqa: PLC0415 - as above
+    from skillopt.reports.gate_summary import render_gate_summary  # noqa: PLC0415 - as above
+
+    if github and (lines := render_annotations(report)):
+        typer.echo(lines, err=True)
+    if junit is not None:
+        write_report(junit, render_junit(report), "--junit")
+    if summary is not None:
+        append_report(summary, render_gate_summary(report), "--summary")

@@ -1,0 +1,130 @@
+"""A project as a revision has it: its configuration, its skills, and the suites that they are measured on.
+
+Owns laying them out in a folder of ours, so that what is read is what was committed and not what happens to lie in
+the work tree. Does not own git (revisions) or what is read (project).
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from skillopt.documents import Skill
+from skillopt.errors import SkillError
+from skillopt.project import CONFIG, Project, Selection, Target
+from skillopt.revisions import lay_out, read_file, worktree_folders
+from skillopt.skill_folder import files_of, skill_from_files
+from skillopt.tasks import File
+from skillopt.versions import Repository
+
+__all__ = ["RevisionProject"]
+
+
+class RevisionProject:
+    """What a revision holds.
+
+    Args:
+        real: The project as it lies there; a suite or a configuration that is not committed is taken from it.
+        repository: Where the revision is.
+        commit: The revision; empty for the work tree.
+        folder: An empty folder of ours.
+    """
+
+    def __init__(self, real: Project, repository: Repository, commit: str, folder: Path) -> None:
+        self.commit = commit
+        self._real = real
+        self._repository = repository
+        self._folder = folder.resolve()
+
+    @cached_property
+    def project(self) -> Project:
+        """Read the configuration.
+
+        Raises:
+            SettingsError: It cannot be read.
+        """
+        if not self.commit:
+            return self._real
+        content = read_file(self._repository, self.commit, CONFIG)
+        if content is None:
+            return Project(self._folder, self._real.entries, self._real.values)
+        lay_out([File(CONFIG, content)], self._folder)
+        return Project.read(self._folder)
+
+    def skill(self, path: str) -> Skill:
+        """Read the skill in a folder of the repository.
+
+        Raises:
+            SkillError: It cannot be read.
+        """
+        if not self.commit:
+            return self._target(self._repository.root / path, {}, None).skill()
+        return skill_from_files(self._name(path), self._repository.read_folder(self.commit, path))
+
+    def present(self) -> dict[str, tuple[File, ...]]:
+        """Read the files of every skill of the work tree, by folder; one that cannot be read has no files."""
+        found: dict[str, tuple[File, ...]] = {}
+        for folder in worktree_folders(self._repository):
+            found[folder] = ()
+            with suppress(SkillError):
+                found[folder] = files_of(self.skill(folder))
+        return found
+
+    def target(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
+        """Settle what a skill is measured with.
+
+        Args:
+            path: Its folder in the repository.
+            flags: Settings that override file and environment.
+            suite: Overrides the configured suite.
+
+        Raises:
+            SettingsError: A setting is unknown or out of range.
+        """
+        if not self.commit:
+            return self._target(self._repository.root / path, flags, suite)
+        place = self.project.root / path
+        place.mkdir(parents=True, exist_ok=True)
+        lay_out(self._repository.read_folder(self.commit, path), place)
+        target = replace(self._target(place, flags, suite), name=self._name(path))
+        if suite is None and target.suite_path is not None:
+            self._lay_out_suite(target.suite_path)
+        return self._on_disk(target)
+
+    def suite_files(self, target: Target) -> tuple[tuple[str, bytes], ...]:
+        """List the files that the suite of a target is made of, to compare them."""
+        path = target.suite_path
+        if path is None or not path.exists():
+            return ()
+        files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
+        return tuple((file.relative_to(path).as_posix(), file.read_bytes()) for file in files)
+
+    def told(self, error: Exception) -> str:
+        """Say what is wrong by paths of the repository."""
+        return str(error).replace(f"{self._folder}/", "")
+
+    def _name(self, path: str) -> str:
+        return PurePosixPath(path).name or self._repository.root.name
+
+    def _target(self, place: Path, flags: Mapping[str, object], suite: Path | None) -> Target:
+        return self.project.target(Selection(str(place), flags, suite, self.project.root))
+
+    def _lay_out_suite(self, path: Path) -> None:
+        """Lay out a suite with all that lies beside it, for its tasks may name files there."""
+        if path.exists() or not path.is_relative_to(self._folder):
+            return
+        inside = path.relative_to(self._folder)
+        for candidate in (inside, inside.parent):
+            files = self._repository.read_folder(self.commit, candidate.as_posix())
+            if files:
+                lay_out(files, self._folder / candidate)
+                return
+
+    def _on_disk(self, target: Target) -> Target:
+        """Take a suite that the revision does not have from where it lies now: it is kept out of the repository."""
+        path = target.suite_path
+        if path is None or path.exists():
+            return target
+        inside = path.relative_to(self._folder) if path.is_relative_to(self._folder) else path
+        return replace(target, suite_path=self._real.root / inside)

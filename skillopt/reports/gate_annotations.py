@@ -1,0 +1,54 @@
+"""What was found in a change, as workflow commands that GitHub shows on the changed lines.
+
+Owns the escaping, so that no text ends its command or begins another. Does not own what is told (changes).
+"""
+
+from skillopt.changes import ChangeFinding, GatedChange, GateReport, Standing, Weight
+from skillopt.inert import plain
+
+__all__ = ["MOST_ANNOTATIONS", "render_annotations"]
+
+MOST_ANNOTATIONS = 10
+"""GitHub shows no more of one step."""
+
+_COMMANDS = {Weight.REFUSE: "error", Weight.WARN: "warning", Weight.NOTE: "notice"}
+_ORDER = {Weight.REFUSE: 0, Weight.WARN: 1, Weight.NOTE: 2}
+_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = {**_DATA, **str.maketrans({":": "%3A", ",": "%2C"})}
+_LONGEST = 1000
+_MOST_TASKS = 10
+
+
+def render_annotations(report: GateReport) -> str:
+    """Render the findings, errors first; empty when there are none.
+
+    Args:
+        report: What became of the change.
+    """
+    findings = [finding for change in report.changes for finding in (*_verdicts(change), *change.findings)]
+    ordered = sorted(findings, key=lambda finding: _ORDER[finding.weight])
+    return "\n".join(_command(finding, strict=report.strict) for finding in ordered[:MOST_ANNOTATIONS])
+
+
+def _verdicts(change: GatedChange) -> list[ChangeFinding]:
+    """Make a finding of a measurement that did not pass."""
+    judged = change.judged
+    path = "SKILL.md" if change.path == "." else f"{change.path}/SKILL.md"
+    if change.standing is Standing.INVALID:
+        return [ChangeFinding(path, 1, Weight.REFUSE, "not measured", change.reason)]
+    if judged is None or judged.passed:
+        return []
+    broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))
+    told, tasks = ("it broke", broken) if broken else ("worse", judged.worse)
+    listed = f"; {told}: {', '.join(tasks[:_MOST_TASKS])}" if tasks else ""
+    return [ChangeFinding(path, 1, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
+
+
+def _command(finding: ChangeFinding, *, strict: bool) -> str:
+    name = "error" if strict and finding.weight is Weight.WARN else _COMMANDS[finding.weight]
+    place = f"file={_property(finding.path)},line={finding.line},title={_property(f'skillopt: {finding.rule}')}"
+    return f"::{name} {place}::{plain(finding.message, _LONGEST).translate(_DATA)}"
+
+
+def _property(text: str) -> str:
+    return plain(text, _LONGEST).translate(_PROPERTY)

@@ -1,0 +1,96 @@
+"""What became of a change, as Markdown for a job's summary or a comment.
+
+Owns the words and the layout; every text from a repository is shown as code that it cannot leave. Does not own what
+is told (changes).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from skillopt.changes import ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
+from skillopt.inert import markdown_code
+
+__all__ = ["MOST_CHARACTERS", "render_gate_summary"]
+
+MOST_CHARACTERS = 65_536
+"""Most characters of a comment on GitHub; a summary may have sixteen times as many."""
+
+_MOST_SHOWN = 30
+_LONGEST = 400
+_SIGNS = {
+    Standing.PASSED: "✅",
+    Standing.REFUSED: "❌",
+    Standing.INVALID: "⚠️",
+    Standing.UNMEASURED: "➖",  # noqa: RUF001 - the sign of what was left out
+    Standing.DELETED: "🗑️",
+}
+_WORDS = {Weight.REFUSE: "**refused**", Weight.WARN: "warning", Weight.NOTE: "note"}
+
+
+def render_gate_summary(report: GateReport) -> str:
+    """Render a report; one that would be too long for a comment loses the details of its last skills."""
+    parts = [f"## Skill gate: {report.headline}", _compared(report)]
+    if report.changes:
+        rows = ["| | skill | change | score on val | better / equal / worse | verdict |", "|" + "---|" * 6]
+        parts.append("\n".join([*rows, *(_row(change) for change in report.changes[:_MOST_SHOWN])]))
+    left = MOST_CHARACTERS - sum(len(part) + 2 for part in parts) - 200
+    for at, change in enumerate(report.changes):
+        detail = "\n\n".join(_details(change))
+        if len(detail) > left:
+            parts.append(f"{len(report.changes) - at} more skills are not shown in detail; see the log of the job.")
+            break
+        left -= len(detail) + 2
+        parts.append(detail)
+    return "\n\n".join(parts) + "\n"
+
+
+def _compared(report: GateReport) -> str:
+    after = f"{markdown_code(report.head)} ({report.after[:10]})" if report.after else "the work tree"
+    told = f"Compared {after} with {markdown_code(report.base)}, that is with {report.before[:10]}."
+    if report.required is Required.BETTER:
+        return f"{told} A skill passes when it is shown to be better."
+    return f"{told} A skill passes unless it is shown to be worse; that is no proof of a gain."
+
+
+def _row(change: GatedChange) -> str:
+    judged = change.judged
+    scores, counts = "", ""
+    if judged is not None:
+        verdict = judged.verdict
+        scores = f"{verdict.before:.3f} → {verdict.after:.3f} ({verdict.gain:+.3f})"
+        counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
+    cells = (_SIGNS[change.standing], markdown_code(change.skill, 80), change.kind.value, scores, counts)
+    return f"| {' | '.join(cells)} | {change.standing.value} |"
+
+
+def _details(change: GatedChange) -> Iterator[str]:
+    yield f"### {markdown_code(change.skill, 80)}: {change.standing.value}"
+    if change.before_path and change.before_path != change.path:
+        yield f"Renamed from {markdown_code(change.before_path, _LONGEST)}."
+    yield f"{markdown_code(change.reason, _LONGEST)}"
+    judged = change.judged
+    if judged is not None:
+        yield (
+            f"With confidence {judged.confidence:g} the true gain is above {judged.lowest:+.2f}. "
+            f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "
+            f"change {change.looks} that was measured on this suite."
+        )
+        yield from _tasks("Tasks of val that score lower", judged.worse)
+        for split, verdict in (("val", judged.verdict), ("test", judged.test)):
+            if verdict is not None:
+                yield from _tasks(f"Tasks of {split} that no longer pass", verdict.broken)
+                yield from _tasks(f"Tasks of {split} that pass now", verdict.fixed)
+    if change.findings:
+        shown = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
+        hidden = len(change.findings) - len(shown)
+        yield "\n".join([*shown, *([f"- {hidden} more"] if hidden else [])])
+
+
+def _tasks(told: str, tasks: Sequence[str]) -> Iterator[str]:
+    if tasks:
+        shown = ", ".join(markdown_code(task, 80) for task in tasks[:_MOST_SHOWN])
+        yield f"{told}: {shown}{f' and {len(tasks) - _MOST_SHOWN} more' if len(tasks) > _MOST_SHOWN else ''}."
+
+
+def _finding(finding: ChangeFinding) -> str:
+    place = markdown_code(f"{finding.path}:{finding.line}", _LONGEST)
+    return f"- {_WORDS[finding.weight]} ({finding.rule}) {place}: {markdown_code(finding.message, _LONGEST)}"

@@ -1,0 +1,77 @@
+"""What became of a change, as text for a terminal.
+
+Owns the words and the layout; every text from a repository is shown inert. Does not own what is told (changes).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from skillopt.changes import GatedChange, GateReport, Required, Standing, Weight
+from skillopt.inert import log_line, plain
+
+__all__ = ["render_gate_text"]
+
+_MOST_TASKS = 20
+_WORDS = {Weight.REFUSE: "error", Weight.WARN: "warning", Weight.NOTE: "note"}
+
+
+def render_gate_text(report: GateReport) -> str:
+    """Render a report for people."""
+    after = report.after[:10] or "the work tree"
+    lines = [f"{plain(report.head)} ({after}) against {plain(report.base)} ({report.before[:10]}): {report.headline}"]
+    rows: list[tuple[str, ...]] = [("skill", "change", "verdict", "score", "better/equal/worse", "rollouts")]
+    rows += [_cells(change) for change in report.changes]
+    if report.changes:
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+        lines += [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        ]
+    for change in report.changes:
+        lines += _details(change)
+    if any(change.judged for change in report.changes):
+        lines.append(_asked(report))
+    return "\n".join(map(log_line, lines))
+
+
+def _cells(change: GatedChange) -> tuple[str, ...]:
+    judged = change.judged
+    if judged is None:
+        return (plain(change.skill), change.kind.value, change.standing.value, "", "", "")
+    verdict = judged.verdict
+    return (
+        plain(change.skill),
+        change.kind.value,
+        change.standing.value,
+        f"{verdict.before:.3f} -> {verdict.after:.3f}",
+        f"{verdict.wins}/{verdict.ties}/{verdict.losses}",
+        f"{change.rollouts} ({change.paid_rollouts} newly run)",
+    )
+
+
+def _details(change: GatedChange) -> Iterator[str]:
+    name = plain(change.skill)
+    if change.before_path and change.before_path != change.path:
+        yield f"{name}: renamed from {plain(change.before_path)}"
+    yield f"{name}: {plain(change.reason)}"
+    if change.judged is not None:
+        yield f"{name}: with confidence {change.judged.confidence:g} its true gain is above {change.judged.lowest:+.2f}"
+        yield from _tasks(name, "worse", change.judged.worse)
+        for verdict in filter(None, (change.judged.verdict, change.judged.test)):
+            yield from _tasks(name, "it broke", verdict.broken)
+            yield from _tasks(name, "it fixed", verdict.fixed)
+    for finding in change.findings:
+        place = f"{plain(finding.path)}:{finding.line}"
+        yield f"{place}: {_WORDS[finding.weight]} ({finding.rule}): {plain(finding.message)}"
+
+
+def _tasks(name: str, told: str, tasks: Sequence[str]) -> Iterator[str]:
+    if tasks:
+        more = f" and {len(tasks) - _MOST_TASKS} more" if len(tasks) > _MOST_TASKS else ""
+        yield f"{name}: {told}: {', '.join(plain(task) for task in tasks[:_MOST_TASKS])}{more}"
+
+
+def _asked(report: GateReport) -> str:
+    if report.required is Required.BETTER:
+        return "asked: each skill must be shown to be better"
+    shown = any(change.standing is Standing.PASSED for change in report.changes)
+    told = "asked: no skill may be shown to be worse"
+    return f"{told}; what passed is not shown to be better, see --require better" if shown else told

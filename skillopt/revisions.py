@@ -1,0 +1,232 @@
+"""Two revisions of a repository: which skills differ between them, and what a revision holds.
+
+Owns merge bases, renamed skill folders, what a shallow clone lacks, and laying files of a revision out in a
+folder. Writes nothing to the repository. Does not own versions (versions) or what a difference means (changes).
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path, PurePosixPath
+
+from skillopt.errors import RepositoryError, UsageError
+from skillopt.git_process import run_git, try_git
+from skillopt.skill_folder import SKILL_FILE, ships
+from skillopt.tasks import File
+from skillopt.versions import Repository
+
+__all__ = [
+    "FolderChange",
+    "changed_folders",
+    "changed_in_worktree",
+    "find_commit",
+    "lay_out",
+    "merge_base",
+    "read_file",
+    "worktree_folders",
+]
+
+_LEAST_ALIKE = 0.5
+"""From here on a folder that is gone and one that is new are the same skill, as git has it too."""
+
+_MOST_COMPARED = 200_000
+"""Characters of a text that are compared, so that a huge one costs no minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderChange:
+    """A skill folder that differs between two revisions.
+
+    Args:
+        before: Where it was, None for one that is new. POSIX, `.` for the repository's root.
+        after: Where it is, None for one that is gone.
+        files: Paths in the folder that differ, sorted.
+    """
+
+    before: str | None
+    after: str | None
+    files: tuple[str, ...]
+
+
+def find_commit(repository: Repository, text: str) -> str:
+    """Turn what a user calls a revision into a commit.
+
+    Raises:
+        UsageError: There is no such commit here; in a clone that has only a part, it says what to fetch.
+    """
+    try:
+        return repository.resolve(text)
+    except UsageError as error:
+        remote, slash, branch = text.partition("/")
+        named = f"git fetch {remote} {branch}" if slash and _plain(remote) and _plain(branch) else "git fetch"
+        remedy = f"run `{named}`, or correct the name" if not _is_shallow(repository) else _DEEPEN
+        raise UsageError(f"expected a revision (a commit, branch or tag), found {text!r}; {remedy}") from error
+
+
+def merge_base(repository: Repository, base: str, head: str) -> str:
+    """Give the commit that two commits have in common, as a pull request compares with.
+
+    Args:
+        repository: Where they are.
+        base: A commit.
+        head: A commit.
+
+    Raises:
+        RepositoryError: They have none, or this clone does not reach back to it.
+    """
+    status, out, _ = try_git(repository.root, ["merge-base", base, head])
+    if status == 0:
+        return out.decode().split()[0]
+    found = f"expected a commit that {base[:10]} and {head[:10]} have in common, found none"
+    if _is_shallow(repository):
+        raise RepositoryError(f"{found} in this shallow clone; {_DEEPEN}, or pass --direct to compare with BASE itself")
+    raise RepositoryError(f"{found}; pass --direct to compare with BASE itself")
+
+
+def changed_folders(repository: Repository, before: str, after: str) -> tuple[FolderChange, ...]:
+    """List the skill folders that differ between two commits, by where they are; git says which were renamed.
+
+    Args:
+        repository: Where they are.
+        before: A commit.
+        after: A commit.
+    """
+    old, new = (_folders(repository.tree(commit, "")) for commit in (before, after))
+    gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
+    return _paired(old, new, _renamed(repository, (before, after), gone, come))
+
+
+def changed_in_worktree(
+    repository: Repository, before: str, present: Mapping[str, Sequence[File]]
+) -> tuple[FolderChange, ...]:
+    """List the skill folders that differ between a commit and the work tree.
+
+    A renamed folder is found by what its SKILL.md has in common with one that is gone.
+
+    Args:
+        repository: Where the commit is.
+        before: A commit.
+        present: Files that ship of each skill folder in the work tree.
+    """
+    folders = _folders(repository.tree(before, ""))
+    old: dict[str, dict[str, bytes]] = {}
+    for folder in folders:
+        files = repository.read_folder(before, folder)
+        old[folder] = {file.path: file.content for file in files if ships(file.path)}
+    new: dict[str, dict[str, bytes]] = {
+        folder: {file.path: file.content for file in files} for folder, files in present.items()
+    }
+    gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
+    return _paired(old, new, _alike(old, new, gone, come))
+
+
+def worktree_folders(repository: Repository) -> tuple[str, ...]:
+    """List the folders of the work tree that hold a SKILL.md which git does not ignore."""
+    listed = run_git(repository.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    paths = (PurePosixPath(os.fsdecode(name)) for name in listed.split(b"\0") if name)
+    found = {path.parent.as_posix() for path in paths if path.name == SKILL_FILE}
+    return tuple(sorted(folder for folder in found if (repository.root / folder / SKILL_FILE).is_file()))
+
+
+def read_file(repository: Repository, commit: str, path: str) -> bytes | None:
+    """Read a regular file as a commit has it, None when it has none there."""
+    found = [sha for mode, sha, name in repository.tree(commit, path) if name == path and mode.startswith("100")]
+    return run_git(repository.root, "cat-file", "blob", found[0]) if found else None
+
+
+def lay_out(files: Iterable[File], folder: Path) -> None:
+    """Write files into a folder of ours.
+
+    Raises:
+        RepositoryError: A path leads out of it.
+    """
+    for file in files:
+        parts = PurePosixPath(file.path).parts
+        if not parts or ".." in parts or parts[0] == "/":
+            raise RepositoryError(f"expected a plain path in the revision, found {file.path!r}; do not use it")
+        place = folder / file.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.content)
+
+
+_DEEPEN = "this clone has only a part of the history: run `git fetch --unshallow` (actions/checkout: fetch-depth: 0)"
+
+_Contents = Mapping[str, Mapping[str, bytes]]
+
+
+def _plain(name: str) -> bool:
+    return bool(name) and all(sign.isalnum() or sign in "-_./" for sign in name) and not name.startswith("-")
+
+
+def _is_shallow(repository: Repository) -> bool:
+    return try_git(repository.root, ["rev-parse", "--is-shallow-repository"])[1].strip() == b"true"
+
+
+def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]]:
+    """Give the files that ship of each skill folder of a tree, by path, each with what tells it from another."""
+    regular = [(PurePosixPath(path), sha.encode()) for mode, sha, path in rows if mode.startswith("100")]
+    found: dict[str, dict[str, bytes]] = {path.parent.as_posix(): {} for path, _ in regular if path.name == SKILL_FILE}
+    for path, sha in regular:
+        for parent in path.parents:
+            own = found.get(parent.as_posix())
+            inside = path.relative_to(parent).as_posix()
+            if own is not None and ships(inside):
+                own[inside] = sha
+    return found
+
+
+def _paired(old: _Contents, new: _Contents, renamed: Mapping[str, str]) -> tuple[FolderChange, ...]:
+    """Join what was and what is; a folder that is the same in both is left out."""
+    sources = {after: before for before, after in renamed.items()}
+    changes = []
+    for folder in sorted(new):
+        source = sources.get(folder, folder if folder in old else None)
+        files = _differing(old.get(source or "", {}) if source else {}, new[folder])
+        if files or source != folder:
+            changes.append(FolderChange(source, folder, files))
+    gone = sorted(old.keys() - new.keys() - renamed.keys())
+    return (*changes, *(FolderChange(folder, None, tuple(sorted(old[folder]))) for folder in gone))
+
+
+def _differing(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> tuple[str, ...]:
+    return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
+
+
+def _renamed(
+    repository: Repository, commits: tuple[str, str], gone: Sequence[str], come: Sequence[str]
+) -> dict[str, str]:
+    """Ask git which SKILL.md that is gone is which new one."""
+    if not gone or not come:
+        return {}
+    paths = [_skill_file(folder) for folder in (*gone, *come)]
+    arguments = ["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--find-renames", *commits, "--"]
+    fields = run_git(repository.root, *arguments, *paths).decode("utf-8", "surrogateescape").split("\0")
+    rows = iter(fields)
+    found: dict[str, str] = {}
+    for head in rows:
+        if not head.startswith(":"):
+            continue
+        source = next(rows)
+        if head.split()[-1].startswith("R"):
+            found[PurePosixPath(source).parent.as_posix()] = PurePosixPath(next(rows)).parent.as_posix()
+    return found
+
+
+def _skill_file(folder: str) -> str:
+    return SKILL_FILE if folder == "." else f"{folder}/{SKILL_FILE}"
+
+
+def _alike(old: _Contents, new: _Contents, gone: Sequence[str], come: Sequence[str]) -> dict[str, str]:
+    """Pair what is gone with what is new, the most alike first."""
+    ratios = [(_likeness(old[before], new[after]), before, after) for before in gone for after in come]
+    found: dict[str, str] = {}
+    for ratio, before, after in sorted(ratios, key=lambda row: (-row[0], row[1:])):
+        if ratio >= _LEAST_ALIKE and before not in found and after not in found.values():
+            found[before] = after
+    return found
+
+
+def _likeness(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> float:
+    one, other = (side[SKILL_FILE][:_MOST_COMPARED].splitlines() for side in (old, new))
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()

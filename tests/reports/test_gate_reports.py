@@ -1,0 +1,81 @@
+"""The reports of a gate: hostile text stays inert in each of them."""
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from skillopt.changes import ChangeFinding, ChangeKind, GatedChange, GateReport, Judged, Required, Standing, Weight
+from skillopt.gate import Outcome, Verdict
+from skillopt.reports.gate_annotations import MOST_ANNOTATIONS, render_annotations
+from skillopt.reports.gate_junit import render_junit
+from skillopt.reports.gate_summary import MOST_CHARACTERS, render_gate_summary
+from skillopt.reports.gate_text import render_gate_text
+
+HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
+
+
+def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
+    finding = ChangeFinding(text, 3, Weight.WARN, "url", text)
+    verdict = Verdict(Outcome.REJECT, text, 0.9, 0.4, 0.97, 0, 2, 9, (), (text,), 0)
+    judged = Judged(verdict, passed=False, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
+    change = GatedChange(
+        skill=text,
+        kind=ChangeKind.RENAMED,
+        path=text,
+        before_path=text + "2",
+        files=(text,),
+        standing=Standing.REFUSED,
+        reason=text,
+        findings=(finding,) * findings,
+        judged=judged,
+    )
+    return GateReport(text, text, "b" * 40, "a" * 40, Required.NOT_WORSE, strict=False, changes=(change,) * count)
+
+
+@given(st.one_of(st.just(HOSTILE), st.text()))
+def test_no_text_is_a_command_to_the_service_that_runs_the_job(text: str) -> None:
+    lines = render_annotations(report(text)).splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith(("::error file=", "::warning file=")) for line in lines)
+    assert all(line.split("::")[1].count(",") == 2 for line in lines)
+    for line in render_gate_text(report(text)).splitlines():
+        assert not line.lstrip().startswith("::")
+        assert "##[" not in line
+
+
+@given(st.one_of(st.just(HOSTILE), st.text()))
+def test_no_text_forges_markup_in_the_summary(text: str) -> None:
+    tokens = MarkdownIt("commonmark").enable("table").parse(render_gate_summary(report(text)))
+    kinds = {child.type for token in tokens for child in (token.children or [token])}
+    assert not kinds & {"html_inline", "html_block", "link_open", "image", "fence", "code_block"}
+    assert [token.tag for token in tokens if token.type == "heading_open"] == ["h2", "h3"]
+    outside = [child.content for token in tokens for child in (token.children or []) if child.type == "text"]
+    assert "@team" not in "".join(outside)
+
+
+@given(st.one_of(st.just(HOSTILE), st.text()))
+def test_every_text_can_be_held_by_xml(text: str) -> None:
+    root = ET.fromstring(render_junit(report(text)).encode())  # noqa: S314 - our own text
+    assert root.attrib == {"name": "skillopt gate", "tests": "2", "failures": "1", "errors": "0", "skipped": "0"}
+
+
+def test_nothing_hidden_is_left_in_any_of_them(tmp_path: Path) -> None:
+    for render in (render_annotations, render_gate_summary, render_gate_text, render_junit):
+        text = render(report(HOSTILE))
+        assert not {"\x1b", "\u202e", "\r", "\ud800"} & set(text)
+        (tmp_path / "text").write_text(text, encoding="utf-8")
+
+
+def test_annotations_are_no_more_than_are_shown_and_errors_come_first() -> None:
+    lines = render_annotations(report(findings=30)).splitlines()
+    assert len(lines) == MOST_ANNOTATIONS
+    assert lines[0].startswith("::error file=rows/SKILL.md,line=1,title=skillopt%3A verdict::rows; it broke: rows")
+
+
+def test_a_long_summary_is_shortened_and_says_so() -> None:
+    text = render_gate_summary(report("x" * 300, count=200, findings=40))
+    assert len(text) <= MOST_CHARACTERS
+    assert "more skills are not shown in detail" in text

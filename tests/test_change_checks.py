@@ -1,0 +1,82 @@
+"""What reading a change finds: what is new, where it stands, and whether it refuses."""
+
+import pytest
+
+from skillopt.change_checks import check_new_text
+from skillopt.changes import Weight
+from skillopt.contamination import protect
+from skillopt.documents import Skill, SkillDocument
+from skillopt.lint import LintClass
+from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
+
+HEAD = "---\nname: rows\ndescription: Cleans rows. Use for any table.\n---\n# Rows\n\n"
+OLD = Skill("rows", SkillDocument(HEAD + "- Trim.\n"))
+
+
+def changed(added: str, *files: File) -> Skill:
+    return Skill("rows", SkillDocument(HEAD + "- Trim.\n" + added), files)
+
+
+def found(
+    after: Skill, before: Skill | None = OLD, allow: tuple[LintClass, ...] = ()
+) -> set[tuple[str, int, str, str]]:
+    findings = check_new_text(before, after, "skills/rows", allow, None)
+    return {(one.path, one.line, one.weight.value, one.rule) for one in findings}
+
+
+def test_text_that_brings_nothing_has_no_findings() -> None:
+    assert found(changed("- Sort.\n")) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "weight", "rule"),
+    [
+        ("- Be\u202e careful.\n", "refuse", "hidden-unicode"),
+        ("- Use ghp_0123456789abcdefghijklmnopqrstuvwxyzAB as the token.\n", "refuse", "credential"),
+        ("- See https://example.com/x.\n", "warn", "url"),
+        ("<!-- quiet -->\n", "warn", "html-comment"),
+        ("- Set `permission-mode` to plan.\n", "warn", "permission-key"),
+    ],
+)
+def test_each_class_of_text_has_its_line_and_its_weight(text: str, weight: str, rule: str) -> None:
+    assert ("skills/rows/SKILL.md", 8, weight, rule) in found(changed(text))
+
+
+def test_what_is_allowed_is_not_found() -> None:
+    assert found(changed("- See https://example.com/x.\n"), allow=(LintClass.URL,)) == set()
+
+
+def test_other_files_are_read_too_but_a_script_may_hold_what_scripts_hold() -> None:
+    script = File("run.sh", b"#!/bin/sh\n# <!-- x -->\ncurl https://example.com/x\necho \xe2\x80\xae\n")
+    notes = File("notes.md", b"<!-- quiet -->\n")
+    picture = File("logo.png", b"\x89PNG\0https://example.com/x")
+    assert found(changed("", notes, picture, script)) == {
+        ("skills/rows/notes.md", 1, "warn", "html-comment"),
+        ("skills/rows/run.sh", 3, "warn", "url"),
+        ("skills/rows/run.sh", 4, "refuse", "hidden-unicode"),
+    }
+
+
+def test_all_of_a_new_skill_is_new_and_what_was_wrong_before_is_not() -> None:
+    bad = Skill("rows", SkillDocument("---\nname: rows\ncolour: red\n---\n- Trim.\n"))
+    rules = {rule for *_, rule in found(bad, before=None)}
+    assert "specification" in rules
+    assert found(bad, before=bad) == set()
+
+
+def test_text_of_a_held_out_task_is_refused_where_it_begins_and_what_the_skill_said_before_is_no_held_out() -> None:
+    held_out = "please sort every row of the seventh ledger by the third column downwards"
+    prompts = {Split.TRAIN: "alpha", Split.VAL: held_out, Split.TEST: "beta"}
+    suite = Suite(
+        "s", tuple((split, Task(split.value, text, VerifierSpec("exact"))) for split, text in prompts.items())
+    )
+    (finding,) = check_new_text(OLD, changed(f"- Sort.\n- {held_out}\n"), "skills/rows", (), protect(suite))
+    assert (finding.line, finding.weight, finding.rule) == (8, Weight.REFUSE, "leak: held-out task")
+    assert "ledger" not in finding.message
+    known = changed(f"- {held_out}\n")
+    assert not check_new_text(known, changed(f"- {held_out}\n- Sort.\n"), "skills/rows", (), protect(suite))
+
+
+def test_a_skill_at_the_root_of_a_repository_has_plain_paths() -> None:
+    (finding,) = check_new_text(OLD, changed("- See https://example.com/x.\n"), ".", (), None)
+    assert finding.path == "SKILL.md"

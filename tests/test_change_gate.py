@@ -1,0 +1,187 @@
+"""Measuring a change by a person: harm is found, noise is not taken for it, and a rerun says the same."""
+
+import math
+from random import Random
+
+import pytest
+
+from skillopt.change_gate import ChangeGate, Demand
+from skillopt.changes import Judged, Required
+from skillopt.documents import Skill, SkillDocument
+from skillopt.errors import InvalidMeasurementError
+from skillopt.events import Event, GateDecided, RunEnded, SealedTestMeasured
+from skillopt.gate import Outcome
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.settings import make_settings
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+
+TASKS = 24
+SUITE = Suite(
+    "words",
+    tuple(
+        (split, Task(f"{split.value}-{number}", f"{split.value} task {number}", VerifierSpec("exact")))
+        for split in Split
+        for number in range(TASKS)
+    ),
+)
+NAMES = [task.id for task in SUITE.tasks(Split.VAL)]
+
+
+def skill(text: str) -> Skill:
+    return Skill("words", SkillDocument(text))
+
+
+OLD, NEW = skill("old"), skill("new")
+
+
+def runner(lost: int = 0, won: int = 0, by: float = 1.0) -> ScriptedRunner:
+    """The new text loses so much in some tasks of each split and wins in the tasks after them."""
+
+    def score(request: RolloutRequest) -> Rollout:
+        number = int(request.task.id.split("-")[1])
+        new = request.skill is not None and request.skill.digest == NEW.digest
+        worse, better = number < lost, lost <= number < lost + won
+        return scored(request, 1.0 - by if (new and worse) or (not new and better) else 1.0)
+
+    return ScriptedRunner(score, str)
+
+
+def judge(runner: ScriptedRunner, demand: Demand | None = None, **values: object) -> tuple[Judged, list[Event]]:
+    settings = make_settings(("test", {"metric": "soft", **values}))
+    gate = ChangeGate(OLD, NEW, SUITE, settings, runner, demand or Demand())
+    events = list(gate.events())
+    assert gate.judged is not None
+    return gate.judged, events
+
+
+def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
+    judged, events = judge(runner(lost=16))
+    assert (judged.verdict.outcome, judged.passed) == (Outcome.REJECT, False)
+    assert judged.reason.startswith("shown to be worse: score 1.000 -> ")
+    assert set(judged.worse) == set(judged.verdict.broken) <= set(NAMES[:16])
+    assert judged.verdict.losses == len(judged.worse) >= 4
+    assert judged.verdict.after < judged.verdict.before
+    ended = events[-1]
+    assert isinstance(ended, RunEnded)
+    assert ended.reason == judged.reason
+
+
+def test_a_change_that_changes_nothing_passes_and_says_what_is_not_ruled_out() -> None:
+    judged, events = judge(runner())
+    assert (judged.verdict.outcome, judged.passed) == (Outcome.INCONCLUSIVE, True)
+    assert judged.reason.startswith("not shown to be worse")
+    assert -1 < judged.lowest < 0
+    (decided,) = [event for event in events if isinstance(event, GateDecided)]
+    assert (decided.kind, decided.verdict) == ("change", judged.verdict)
+
+
+def test_a_better_change_passes_either_demand() -> None:
+    for required in Required:
+        judged, _ = judge(runner(won=20), Demand(required))
+        assert judged.passed
+        assert judged.verdict.losses == 0
+
+
+def test_where_a_gain_is_asked_for_no_change_is_not_enough() -> None:
+    judged, _ = judge(runner(), Demand(Required.BETTER))
+    assert not judged.passed
+    assert judged.reason.startswith("not shown to be better")
+
+
+def test_a_little_harm_in_many_tasks_does_not_hide_behind_one_great_gain() -> None:
+    def score(request: RolloutRequest) -> Rollout:
+        number, new = int(request.task.id.split("-")[1]), request.skill == NEW
+        if number == 0:
+            return scored(request, float(new))
+        return scored(request, 0.46 if new else 0.5)
+
+    judged, _ = judge(ScriptedRunner(score, str))
+    assert judged.verdict.outcome is Outcome.REJECT
+    assert "more tasks are worse than better" in judged.verdict.reason
+    assert judged.verdict.confidence >= 0.95
+    assert (judged.verdict.wins, judged.verdict.losses) == (1, len(judged.worse))
+
+
+@pytest.mark.parametrize("rule", ["sequential", "paired", "strict"])
+def test_whatever_the_rule_harm_is_found_and_no_harm_is_not(rule: str) -> None:
+    assert not judge(runner(lost=16), gate=rule)[0].passed
+    assert judge(runner(), gate=rule)[0].passed
+
+
+def test_a_margin_asks_for_proof_that_no_such_loss_is_there() -> None:
+    wide, _ = judge(runner(), Demand(margin=0.3))
+    assert wide.passed
+    assert wide.lowest >= -0.3
+    narrow, _ = judge(runner(), Demand(margin=0.02))
+    assert not narrow.passed
+    assert narrow.reason.startswith("a loss of 0.02 is not ruled out")
+
+
+def test_noise_is_refused_no_more_often_than_promised() -> None:
+    random, runs = Random(3), 400
+    noisy = ScriptedRunner(lambda request: scored(request, float(random.random() < 0.6)), str)
+    refused = sum(not judge(noisy, gate_rounds=1)[0].passed for _ in range(runs))
+    assert refused / runs <= 0.1 + 3 * math.sqrt(0.1 * 0.9 / runs)
+
+
+def test_real_harm_is_mostly_found_in_noise() -> None:
+    random = Random(4)
+
+    def score(request: RolloutRequest) -> Rollout:
+        return scored(request, float(random.random() < (0.35 if request.skill == NEW else 0.85)))
+
+    refused = sum(not judge(ScriptedRunner(score, str))[0].passed for _ in range(60))
+    assert refused >= 54
+
+
+def test_the_release_check_looks_at_test_once_and_only_at_what_passed_on_val() -> None:
+    judged, events = judge(runner(), Demand(release=True))
+    assert judged.passed
+    assert judged.test is not None
+    assert (judged.test.ties, judged.test.missing) == (TASKS, 0)
+    assert len([event for event in events if isinstance(event, SealedTestMeasured)]) == 1
+    refused, events = judge(runner(lost=16), Demand(release=True))
+    assert refused.test is None
+    assert not [event for event in events if isinstance(event, SealedTestMeasured)]
+
+
+def test_harm_that_only_test_shows_refuses() -> None:
+    def score(request: RolloutRequest) -> Rollout:
+        return scored(request, float(request.skill != NEW or request.task.id.startswith("val")))
+
+    judged, _ = judge(ScriptedRunner(score, str), Demand(release=True))
+    assert not judged.passed
+    assert judged.test is not None
+    assert len(judged.test.broken) == TASKS
+    assert "on test shown to be worse" in judged.reason
+
+
+def test_a_new_skill_is_compared_with_no_skill() -> None:
+    asked = runner()
+    gate = ChangeGate(skill(""), NEW, SUITE, make_settings(), asked, Demand())
+    assert list(gate.events())
+    assert {request.skill for request in asked.requests} == {None, NEW}
+
+
+def test_each_change_is_measured_with_trials_of_its_own() -> None:
+    trials = []
+    for earlier in ((), (Outcome.REJECT,)):
+        asked = runner()
+        list(ChangeGate(OLD, NEW, SUITE, make_settings(), asked, Demand()).events(earlier))
+        trials.append({request.trial for request in asked.requests})
+    assert not trials[0] & trials[1]
+
+
+def test_a_dead_provider_is_no_verdict() -> None:
+    with pytest.raises(InvalidMeasurementError, match="scripted failure"):
+        judge(ScriptedRunner(lambda request: scored(request, None), str))
+
+
+def test_a_cap_ends_without_a_verdict() -> None:
+    gate = ChangeGate(OLD, NEW, SUITE, make_settings(("test", {"max_rollouts": 4})), runner(), Demand())
+    events = list(gate.events())
+    assert gate.judged is None
+    assert isinstance(events[-1], RunEnded)
+    assert "4 rollouts" in events[-1].reason

@@ -1,0 +1,386 @@
+"""`skillopt gate` as a reviewer meets it: real git, real rollouts, several skills in one change."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.projects import SKILL, git, make_project, skillopt
+
+RULES = "- Write e-mail addresses in lower case.\n- Write dates as YYYY-MM-DD.\n"
+GOOD = SKILL + RULES
+QUICK = ("--set", "confidence=0.8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project whose skill has the rules that its tasks need."""
+    folder = make_project(tmp_path / "project")
+    write(folder, GOOD)
+    git(folder, "commit", "--quiet", "-am", "Write the rules")
+    git(folder, "checkout", "--quiet", "-b", "change")
+    return folder
+
+
+def write(folder: Path, text: str, skill: str = "rows") -> None:
+    place = folder / "skills" / skill
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "SKILL.md").write_text(text, encoding="utf-8")
+
+
+def commit(folder: Path, text: str) -> None:
+    write(folder, text)
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Change")
+
+
+def gate(folder: Path, *arguments: str) -> tuple[int, Any]:
+    ended = skillopt(folder, "gate", *(arguments or ("main",)), *QUICK, "--json")
+    assert "Traceback" not in ended.stderr
+    return ended.returncode, json.loads(ended.stdout) if ended.stdout else ended.stderr
+
+
+def rules(change: Any) -> dict[str, str]:  # noqa: ANN401 - as JSON gives it
+    return {finding["rule"]: finding["weight"] for finding in change["findings"]}
+
+
+def test_a_harmful_edit_is_refused_with_the_tasks_that_it_broke_and_a_rerun_is_free(project: Path) -> None:
+    commit(project, SKILL)
+    code, report = gate(project)
+    assert code == 1
+    (change,) = report["changes"]
+    assert (change["skill"], change["kind"], change["standing"]) == ("rows", "modified", "refused")
+    assert len(change["judged"]["verdict"]["broken"]) >= 5
+    assert set(change["judged"]["verdict"]["broken"]) <= {f"val{number}" for number in range(8)}
+    assert change["reason"].startswith("shown to be worse: score ")
+    assert change["paid_rollouts"] == change["rollouts"] == 16
+    assert change["spent"]["target"]["calls"] == 16
+    code, again = gate(project)
+    assert code == 1
+    assert again["changes"][0] == change | {"paid_rollouts": 0, "spent": again["changes"][0]["spent"]}
+    runs = json.loads(skillopt(project, "status", "--json").stdout)["runs"]
+    assert [(run["run"], run["state"]) for run in runs] == [(change["run"], "finished")]
+
+
+def test_a_harmless_edit_passes_and_is_not_called_better(project: Path) -> None:
+    commit(project, GOOD + "- Be careful.\n")
+    ended = skillopt(project, "gate", "main", *QUICK)
+    assert ended.returncode == 0, ended.stderr
+    assert "rows: not shown to be worse: score 0." in ended.stdout
+    assert "on 8 of 8 tasks" in ended.stdout
+    assert "what passed is not shown to be better" in ended.stdout
+    assert gate(project, "main", "HEAD", "--require", "better")[0] == 1
+
+
+def test_a_gain_passes_where_a_gain_is_asked_for(project: Path) -> None:
+    code, report = gate(project, "main~1", "main", "--require", "better")
+    assert code == 0
+    assert report["changes"][0]["judged"]["verdict"]["outcome"] == "accept"
+
+
+def test_nothing_is_run_or_written_where_no_skill_differs(project: Path) -> None:
+    (project / "README").write_text("Other things.\n")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Other")
+    ended = skillopt(project, "gate", "main")
+    assert (ended.returncode, ended.stdout.splitlines()[0].rpartition(": ")[2]) == (0, "no skill differs")
+    assert not (project / ".skillopt").exists()
+
+
+def test_only_what_the_branch_itself_changed_counts_unless_asked_otherwise(project: Path) -> None:
+    git(project, "checkout", "--quiet", "main")
+    commit(project, GOOD + "- Said on main meanwhile.\n")
+    git(project, "checkout", "--quiet", "change")
+    assert gate(project)[1]["changes"] == []
+    code, report = gate(project, "main", "HEAD", "--direct")
+    assert code == 0
+    assert [change["kind"] for change in report["changes"]] == ["modified"]
+
+
+def test_the_work_tree_is_gated_before_it_is_committed(project: Path) -> None:
+    write(project, SKILL)
+    (project / "notes").mkdir()
+    (project / "notes" / "SKILL.md").write_text("not tracked, yet a skill\n")
+    code, report = gate(project, "main", "worktree")
+    assert code == 1
+    assert {change["path"]: change["standing"] for change in report["changes"]} == {
+        "notes": "refused",
+        "skills/rows": "refused",
+    }
+    assert report["after"] == ""
+    assert git(project, "status", "--porcelain").splitlines() == ["M skills/rows/SKILL.md", "?? notes/"]
+
+
+@pytest.mark.parametrize("where", ["HEAD", "worktree"])
+def test_a_renamed_folder_is_the_same_skill(project: Path, where: str) -> None:
+    git(project, "mv", "skills/rows", "skills/lines")
+    write(project, GOOD.replace("name: rows", "name: lines"), "lines")
+    config = (project / "skillopt.toml").read_text()
+    (project / "skillopt.toml").write_text(
+        config.replace("skills.rows", "skills.lines").replace("skills/rows", "skills/lines")
+    )
+    if where == "HEAD":
+        git(project, "commit", "--quiet", "-am", "Rename")
+    code, report = gate(project, "main", where)
+    assert code == 0
+    (change,) = report["changes"]
+    assert (change["kind"], change["before_path"], change["path"]) == ("renamed", "skills/rows", "skills/lines")
+    assert change["judged"]["verdict"]["ties"] >= 5
+
+
+def test_a_new_skill_is_measured_against_no_skill_and_a_deleted_one_is_reported(project: Path) -> None:
+    git(project, "rm", "--quiet", "-r", "skills/rows")
+    cells = "---\nname: cells\ndescription: Cleans vendor tables, cell by cell.\n---\n# Cells\n\n## Each cell\n\n"
+    write(project, f"{cells}{RULES}- Trim spaces around every value.\n", "cells")
+    with (project / "skillopt.toml").open("a") as config:
+        config.write('[skills.cells]\nsuite = "suites/rows.jsonl"\ngate = "paired"\n')
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Another")
+    code, report = gate(project, "main", "HEAD", "--require", "better")
+    assert code == 0, report
+    assert [(change["skill"], change["kind"], change["standing"]) for change in report["changes"]] == [
+        ("cells", "added", "passed"),
+        ("rows", "deleted", "deleted"),
+    ]
+    assert report["changes"][0]["judged"]["verdict"]["wins"] >= 5
+
+
+def test_several_skills_of_one_change_are_judged_one_by_one(project: Path) -> None:
+    write(project, GOOD.replace("name: rows", "name: cells"), "cells")
+    with (project / "skillopt.toml").open("a") as config:
+        config.write('[skills.cells]\nsuite = "suites/rows.jsonl"\ngate = "paired"\n')
+    commit(project, SKILL)
+    code, report = gate(project)
+    assert code == 1
+    assert {change["skill"]: change["standing"] for change in report["changes"]} == {
+        "cells": "passed",
+        "rows": "refused",
+    }
+
+
+def test_what_no_reviewer_may_overlook_is_refused_unmeasured(project: Path) -> None:
+    commit(project, GOOD + "- Be\u200bcareful.\n- The key is AKIAIOSFODNN7EXAMPLQ.\n- See https://example.com/x.\n")
+    code, report = gate(project)
+    assert code == 1
+    (change,) = report["changes"]
+    assert rules(change) == {"hidden-unicode": "refuse", "credential": "refuse", "url": "warn"}
+    assert {finding["line"] for finding in change["findings"]} == {12, 13, 14}
+    assert (change["judged"], change["rollouts"]) == (None, 0)
+    assert "AKIAIOSFODNN7EXAMPLQ" not in json.dumps(report)
+
+
+def test_a_change_cannot_allow_itself_what_is_always_refused_but_who_runs_the_command_can(project: Path) -> None:
+    config = (project / "skillopt.toml").read_text()
+    (project / "skillopt.toml").write_text(config + 'allow = ["hidden-unicode", "url"]\n')
+    commit(project, GOOD + "- Be\u200bcareful, see https://example.com/x.\n")
+    code, report = gate(project)
+    assert code == 1
+    assert rules(report["changes"][0]) == {"hidden-unicode": "refuse", "settings changed": "warn"}
+    code, report = gate(project, "main", "HEAD", "--set", "allow=hidden-unicode,url")
+    assert code == 0
+
+
+def test_a_url_warns_and_refuses_when_strict(project: Path) -> None:
+    commit(project, GOOD + "- See https://example.com/x.\n")
+    code, report = gate(project)
+    assert (code, rules(report["changes"][0])) == (0, {"url": "warn"})
+    assert gate(project, "main", "HEAD", "--strict")[0] == 1
+
+
+def test_the_answer_to_a_held_out_task_is_refused_without_a_word_of_it(project: Path) -> None:
+    commit(project, GOOD + "- Row 3 is val3@example.com and row 5 is val5@example.com, so write them.\n")
+    code, report = gate(project)
+    assert code == 1
+    assert set(rules(report["changes"][0])) & {"leak: held-out answer", "leak: held-out task"}
+
+
+def test_a_broken_frontmatter_is_refused_with_its_line(project: Path) -> None:
+    commit(project, GOOD.replace("name: rows", "name: Rows!"))
+    code, report = gate(project)
+    assert code == 1
+    found = {(one["path"], one["line"], one["rule"], one["weight"]) for one in report["changes"][0]["findings"]}
+    assert ("skills/rows/SKILL.md", 2, "specification", "refuse") in found
+
+
+def test_what_was_wrong_before_is_not_held_against_a_change(project: Path) -> None:
+    git(project, "checkout", "--quiet", "main")
+    commit(project, GOOD.replace("description:", "colour: red\ndescription:"))
+    git(project, "checkout", "--quiet", "-B", "change")
+    commit(project, GOOD.replace("description:", "colour: red\ndescription:") + "- Be careful.\n")
+    code, report = gate(project)
+    assert (code, report["changes"][0]["findings"]) == (0, [])
+
+
+def test_both_texts_are_measured_with_the_new_suite_when_it_changed_and_it_says_so(project: Path) -> None:
+    suite = project / "suites" / "rows.jsonl"
+    lines = [line for line in suite.read_text().splitlines() if '"val7"' not in line]
+    suite.write_text("\n".join(lines) + "\n")
+    commit(project, GOOD + "- Be careful.\n")
+    suite.unlink()
+    code, report = gate(project, "main", "change")
+    assert code == 0
+    (change,) = report["changes"]
+    assert change["tasks"] == 7
+    assert rules(change) == {"suite changed": "warn"}
+
+
+def test_a_suite_that_the_change_breaks_is_refused_with_file_and_line(project: Path) -> None:
+    suite = project / "suites" / "rows.jsonl"
+    suite.write_text(suite.read_text() + "{oops\n")
+    commit(project, GOOD + "- Be careful.\n")
+    code, report = gate(project)
+    assert code == 1
+    assert report["changes"][0]["findings"][0]["message"].startswith("suites/rows.jsonl:25: ")
+
+
+def test_a_suite_too_small_to_show_any_loss_is_told(project: Path) -> None:
+    commit(project, GOOD + "- Be careful.\n")
+    ended = skillopt(project, "gate", "main", "--set", "gate=sequential", "--set", "confidence=0.99")
+    assert ended.returncode == 0
+    assert "found 8 val tasks, too few to show any loss at confidence 0.99" in ended.stdout
+
+
+def test_a_skill_without_a_suite_is_not_called_passed(project: Path) -> None:
+    (project / "skillopt.toml").unlink()
+    commit(project, SKILL)
+    code, report = gate(project)
+    assert (code, report["changes"][0]["standing"]) == (0, "unmeasured")
+    assert gate(project, "main", "HEAD", "--strict")[0] == 1
+
+
+def test_a_suite_that_is_kept_out_of_the_repository_is_taken_from_where_it_lies(project: Path) -> None:
+    git(project, "rm", "--quiet", "--cached", "suites/rows.jsonl")
+    commit_only = GOOD + "- Be careful.\n"
+    write(project, commit_only)
+    git(project, "commit", "--quiet", "-am", "Keep the tasks private")
+    code, report = gate(project)
+    assert (code, report["changes"][0]["standing"]) == (0, "passed")
+
+
+def test_too_little_measured_is_neither_passed_nor_refused(project: Path) -> None:
+    commit(project, SKILL)
+    arguments = ("main", "HEAD", "--harness", "chat/openai-compatible/x", "--set", "base_url=http://127.0.0.1:9/v1")
+    code, report = gate(project, *arguments, "--set", "retry_seconds=0")
+    assert code == 3
+    assert report["changes"][0]["standing"] == "invalid"
+
+
+def test_a_cap_that_is_reached_is_no_verdict(project: Path) -> None:
+    commit(project, SKILL)
+    code, report = gate(project, "main", "HEAD", "--max-rollouts", "3")
+    assert (code, report["changes"][0]["standing"]) == (3, "invalid")
+    assert "3 rollouts" in report["changes"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("nowhere",), "found 'nowhere'; run `git fetch`, or correct the name"),
+        (("origin/main",), "run `git fetch origin main`"),
+        (("--", "--upload-pack=x"), "found '--upload-pack=x'"),
+        (("main", "nowhere"), "found 'nowhere'"),
+        (("main", "change", "--set", "sede=1"), "did you mean 'seed'?"),
+        (("main", "change", "--harness", "embeded"), "did you mean 'embedded'?"),
+        ((), "Missing argument 'BASE'"),
+    ],
+)
+def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
+    project: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    commit(project, SKILL)
+    ended = skillopt(project, "gate", *arguments)
+    assert ended.returncode == 2
+    assert problem in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_shallow_clone_says_what_to_fetch(project: Path, tmp_path: Path) -> None:
+    commit(project, SKILL)
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth=1", "--branch=change", f"file://{project}", str(shallow))
+    ended = skillopt(shallow, "gate", "origin/main")
+    assert ended.returncode == 2
+    assert "git fetch --unshallow" in ended.stderr
+    git(shallow, "fetch", "--quiet", "--depth=1", "origin", "main:refs/remotes/origin/main")
+    ended = skillopt(shallow, "gate", "origin/main")
+    assert "fetch-depth: 0" in ended.stderr
+    assert "--direct" in ended.stderr
+    assert gate(shallow, "origin/main", "HEAD", "--direct")[0] == 1
+    git(shallow, "fetch", "--quiet", "--unshallow")
+    assert gate(shallow, "origin/main")[0] == 1
+
+
+@pytest.mark.parametrize("how", ["detached", "bare"])
+def test_a_checkout_of_a_commit_and_a_repository_without_a_work_tree_do(
+    project: Path, tmp_path: Path, how: str
+) -> None:
+    commit(project, SKILL)
+    other = tmp_path / how
+    git(tmp_path, "clone", "--quiet", *(["--bare"] if how == "bare" else []), str(project), str(other))
+    if how == "detached":
+        git(other, "checkout", "--quiet", "--detach", "origin/change")
+    code, report = gate(other, *(("origin/main", "HEAD") if how == "detached" else ("main", "change")))
+    assert code == 1
+    assert report["changes"][0]["judged"]["verdict"]["losses"] >= 5
+
+
+def test_paths_and_names_beyond_ascii_are_shown_and_never_steer(project: Path) -> None:
+    name = "zeilen-ü\u202e\x1b[31m::stop-commands::"
+    write(project, GOOD, name)
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Odd")
+    summary = project / "summary.md"
+    ended = skillopt(project, "gate", "main", "--github", "--summary", str(summary))
+    assert ended.returncode == 1
+    for text in (ended.stdout, ended.stderr, summary.read_text(encoding="utf-8")):
+        assert not {"\x1b", "\u202e"} & set(text)
+        assert "zeilen-ü" in text
+        assert not [line for line in text.splitlines() if line.startswith("::stop")]
+
+
+def test_a_folder_that_cannot_be_written_is_named(project: Path) -> None:
+    commit(project, SKILL)
+    (project / ".skillopt").write_text("in the way")
+    ended = skillopt(project, "gate", "main")
+    assert ended.returncode == 2
+    assert "cannot write in" in ended.stderr
+
+
+def test_the_reports_for_a_job_are_written_beside_the_result(project: Path, tmp_path: Path) -> None:
+    commit(project, SKILL)
+    summary, junit = tmp_path / "summary.md", tmp_path / "junit.xml"
+    summary.write_text("# Of another step\n")
+    ended = skillopt(project, "gate", "main", *QUICK, "--github", "--summary", str(summary), "--junit", str(junit))
+    assert ended.returncode == 1
+    assert summary.read_text().startswith("# Of another step\n## Skill gate: 1 skill differs: 1 refused")
+    assert "Tasks of val that no longer pass: `val0`" in summary.read_text()
+    (failure,) = ET.fromstring(junit.read_text()).iter("failure")  # noqa: S314 - our own file
+    assert failure.attrib["message"].startswith("shown to be worse")
+    (annotation,) = [line for line in ended.stderr.splitlines() if line.startswith("::")]
+    assert annotation.startswith(
+        "::error file=skills/rows/SKILL.md,line=1,title=skillopt%3A verdict::shown to be worse"
+    )
+    ended = skillopt(project, "gate", "main", *QUICK, "--junit", str(tmp_path / "no" / "junit.xml"))
+    assert ended.returncode == 2
+    assert "choose another --junit" in ended.stderr
+
+
+def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> None:
+    commit(project, SKILL)
+    command = [sys.executable, "-m", "skillopt", "gate", "main", *QUICK, "--harness", "handoff"]
+    process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("comparing"):
+            break
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode in {130, 3}  # 3 when all was handed off before the signal came
+    assert gate(project)[0] == 1

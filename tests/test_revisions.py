@@ -1,0 +1,129 @@
+"""What differs between two revisions, as real git has them."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import RepositoryError
+from skillopt.revisions import (
+    FolderChange,
+    changed_folders,
+    changed_in_worktree,
+    lay_out,
+    merge_base,
+    read_file,
+    worktree_folders,
+)
+from skillopt.tasks import File
+from skillopt.versions import Repository
+from tests.projects import git
+from tests.repositories import FOLDER, TEXT, make_repository
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_repository(tmp_path / "repository")
+
+
+def commit(folder: Path, message: str = "Change") -> str:
+    git(folder, "add", "--all", ".")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", message)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def differing(folder: Path, before: str = "HEAD~1", after: str = "HEAD") -> tuple[FolderChange, ...]:
+    repository = Repository.find(folder)
+    return changed_folders(repository, repository.resolve(before), repository.resolve(after))
+
+
+def test_what_does_not_ship_is_no_change_of_a_skill(folder: Path) -> None:
+    (folder / FOLDER / "evals" / "evals.json").write_text("[]")
+    (folder / FOLDER / "run.sh").chmod(0o644)
+    (folder / "README").write_text("other")
+    commit(folder)
+    assert differing(folder) == ()
+
+
+def test_a_changed_script_changes_its_skill(folder: Path) -> None:
+    (folder / FOLDER / "run.sh").write_text("#!/bin/bash\n")
+    commit(folder)
+    assert differing(folder) == (FolderChange(FOLDER, FOLDER, ("run.sh",)),)
+
+
+def test_a_moved_folder_is_a_rename_and_an_unlike_one_is_not(folder: Path) -> None:
+    git(folder, "mv", FOLDER, "lines")
+    commit(folder)
+    assert differing(folder) == (FolderChange(FOLDER, "lines", ()),)
+    git(folder, "rm", "--quiet", "-r", "lines")
+    (folder / "cells").mkdir()
+    (folder / "cells" / "SKILL.md").write_text("Nothing in common with what was here before, not one line of it.\n")
+    commit(folder)
+    assert differing(folder) == (
+        FolderChange(None, "cells", ("SKILL.md",)),
+        FolderChange("lines", None, ("SKILL.md", "run.sh")),
+    )
+
+
+def test_a_copy_is_a_new_skill(folder: Path) -> None:
+    (folder / "copy").mkdir()
+    (folder / "copy" / "SKILL.md").write_bytes(TEXT)
+    commit(folder)
+    assert differing(folder) == (FolderChange(None, "copy", ("SKILL.md",)),)
+
+
+def test_names_that_git_quotes_are_read_as_they_are(folder: Path) -> None:
+    odd = 'größe "x"\t'
+    (folder / odd).mkdir()
+    (folder / odd / "SKILL.md").write_bytes(TEXT + b"- Sort.\n")
+    before, after = git(folder, "rev-parse", "HEAD"), commit(folder)
+    assert differing(folder) == (FolderChange(None, odd, ("SKILL.md",)),)
+    repository = Repository.find(folder)
+    assert read_file(repository, after, f"{odd}/SKILL.md") == TEXT + b"- Sort.\n"
+    assert read_file(repository, before, f"{odd}/SKILL.md") is None
+    assert worktree_folders(repository) == (odd, FOLDER)
+
+
+def test_a_link_in_place_of_the_text_is_no_skill(folder: Path) -> None:
+    (folder / FOLDER / "SKILL.md").unlink()
+    (folder / FOLDER / "SKILL.md").symlink_to("/etc/hosts")
+    commit(folder)
+    assert [change.after for change in differing(folder)] == [None]
+
+
+def test_the_work_tree_is_compared_without_what_git_ignores(folder: Path) -> None:
+    repository, head = Repository.find(folder), git(folder, "rev-parse", "HEAD")
+    present = {FOLDER: (File("SKILL.md", TEXT), File("run.sh", b"#!/bin/sh\n"))}
+    assert changed_in_worktree(repository, head, present) == ()
+    moved = {"lines": present[FOLDER]}
+    assert changed_in_worktree(repository, head, moved) == (FolderChange(FOLDER, "lines", ()),)
+    assert changed_in_worktree(repository, head, {}) == (FolderChange(FOLDER, None, ("SKILL.md", "run.sh")),)
+    (folder / ".gitignore").write_text("private/\n")
+    (folder / "private").mkdir()
+    (folder / "private" / "SKILL.md").write_bytes(TEXT)
+    assert worktree_folders(repository) == (FOLDER,)
+
+
+def test_the_merge_base_is_where_a_branch_began(folder: Path) -> None:
+    begun = git(folder, "rev-parse", "HEAD")
+    git(folder, "checkout", "--quiet", "-b", "branch")
+    ours = commit(folder, "Ours")
+    git(folder, "checkout", "--quiet", "main")
+    theirs = commit(folder, "Theirs")
+    assert merge_base(Repository.find(folder), theirs, ours) == begun
+
+
+def test_histories_without_a_common_commit_are_told_apart_from_a_shallow_clone(folder: Path) -> None:
+    first = git(folder, "rev-parse", "HEAD")
+    git(folder, "checkout", "--quiet", "--orphan", "other")
+    with pytest.raises(RepositoryError, match="pass --direct") as caught:
+        merge_base(Repository.find(folder), first, commit(folder))
+    assert "shallow" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["../out", "/out", "a/../../out", "."])
+def test_a_path_that_leads_out_is_never_written(tmp_path: Path, path: str) -> None:
+    inside = tmp_path / "inside"
+    with pytest.raises(RepositoryError, match="plain path"):
+        lay_out([File(path, b"x")], inside)
+    assert not inside.exists()
+    assert not (tmp_path / "out").exists()
