@@ -9,10 +9,13 @@ from functools import singledispatch
 from pathlib import Path
 
 from skillopt.changes import GateReport
+from skillopt.commands.bisect_task import Bisected
+from skillopt.commands.blame import Blamed
 from skillopt.commands.doctor import Diagnosis
 from skillopt.commands.estimate import Cost, Estimated
 from skillopt.commands.evaluate import Evaluated, Subject
 from skillopt.commands.evidence import Evidence, Shown
+from skillopt.commands.graph import Graphed
 from skillopt.commands.history import Diffed, Logged, LoggedVersion, RolledBack
 from skillopt.commands.init import Initialized
 from skillopt.commands.jobs import JobReport, Jobs
@@ -20,11 +23,13 @@ from skillopt.commands.nightly import Nightly, SkillNight, Training
 from skillopt.commands.optimize import Optimized
 from skillopt.commands.propose import Tried
 from skillopt.commands.registration import Registered
+from skillopt.commands.show_version import ShownVersion
 from skillopt.commands.status import Status
 from skillopt.commands.transfer import TargetRow, Transferred
 from skillopt.commands.tune import Tuned
 from skillopt.errors import UsageError
 from skillopt.gate import Verdict
+from skillopt.history_text import render_bisected, render_blamed, render_graph, render_version
 from skillopt.jobs import Job, JobState
 from skillopt.reports.attempts_table import format_attempts
 from skillopt.reports.gate_text import render_gate_text
@@ -351,6 +356,10 @@ def _(result: RolledBack) -> str:
 
 
 render.register(GateReport, render_gate_text)
+render.register(Graphed, render_graph)
+render.register(ShownVersion, render_version)
+render.register(Blamed, render_blamed)
+render.register(Bisected, render_bisected)
 
 
 def append_report(path: Path, text: str, option: str) -> None:

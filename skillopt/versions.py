@@ -189,6 +189,10 @@ class Repository:
         found = (parse_commit(sha, content.decode("utf-8", "replace")) for sha, content in commits)
         return tuple(version for version in found if ("Skill", skill) in version.trailers)
 
+    def commit(self, sha: str) -> Version:
+        """Read a commit, which need not be a version."""
+        return parse_commit(sha, self._objects([sha])[0].decode("utf-8", "replace"))
+
     def check_branch(self, skill: str) -> None:
         """Refuse to move a branch that is checked out: its work tree would seem to undo each new version.
 

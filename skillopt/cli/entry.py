@@ -13,7 +13,7 @@ import typer
 
 # In the order of help.
 # isort: off
-from skillopt.cli import projects, training, tuning, proposing, nightly, reviewing, history, pages, jobs
+from skillopt.cli import projects, training, tuning, proposing, nightly, reviewing, history, lineage, pages, jobs
 
 # isort: on
 from skillopt.cli.app import app
@@ -21,7 +21,7 @@ from skillopt.cli.output import INTERRUPTED
 
 __all__ = ["COMMANDS", "main", "run"]
 
-COMMANDS = (projects, training, tuning, proposing, nightly, reviewing, history, pages, jobs)
+COMMANDS = (projects, training, tuning, proposing, nightly, reviewing, history, lineage, pages, jobs)
 """The modules that hold the commands."""
 
 

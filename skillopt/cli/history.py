@@ -1,13 +1,18 @@
 """The commands that look back: `status`, `log`, `diff`, `rollback`, `report`, `watch`."""
 
+import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillopt.cli.app import app
 from skillopt.cli.options import AllSplitsOption, JsonOption, SkillArgument, SuiteOption, select
-from skillopt.cli.output import INTERRUPTED, show
+from skillopt.cli.output import INTERRUPTED, as_json_text, show
+
+if TYPE_CHECKING:
+    from skillopt.project import Selection
 
 __all__: list[str] = []
 
@@ -21,11 +26,21 @@ def status(*, as_json: JsonOption = False) -> None:
 
 
 @app.command()
-def log(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
+def log(
+    skill: SkillArgument = None,
+    *,
+    graph: Annotated[bool, typer.Option("--graph", help="Draw the line of versions, with what each gained.")] = False,
+    as_json: JsonOption = False,
+) -> None:
     """List the accepted versions of the skill, newest first.
 
     Each with the target it was trained on, and stale when another one is configured.
     """
+    if graph:
+        from skillopt.commands.graph import graph as draw  # noqa: PLC0415 - imported on use
+
+        show(draw(select(skill)), as_json=as_json)
+        return
     from skillopt.commands.history import log as run  # noqa: PLC0415 - imported on use
 
     show(run(select(skill)), as_json=as_json)
@@ -37,9 +52,13 @@ def diff(
     before: Annotated[str | None, typer.Argument(help="A version, or worktree; the first text when left out.")] = None,
     after: Annotated[str | None, typer.Argument(help="A version, or worktree; the newest when left out.")] = None,
     *,
+    words: Annotated[bool, typer.Option("--words", help="Word by word: in colours, else [-gone-]{+new+}.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what changed between two versions of the skill."""
+    if words:
+        _show_words(select(skill), before, after, as_json=as_json)
+        return
     from skillopt.commands.history import diff as run  # noqa: PLC0415 - imported on use
 
     show(run(select(skill), before, after), as_json=as_json)
@@ -124,3 +143,12 @@ def watch(
                 follow(look, Console(highlight=False), lambda: time.sleep(interval), once=once)
     except KeyboardInterrupt as error:
         raise typer.Exit(INTERRUPTED) from error
+
+
+def _show_words(selection: "Selection", before: str | None, after: str | None, *, as_json: bool) -> None:
+    from skillopt.commands.history import diff_by_words  # noqa: PLC0415 - imported on use
+    from skillopt.history_text import render_words  # noqa: PLC0415 - as above
+
+    found = diff_by_words(selection, before, after)
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    typer.echo(as_json_text(found) if as_json else render_words(found, colour=colour))

@@ -18,8 +18,20 @@ from skillopt.skill_folder import files_of, ships, skill_from_files
 from skillopt.staleness import Staleness, compare_targets
 from skillopt.tasks import File
 from skillopt.versions import Repository, VersionDraft
+from skillopt.word_diff import Hunk, diff_words
 
-__all__ = ["Diffed", "Logged", "LoggedVersion", "RolledBack", "diff", "log", "rollback"]
+__all__ = [
+    "Diffed",
+    "FileWords",
+    "Logged",
+    "LoggedVersion",
+    "RolledBack",
+    "WordDiffed",
+    "diff",
+    "diff_by_words",
+    "log",
+    "rollback",
+]
 
 _WORKTREE = "worktree"
 
@@ -65,6 +77,24 @@ class Diffed:
 
 
 @dataclass(frozen=True, slots=True)
+class FileWords:
+    """What changed in one file, word by word."""
+
+    path: str
+    hunks: tuple[Hunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WordDiffed:
+    """The difference of two versions of a skill word by word; files that are the same are left out."""
+
+    skill: str
+    before: str
+    after: str
+    files: tuple[FileWords, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RolledBack:
     """An older version published as a new commit."""
 
@@ -105,15 +135,25 @@ def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
     Raises:
         UsageError: A version does not exist.
     """
-    target, repository = _open(selection)
-    if before is None or after is None:
-        versions = versions_of(repository, target.name)
-        before = before or starting_commit(versions)
-        after = after or versions[0].sha
-    old, new = (_files(repository, target, side) for side in (before, after))
-    paths = sorted({file.path for file in (*old, *new)})
-    texts = [unified(_document(old, path), _document(new, path), path, context=3) for path in paths]
-    return Diffed(target.name, before, after, "\n".join(text for text in texts if text))
+    sides = _sides(selection, before, after)
+    texts = [unified(old, new, path, context=3) for path, old, new in sides.documents]
+    return Diffed(sides.skill, sides.before, sides.after, "\n".join(text for text in texts if text))
+
+
+def diff_by_words(selection: Selection, before: str | None, after: str | None) -> WordDiffed:
+    """Show what changed between two versions of a skill, word by word.
+
+    Args:
+        selection: The skill.
+        before: A version, or `worktree`; None for the text that training started from.
+        after: A version, or `worktree`; None for the newest version.
+
+    Raises:
+        UsageError: A version does not exist.
+    """
+    sides = _sides(selection, before, after)
+    files = (FileWords(path, diff_words(old.text, new.text)) for path, old, new in sides.documents)
+    return WordDiffed(sides.skill, sides.before, sides.after, tuple(file for file in files if file.hunks))
 
 
 def rollback(
@@ -154,6 +194,29 @@ def rollback(
         expected_tip=tip,
     )
     return RolledBack(target.name, f"skillopt/{target.name}", wanted, repository.commit_version(draft))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Two versions, and each file as both have it; a file that one lacks is empty there."""
+
+    skill: str
+    before: str
+    after: str
+    documents: tuple[tuple[str, SkillDocument, SkillDocument], ...]
+
+
+def _sides(selection: Selection, before: str | None, after: str | None) -> _Sides:
+    target, repository = _open(selection)
+    if before is None or after is None:
+        versions = versions_of(repository, target.name)
+        before = before or starting_commit(versions)
+        after = after or versions[0].sha
+    old, new = (_files(repository, target, side) for side in (before, after))
+    paths = sorted({file.path for file in (*old, *new)})
+    return _Sides(
+        target.name, before, after, tuple((path, _document(old, path), _document(new, path)) for path in paths)
+    )
 
 
 def _open(selection: Selection) -> tuple[Target, Repository]:

@@ -4,18 +4,32 @@ Owns reading that from the commits of its branch. Does not own git (versions) or
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from skillopt.commit_text import Version, one_line
 from skillopt.documents import Skill
-from skillopt.errors import UsageError
+from skillopt.errors import SkillError, UsageError
 from skillopt.project import Target
 from skillopt.skill_folder import skill_from_files
 from skillopt.versions import Repository
 
-__all__ = ["newest_version", "skill_at", "starting_commit", "trained_on", "versions_of"]
+__all__ = [
+    "ACCEPTED",
+    "ROLLBACK",
+    "TextState",
+    "newest_version",
+    "skill_at",
+    "starting_commit",
+    "texts_of",
+    "trained_on",
+    "versions_of",
+]
 
-_ACCEPTED = "Val-After"
-_ROLLBACK = "Rollback-To"
+ACCEPTED = "Val-After"
+"""Trailer of a version that the gate accepted."""
+
+ROLLBACK = "Rollback-To"
+"""Trailer of a version that publishes an older one again."""
 
 
 def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
@@ -37,7 +51,7 @@ def starting_commit(versions: Sequence[Version]) -> str:
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    oldest = next((version for version in reversed(versions) if version.trailer(_ACCEPTED)), None)
+    oldest = next((version for version in reversed(versions) if version.trailer(ACCEPTED)), None)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha
 
 
@@ -47,7 +61,7 @@ def newest_version(versions: Sequence[Version]) -> str:
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    published = (version.sha for version in versions if version.trailer(_ACCEPTED) or version.trailer(_ROLLBACK))
+    published = (version.sha for version in versions if version.trailer(ACCEPTED) or version.trailer(ROLLBACK))
     return next(published, versions[0].sha)
 
 
@@ -59,7 +73,7 @@ def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:
     """
     found: dict[str, str] = {}
     for version in reversed(versions):
-        again = found.get(version.trailer(_ROLLBACK), "")
+        again = found.get(version.trailer(ROLLBACK), "")
         found[version.sha] = one_line(version.trailer("Harness")) or again
     return found
 
@@ -81,3 +95,49 @@ def skill_at(repository: Repository, target: Target, commit: str) -> Skill:
         message = f"version {commit!r} has no {path}/SKILL.md; see `skillopt log`"
         raise UsageError(message)
     return skill_from_files(target.name, files)
+
+
+@dataclass(frozen=True, slots=True)
+class TextState:
+    """A text that a skill had.
+
+    Args:
+        commit: Where it is.
+        version: The version that it is, None for a text that people committed between versions or that training
+            started from.
+        skill: The text.
+    """
+
+    commit: str
+    version: Version | None
+    skill: Skill
+
+
+def texts_of(repository: Repository, target: Target) -> tuple[TextState, ...]:
+    """List the texts that a skill had on its branch, oldest first, those that people committed in between included.
+
+    Args:
+        repository: Where it is.
+        target: Names the skill and its folder.
+
+    Raises:
+        UsageError: It has no versions yet.
+    """
+    states: list[TextState] = []
+    path = repository.relative(target.folder)
+    for version in reversed(versions_of(repository, target.name)):
+        before = _text_at(repository, target.name, version.parent, path) if version.parent else None
+        if before is not None and (not states or states[-1].skill.digest != before.digest):
+            states.append(TextState(version.parent, None, before))
+        text = _text_at(repository, target.name, version.sha, path)
+        if text is not None:
+            states.append(TextState(version.sha, version, text))
+    return tuple(states)
+
+
+def _text_at(repository: Repository, name: str, commit: str, path: str) -> Skill | None:
+    """Read a skill as a commit has it, None where it has none that can be read."""
+    try:
+        return skill_from_files(name, repository.read_folder(commit, path))
+    except SkillError:
+        return None

@@ -1,0 +1,101 @@
+"""The user action `blame`: which version, run and tasks put each line of a skill here.
+
+Reads git, and the ledger for the tasks where it holds them. Does not own either.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from skillopt.commands.lineage import ROLLBACK, TextState, texts_of
+from skillopt.commands.recorded_version import RecordedVersion, recorded_versions
+from skillopt.commit_text import Version
+from skillopt.project import Selection
+
+__all__ = ["Blamed", "BlamedLine", "blame"]
+
+
+@dataclass(frozen=True, slots=True)
+class BlamedLine:
+    """A line of the newest version.
+
+    Args:
+        number: Its number, from 1.
+        text: The line; untrusted.
+        commit: Where it came in.
+        version: Whether that is a version; else people put it there.
+        run: The run that did, empty when none did.
+        tasks: Ids of the train tasks that motivated it; empty when nobody knows.
+        reason: The edit's rationale, empty when nobody knows; untrusted.
+    """
+
+    number: int
+    text: str
+    commit: str
+    version: bool
+    run: str
+    tasks: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """The lines of a skill as its newest version has them."""
+
+    skill: str
+    version: str
+    lines: tuple[BlamedLine, ...]
+
+
+def blame(selection: Selection, find: str = "") -> Blamed:
+    """Say where each line of the newest version comes from.
+
+    Args:
+        selection: The skill.
+        find: Only lines that hold this text, whatever its case.
+
+    Raises:
+        UsageError: There is no such skill, or it has no versions yet.
+    """
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    states = texts_of(repository, target)
+    recorded = recorded_versions(project.root, [state.version for state in states if state.version])
+    sources: dict[str, list[TextState]] = {}
+    known: list[TextState] = []
+    before: TextState | None = None
+    for state in states:
+        known = _sources(before, known, state, sources)
+        sources[state.commit] = known
+        before = state
+    newest = states[-1]
+    lines = newest.skill.document.text.splitlines()
+    blamed = (_line(at, text, source, recorded) for at, (text, source) in enumerate(zip(lines, known, strict=True), 1))
+    wanted = tuple(line for line in blamed if find.casefold() in line.text.casefold())
+    return Blamed(target.name, newest.commit, wanted)
+
+
+def _sources(
+    before: TextState | None, known: Sequence[TextState], state: TextState, earlier: dict[str, list[TextState]]
+) -> list[TextState]:
+    """Give the state in which each line of a text came in; going back to a version brings back its lines."""
+    again = state.version.trailer(ROLLBACK) if state.version else ""
+    if again in earlier and len(earlier[again]) == len(state.skill.document.text.splitlines()):
+        return earlier[again]
+    new = state.skill.document.text.splitlines()
+    old = before.skill.document.text.splitlines() if before else []
+    found = [state] * len(new)
+    for start, at, size in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        found[at : at + size] = known[start : start + size]
+    return found
+
+
+def _line(number: int, text: str, source: TextState, recorded: dict[str, RecordedVersion]) -> BlamedLine:
+    version: Version | None = source.version
+    run = version.trailer("Skillopt-Run") if version else ""
+    held = recorded.get(source.commit)
+    wanted = text.strip()
+    edits = [one.change.edit for one in held.edits] if held else []
+    edit = next((edit for edit in edits if wanted and wanted in map(str.strip, edit.content.splitlines())), None)
+    tasks, reason = (edit.tasks, edit.rationale) if edit else ((), "")
+    return BlamedLine(number, text, source.commit, version is not None, run, tasks, reason)

@@ -1,0 +1,86 @@
+"""What the ledger holds of an accepted version: its edits, what motivated each, and how each did alone.
+
+Owns finding that by the trailers of the commit. A clone that has no such ledger has nothing here; the commit says
+enough without it. Does not own git (versions) or the events (events).
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from skillopt.commit_text import Version
+from skillopt.credit import Credit
+from skillopt.edits import Change
+from skillopt.errors import UsageError
+from skillopt.events import EditScreened, Event, GateDecided, VersionAccepted, decode_event
+from skillopt.gate import Verdict
+from skillopt.ledger import Ledger
+
+__all__ = ["RecordedEdit", "RecordedVersion", "recorded_versions"]
+
+_RUN, _STEP = "Skillopt-Run", "Skillopt-Step"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEdit:
+    """An edit of a version.
+
+    Args:
+        change: The edit as it was applied; its rationale is untrusted, as is all that models wrote.
+        screened: How it did alone, on the tasks that it cites; None where it was not tried alone.
+        credit: What the gate's rollouts say it is worth; None where that was not estimated.
+    """
+
+    change: Change
+    screened: EditScreened | None
+    credit: Credit | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedVersion:
+    """What is recorded of a version: how the gate decided, and its edits."""
+
+    verdict: Verdict
+    edits: tuple[RecordedEdit, ...]
+
+
+def recorded_versions(root: Path, versions: Sequence[Version]) -> dict[str, RecordedVersion]:
+    """Give what is recorded of versions, by commit; those of which nothing is are left out.
+
+    Args:
+        root: The project.
+        versions: Of one skill.
+    """
+    found: dict[str, RecordedVersion] = {}
+    try:
+        opened = closing(Ledger.open(root, read_only=True))
+    except UsageError:  # there is no ledger
+        return found
+    with opened as ledger:
+        known = {run.id for run in ledger.runs()}
+        events: dict[str, list[Event]] = {}
+        for version in versions:
+            run = version.trailer(_RUN)
+            if run not in known:
+                continue
+            if run not in events:
+                events[run] = [decode_event(row.kind, row.payload) for row in ledger.events(run)]
+            recorded = _recorded(events[run], version.trailer(_STEP))
+            if recorded is not None:
+                found[version.sha] = recorded
+    return found
+
+
+def _recorded(events: Sequence[Event], step: str) -> RecordedVersion | None:
+    accepted = [event for event in events if isinstance(event, VersionAccepted) and str(event.step) == step]
+    if not accepted:
+        return None
+    event = accepted[-1]
+    decided = [one for one in events if isinstance(one, GateDecided) and one.text == event.text]
+    credits_ = {credit.edit: credit for credit in (decided[-1].credits if decided else ())}
+    screens = {one.edit.id: one for one in events if isinstance(one, EditScreened) and one.step <= event.step}
+    edits = (
+        RecordedEdit(change, screens.get(change.edit.id), credits_.get(change.edit.id)) for change in event.changes
+    )
+    return RecordedVersion(event.verdict, tuple(edits))

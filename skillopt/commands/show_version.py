@@ -1,0 +1,81 @@
+"""The user action `show`: one version, what it changed and why, edit by edit, with the numbers behind it.
+
+Reads git, and the ledger for what a commit has no room for. Does not own either.
+"""
+
+from dataclasses import dataclass
+
+from skillopt.commands.lineage import ACCEPTED, ROLLBACK
+from skillopt.commands.recorded_version import RecordedVersion, recorded_versions
+from skillopt.commit_text import Version
+from skillopt.documents import SkillDocument
+from skillopt.edits import unified
+from skillopt.errors import UsageError
+from skillopt.project import Selection
+from skillopt.skill_folder import SKILL_FILE, ships
+from skillopt.tasks import File
+from skillopt.versions import Repository
+
+__all__ = ["ShownVersion", "show"]
+
+_SKILL = "Skill"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVersion:
+    """A version.
+
+    Args:
+        skill: Name of the skill.
+        version: The commit with its message and trailers.
+        kind: `accepted`, `rollback`, or `start` for the text that training started from.
+        recorded: What the ledger here holds of it, None when it holds nothing.
+        diff: What it changed, as a unified diff.
+    """
+
+    skill: str
+    version: Version
+    kind: str
+    recorded: RecordedVersion | None
+    diff: str
+
+
+def show(selection: Selection, version: str) -> ShownVersion:
+    """Show a version of whatever skill it is of.
+
+    Args:
+        selection: Where the command is given; its name is not needed.
+        version: A commit, or what leads to one.
+
+    Raises:
+        UsageError: There is no such commit, or it is not a version.
+    """
+    project = selection.project()
+    repository = project.repository()
+    sha = repository.resolve(version)
+    found = repository.commit(sha)
+    skill = found.trailer(_SKILL)
+    if not skill:
+        message = f"expected a version, found the commit {sha[:10]} that is none; see `skillopt log`"
+        raise UsageError(message)
+    recorded = recorded_versions(project.root, [found]).get(sha)
+    kind = "accepted" if found.trailer(ACCEPTED) else "rollback" if found.trailer(ROLLBACK) else "start"
+    return ShownVersion(skill, found, kind, recorded, _diff(repository, found, skill))
+
+
+def _diff(repository: Repository, version: Version, skill: str) -> str:
+    new = _files(repository, version.sha, skill)
+    old = _files(repository, version.parent, skill) if version.parent else {}
+    parts = (
+        unified(SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")), path, context=3)
+        for path in sorted(old.keys() | new.keys())
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:
+    """Read the skill wherever the commit has it."""
+    ending = f"{skill}/{SKILL_FILE}"
+    places = [name for _, _, name in repository.tree(commit, "") if name == ending or name.endswith(f"/{ending}")]
+    files: tuple[File, ...] = repository.read_folder(commit, min(places)[: -len(SKILL_FILE) - 1]) if places else ()
+    return {file.path: file.content for file in files if ships(file.path)}

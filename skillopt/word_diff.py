@@ -1,0 +1,120 @@
+"""The difference of two texts, word by word inside the lines that changed.
+
+Owns which words are the same, gone or new. Does not own how that is shown (history_text).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import Final
+
+__all__ = ["Hunk", "Piece", "PieceKind", "diff_words"]
+
+_TOKEN: Final = re.compile(r"\s|\w+|[^\w\s]")
+_MOST_TOKENS: Final = 4_000
+"""Longer blocks are shown whole, as gone and as new: to compare them word by word takes the square of their length."""
+
+_LEAST_ALIKE: Final = 0.3
+"""Blocks that have less in common are shown whole, for single words in common tell nobody anything."""
+
+
+class PieceKind(StrEnum):
+    """Whether a piece is in both texts, only in the old one, or only in the new one."""
+
+    SAME = "same"
+    GONE = "gone"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some text, line ends included."""
+
+    kind: PieceKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that changed, with some around them.
+
+    Args:
+        before: First line in the old text, from 1.
+        after: First line in the new text, from 1.
+        pieces: What is in them, in order; those that are not new make up the old lines, those not gone the new ones.
+    """
+
+    before: int
+    after: int
+    pieces: tuple[Piece, ...]
+
+
+def diff_words(before: str, after: str, context: int = 3) -> tuple[Hunk, ...]:
+    """Compare two texts.
+
+    Args:
+        before: The old one.
+        after: The new one.
+        context: Lines shown around a change.
+
+    Returns:
+        What changed, in order; empty when they are equal.
+    """
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    groups = SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(context)
+    hunks = []
+    for group in groups if old != new else ():
+        pieces: list[Piece] = []
+        for tag, i1, i2, j1, j2 in group:
+            if tag == "equal":
+                pieces.append(Piece(PieceKind.SAME, "".join(old[i1:i2])))
+            else:
+                pieces += _changed("".join(old[i1:i2]), "".join(new[j1:j2]))
+        hunks.append(Hunk(group[0][1] + 1, group[0][3] + 1, tuple(_joined(pieces))))
+    return tuple(hunks)
+
+
+def _changed(old: str, new: str) -> Iterator[Piece]:
+    one, other = _TOKEN.findall(old), _TOKEN.findall(new)
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if max(len(one), len(other)) > _MOST_TOKENS or matcher.ratio() < _LEAST_ALIKE:
+        yield from _both(old, new)
+        return
+    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+        if tag == "equal":
+            yield Piece(PieceKind.SAME, "".join(one[i1:i2]))
+        else:
+            yield from _both("".join(one[i1:i2]), "".join(other[j1:j2]))
+
+
+def _both(old: str, new: str) -> Iterator[Piece]:
+    yield Piece(PieceKind.GONE, old)
+    yield Piece(PieceKind.NEW, new)
+
+
+def _joined(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Join what is of one kind, and between two unchanged pieces show what is gone before what is new.
+
+    Blanks between changed words count as changed, so that a changed phrase is one piece and not many.
+    """
+    gone = new = same = ""
+    for at, piece in enumerate(pieces):
+        match piece.kind:
+            case PieceKind.GONE:
+                gone += piece.text
+            case PieceKind.NEW:
+                new += piece.text
+            case _ if piece.text.isspace() and "\n" not in piece.text and (gone or new) and at + 1 < len(pieces):
+                gone, new = gone + piece.text, new + piece.text
+            case _:
+                yield from _kinds(same, gone, new)
+                same, gone, new = piece.text, "", ""
+    yield from _kinds(same, gone, new)
+
+
+def _kinds(same: str, gone: str, new: str) -> Iterator[Piece]:
+    for kind, text in ((PieceKind.SAME, same), (PieceKind.GONE, gone), (PieceKind.NEW, new)):
+        if text:
+            yield Piece(kind, text)
