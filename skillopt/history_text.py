@@ -3,6 +3,7 @@
 Owns the words and the layout; every text from a repository is shown inert. Does not own what is told (commands).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Final
@@ -19,6 +20,7 @@ from skillopt.word_diff import PieceKind
 __all__ = ["render_bisected", "render_blamed", "render_graph", "render_version", "render_words"]
 
 _SHORT: Final = 10
+_COMMIT: Final = re.compile(r"[0-9a-f]{40,64}")
 _MOST_TASKS: Final = 6
 _SIGNS: Final = {"accepted": "*", "rollback": "<", "start": "o"}
 _MARKS: Final = {PieceKind.GONE: ("[-", "-]", "31"), PieceKind.NEW: ("{+", "+}", "32")}
@@ -70,10 +72,12 @@ def render_version(result: ShownVersion) -> str:
     """Render a version: message, numbers, edits with what is recorded of each, and the difference."""
     version = result.version
     parts = [f"{result.skill} {version.sha}\n{version.at}  {plain(version.subject)}"]
-    if version.body:
-        parts.append(indent(plain_lines(version.body), "  "))
-    parts.append("\n".join(f"{plain(key)}: {plain(value)}" for key, value in version.trailers))
     recorded = result.recorded
+    # What the edits are is told below with more beside it; the last paragraph is the result.
+    body = version.body if recorded is None else version.body.rpartition("\n\n")[2]
+    if body:
+        parts.append(indent(plain_lines(body), "  "))
+    parts.append("\n".join(f"{plain(key)}: {plain(value)}" for key, value in version.trailers))
     if recorded is not None:
         parts += [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
         for told, tasks in (("fixed", recorded.verdict.fixed), ("broke", recorded.verdict.broken)):
@@ -104,12 +108,17 @@ def render_words(result: WordDiffed, *, colour: bool) -> str:
     """Render a difference word by word: in colours, or as `[-gone-]{+new+}`."""
     lines = []
     for file in result.files:
-        lines.append(f"--- {plain(file.path)}, {plain(result.before)} -> {plain(result.after)}")
+        lines.append(f"--- {plain(file.path)}, {_named(result.before)} -> {_named(result.after)}")
         for hunk in file.hunks:
             text = "".join(_piece(piece.kind, piece.text, colour=colour) for piece in hunk.pieces)
             lines += [f"@@ line {hunk.before} -> {hunk.after} @@", text.removesuffix("\n")]
-    same = f"{result.skill}: {plain(result.before)} and {plain(result.after)} are the same"
+    same = f"{result.skill}: {_named(result.before)} and {_named(result.after)} are the same"
     return "\n".join(lines) or same
+
+
+def _named(version: str) -> str:
+    """Shorten a commit; what the user typed otherwise stays as it is."""
+    return version[:_SHORT] if _COMMIT.fullmatch(version) else plain(version)
 
 
 def _piece(kind: PieceKind, text: str, *, colour: bool) -> str:

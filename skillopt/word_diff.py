@@ -78,11 +78,15 @@ def diff_words(before: str, after: str, context: int = 3) -> tuple[Hunk, ...]:
 
 def _changed(old: str, new: str) -> Iterator[Piece]:
     one, other = _TOKEN.findall(old), _TOKEN.findall(new)
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    if max(len(one), len(other)) > _MOST_TOKENS or matcher.ratio() < _LEAST_ALIKE:
+    if max(len(one), len(other)) > _MOST_TOKENS:
         yield from _both(old, new)
         return
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
+    opcodes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    common = sum(not token.isspace() for tag, start, end, *_ in opcodes if tag == "equal" for token in one[start:end])
+    if common < _LEAST_ALIKE * sum(not token.isspace() for token in (*one, *other)) / 2:
+        yield from _both(old, new)
+        return
+    for tag, i1, i2, j1, j2 in opcodes:
         if tag == "equal":
             yield Piece(PieceKind.SAME, "".join(one[i1:i2]))
         else:

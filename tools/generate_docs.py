@@ -22,6 +22,9 @@ COMMANDS = (
     "serve",
     "nightly",
     "gate",
+    "show",
+    "blame",
+    "bisect",
 )
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 

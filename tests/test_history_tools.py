@@ -1,0 +1,229 @@
+"""Looking back at versions: graph, show, words, blame, bisect, on real git and a real ledger."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillopt.tasks import File
+from skillopt.versions import Repository, VersionDraft
+from tests.projects import SKILL, git, make_project, skillopt, train
+
+FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
+EMAIL, DATES, OTHER = "- Write e-mail addresses in lower case.\n", "- Write dates as YYYY-MM-DD.\n", "- Be careful.\n"
+HOSTILE = "- Never \x1b[31m\u202e do that.\n"
+
+
+def version(folder: Path, text: str, subject: str, *trailers: tuple[str, str]) -> str:
+    """Commit a version by hand, as training would."""
+    repository = Repository.find(folder)
+    tip = repository.branch_tip("rows")
+    draft = VersionDraft(
+        skill="rows",
+        path="skills/rows",
+        files=(File("SKILL.md", text.encode()),),
+        subject=subject,
+        body="",
+        trailers=(("Skill", "rows"), *trailers),
+        at="2026-01-02T03:04:05+00:00",
+        parent=tip or repository.head() or "",
+        expected_tip=tip,
+    )
+    return repository.commit_version(draft)
+
+
+def scores(before: float, after: float) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Val-Before", str(before)),
+        ("Val-After", str(after)),
+        ("Wins-Ties-Losses", "3/5/0"),
+        ("Confidence", "0.97"),
+    )
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Five versions: both rules, a third one, the dates lost, another line, and a text that would steer a terminal."""
+    folder = make_project(tmp_path_factory.mktemp("written") / "project")
+    texts = [EMAIL + DATES, EMAIL + DATES + OTHER, EMAIL + OTHER, EMAIL + OTHER + "- Sort.\n", EMAIL + OTHER + HOSTILE]
+    shas = [
+        version(folder, SKILL + text, f"rows: change {number}", *scores(0.5, 0.5 + number / 10))
+        for number, text in enumerate(texts, 1)
+    ]
+    return folder, shas
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = make_project(tmp_path_factory.mktemp("trained") / "project")
+    return folder, train(folder, *FAST)
+
+
+def copy(folder: Path, place: Path) -> Path:
+    subprocess.run(["git", "clone", "--quiet", "--no-local", folder, place], check=True)
+    git(place, "branch", "skillopt/rows", "origin/skillopt/rows")
+    return place
+
+
+def test_the_graph_shows_what_each_version_gained(written: tuple[Path, list[str]]) -> None:
+    folder, shas = written
+    lines = skillopt(folder, "log", "rows", "--graph").stdout.splitlines()
+    assert lines[0] == "branch skillopt/rows"
+    assert [line.split()[:2] for line in lines[1:6]] == [["*", sha[:10]] for sha in reversed(shas)]
+    assert "val 0.5 -> 0.6 (+0.100)  3/5/0 better/equal/worse, confidence 0.97" in lines[5]
+
+
+def test_the_graph_spans_what_a_rollback_undid(written: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder = copy(written[0], tmp_path / "copy")
+    shas = written[1]
+    assert skillopt(folder, "rollback", "rows", shas[1]).returncode == 0
+    lines = skillopt(folder, "log", "rows", "--graph").stdout.splitlines()
+    assert [line[:3] for line in lines[1:7]] == ["< .", "* |", "* |", "* |", "* '", "*  "]
+    assert f"as it was in {shas[1][:10]}" in lines[1]
+    assert [line.endswith("undone") for line in lines[1:7]] == [False, True, True, True, False, False]
+    rows = json.loads(skillopt(folder, "log", "rows", "--graph", "--json").stdout)["versions"]
+    assert [row["kind"] for row in rows] == ["rollback", *["accepted"] * 5]
+    assert rows[-1]["gain"] == pytest.approx(0.1)
+
+
+def test_show_tells_each_edit_with_its_tasks_and_how_it_did_alone(trained: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = trained
+    ended = skillopt(folder, "show", result["versions"][0])
+    assert ended.returncode == 0, ended.stderr
+    for told in ("edit 1, about ", "  why: ", "motivated by train tasks train", "Val-After: ", "+- "):
+        assert told in ended.stdout
+    found = json.loads(skillopt(folder, "show", str(result["versions"][0])[:10], "--json").stdout)
+    assert found["kind"] == "accepted"
+    assert all(edit["change"]["edit"]["tasks"] for edit in found["recorded"]["edits"])
+    assert any(edit["screened"] for edit in found["recorded"]["edits"])
+
+
+def test_in_a_clone_show_and_blame_tell_what_the_commits_say(
+    trained: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    folder = copy(trained[0], tmp_path / "copy")
+    shown = skillopt(folder, "show", "skillopt/rows").stdout
+    assert "the ledger here holds nothing of its run" in shown
+    assert "(tasks train" in shown
+    lines = json.loads(skillopt(folder, "blame", "--json").stdout)["lines"]
+    assert {line["run"] for line in lines if line["version"]} == {trained[1]["run"]}
+    assert not (folder / ".skillopt").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("show", "main"), "that is none"),
+        (("show", "nowhere"), "expected a version"),
+        (("blame", "cells"), "cells"),
+        (("bisect", "val9", "rows"), "did you mean 'val"),
+        (("bisect", "test0", "rows"), "sealed test"),
+        (("bisect", "val0", "rows", "--good", "nowhere"), "expected a version"),
+        (("bisect", "val0", "rows", "--good", "skillopt/rows"), "at least two texts"),
+        (("diff", "rows", "nowhere", "main", "--words"), "expected a version"),
+    ],
+)
+def test_a_users_mistake_gets_one_clear_line(
+    written: tuple[Path, list[str]], arguments: tuple[str, ...], problem: str
+) -> None:
+    ended = skillopt(written[0], *arguments)
+    assert ended.returncode == 2
+    assert problem in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+    assert ended.stdout == ""
+
+
+def test_without_versions_each_says_what_to_do(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    for command in (("blame", "rows"), ("bisect", "val0", "rows"), ("diff", "rows", "--words")):
+        ended = skillopt(folder, *command)
+        assert ended.returncode == 2
+        assert "skillopt optimize rows" in ended.stderr
+    assert "no versions yet" in skillopt(folder, "log", "rows", "--graph").stdout
+
+
+def test_words_are_marked_as_gone_and_new(written: tuple[Path, list[str]]) -> None:
+    folder, shas = written
+    shown = skillopt(folder, "diff", "rows", shas[3], shas[4], "--words").stdout
+    assert f"--- SKILL.md, {shas[3][:10]} -> {shas[4][:10]}" in shown
+    assert "- [-Sort-]{+Never \\x1b[31m\\u202e do that+}." in shown or "[-- Sort.-]" in shown
+    assert not {"\x1b", "\u202e"} & set(shown)
+    assert "are the same" in skillopt(folder, "diff", "rows", shas[3], shas[3], "--words").stdout
+    found = json.loads(skillopt(folder, "diff", "rows", shas[0], shas[1], "--words", "--json").stdout)
+    assert [piece["kind"] for piece in found["files"][0]["hunks"][0]["pieces"]] == ["same", "new"]
+
+
+def test_blame_names_version_run_and_tasks_of_a_line(trained: tuple[Path, dict[str, Any]]) -> None:
+    folder, result = trained
+    lines = json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]
+    by_people = [line for line in lines if not line["version"]]
+    assert "".join(line["text"] + "\n" for line in by_people) == SKILL
+    learned = [line for line in lines if line["version"] and line["text"].startswith("- ")]
+    assert learned
+    assert all(line["run"] == result["run"] and line["tasks"] for line in learned)
+    text = learned[0]["text"].removeprefix("- ")
+    (row,) = skillopt(folder, "blame", "--find", text.upper()).stdout.splitlines()
+    assert result["run"] in row
+    assert learned[0]["tasks"][0] in row
+
+
+def test_blame_gives_a_line_that_a_rollback_brought_back_to_whoever_wrote_it(
+    written: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    folder = copy(written[0], tmp_path / "copy")
+    shas = written[1]
+    assert skillopt(folder, "rollback", "rows", shas[1]).returncode == 0
+    lines = json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]
+    sources = {line["text"] + "\n": line["commit"] for line in lines}
+    assert (sources[EMAIL], sources[DATES], sources[OTHER]) == (shas[0], shas[0], shas[1])
+
+
+def test_blame_tells_what_people_committed_between_versions(written: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder = copy(written[0], tmp_path / "copy")
+    git(folder, "checkout", "--quiet", "skillopt/rows")
+    text = (folder / "skills" / "rows" / "SKILL.md").read_text(encoding="utf-8") + "- By hand.\n"
+    (folder / "skills" / "rows" / "SKILL.md").write_text(text, encoding="utf-8")
+    git(folder, "commit", "--quiet", "-am", "By hand")
+    by_hand = git(folder, "rev-parse", "HEAD")
+    git(folder, "checkout", "--quiet", "--detach")
+    newest = version(folder, text + "- Learned.\n", "rows: add a rule", *scores(0.5, 0.6))
+    lines = {line["text"]: line for line in json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]}
+    assert (lines["- By hand."]["commit"], lines["- By hand."]["version"]) == (by_hand, False)
+    assert (lines["- Learned."]["commit"], lines["- Learned."]["version"]) == (newest, True)
+
+
+def test_blame_never_steers_a_terminal(written: tuple[Path, list[str]]) -> None:
+    shown = skillopt(written[0], "blame", "rows", "--find", "never").stdout
+    assert "Never \\x1b[31m\\u202e do that." in shown
+
+
+def test_bisect_names_the_version_that_broke_a_task_and_a_rerun_is_free(written: tuple[Path, list[str]]) -> None:
+    folder, shas = written
+    arguments = ("bisect", "val0", "rows", "--good", shas[0], "--trials", "30")
+    ended = skillopt(folder, *arguments, "--json")
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    assert (found["culprit"], found["before"]) == (shas[2], shas[1])
+    assert found["paid_rollouts"] == found["rollouts"] > 0
+    again = skillopt(folder, *arguments)
+    assert "it broke the task, with confidence 0.9" in again.stdout
+    assert "0 newly run" in again.stdout
+    assert f"skillopt show {shas[2][:10]}" in again.stdout
+
+
+def test_bisect_says_honestly_that_nothing_broke_a_task(written: tuple[Path, list[str]]) -> None:
+    folder, shas = written
+    ended = skillopt(folder, "bisect", "val1", "rows", "--good", shas[0])
+    assert ended.returncode == 1
+    assert "inconclusive: no loss between the first and the last text is shown" in ended.stdout
+
+
+def test_bisect_keeps_to_its_cap(written: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder = copy(written[0], tmp_path / "copy")
+    ended = skillopt(folder, "bisect", "val0", "rows", "--good", written[1][0], "--max-rollouts", "20", "--json")
+    assert ended.returncode == 1
+    found = json.loads(ended.stdout)
+    assert (found["culprit"], found["rollouts"] <= 20) == ("", True)
+    assert "20 rollouts" in found["reason"]
