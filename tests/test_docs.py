@@ -85,6 +85,29 @@ def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> Non
     assert "my-skill" in ended.stdout
     (cron,) = re.findall(r"skillopt nightly [^`\n]*--quiet[^`\n]*", "\n".join(shown))
     assert skillopt(nights.folder, *cron.split()[1:]).stdout.startswith("nothing improved")
+def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project", name="my-skill")
+    git(folder, "checkout", "--quiet", "-b", "change")
+    with (folder / "skills" / "my-skill" / "SKILL.md").open("a", encoding="utf-8") as skill:
+        skill.write("- Write e-mail addresses in lower case.\n")
+    gating, looking_back = blocks(CHECKOUT / "docs" / "reviewing.md", "console")
+    run_shown(folder, gating)
+    assert "Skill gate: 1 skill differs: 1 passed" in (folder / "summary.md").read_text(encoding="utf-8")
+    git(folder, "checkout", "--quiet", "-B", "change", "main")
+    quick = ("--set", "epochs=6", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "patience=0")
+    assert skillopt(folder, "optimize", "my-skill", *quick).returncode == 0
+    newest = git(folder, "rev-parse", "skillopt/my-skill")
+    run_shown(folder, looking_back.replace("VERSION", newest).replace("TASK", "val0"))
+
+
+def run_shown(folder: Path, block: str) -> None:
+    """Run the commands of a block as a shell would."""
+    program = f'skillopt() {{ "{sys.executable}" -m skillopt "$@"; }}\n'
+    commands = "\n".join(line.removeprefix("$ ") for line in block.splitlines())
+    ended = subprocess.run(
+        ["sh", "-euc", program + commands], cwd=folder, check=False, capture_output=True, text=True, timeout=300
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_the_demo_ends_with_a_better_skill_and_commands_that_work(tmp_path: Path) -> None:

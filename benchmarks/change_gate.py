@@ -1,0 +1,76 @@
+"""How often `skillopt gate` refuses a change, by the harm that it does: python -m benchmarks.change_gate.
+
+Owns the simulated tasks: each passes with probability 0.9 or 0.1, as its rule is there or not, so that a tenth of
+all rollouts turns out the other way round. Half of the tasks pass with the old text; the change breaks a share of
+those. Measured with seed 0 and 200 changes a row:
+
+    tasks  broken  refused  rollouts
+       12      0%     0.00        25
+       12     50%     0.11        58
+       12    100%     0.53        46
+       24      0%     0.00        46
+       24     50%     0.48        90
+       24    100%     0.99        32
+       48      0%     0.03        79
+       48     50%     0.90       102
+       48    100%     1.00        42
+"""
+
+from random import Random
+
+from skillopt.change_gate import ChangeGate, Demand
+from skillopt.documents import Skill, SkillDocument
+from skillopt.ports import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.settings import make_settings
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
+
+__all__ = ["main", "refusals"]
+
+_OLD, _NEW = (Skill("words", SkillDocument(text)) for text in ("old", "new"))
+_FLIPS = 0.1
+
+
+def refusals(tasks: int, broken: float, runs: int, seed: int) -> tuple[float, float]:
+    """Gate simulated changes.
+
+    Args:
+        tasks: Tasks of `val`.
+        broken: Share of the passing tasks that the change breaks, in [0, 1].
+        runs: How many changes.
+        seed: Of all draws.
+
+    Returns:
+        The share that was refused, and the mean number of rollouts.
+    """
+    val = ((Split.VAL, Task(str(number), f"task {number}", VerifierSpec("exact"))) for number in range(tasks))
+    suite = Suite("simulated", tuple(val))
+    refused = asked = 0
+    for run in range(runs):
+        random = Random(f"{seed}/{tasks}/{broken}/{run}")
+
+        def score(request: RolloutRequest, random: Random = random) -> Rollout:
+            number = int(request.task.id)
+            works = number % 2 == 0 and not (request.skill == _NEW and number < broken * tasks)
+            return scored(request, float(works != (random.random() < _FLIPS)))
+
+        runner = ScriptedRunner(score, str)
+        gate = ChangeGate(_OLD, _NEW, suite, make_settings(), runner, Demand())
+        list(gate.events())
+        refused += gate.judged is not None and not gate.judged.passed
+        asked += len(runner.requests)
+    return refused / runs, asked / runs
+
+
+def main() -> None:
+    """Print the table."""
+    print("tasks  broken  refused  rollouts")
+    for tasks in (12, 24, 48):
+        for broken in (0.0, 0.5, 1.0):
+            share, asked = refusals(tasks, broken, 200, 0)
+            print(f"{tasks:5}  {broken:6.0%}  {share:7.2f}  {asked:8.0f}")
+
+
+if __name__ == "__main__":
+    main()
