@@ -5,7 +5,7 @@ folder. Writes nothing to the repository. Does not own versions (versions) or wh
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
@@ -27,6 +27,7 @@ __all__ = [
     "worktree_folders",
 ]
 
+_ROOT = "."
 _LEAST_ALIKE = 0.5
 """From here on a folder that is gone and one that is new are the same skill, as git has it too."""
 
@@ -165,15 +166,22 @@ def _is_shallow(repository: Repository) -> bool:
 
 def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]]:
     """Give the files that ship of each skill folder of a tree, by path, each with what tells it from another."""
-    regular = [(PurePosixPath(path), sha.encode()) for mode, sha, path in rows if mode.startswith("100")]
-    found: dict[str, dict[str, bytes]] = {path.parent.as_posix(): {} for path, _ in regular if path.name == SKILL_FILE}
+    regular = [(path, sha.encode()) for mode, sha, path in rows if mode.startswith("100")]
+    texts = (path for path, _ in regular if path.rpartition("/")[2] == SKILL_FILE)
+    found: dict[str, dict[str, bytes]] = {path.rpartition("/")[0] or _ROOT: {} for path in texts}
     for path, sha in regular:
-        for parent in path.parents:
-            own = found.get(parent.as_posix())
-            inside = path.relative_to(parent).as_posix()
-            if own is not None and ships(inside):
-                own[inside] = sha
+        for folder, inside in _around(path):
+            if folder in found and ships(inside):
+                found[folder][inside] = sha
     return found
+
+
+def _around(path: str) -> Iterator[tuple[str, str]]:
+    """Give each folder around a path, and the path in it."""
+    yield _ROOT, path
+    for at, sign in enumerate(path):
+        if sign == "/":
+            yield path[:at], path[at + 1 :]
 
 
 def _paired(old: _Contents, new: _Contents, renamed: Mapping[str, str]) -> tuple[FolderChange, ...]:
@@ -214,7 +222,7 @@ def _renamed(
 
 
 def _skill_file(folder: str) -> str:
-    return SKILL_FILE if folder == "." else f"{folder}/{SKILL_FILE}"
+    return SKILL_FILE if folder == _ROOT else f"{folder}/{SKILL_FILE}"
 
 
 def _alike(old: _Contents, new: _Contents, gone: Sequence[str], come: Sequence[str]) -> dict[str, str]:

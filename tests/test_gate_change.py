@@ -1,17 +1,23 @@
 """`skillopt gate` as a reviewer meets it: real git, real rollouts, several skills in one change."""
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from skillopt.cli import run
 from tests.projects import SKILL, git, make_project, skillopt
+from tests.servers.fake_chat import answer_prompt, fake_chat
+from tests.servers.loopback import Answer, Body
 
 RULES = "- Write e-mail addresses in lower case.\n- Write dates as YYYY-MM-DD.\n"
 GOOD = SKILL + RULES
@@ -41,9 +47,11 @@ def commit(folder: Path, text: str) -> None:
 
 
 def gate(folder: Path, *arguments: str) -> tuple[int, Any]:
-    ended = skillopt(folder, "gate", *(arguments or ("main",)), *QUICK, "--json")
-    assert "Traceback" not in ended.stderr
-    return ended.returncode, json.loads(ended.stdout) if ended.stdout else ended.stderr
+    """Run the command in this process, which is quicker than in one of its own."""
+    out = io.StringIO()
+    with chdir(folder), redirect_stdout(out), redirect_stderr(io.StringIO()):
+        code = run(["gate", *(arguments or ("main",)), *QUICK, "--json"])
+    return code, json.loads(out.getvalue())
 
 
 def rules(change: Any) -> dict[str, str]:  # noqa: ANN401 - as JSON gives it
@@ -374,13 +382,24 @@ def test_the_reports_for_a_job_are_written_beside_the_result(project: Path, tmp_
 
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> None:
     commit(project, SKILL)
-    command = [sys.executable, "-m", "skillopt", "gate", "main", *QUICK, "--harness", "handoff"]
-    process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("comparing"):
-            break
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
-    assert process.returncode in {130, 3}  # 3 when all was handed off before the signal came
-    assert gate(project)[0] == 1
+    process: SimpleQueue[int] = SimpleQueue()
+
+    def interrupt_fourth(body: Body) -> Answer:
+        if len(server.requests) == 4:
+            os.kill(process.get(), signal.SIGINT)
+        return answer_prompt(body)
+
+    with fake_chat(interrupt_fourth) as server:
+        target = ("--harness", "chat/openai-compatible/fake", "--set", f"base_url={server.url}/v1", "--workers", "1")
+        command = [sys.executable, "-m", "skillopt", "gate", "main", *QUICK, *target, "--json"]
+        with subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True) as started:
+            process.put(started.pid)
+            _, told = started.communicate(timeout=60)
+        kept = len(server.requests)
+        again = subprocess.run(command, cwd=project, check=False, capture_output=True, text=True)
+    assert started.returncode == 130
+    assert "run the same command to continue" in told
+    (change,) = json.loads(again.stdout)["changes"]
+    assert change["standing"] in {"passed", "refused"}
+    assert 4 <= kept < change["rollouts"]
+    assert change["paid_rollouts"] < change["rollouts"]

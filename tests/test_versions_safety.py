@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import RepositoryError
+from skillopt.revisions import changed_folders, changed_in_worktree, merge_base, worktree_folders
 from skillopt.tasks import File
 from skillopt.versions import Repository
 from tests.projects import git
@@ -220,8 +221,13 @@ def test_nothing_that_an_untrusted_repository_configures_is_run(
     draft = replace(DRAFT, parent=parent)
     with suppress(RepositoryError):  # where an object is missing
         repository.read_folder(parent, FOLDER)
+    with suppress(RepositoryError):
+        changed_in_worktree(repository, parent, {})
     first = repository.commit_version(draft)
     repository.commit_version(replace(draft, parent=first, expected_tip=first, files=(File("SKILL.md", b"2"),)))
     assert len(repository.versions("rows")) == 2
+    assert [change.files for change in changed_folders(repository, parent, first)] == [("SKILL.md", "run.sh")]
+    assert worktree_folders(repository) == (FOLDER,)
+    assert merge_base(repository, parent, first) == parent
     assert repository.identity
     assert not marker.exists()
