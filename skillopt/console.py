@@ -6,7 +6,6 @@ Owns wording and layout on stdout. Does not own progress (progress) or JSON (cli
 from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
-from pathlib import Path
 
 from skillopt.changes import GateReport
 from skillopt.commands.bisect_task import Bisected
@@ -27,7 +26,6 @@ from skillopt.commands.show_version import ShownVersion
 from skillopt.commands.status import Status
 from skillopt.commands.transfer import TargetRow, Transferred
 from skillopt.commands.tune import Tuned
-from skillopt.errors import UsageError
 from skillopt.gate import Verdict
 from skillopt.history_text import render_bisected, render_blamed, render_graph, render_version
 from skillopt.jobs import Job, JobState
@@ -36,7 +34,7 @@ from skillopt.reports.gate_text import render_gate_text
 from skillopt.rollouts import Usage
 from skillopt.staleness import Fit, TargetName
 
-__all__ = ["append_report", "render", "spent", "write_report"]
+__all__ = ["render", "spent"]
 
 _SHOWN_STEPS = 12
 _INDENT = "\n  spent by the "
@@ -360,42 +358,3 @@ render.register(Graphed, render_graph)
 render.register(ShownVersion, render_version)
 render.register(Blamed, render_blamed)
 render.register(Bisected, render_bisected)
-
-
-def append_report(path: Path, text: str, option: str) -> None:
-    """Add a report to a file to which others add theirs.
-
-    Args:
-        path: The file; it need not exist.
-        text: The report.
-        option: What named the file, for the error.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}; choose another {option}"
-        raise UsageError(message) from error
-
-
-def write_report(path: Path, text: str, option: str = "--output") -> None:
-    """Write a report aside and put it in place.
-
-    Args:
-        path: The file.
-        text: The report.
-        option: What named the file, for the error.
-
-    Raises:
-        UsageError: The file cannot be written.
-    """
-    aside = path.with_name(f"{path.name}.new")
-    try:
-        aside.write_text(text.removesuffix("\n") + "\n", encoding="utf-8")
-        aside.replace(path)
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}; choose another {option}"
-        raise UsageError(message) from error

@@ -73,6 +73,8 @@ def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_pa
     assert (folder / "front.svg").read_text(encoding="utf-8").startswith("<svg")
     shown = page.read_text(encoding="utf-8")
     assert all(f"`{name}`" in shown for name in DEFAULT_SPACE)
+
+
 def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> None:
     nights = make_nights(tmp_path, skills=("my-skill",))
     shown = [line for block in blocks(CHECKOUT / "docs" / "nightly.md", "console") for line in block.splitlines()]
@@ -85,6 +87,8 @@ def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> Non
     assert "my-skill" in ended.stdout
     (cron,) = re.findall(r"skillopt nightly [^`\n]*--quiet[^`\n]*", "\n".join(shown))
     assert skillopt(nights.folder, *cron.split()[1:]).stdout.startswith("nothing improved")
+
+
 def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project", name="my-skill")
     git(folder, "checkout", "--quiet", "-b", "change")

@@ -97,7 +97,7 @@ def report(
     """Report a run: verdict, edits, gates, test, cost, tasks by version; as html with rollouts, too."""
     from skillopt.commands.pages import page  # noqa: PLC0415 - imported on use
     from skillopt.commands.report import report as run  # noqa: PLC0415 - as above
-    from skillopt.console import write_report  # noqa: PLC0415 - as above
+    from skillopt.report_files import write_report  # noqa: PLC0415 - as above
     from skillopt.reports import format_of, render_view  # noqa: PLC0415 - as above
 
     chosen = format_of("json" if as_json else form, output)

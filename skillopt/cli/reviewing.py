@@ -87,7 +87,7 @@ def gate(
 
 def _write(report: "GateReport", junit: Path | None, summary: Path | None, github: bool) -> None:
     """Write what was asked for beside the result."""
-    from skillopt.console import append_report, write_report  # noqa: PLC0415 - imported on use
+    from skillopt.report_files import append_report, write_report  # noqa: PLC0415 - imported on use
     from skillopt.reports.gate_annotations import render_annotations  # noqa: PLC0415 - as above
     from skillopt.reports.gate_junit import render_junit  # noqa: PLC0415 - as above
     from skillopt.reports.gate_summary import render_gate_summary  # noqa: PLC0415 - as above
