@@ -4,6 +4,7 @@ Owns the words and the trailers (DESIGN: one commit per accepted candidate). Eve
 the recorded event, none from a model. Does not own writing the commit (versions).
 """
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from textwrap import fill, indent
@@ -11,11 +12,13 @@ from textwrap import fill, indent
 from skillopt.credit import Credit
 from skillopt.edits import Change, Op
 from skillopt.events import VersionAccepted
+from skillopt.inert import plain
 from skillopt.rollouts import Usage
 
 __all__ = ["Origin", "body_of", "subject_of", "trailers_of"]
 
 _WIDTH = 72
+_ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove"}
 
 
@@ -92,13 +95,18 @@ def _rules(count: int) -> str:
 
 def _paragraph(change: Change, worth: Credit | None) -> str:
     edit = change.edit
-    place = f" in {edit.section}" if edit.section else ""
-    old, new = indent(edit.anchor.strip(), "    "), indent(edit.content.strip(), "    ")
+    place = f" in {_inert(plain(edit.section))}" if edit.section else ""
+    old, new = (indent(_inert(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
-    reason = fill(f"{edit.rationale.strip() or 'No reason was given.'}{tasks}", _WIDTH)
+    reason = fill(f"{_inert(plain(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
     paragraph = f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
     if worth is None or not worth.rollouts:
         return paragraph
     told = f"worth {worth.gain:+.2f} ± {worth.error:.2f} there, told from {worth.rollouts} train rollouts"
     return f"{paragraph}\n{fill(f'Credit: {told}.', _WIDTH)}"
+
+
+def _inert(text: str) -> str:
+    """Part what a forge would act on when the commit reaches it: mentions, references to issues, and their addresses."""
+    return _ACTIVE.sub(r"\1 ", text)

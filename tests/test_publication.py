@@ -1,5 +1,11 @@
 """What an accepted version says in git."""
 
+import re
+from dataclasses import replace
+
+import pytest
+
+from skillopt.credit import Credit
 from skillopt.edits import Change, Edit, Op
 from skillopt.events import VersionAccepted
 from skillopt.gate import Outcome, Verdict
@@ -38,3 +44,20 @@ def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
     assert trailers["Wins-Ties-Losses"] == "9/30/1"
     assert trailers["Cost-USD"] == "unknown"
     assert dict(trailers_of(origin, accepted(ADD), Usage(usd=1.5)))["Cost-USD"] == "1.50"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["fixes #12", "closes acme/app#3", "thanks @team", "resolves GH-7", "fixes https://github.com/acme/app/issues/9"],
+)
+def test_the_words_of_a_model_close_no_issue_and_call_nobody(text: str) -> None:
+    body = body_of(accepted(replace(ADD, rationale=text, content=f"- {text}")))
+    assert text not in body
+    assert not re.search(r"#\d|@\w|GH-\d|/issues/\d", body)
+
+
+def test_an_edit_says_what_it_seems_to_be_worth() -> None:
+    event = replace(accepted(ADD, DELETE), credits=(Credit("s4e1", 0.31, 0.08, 12), Credit("s4e2", 0.0, 0.3, 0)))
+    body = " ".join(body_of(event).split())
+    assert "Credit: worth +0.31 ± 0.08 there, told from 12 train rollouts." in body
+    assert body.count("Credit") == 1
