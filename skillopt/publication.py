@@ -108,5 +108,5 @@ def _paragraph(change: Change, worth: Credit | None) -> str:
 
 
 def _inert(text: str) -> str:
-    """Part what a forge would act on when the commit reaches it: mentions, references to issues, and their addresses."""
+    """Part what a forge would act on when the commit reaches it: mentions, issues, and addresses of issues."""
     return _ACTIVE.sub(r"\1 ", text)

@@ -163,7 +163,7 @@ class Settings(BaseModel):
     ] = 0
     gate_patience: Annotated[
         int, Field(description="Batches without a new edit after which the gate is due.", ge=1)
-    ] = 6
+    ] = 10
     metric: Annotated[
         Metric, Field(description="What the gate compares: `soft` scores, `hard` passes, or their mean, `mixed`.")
     ] = Metric.MIXED
