@@ -16,6 +16,7 @@ from skillopt.events import (
     BaselineMeasured,
     EditRefused,
     EditScreened,
+    EditsGrounded,
     Event,
     GateDecided,
     ReleaseCheckWithheld,
@@ -25,6 +26,7 @@ from skillopt.events import (
     StepFailed,
     StepStarted,
     TrainMeasured,
+    VerifierSuspected,
     VersionAccepted,
 )
 from skillopt.gate import Metric, Outcome, Tally
@@ -107,6 +109,7 @@ class _Gathering:
         self._gates: list[GateView] = []
         self._steps: dict[int, StepView] = {}
         self._curve: list[CurvePoint] = []
+        self._support: dict[str, float] = {}
         text = recorded.start.document.text
         self._versions = [
             VersionView(0, recorded.commits.get(0, head.base), recorded.start.digest, text, estimate_tokens(text))
@@ -147,10 +150,14 @@ class _Gathering:
             case SealedTestMeasured():
                 self._test(event)
             case _:
-                self._end(event)
+                self._other(event)
 
-    def _end(self, event: Event) -> None:
-        if isinstance(event, ReleaseCheckWithheld):
+    def _other(self, event: Event) -> None:
+        if isinstance(event, VerifierSuspected):
+            self._view = replace(self._view, suspects=(*self._view.suspects, event))
+        elif isinstance(event, EditsGrounded):
+            self._support |= dict(event.numbers)
+        elif isinstance(event, ReleaseCheckWithheld):
             self._view = replace(self._view, test_withheld=event.reason)
         elif isinstance(event, RunEnded):
             asked = replace(self._view.rollouts, asked=event.rollouts), replace(self._view.calls, asked=event.calls)
@@ -189,7 +196,8 @@ class _Gathering:
         splits = self._recorded.splits
         # A model may cite what it never saw; only train tasks can have motivated anything.
         cited = tuple(task for task in edit.tasks if not splits or splits.get(task) is Split.TRAIN)
-        return _edit_view(replace(edit, tasks=cited), step, SkillDocument(self._versions[-1].text))
+        found = _edit_view(replace(edit, tasks=cited), step, SkillDocument(self._versions[-1].text))
+        return replace(found, support=self._support.get(edit.id))
 
     def _gate(self, at: str, event: GateDecided) -> None:
         number, verdict = len(self._gates) + 1, event.verdict

@@ -21,6 +21,7 @@ from skillopt.reports.sections import (
     reproduce,
     sealed_test,
     size,
+    suspects,
 )
 
 __all__ = ["render"]
@@ -41,6 +42,7 @@ def render(view: RunView) -> str:
         *("## Sealed test", sealed_test(view)),
         *("## Gates on `val`", gates(view, room), guarantee(view) if view.test is None and view.gates else ""),
         *("## Steps", _funnel(view), _steps(view)),
+        *(("## Verifiers to check", suspects(view)) if view.suspects else ()),
         *("## Cost", cost(view)),
         *("## Not taken", not_taken(view, room) or "Every edit was taken."),
         *("## Tasks by version", _heat(view)),

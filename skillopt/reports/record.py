@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from skillopt.credit import Credit
+from skillopt.events import VerifierSuspected
 from skillopt.gate import Outcome, Tally, Verdict
 from skillopt.rollouts import Usage
 
@@ -91,6 +92,7 @@ class EditView:
         credit: What the gate's rollouts say of it, None where they say nothing.
         gate: Number of the last gate that it met, None for none.
         version: Number of the version that it came with, None for none.
+        support: How far the rollouts it cites speak for it, in [0, 1]; None where it was not told.
         diff: Unified diff of this edit alone, empty when it met no gate.
     """
 
@@ -111,6 +113,7 @@ class EditView:
     credit: Credit | None = None
     gate: int | None = None
     version: int | None = None
+    support: float | None = None
     diff: str = ""
 
 
@@ -325,20 +328,15 @@ class RunView:
         started, ended: When, ISO 8601 in UTC; empty while it goes on.
         branch: Where its versions are.
         base: The commit it started from, empty for none.
-        suite: Name of the suite.
-        suite_digest: Identifies its tasks.
+        suite, suite_digest: Name of the suite, and what identifies its tasks.
         splits: Tasks of each split, empty when the suite is not at hand.
-        target: Who did the rollouts.
-        model: Who proposed the edits.
-        judge: Who judged rubrics, empty for nobody.
+        target, model, judge: Who did rollouts, proposed edits, and judged rubrics; empty for nobody.
         preset, metric, gate_rule, confidence, seed: The settings that say most.
         settings: All settings that can change a result, name and value.
-        limits: Caps.
-        steps_planned: Most steps.
+        limits, steps_planned: Caps, and most steps.
         baseline: The first skill on `val`, None before it was measured.
         steps: In order.
-        edits: All that were proposed, in order.
-        gates: In order.
+        edits, gates: All that were proposed, and all that decided, in order.
         versions: Number 0 first.
         curve: Score on `val` over rollouts.
         test, test_withheld: The release check, or why there was none, where a reason was given.
@@ -346,6 +344,7 @@ class RunView:
         spend: What the answers that the run paid for cost, role by role.
         rollouts, calls: Of the target and of the optimizer model, asked for and paid.
         heat: Tasks by versions, in the suite's order.
+        suspects: Train tasks whose verifier looks wrong, and why.
         format: Version of this shape.
     """
 
@@ -385,6 +384,7 @@ class RunView:
     rollouts: Asked = field(default_factory=Asked)
     calls: Asked = field(default_factory=Asked)
     heat: tuple[HeatRow, ...] = ()
+    suspects: tuple[VerifierSuspected, ...] = ()
     format: int = VIEW_FORMAT
 
     @property

@@ -34,6 +34,7 @@ __all__ = [
     "sealed_test",
     "size",
     "sure",
+    "suspects",
 ]
 
 _MANY = 1_000_000
@@ -189,6 +190,15 @@ def sealed_test(view: RunView) -> str:
         _tally("after", test.after),
     ]
     return "\n".join(rows) + f"\n\n{guarantee(view)}"
+
+
+def suspects(view: RunView) -> str:
+    """List the train tasks whose verifier looks wrong; they are for a person to look at."""
+    return "\n".join(
+        f"- {inline(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}, "
+        f"{'set aside in this run' if one.set_aside else 'still trained on'}: {inline(one.reason)}"
+        for one in view.suspects
+    )
 
 
 def guarantee(view: RunView) -> str:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from skillopt.events import VerifierSuspected
 from skillopt.reports.markdown import render
 from tests.reports.hostile import attack, tags_of
 from tests.views import make_view
@@ -21,6 +22,16 @@ def test_the_table_of_tasks_tells_what_was_not_evaluated_from_what_failed() -> N
 
 def test_every_edit_that_was_taken_is_shown_as_a_diff() -> None:
     assert "&#x2b;- Write dates as YYYY-MM-DD." in render(make_view())
+
+
+def test_a_verifier_that_looks_wrong_is_for_a_person_to_check() -> None:
+    suspected = VerifierSuspected(
+        2, "train5", "the same answer passed once and failed once", "measured", set_aside=True
+    )
+    text = render(replace(make_view(), suspects=(suspected,)))
+    assert "## Verifiers to check" in text
+    assert "- <code>train5</code>, by what was measured, set aside in this run" in text
+    assert "Verifiers to check" not in render(make_view())
 
 
 def test_hostile_text_forges_no_heading_link_or_markup() -> None:

@@ -49,7 +49,7 @@ def test_it_shows_each_edit_with_its_reason_train_tasks_credit_and_tokens() -> N
 def test_it_lists_every_flip_the_error_the_cost_and_what_was_not_taken() -> None:
     assert "Gate 1: 5 tasks now passing (<code>val0</code>, <code>val1</code>" in BODY
     assert "1 no longer passing (<code>val9</code>)" in BODY
-    assert "would accept with probability 0.10 at most" in BODY
+    assert "would accept with probability 0.050 at most" in BODY
     assert "140 rollouts asked for, 130 of them newly paid" in BODY
     assert "| <code>optimizer</code> | 9 | 20,000 | 3,000 | not known |" in BODY
     assert "<details><summary>3 edits not taken: 1 refused, 1 screened out, 1 rejected</summary>" in BODY
@@ -129,7 +129,7 @@ def test_a_second_look_at_the_test_says_what_all_looks_err_together() -> None:
     assert VIEW.test is not None
     body = pull_request_body(replace(VIEW, test=replace(VIEW.test, look=3, released="d" * 64)))
     assert "look 3 at this split" in body
-    assert "err with probability 0.30 at most" in body
+    assert "however many, err with probability 0.10 at most" in body
     assert "| released | 0.500" in body
 
 
