@@ -24,7 +24,7 @@ from skillopt.tasks import Task
 __all__ = ["Gatekeeper", "check_coverage", "first_failure", "resolvable_gain"]
 
 _SHARE = 0.5
-"""Share of what is left of the error allowed that one comparison may spend."""
+"""Share of the error allowed that a first comparison may spend, and that an `accept` earns back."""
 
 _FIRST_SHARE = 0.75
 """Share of a comparison's error that its first round may spend."""
@@ -41,9 +41,10 @@ class _Pairs:
 class Gatekeeper:
     """Decides about candidates on the tasks of one split.
 
-    The sequential rule spends the error that the settings allow over all comparisons of a run: each takes half of
-    what is left, and an `accept` earns half of the whole back (alpha-investing: Foster and Stine 2008). So a run in
-    which no candidate is better accepts one with at most the probability allowed, however often it asks.
+    The sequential rule spends the error that the settings allow over all comparisons of a run: the first takes half,
+    the next ever less of what is left, and an `accept` earns half of the whole back (alpha-investing: Foster and
+    Stine 2008). So a run in which no candidate is better accepts one with at most the probability allowed, however
+    often it asks.
 
     Args:
         tasks: The `val` tasks.
@@ -68,8 +69,9 @@ class Gatekeeper:
         self._trial = first_trial
         self._recorded: tuple[Rollout, ...] = ()
         self._error = 1.0 - settings.confidence
+        self._looks = 0
         for accepted in looked:
-            self._spend(self._error * _SHARE, accepted=accepted)
+            self._spend(self._allowance, accepted=accepted)
 
     def baseline(self, skill: Skill) -> list[tuple[Rollout, ...]]:
         """Measure the first incumbent as often as the settings say, on all tasks or on a sample of them."""
@@ -123,7 +125,7 @@ class Gatekeeper:
         """Look after every few tasks, in random order; then run all again and average, each round a test of its own."""
         settings, pairs = self._settings, _Pairs()
         price = price_of_growth(incumbent.document, candidate.document, settings.token_price)
-        allowed = self._error * _SHARE
+        allowed = self._allowance
         found: Outcome | None = None
         confidence = 0.0
         for number in range(settings.gate_rounds):
@@ -136,9 +138,15 @@ class Gatekeeper:
         self._spend(allowed, accepted=found is Outcome.ACCEPT)
         return pairs, self._worded(pairs, found or Outcome.INCONCLUSIVE, confidence, 1.0 - allowed)
 
+    @property
+    def _allowance(self) -> float:
+        """Give the error that the next comparison may spend: 1/2, 1/6, 1/12, 1/20 ... of what an `accept` left."""
+        return self._error / (self._looks + 2)
+
     def _spend(self, allowed: float, *, accepted: bool) -> None:
         """Take what a comparison was allowed from the error that is left, or give what an `accept` earns."""
         whole = 1.0 - self._settings.confidence
+        self._looks = 0 if accepted else self._looks + 1
         self._error = min(whole, self._error + whole * _SHARE) if accepted else self._error - allowed
 
     def _round(
