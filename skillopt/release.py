@@ -32,16 +32,16 @@ class Released:
     looks: int = 0
 
 
-def look_confidence(settings: Settings, look: int) -> float:
+def look_confidence(confidence: float, look: int) -> float:
     """Give the confidence that a look asks for, so that all looks together err with at most the chance allowed.
 
     The first takes half of that chance, each further one half of what is left: 1 - (1 - confidence) / 2^look.
 
     Args:
-        settings: The confidence of a verdict.
+        confidence: Of a verdict, in (0, 1).
         look: From 1.
     """
-    return 1.0 - (1.0 - settings.confidence) * 0.5**look
+    return 1.0 - (1.0 - confidence) * 0.5**look
 
 
 def check_release(
@@ -77,7 +77,7 @@ def check_release(
         after,
         rule=GateRule.PAIRED,
         metric=settings.metric,
-        confidence=look_confidence(settings, look),
+        confidence=look_confidence(settings.confidence, look),
         coverage=settings.coverage,
     )
     if verdict.outcome is Outcome.INVALID:

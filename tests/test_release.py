@@ -62,8 +62,7 @@ def test_too_little_measured_is_no_look() -> None:
 
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95])
 def test_all_looks_together_may_err_as_often_as_one(confidence: float) -> None:
-    settings = Settings(confidence=confidence)
-    errors = [1.0 - look_confidence(settings, look) for look in range(1, 30)]
+    errors = [1.0 - look_confidence(confidence, look) for look in range(1, 30)]
     assert sum(errors) <= 1.0 - confidence + 1e-12
     assert errors == sorted(errors, reverse=True)
 

@@ -12,6 +12,7 @@ from shlex import quote
 
 from skillopt.credit import Credit
 from skillopt.gate import Tally, Verdict
+from skillopt.release import look_confidence
 from skillopt.reports.inert import clip, commands, inline
 from skillopt.reports.record import EditView, Fate, GateView, RunView
 from skillopt.rollouts import Usage
@@ -206,7 +207,7 @@ def guarantee(view: RunView) -> str:
     error, gates_run = 1.0 - view.confidence, len(view.gates)
     if view.test is not None:
         look = view.test.look
-        alone = error * 0.5**look
+        alone = 1.0 - look_confidence(view.confidence, look)
         several = (
             f" It was look {look} at this split for that released version; all looks together, however many, err with "
             f"probability {error:.2f} at most."

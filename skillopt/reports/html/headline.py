@@ -6,6 +6,7 @@ Owns the words. Every number is from the record; none is from a model's text.
 from dataclasses import dataclass
 
 from skillopt.gate import Outcome
+from skillopt.release import look_confidence
 from skillopt.reports.html.svg import signed
 from skillopt.reports.record import RunView, TestView
 from skillopt.rollouts import Usage
@@ -32,7 +33,7 @@ class Figure:
 def headline_of(view: RunView) -> str:
     """Say what came of a run in a sentence or two."""
     if view.test is not None:
-        return _tested(view.test, view.metric, view.confidence)
+        return _tested(view.test, view.metric, look_confidence(view.confidence, view.test.look))
     accepted = len(view.accepted)
     if accepted:
         first, last = view.versions[0].score, view.versions[-1].score
