@@ -13,13 +13,16 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check format unit test-agents test-browser transcripts wheel-test bench bench-peers docs constraints clean
+.PHONY: help demo demo-review test check format unit test-agents test-browser transcripts wheel-test bench bench-peers docs constraints clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 demo: .venv/installed  ## train the example skill offline and show what it learned
 	@$(RUN) -m benchmarks.demo
+
+demo-review: .venv/installed  ## a night over three skills and two edits by people, offline
+	@$(RUN) -m benchmarks.review_demo
 
 test: check wheel-test unit  ## everything below, as CI runs it
 
@@ -63,7 +66,6 @@ bench-peers: .venv/installed  ## compare with other optimizers in simulated worl
 docs: .venv/installed  ## rewrite the generated parts of docs/
 	$(RUN) -m tools.generate_docs
 	$(RUN) -m tools.generate_examples
-	$(RUN) -m tools.example_report
 
 constraints:  ## resolve every pin anew into constraints.txt
 	@rm -rf .venv-pins && $(PYTHON) -m venv .venv-pins

@@ -16,7 +16,6 @@ from skillopt.tasks import Split
 from tests.nights import make_nights
 from tests.projects import git, make_project, skillopt
 from tools.generate_docs import main as generate_docs
-from tools.generate_examples import main as generate_examples
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
@@ -141,10 +140,6 @@ def test_the_demo_never_removes_what_it_did_not_make(tmp_path: Path) -> None:
 
 def test_generated_pages_are_current() -> None:
     assert generate_docs(["--check"]) == 0
-
-
-def test_the_example_of_a_pull_request_is_what_a_run_gives() -> None:
-    assert generate_examples(["--check"]) == 0
 
 
 def test_the_page_on_reports_names_every_field_of_the_view() -> None:

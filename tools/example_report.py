@@ -1,6 +1,4 @@
-"""Write docs/examples/report.html: the report of a small run, the same wherever and whenever it is made.
-
-    python -m tools.example_report [--check]
+"""The example of a report: that of a small run, the same wherever and whenever it is made.
 
 The run is a real one of the offline demo with fewer tasks. Of its record only the times and the commit ids, which hold
 a time, are not shown as they are: times are fixed, ids left out.
@@ -9,8 +7,6 @@ a time, are not shown as they are: times are fixed, ids left out.
 import os
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,9 +18,8 @@ from skillopt.commands.report import find_run, view_of
 from skillopt.ledger import Ledger
 from skillopt.project import Project
 
-__all__ = ["EXAMPLE", "main", "make_example"]
+__all__ = ["make_report"]
 
-EXAMPLE: Final = Path(__file__).resolve().parent.parent / "docs" / "examples" / "report.html"
 _TASKS: Final = {"train": 24, "val": 24, "test": 24}
 _AT, _END = "2026-11-01T02:00:00+00:00", "2026-11-01T02:00:05+00:00"
 _SETTINGS: Final = (
@@ -35,8 +30,8 @@ _SETTINGS: Final = (
 """With many gates and screens, so that there is something to see."""
 
 
-def make_example(folder: Path) -> str:
-    """Train in a scratch folder and give the page of the run.
+def make_report(folder: Path) -> dict[str, str]:
+    """Train in a scratch folder and give the page of the run, by its name.
 
     Args:
         folder: An empty one.
@@ -54,21 +49,4 @@ def make_example(folder: Path) -> str:
         versions = tuple(replace(version, commit="", at="") for version in view.versions)
         gates = tuple(replace(gate, at="") for gate in view.gates)
         fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)
-        return page_of(ledger, fixed, most=16).replace(view.run, "0123456789ab") + "\n"
-
-
-def main(arguments: Sequence[str] = ()) -> int:
-    """Write the example, or with `--check` only compare it; 1 when it is out of date."""
-    with tempfile.TemporaryDirectory(prefix="skillopt-example-") as scratch:
-        made = make_example(Path(scratch) / "repository")
-    if "--check" not in arguments:
-        EXAMPLE.write_text(made, encoding="utf-8")
-        return 0
-    if EXAMPLE.read_text(encoding="utf-8") == made:
-        return 0
-    print(f"{EXAMPLE} is out of date: run `make docs`", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+        return {"report.html": page_of(ledger, fixed, most=16).replace(view.run, "0123456789ab") + "\n"}

@@ -1,0 +1,21 @@
+"""The examples in the documentation are what the program makes today."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.generate_examples import EXAMPLES, MAKERS
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_each_example_is_what_the_program_makes(tmp_path: Path, kind: str) -> None:
+    for name, page in MAKERS[kind](tmp_path / "repository").items():
+        assert (EXAMPLES / name).read_text(encoding="utf-8") == page, f"{name} is out of date: run `make docs`"
+
+
+def test_the_example_of_a_night_ends_as_the_documentation_says() -> None:
+    page = (EXAMPLES / "nightly.md").read_text(encoding="utf-8")
+    statuses = re.findall(r"^\$ skillopt (nightly|gate)[^`]*?\$ echo \$\?\n(\d+)$", page, re.MULTILINE)
+    assert statuses == [("nightly", "3"), ("nightly", "3"), ("nightly", "3"), ("gate", "1"), ("gate", "0")]
+    assert page.count("tidy-tables: pull request opened") == page.count("tidy-tables: it broke: val-001") == 1

@@ -1,0 +1,61 @@
+"""The examples of a night and of a refused change: what `make demo-review` shows, with names for what differs.
+
+Owns which names stand for ids, commits, times and folders. Does not own the story (benchmarks.review_demo).
+"""
+
+import re
+from pathlib import Path
+
+from benchmarks.review_demo import Step, make_remote, run, tell
+
+__all__ = ["make_review"]
+
+_NIGHT = """\
+# A night, and two edits by people
+
+> Made by `python -m tools.generate_examples` from `make demo-review`. All is offline: no forge, so the pull request is
+> a file; target and optimizer are rule-following programs, not language models; the provider that is broken is a port
+> on which nobody listens. Names stand for ids, commits, dates and folders.
+"""
+_REFUSED = """\
+> Made by `python -m tools.generate_examples` from `make demo-review`: a change, what `skillopt gate` prints, and what
+> `--summary` writes. The target is a rule-following program, not a language model.
+"""
+_RUN_ID = 12  # characters
+
+
+def make_review(folder: Path) -> dict[str, str]:
+    """Live through the story and give its pages by name.
+
+    Args:
+        folder: An empty one.
+    """
+    clone = make_remote(folder)
+    steps = [(step.told, _shown(step)) for step in tell(clone)]
+    night = "\n".join([_NIGHT, *(f"{told}\n\n{shown}" for told, shown in steps)])
+    change, verdict = (shown for _, shown in steps[-4:-2])  # of the first edit; the second one passes
+    summary = (clone / "shorter.md").read_text(encoding="utf-8")
+    refused = f"{_REFUSED}\n{change}\n{verdict}\n{summary}"
+    return {"nightly.md": _steady(night, clone), "gate-refused.md": _steady(refused, clone)}
+
+
+def _shown(step: Step) -> str:
+    """Show a step as a terminal would."""
+    status = f"$ echo $?\n{step.status}\n" if step.command.startswith("skillopt") else ""
+    return f"```console\n$ {step.command}\n{step.printed}{status}```\n"
+
+
+def _steady(text: str, clone: Path) -> str:
+    """Put names in the place of what differs from run to run."""
+    commits, seen = run(clone, "git rev-list --all").printed.split(), dict[str, str]()
+
+    def name(found: re.Match[str]) -> str:
+        commit = next((commit for commit in commits if commit.startswith(found[0])), "")
+        if not commit:
+            return "RUN" if len(found[0]) == _RUN_ID else found[0]
+        return seen.setdefault(commit, f"COMMIT{len(seen) + 1}")
+
+    named = re.sub(r"\b[0-9a-f]{7,40}\b", name, text.replace(str(clone), "~/skills"))
+    return re.sub(
+        r"\[Errno \d+\] |(?<=RUN</code>, )\d{4}-\d\d-\d\d", lambda found: "" if "E" in found[0] else "DATE", named
+    )
