@@ -318,7 +318,8 @@ def _night(row: SkillNight) -> str:
 @render.register
 def _(result: Status) -> str:
     rows = [
-        f"{row.run}  {row.started_at}  {row.skill}: {row.state}, step {row.step}, {row.versions} versions"
+        f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"
+        f"{'' if row.kind == 'gate' else f', step {row.step}, {row.versions} versions'}"
         f"{'' if row.val is None else f', val {row.val:.3f}'}{f' ({row.reason})' if row.reason else ''}"
         f"{''.join(f'{_INDENT}{role}: {spent(usage)}' for role, usage in row.spent.items())}"
         for row in result.runs

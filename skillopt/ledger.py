@@ -9,6 +9,7 @@ Invariants:
 3. The first record of a call or an event stays; recording it again gives the first.
 """
 
+import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Sequence
@@ -69,6 +70,12 @@ class RunRecord:
     reason: str = ""
     started_at: str = ""
     ended_at: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Name what the run is for: `proposal`, `gate` (both say so last in their configuration), else `training`."""
+        said = str(json.loads(self.config)[-1]).partition(" ")[0]
+        return said if said in ("proposal", "gate") else "training"
 
 
 @dataclass(frozen=True, slots=True)

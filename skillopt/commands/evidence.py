@@ -137,7 +137,7 @@ def _shown(task: Task, rollouts: list[Rollout], tokens: int) -> Shown:
 
 def _events(ledger: Ledger, skill: str) -> Iterator[Event]:
     """Give the events of the newest runs of a skill, oldest first."""
-    runs = [run for run in ledger.runs() if run.skill == skill][:_RUNS]
+    runs = [run for run in ledger.runs() if run.skill == skill and run.kind != "gate"][:_RUNS]
     for run in reversed(runs):
         yield from (decode_event(row.kind, row.payload) for row in ledger.events(run.id))
 

@@ -280,7 +280,7 @@ def _record(ledger: Ledger, plan: Plan, texts: tuple[Skill, Skill], demand: Dema
 
 def _gates(ledger: Ledger, skill: str, suite_digest: str) -> list[RunRecord]:
     runs = (run for run in ledger.runs() if (run.skill, run.suite_digest) == (skill, suite_digest))
-    return [run for run in runs if json.loads(run.config)[-1].startswith(f"{_WORK} ")]
+    return [run for run in runs if run.kind == _WORK]
 
 
 def _earlier(ledger: Ledger, record: RunRecord) -> list[Outcome | None]:

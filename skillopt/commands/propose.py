@@ -208,7 +208,7 @@ def propose(selection: Selection, offered: Offered, *, start: Start = "auto", wa
 def proposals_before(ledger: Ledger, skill: str, suite_digest: str) -> list[RunRecord]:
     """List the proposals that were measured for a skill on a suite, newest first."""
     runs = (run for run in ledger.runs() if (run.skill, run.suite_digest) == (skill, suite_digest))
-    return [run for run in runs if json.loads(run.config)[-1].startswith(f"{_WORK} ")]
+    return [run for run in runs if run.kind == _WORK]
 
 
 def _checked(plan: Plan, skill: Skill, offered: Offered) -> tuple[tuple[Change, ...], tuple[Refused, ...]]:

@@ -22,14 +22,13 @@ from skillopt.tasks import Split
 
 __all__ = ["find_run", "followed", "report", "view_of"]
 
-_PROPOSAL = "proposal "
-
 
 def report(name: str | None = None, *, suite: Path | None = None, folder: Path | None = None) -> RunView:
     """Read what is recorded of a run.
 
     Args:
         name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
+            A gate that is over is meant only where there is nothing else.
         suite: Where its tasks are, when that is not configured.
         folder: Where the command is given; the current folder when None.
 
@@ -72,11 +71,13 @@ def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
     Args:
         ledger: Where runs are.
         name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
+            A gate that is over is meant only where there is nothing else.
 
     Raises:
         UsageError: There is no such run.
     """
-    runs = ledger.runs()
+    # A gate has said its verdict where it was asked for; whoever asks for a skill's run means what trained it.
+    runs = sorted(ledger.runs(), key=lambda run: run.kind == "gate" and run.state != "running")
     if not runs:
         raise UsageError("no runs yet; train a skill with `skillopt optimize`")
     if name is None:
@@ -110,14 +111,13 @@ def _told(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Eve
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
     identity, target, model, *rest = json.loads(record.config)
     settings: dict[str, object] = json.loads(identity)
-    proposed = bool(rest) and rest[-1].startswith(_PROPOSAL)
-    judge = rest[0] if len(rest) > proposed else ""
+    judge = rest[0] if len(rest) > (record.kind != "training") else ""
     gone = record.state == "running" and not is_locked(project.root, record.skill)
     spend = ledger.spending(record.id)
     return RunView(
         run=record.id,
         skill=record.skill,
-        kind="proposal" if proposed else "training",
+        kind=record.kind,
         state="interrupted" if gone else record.state,
         reason=record.reason,
         started=record.started_at,

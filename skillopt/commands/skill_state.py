@@ -22,7 +22,6 @@ from skillopt.versions import Repository
 
 __all__ = ["SkillState", "Trunk", "read_state", "training_runs"]
 
-_PROPOSAL = "proposal "
 _DAY = 86_400.0
 
 
@@ -94,9 +93,8 @@ class _Recorded:
 
 
 def training_runs(ledger: Ledger, skill: str) -> list[RunRecord]:
-    """List the runs that trained a skill, newest first; edits that somebody proposed are none."""
-    runs = (run for run in ledger.runs() if run.skill == skill)
-    return [run for run in runs if not str(json.loads(run.config)[-1]).startswith(_PROPOSAL)]
+    """List the runs that trained a skill, newest first; neither proposed edits nor gated changes are any."""
+    return [run for run in ledger.runs() if run.skill == skill and run.kind == "training"]
 
 
 def read_state(selection: Selection, trunk: Trunk, ledger: Ledger, now: datetime) -> SkillState:

@@ -29,6 +29,7 @@ class RunStatus:
         versions: Versions accepted.
         val: Mean score of the newest version on val, None before the first.
         spent: What the answers it paid for cost, role by role.
+        kind: `training`, `proposal` or `gate`.
     """
 
     run: str
@@ -40,6 +41,7 @@ class RunStatus:
     versions: int
     val: float | None
     spent: Mapping[str, Usage]
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,4 +93,5 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
         len(accepted),
         accepted[-1].verdict.after if accepted else None,
         ledger.spending(record.id),
+        record.kind,
     )

@@ -322,7 +322,7 @@ class RunView:
     Args:
         run: Its id.
         skill: Name of the skill.
-        kind: `training`, or `proposal` when somebody else than the loop wrote the edits.
+        kind: `training`, `proposal` when somebody else than the loop wrote the edits, or `gate` of a change.
         state: `running`, `finished`, `stopped`, `failed`, or `interrupted` (its process is gone).
         reason: Why it ended, empty while it goes on.
         started, ended: When, ISO 8601 in UTC; empty while it goes on.

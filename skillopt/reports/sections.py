@@ -276,7 +276,9 @@ def reproduce(view: RunView) -> str:
 
 def _again(view: RunView) -> str:
     """Give the command of the run, with the settings in which it differs from its preset."""
-    if view.kind != "training":
+    if view.kind == "gate":
+        return f"skillopt gate {quote(view.base)}"
+    if view.kind == "proposal":
         return f"skillopt propose EDITS.json {quote(view.skill)}"
     preset = json.loads(make_settings(("preset", {"preset": view.preset or "default"})).identity)
     usual = {name: value if isinstance(value, str) else json.dumps(value) for name, value in preset.items()}
