@@ -26,12 +26,15 @@ demo-review: .venv/installed  ## a night over three skills and two edits by peop
 
 test: check wheel-test unit  ## everything below, as CI runs it
 
-check: .venv/installed  ## format, lint, types, layers, house rules
+check: .venv/installed  ## format, lint, types, layers, house rules, workflows
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy
 	.venv/bin/lint-imports --no-logo --no-cache
 	$(RUN) -m tools.check_house_rules
+	$(RUN) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RUN) -m check_jsonschema --quiet --builtin-schema vendor.github-actions .github/actions/*/action.yml
+	.venv/bin/zizmor --offline --quiet --no-progress --persona pedantic .github
 
 format: .venv/installed  ## rewrite the sources to the format that `check` asks for
 	$(RUN) -m ruff check --fix --exit-zero --quiet .

@@ -1,0 +1,276 @@
+"""What `.github/actions/skillopt` does between its inputs and its outputs: run the command line, and tell GitHub.
+
+    python -P -m skillopt.github_action run|comment
+
+Owns the inputs, the default base, outputs, annotations, the job's summary and the comment. Does not own what a
+command does (cli) or how a report looks (reports). The step that runs rollouts has no token of a gate's job, and the
+files by which a step steers its job are named to nobody else while it runs.
+"""
+
+import io
+import json
+import os
+import re
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from skillopt.cli import run as run_command
+from skillopt.errors import SettingsError, SkilloptError, UsageError
+from skillopt.forge import load_forge
+from skillopt.report_files import append_report, cut_report, write_report
+from skillopt.settings import Settings
+
+__all__ = ["MOST_SUMMARY_BYTES", "main"]
+
+MOST_SUMMARY_BYTES: Final = 1024 * 1024
+"""Of one step; GitHub shows nothing of a longer one."""
+
+_MOST_COMMENT: Final = 65_536 - 200
+"""Bytes of a comment; the rest is for the mark by which it is found again."""
+
+_COMMANDS: Final = ("nightly", "gate")
+_ANNOTATION: Final = re.compile(r"::(?:error|warning|notice) file=")
+_FILES: Final = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
+_GATE: Final = {0: "passed", 1: "refused", 3: "invalid"}
+_NIGHT: Final = {0: "unchanged", 3: "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How a command ended: its exit code, its result, and what it said on stderr."""
+
+    code: int
+    result: Mapping[str, Any]
+    said: str
+
+
+class _Echo(io.StringIO):
+    """Keeps what is written, and writes it on at once."""
+
+    def __init__(self, onward: io.TextIOBase) -> None:
+        super().__init__()
+        self._onward = onward
+
+    def write(self, text: str) -> int:
+        self._onward.write(text)
+        self._onward.flush()
+        return super().write(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do one step of the action.
+
+    Args:
+        arguments: The name of the step, `run` or `comment`; None for those of this process.
+    """
+    steps = {"run": _run, "comment": _comment}
+    name = next(iter(sys.argv[1:] if arguments is None else arguments), "")
+    try:
+        if name not in steps:
+            raise UsageError(f"expected a step of {sorted(steps)}, found {name!r}")
+        return steps[name]()
+    except SkilloptError as error:
+        _tell("error", str(error))
+        return error.exit_code
+
+
+def _run() -> int:
+    """Run the command, keep its reports, tell what came of it, and give its exit code."""
+    reports = Path(_variable("RUNNER_TEMP")) / "skillopt-reports"
+    outputs, shown = Path(_variable("GITHUB_OUTPUT")), Path(_variable("GITHUB_STEP_SUMMARY"))
+    try:
+        command = _choice("command", _COMMANDS)
+        arguments = _nightly_arguments() if command == "nightly" else _gate_arguments(reports)
+        shutil.rmtree(reports, ignore_errors=True)  # of an earlier use in this job, which has kept them
+        reports.mkdir()
+        summary = reports / f"{command}.md"
+        with chdir(_folder()), _unsteered():
+            ended = _call([command, *arguments[0], "--summary", str(summary), "--json", "--", *arguments[1]])
+            told = _night(ended, reports) if command == "nightly" else _gate(ended)
+    except SkilloptError:
+        _write_outputs(outputs, {"verdict": "error", "exit-code": "2"})
+        raise
+    write_report(reports / f"{command}.json", json.dumps(ended.result, ensure_ascii=False, indent=2))
+    for line in filter(_ANNOTATION.match, ended.said.splitlines()):
+        print(line)  # noqa: T201 - this is how a step makes an annotation
+    if not summary.is_file():
+        reason = next((line for line in reversed(ended.said.splitlines()) if line.startswith("skillopt: ")), "")
+        _tell("error", reason.removeprefix("skillopt: ") or f"{command} ended with {ended.code}; see the log")
+    else:
+        append_report(shown, cut_report(summary.read_text(encoding="utf-8"), MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
+    kept = {"reports": str(reports), "summary": str(summary) if summary.is_file() else ""}
+    _write_outputs(outputs, {"exit-code": str(ended.code), **told, **kept})
+    return ended.code
+
+
+def _comment() -> int:
+    """Keep one comment up to date; a forge that refuses is a warning, for the verdict stands without it."""
+    event = _event()
+    asked = event.get("pull_request") or {}
+    repository = _variable("GITHUB_REPOSITORY")
+    if ((asked.get("head") or {}).get("repo") or {}).get("full_name") != repository:
+        _tell("notice", "no comment: the change comes from another repository, so there is no token for one")
+        return 0
+    text = Path(_input("summary")).read_text(encoding="utf-8")
+    # Not the project's settings: they are part of the change, and say where a token is sent.
+    settings = Settings(forge="github", forge_url=os.environ.get("GITHUB_API_URL", ""))
+    try:
+        load_forge(settings, "", Path()).comment(int(asked["number"]), "gate", cut_report(text, _MOST_COMMENT))
+    except SkilloptError as error:
+        _tell("warning", f"no comment: {error}")
+    return 0
+
+
+def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
+    """Give the options of `gate`, and its revisions, which stand behind `--` lest one be taken for an option."""
+    options = ["--require", _choice("require", ("not-worse", "better")), "--github"]
+    options += ["--junit", str(reports / "junit.xml"), *_caps()]
+    options += [f"--{name}" for name in ("release", "strict") if _choice(name, ("true", "false")) == "true"]
+    return [*options, *_more()], [_input("base") or _default_base(), _input("head") or "HEAD"]
+
+
+def _nightly_arguments() -> tuple[list[str], list[str]]:
+    forge = _input("forge")
+    return [*_caps(), *(["--forge", forge] if forge else []), *_more()], []
+
+
+def _caps() -> list[str]:
+    names = [name for name in ("max-rollouts", "max-usd") if _input(name)]
+    return [f"--{name}={_input(name)}" for name in names]
+
+
+def _more() -> list[str]:
+    """Give the arguments of the input `args`, a line each."""
+    return [line.strip() for line in _input("args").splitlines() if line.strip()]
+
+
+def _default_base() -> str:
+    """Name what the event compares with.
+
+    A pull request is checked out merged into its base branch, so the branch is named and not the commit that the event
+    knows: that one may be older, and what others merged since would be gated, too.
+    """
+    event = _event()
+    if branch := ((event.get("pull_request") or {}).get("base") or {}).get("ref"):
+        return f"refs/remotes/origin/{branch}"
+    found = (event.get("merge_group") or {}).get("base_sha") or event.get("before") or ""
+    if not found.strip("0"):
+        raise UsageError("base: expected an event that names one, found none; set the input base")
+    return str(found)
+
+
+def _call(arguments: Sequence[str]) -> _Ended:
+    """Run the command line in this process; whatever it says is no command to the service."""
+    out, error, token = io.StringIO(), _Echo(cast("io.TextIOBase", sys.stderr)), secrets.token_hex(16)
+    print(f"::stop-commands::{token}", flush=True)  # noqa: T201 - what a step prints is its command
+    try:
+        with redirect_stdout(out), redirect_stderr(error):
+            code = run_command(arguments)
+    finally:
+        print(f"::{token}::", flush=True)  # noqa: T201 - as above
+    try:
+        result = json.loads(out.getvalue())
+    except ValueError:
+        result = {}
+    return _Ended(code or (0 if result else UsageError.exit_code), result, error.getvalue())
+
+
+def _gate(ended: _Ended) -> dict[str, str]:
+    """Give what the outputs say of a gate."""
+    changes = ended.result.get("changes", [])
+    verdict = _GATE.get(ended.code, "error")
+    spent = [usage["usd"] for change in changes for usage in (change["spent"] or {}).values()]
+    return {
+        "verdict": "none" if verdict == "passed" and not changes else verdict,
+        "refused": str(sum(change["standing"] == "refused" for change in changes)),
+        "rollouts": str(sum(change["paid_rollouts"] for change in changes)),
+        "usd": "" if None in spent else f"{sum(spent):.4f}",
+    }
+
+
+def _night(ended: _Ended, reports: Path) -> dict[str, str]:
+    """Keep a report of each run, and give what the outputs say of a night."""
+    skills = ended.result.get("skills", [])
+    for run in (row["run"] for row in skills if row["run"]):
+        for suffix in ("html", "md", "xml"):
+            _call(["report", run, "--output", str(reports / f"{run}.{suffix}")])
+    improved = sum(row["versions"] > 0 for row in skills)
+    verdict = _NIGHT.get(ended.code, "error")
+    usd = ended.result.get("usd")
+    return {
+        "verdict": "improved" if verdict == "unchanged" and improved else verdict,
+        "improved": str(improved),
+        "pull-requests": json.dumps([row["offer"]["url"] for row in skills if row["offer"]["action"]]),
+        "rollouts": str(ended.result.get("rollouts", 0)),
+        "usd": "" if usd is None else f"{usd:.4f}",
+    }
+
+
+def _folder() -> Path:
+    """Give the folder to work in, which must be in the workspace."""
+    workspace = Path(_variable("GITHUB_WORKSPACE")).resolve()
+    folder = (workspace / (_input("working-directory") or ".")).resolve()
+    if not folder.is_relative_to(workspace) or not folder.is_dir():
+        message = f"working-directory: expected a folder in the workspace, found {_input('working-directory')!r}"
+        raise UsageError(f"{message}; check out the repository first")
+    return folder
+
+
+def _event() -> Mapping[str, Any]:
+    """Read what happened."""
+    path = Path(_variable("GITHUB_EVENT_PATH"))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"GITHUB_EVENT_PATH: expected a file of JSON, found {path}: {error}") from error
+    return found if isinstance(found, dict) else {}
+
+
+@contextmanager
+def _unsteered() -> Iterator[None]:
+    """Take the files that steer a job out of the environment that other programs may inherit."""
+    taken = {name: os.environ.pop(name) for name in _FILES if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
+
+
+def _write_outputs(path: Path, values: Mapping[str, str]) -> None:
+    """Tell the outputs of the step, each between lines that its value cannot hold."""
+    end = secrets.token_hex(16)
+    append_report(path, "".join(f"{name}<<{end}\n{text}\n{end}\n" for name, text in values.items()), "GITHUB_OUTPUT")
+
+
+def _tell(kind: str, text: str) -> None:
+    """Make an annotation without a place."""
+    data = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    print(f"::{kind} title=skillopt::{data}", flush=True)  # noqa: T201 - this is how a step makes an annotation
+
+
+def _input(name: str) -> str:
+    return os.environ.get(f"INPUT_{name.upper().replace('-', '_')}", "").strip()
+
+
+def _choice(name: str, allowed: Sequence[str]) -> str:
+    found = _input(name)
+    if found not in allowed:
+        raise SettingsError(f"{name}: expected {' or '.join(allowed)}, found {found!r}; correct the input")
+    return found
+
+
+def _variable(name: str) -> str:
+    found = os.environ.get(name)
+    if not found:
+        raise UsageError(f"expected {name} in the environment, found none; run this as a step of a GitHub workflow")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

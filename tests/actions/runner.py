@@ -1,0 +1,154 @@
+"""A small double of GitHub's runner: the steps of a composite action, run as the runner would.
+
+Owns the files and variables of a job, which steps are done, and bash as `shell: bash` starts it. A step that
+`uses` another action is noted with its `with`, and gives the outputs that a test names. Does not own
+expressions.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from tests.actions.expressions import evaluate, fill
+
+__all__ = ["ACTION", "ROOT", "Done", "Runner", "read_yaml"]
+
+ROOT = Path(__file__).resolve().parents[2]
+ACTION = ROOT / ".github" / "actions" / "skillopt" / "action.yml"
+_PYTHON = """#!/bin/bash
+# The Python that the job set up. It makes no environment and installs nothing, and notes what it was asked.
+printf '%s\\n' "$@" END >> "$RUNNER_TEMP/asked"
+if [ "$2 $3" = '-m venv' ]; then mkdir -p "$4/bin" && ln -sf "$0" "$4/bin/python"; exit; fi
+if [ "$2 $3" = '-m pip' ]; then exit; fi
+exec @PYTHON@ "$@"
+"""
+
+
+def read_yaml(path: Path) -> Any:  # noqa: ANN401 - as YAML gives it
+    return YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+
+
+@dataclass
+class Done:
+    """What a job came to: whether it failed, its outputs, its summary, its log, and the steps that were done."""
+
+    code: int
+    outputs: dict[str, str]
+    summary: str
+    log: str
+    steps: list[str]
+    used: dict[str, dict[str, str]]
+
+
+@dataclass
+class Runner:
+    """A job in a workspace.
+
+    Args:
+        folder: Where the runner keeps its own files.
+        workspace: What was checked out.
+        event: What happened; its name is `event_name` in `github`.
+        github: More of the context `github`.
+        environment: Variables of the job.
+    """
+
+    folder: Path
+    workspace: Path
+    github: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def run(self, **inputs: str) -> Done:
+        """Run the action with inputs, in which `_` stands for `-`."""
+        action = read_yaml(ACTION)
+        files = self._files()
+        github = {"token": "", "run_id": "1", "run_attempt": "1", "repository": "acme/skills", **self.github}
+        runner = {"os": "Linux", "temp": str(self.folder)}
+        context: dict[str, Any] = {"github": github, "runner": runner, "steps": {}}
+        given = {name.replace("_", "-"): text for name, text in inputs.items()}
+        context["inputs"] = {
+            name: given.pop(name, fill(str(one.get("default", "")), context, failed=False))
+            for name, one in action["inputs"].items()
+        }
+        assert not given, given
+        done = Done(0, {}, "", "", [], {})
+        for step in action["runs"]["steps"]:
+            self._step(step, context, files, done)
+        done.outputs = {name: fill(one["value"], context, failed=False) for name, one in action["outputs"].items()}
+        done.summary = files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8")
+        return done
+
+    def asked(self) -> list[list[str]]:
+        """List what Python was asked, argument by argument."""
+        text = (self.folder / "asked").read_text(encoding="utf-8")
+        return [call.splitlines() for call in text.split("END\n") if call]
+
+    def _files(self) -> dict[str, Path]:
+        self.folder.mkdir(exist_ok=True)
+        python = self.folder / "python"
+        python.write_text(_PYTHON.replace("@PYTHON@", sys.executable))
+        python.chmod(0o755)
+        files = {f"GITHUB_{name}": self.folder / name.lower() for name in ("ENV", "OUTPUT", "PATH", "STEP_SUMMARY")}
+        for path in files.values():
+            path.write_text("")
+        return files
+
+    def _step(self, step: dict[str, Any], context: dict[str, Any], files: dict[str, Path], done: Done) -> None:
+        condition = str(step.get("if", "success()"))
+        failed = done.code != 0
+        wanted = condition if re.search(r"\b(always|success|failure)\(\)", condition) else f"success() && {condition}"
+        if not evaluate(wanted, context, failed=failed):
+            return
+        done.steps.append(step["name"])
+        if "uses" in step:
+            done.used[step["name"]] = {
+                name: fill(str(text), context, failed=failed) for name, text in step.get("with", {}).items()
+            }
+            if step.get("id") == "python":
+                context["steps"]["python"] = {"outputs": {"python-path": str(self.folder / "python")}}
+            return
+        environment = {name: fill(str(text), context, failed=failed) for name, text in step.get("env", {}).items()}
+        variables = {
+            "GITHUB_ACTION_PATH": str(ACTION.parent),
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "GITHUB_REPOSITORY": context["github"]["repository"],
+            "RUNNER_TEMP": str(self.folder),
+            **{name: str(path) for name, path in files.items()},
+        }
+        assert step["shell"] == "bash"
+        ended = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.workspace,
+            env={**os.environ, **self.environment, **variables, **environment},
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+        )
+        done.log += ended.stdout
+        done.code = done.code or ended.returncode
+        if "id" in step:
+            context["steps"][step["id"]] = {
+                "outputs": _read_outputs(files["GITHUB_OUTPUT"].read_text(encoding="utf-8"))
+            }
+
+
+def _read_outputs(text: str) -> dict[str, str]:
+    """Read a file of outputs: `name=value`, or `name<<END` and lines up to END."""
+    outputs, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, shift, end = line.partition("<<")
+        assert shift, line
+        kept: list[str] = []
+        for part in lines:
+            if part == end:
+                break
+            kept.append(part)
+        outputs[name] = "\n".join(kept)
+    return outputs

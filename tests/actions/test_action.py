@@ -1,0 +1,236 @@
+"""The action of GitHub, its steps run as the runner would: real git, real rollouts, files for what it tells."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillopt.github_action import MOST_SUMMARY_BYTES, main
+from skillopt.report_files import cut_report
+from tests.actions.runner import ACTION, ROOT, Done, Runner, read_yaml
+from tests.changes import GOOD, commit, make_change
+from tests.nights import TOKEN, make_nights
+from tests.projects import SKILL, git
+from tests.servers.fake_forge import FakeForge, fake_forge
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+QUICK = "--set\nconfidence=0.8"
+
+
+@pytest.fixture(scope="module")
+def forge() -> Iterator[FakeForge]:
+    with fake_forge() as served:
+        yield served
+
+
+def pull_request(
+    folder: Path, project: Path, base: str = "main", repository: str = "acme/skills", **environment: str
+) -> Runner:
+    """Make the job of a pull request, in a clone as actions/checkout makes one."""
+    clone = folder / "workspace"
+    git(project, "clone", "--quiet", "--branch", "change", project.as_uri(), str(clone))
+    event: dict[str, Any] = {
+        "pull_request": {"number": 7, "base": {"ref": base}, "head": {"repo": {"full_name": repository}}}
+    }
+    path = folder / "event.json"
+    path.write_text(json.dumps(event))
+    github = {"event_name": "pull_request", "event": event, "token": TOKEN}
+    return Runner(folder / "temp", clone, github, {"GITHUB_EVENT_PATH": str(path), **environment})
+
+
+def with_forge(forge: FakeForge) -> dict[str, str]:
+    forge.pulls, forge.comments = {7: {"number": 7}}, {}
+    return {"GITHUB_API_URL": forge.url}
+
+
+def gate(runner: Runner, **inputs: str) -> Done:
+    return runner.run(command="gate", args=QUICK, **inputs)
+
+
+def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, forge: FakeForge) -> None:
+    project = make_change(tmp_path / "project")
+    commit(project, SKILL)
+    runner = pull_request(tmp_path, project, **with_forge(forge))
+
+    done = gate(runner)
+
+    assert done.code == 1, done.log
+    assert (done.outputs["verdict"], done.outputs["exit-code"], done.outputs["refused"]) == ("refused", "1", "1")
+    assert (done.outputs["rollouts"], done.outputs["usd"]) == ("16", "0.0000")
+    assert "## Skill gate: 1 skill differs: 1 refused" in done.summary
+    assert re.search(r"^::error file=skills/rows/SKILL\.md,line=1,title=.+it broke: val\d", done.log, re.MULTILINE)
+    kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
+    assert kept == {"gate.json", "gate.md", "junit.xml"}
+    assert done.steps[-3:] == ["Save the ledger", "Keep the reports", "Comment on the pull request"]
+    assert done.used["Save the ledger"]["key"] == "skillopt-gate-Linux-1-1"
+    assert done.used["Keep the reports"]["name"] == "skillopt-gate"
+    assert [text.splitlines()[0] for text in forge.said(7)] == ["<!-- skillopt: gate -->"]
+    again = gate(runner)
+    assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("refused", "0")
+    assert len(forge.said(7)) == 1
+    assert TOKEN not in done.log + done.summary
+
+
+def test_a_harmless_edit_passes_and_a_change_without_skills_has_no_verdict(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    (project / "README").write_text("Other things.\n")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Other")
+    (tmp_path / "other").mkdir()
+    other = gate(pull_request(tmp_path / "other", project), comment="false")
+    assert (other.code, other.outputs["verdict"], other.outputs["rollouts"]) == (0, "none", "0")
+    assert "no skill differs" in other.summary
+    commit(project, GOOD + "- Be careful.\n")
+    done = gate(pull_request(tmp_path, project), comment="false", cache="false")
+    assert (done.code, done.outputs["verdict"]) == (0, "passed")
+    assert done.steps == ["Set up Python", "Install skillopt", "Run skillopt", "Keep the reports"]
+
+
+def test_a_change_from_a_fork_gets_no_comment_and_no_token(tmp_path: Path, forge: FakeForge) -> None:
+    project = make_change(tmp_path / "project")
+    commit(project, "no frontmatter\n")
+    runner = pull_request(tmp_path, project, repository="mallory/skills", **with_forge(forge))
+    done = gate(runner)
+    assert (done.code, done.outputs["verdict"]) == (1, "refused")
+    assert "Comment on the pull request" not in done.steps
+    assert forge.said(7) == []
+
+
+def test_a_comment_that_is_refused_is_a_warning(tmp_path: Path, forge: FakeForge) -> None:
+    project = make_change(tmp_path / "project")
+    commit(project, "no frontmatter\n")
+    environment = with_forge(forge)
+    forge.pulls = {}
+    done = gate(pull_request(tmp_path, project, **environment))
+    assert (done.code, done.outputs["verdict"]) == (1, "refused")
+    assert "::warning title=skillopt::no comment: " in done.log
+
+
+def test_a_night_keeps_reports_and_tells_what_improved(tmp_path: Path) -> None:
+    nights = make_nights(tmp_path)
+    runner = Runner(tmp_path / "temp", nights.folder, {"event_name": "schedule"})
+    done = runner.run(command="nightly", forge="none", args="--set\nseed=1")
+    assert done.code == 0, done.log
+    assert (done.outputs["verdict"], done.outputs["improved"]) == ("improved", "1")
+    assert len(json.loads(done.outputs["pull-requests"])) == 1
+    assert "## Skill training: 1 improved" in done.summary
+    assert {path.suffix for path in Path(done.outputs["reports"]).iterdir()} == {".html", ".json", ".md", ".xml"}
+    assert nights.tip()
+    again = runner.run(command="nightly", forge="none", args="--set\nseed=1")
+    assert (again.outputs["verdict"], again.outputs["rollouts"]) == ("unchanged", "0")
+
+
+def test_a_night_that_breaks_fails_the_job(tmp_path: Path) -> None:
+    nights = make_nights(tmp_path)
+    config = nights.folder / "skillopt.toml"
+    config.write_text(config.read_text().replace("suites/rows.jsonl", "suites/lost.jsonl"))
+    done = Runner(tmp_path / "temp", nights.folder).run(command="nightly", forge="none")
+    assert (done.code, done.outputs["verdict"], done.outputs["exit-code"]) == (3, "failed", "3")
+    assert "lost.jsonl" in done.summary
+    assert done.steps[-1] == "Keep the reports"
+
+
+@pytest.mark.parametrize(
+    "hostile", ["$(touch {0})", "`touch {0}`", '"; touch {0}; "', "x\n::error::forged\nverdict=passed", "--help"]
+)
+def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path, hostile: str) -> None:
+    project = make_change(tmp_path / "project")
+    mark = tmp_path / "mark"
+    text = hostile.format(mark)
+    (tmp_path / "base").mkdir()
+    runner = pull_request(tmp_path / "base", project)
+    for inputs in ({"base": text}, {"head": text}, {"require": text}, {"working_directory": text}, {"max_usd": text}):
+        done = gate(runner, **inputs)
+        assert (done.code, done.outputs["verdict"]) == (2, "error"), inputs
+        assert "\n::error::forged" not in done.log
+    refused = gate(runner, version=text)
+    assert refused.code == 2
+    assert refused.steps[-1] == "Keep the reports"
+    assert not mark.exists()
+
+
+def test_branches_named_like_commands_are_names(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    name = "$(touch${IFS}mark)"
+    git(project, "branch", "--move", "main", name)
+    commit(project, GOOD + "- Be careful.\n")
+    done = gate(pull_request(tmp_path, project, base=name), comment="false")
+    assert (done.code, done.outputs["verdict"]) == (0, "passed"), done.log
+    assert not list(tmp_path.rglob("mark"))
+
+
+def test_only_what_the_branch_changed_counts_after_others_merged(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    (project / "README").write_text("Other things.\n")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Other")
+    git(project, "checkout", "--quiet", "main")
+    commit(project, SKILL)
+    git(project, "checkout", "--quiet", "-B", "change", "change")
+    git(project, "merge", "--quiet", "--no-edit", "main")
+    assert gate(pull_request(tmp_path, project), comment="false").outputs["verdict"] == "none"
+
+
+def test_what_is_checked_out_stands_in_for_no_module(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    for name in ("skillopt", "json"):
+        (project / name).mkdir()
+        (project / name / "__init__.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'w')\n")
+    commit(project, GOOD + "- Be careful.\n")
+    assert gate(pull_request(tmp_path, project), comment="false").code == 0
+    assert not (tmp_path / "mark").exists()
+
+
+def test_the_source_beside_the_action_is_installed_unless_a_version_is_named(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    runner = pull_request(tmp_path, project)
+    gate(runner, comment="false", version="0.1.0")
+    gate(runner, comment="false")
+    named, beside = (call for call in runner.asked() if call[:3] == ["-P", "-m", "pip"])
+    assert named[-2:] == ["install", "skillopt-mcp==0.1.0"]
+    assert Path(beside[-1]).resolve() == ROOT
+    assert Path(beside[-2]).resolve() == ROOT / "constraints.txt"
+
+
+def test_a_summary_that_is_too_long_is_cut_and_says_so() -> None:
+    text = "- ä line of a summary\n" * 60_000
+    cut = cut_report(text, MOST_SUMMARY_BYTES)
+    assert MOST_SUMMARY_BYTES - 200 < len(cut.encode()) <= MOST_SUMMARY_BYTES
+    assert cut.splitlines()[-1] == "The rest is left out here; the reports of the job have all of it."
+    assert set(cut.splitlines()[:-2]) == {"- ä line of a summary"}
+
+
+def test_outside_of_a_workflow_it_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("RUNNER_TEMP", raising=False)
+    assert main(["run"]) == main(["walk"]) == 2
+    told = capsys.readouterr().out
+    assert "expected RUNNER_TEMP in the environment, found none" in told
+    assert "found 'walk'" in told
+
+
+@pytest.mark.parametrize("path", [ACTION, *WORKFLOWS], ids=lambda path: path.stem)
+def test_no_expression_stands_in_a_script_and_all_actions_are_pinned(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    loaded = read_yaml(path)
+    jobs = [loaded["runs"]] if "runs" in loaded else list(loaded["jobs"].values())
+    steps = [step for job in jobs for step in [job, *job.get("steps", [])]]
+    assert not [step for step in steps if "${{" in str(step.get("run", ""))]
+    for line in re.findall(r"^\s*(?:- )?uses: (.+)$", text, re.MULTILINE):
+        assert re.match(r"\$/|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
+    assert "pull_request_target" not in re.sub(r"#.*", "", text)
+    if "jobs" in loaded:
+        assert "write" not in str(loaded["permissions"])
+
+
+def test_the_gate_of_a_pull_request_runs_without_a_token() -> None:
+    steps = {step["name"]: step for step in read_yaml(ACTION)["runs"]["steps"]}
+    assert steps["Run skillopt"]["env"]["GITHUB_TOKEN"].startswith("${{ inputs.command == 'nightly' &&")
+    assert [name for name, step in steps.items() if "inputs.github-token" in str(step)] == [
+        "Run skillopt",
+        "Comment on the pull request",
+    ]
