@@ -323,6 +323,7 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "scan_leaks": False,
         "name_failures": False,
         "suspect_share": 0.0,
+        "proposal_groups": 1,
         "reflections": 1,
         "screen_trials": 0,
         "trust_noise": 0,
