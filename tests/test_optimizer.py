@@ -35,7 +35,7 @@ from skillopt.testing import ScriptedRunner, scored
 SKILL = Skill(
     "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
 )
-BASE = {"epochs": 2, "batch_size": 12, "minibatch_size": 12, "slow_tasks": 4, "confidence": 0.8}
+BASE = {"epochs": 2, "batch_size": 12, "minibatch_size": 12, "slow_tasks": 4, "confidence": 0.8, "proposal_groups": 1}
 WORDS = ("alpha", "beta", "gamma", "delta")
 
 

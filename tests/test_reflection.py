@@ -37,7 +37,14 @@ def stages_asked(runner: ScriptedRunner) -> list[str]:
 
 def test_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    propose(runner, BRIEFING, measured(9, 5), make_settings(("t", {"minibatch_size": 2, "merge_size": 2})), 1, 4)
+    propose(
+        runner,
+        BRIEFING,
+        measured(9, 5),
+        make_settings(("t", {"minibatch_size": 2, "merge_size": 2, "proposal_groups": 1})),
+        1,
+        4,
+    )
     asked = stages_asked(runner)
     assert asked[:8] == ["reflect on failures"] * 5 + ["reflect on successes"] * 3
     # 5 → 3 → 2 → 1 takes 2 + 1 + 1 merges, 3 → 2 → 1 takes 1 + 1, and one joins both sides.
@@ -46,7 +53,7 @@ def test_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() ->
 
 def test_a_lone_proposal_is_not_merged_and_few_edits_are_not_ranked() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    proposal = propose(runner, BRIEFING, measured(3, 0), make_settings(), 2, 4)
+    proposal = propose(runner, BRIEFING, measured(3, 0), make_settings(("t", {"proposal_groups": 1})), 2, 4)
     assert stages_asked(runner) == ["reflect on failures"]
     assert [change.edit.id for change in proposal.patch.changes] == ["s2e1"]
     assert proposal.patch.document.text == "# Rules\n\n- One.\n- Two.\n- new\n"

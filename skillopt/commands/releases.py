@@ -19,8 +19,8 @@ _KINDS = (SealedTestMeasured.__name__, ReleaseCheckWithheld.__name__)
 def released_of(plan: Plan, ledger: Ledger, record: RunRecord) -> Released:
     """Find what a run is to be released against.
 
-    That is the text that the versions on the skill's branch began from; without a branch, what is committed where the
-    run begins; and for a skill that git does not know, the text that training starts from.
+    A run that goes on from the skill's branch has the text that the versions there began from to beat; one that begins
+    with another text, such as one that people wrote meanwhile, has that one.
 
     Args:
         plan: Names the skill and its repository.
@@ -28,10 +28,13 @@ def released_of(plan: Plan, ledger: Ledger, record: RunRecord) -> Released:
         record: The run.
     """
     name, repository = plan.target.name, plan.repository
+    skill = decode_skill(name, record.start)
     versions = repository.versions(name, record.base) if record.base else ()
-    commit = starting_commit(versions) if versions else record.base
-    found = read_version(repository, name, commit, record.skill_path, missing_ok=True) if commit else None
-    skill = found if found and found.document.text else decode_skill(name, record.start)
+    if versions:
+        newest, first = versions[0].sha, starting_commit(versions)
+        on_branch = read_version(repository, name, newest, record.skill_path, missing_ok=True)
+        if on_branch.digest == skill.digest:
+            skill = read_version(repository, name, first, record.skill_path, missing_ok=True)
     return Released(skill, earlier_looks(ledger, record, skill.digest))
 
 
