@@ -97,6 +97,12 @@ class Remote:
             raise UsageError(message)
         return cls(repository, name, url, login)
 
+    @staticmethod
+    def names(repository: Repository) -> tuple[str, ...]:
+        """List the remotes that are configured."""
+        found = configured(repository.root, r"^remote\..*\.url$")
+        return tuple(dict.fromkeys(key.removeprefix("remote.").removesuffix(".url") for key, _ in found))
+
     def look(self) -> Tips:
         """See where its branches are, and fetch them.
 

@@ -328,6 +328,17 @@ class TestWithoutAForge:
         assert row["offer"]["action"] == "opened"
         assert nights.tip() == ""
 
+    def test_a_remote_of_another_name_is_a_mistake_told_before_anything_is_spent(self, tmp_path: Path) -> None:
+        nights = make_nights(tmp_path)
+        git(nights.folder, "remote", "rename", "origin", "upstream")
+        ended = skillopt(nights.folder, "nightly")
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "expected a git remote named 'origin', found 'upstream'" in ended.stderr
+        git(nights.folder, "remote", "remove", "upstream")
+        ended = skillopt(nights.folder, "nightly", "--remote", "typo")
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "expected a git remote named 'typo', found none" in ended.stderr
+
     def test_without_skills_it_says_what_to_do(self, tmp_path: Path) -> None:
         git(tmp_path, "init", "--quiet")
         ended = skillopt(tmp_path, "nightly")

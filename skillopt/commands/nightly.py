@@ -22,7 +22,7 @@ from skillopt.forge import find_account, load_forge
 from skillopt.ledger import Ledger
 from skillopt.locks import state_folder, writer_lock
 from skillopt.metering import Meter
-from skillopt.project import Project, Selection
+from skillopt.project import CONFIG, Project, Selection
 from skillopt.remotes import Login, Remote
 from skillopt.rollouts import Usage
 from skillopt.runner import Watch
@@ -172,9 +172,12 @@ def _find_place(project: Project, flags: Mapping[str, object]) -> Place:
     remote = Remote.find(repository, settings.remote, login) if settings.remote else None
     forge = load_forge(settings, remote.url if remote else "", state_folder(project.root) / "pull-requests")
     if remote is None:
-        if settings.forge != "none":
-            message = f"forge {settings.forge!r}: expected a git remote named {settings.remote!r}, found none; add it"
-            raise UsageError(message)
+        names = Remote.names(repository)
+        # A repository without any remote may be trained; a name that leads nowhere is a mistake.
+        if settings.forge != "none" or (settings.remote and (names or settings.remote != "origin")):
+            found = ", ".join(map(repr, names)) or "none"
+            message = f"forge {settings.forge!r}: expected a git remote named {settings.remote!r}, found {found}"
+            raise UsageError(f"{message}; add it, or name another with --remote or in {CONFIG}")
         return Place(project, forge, None, None, Trunk("HEAD", ""))
     tips = remote.look()
     return Place(project, forge, remote, tips, Trunk(tips.default_branch, tips.default))
