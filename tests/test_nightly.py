@@ -162,7 +162,7 @@ class TestPeople:
         person = after.clone("person")
         person.change("- Keep the header row.\n")
         row = after.run(expect=3)["rows"]
-        assert "skills/rows was changed on main, but not in this clone" in row["reason"]
+        assert "skills/rows differs between main and this clone" in row["reason"]
         git(after.folder, "pull", "--quiet")
         row = after.run("--max-rollouts", "1")["rows"]
         assert (row["training"], row["offer"]["action"], forge.pulls[1]["state"]) == ("stopped", "closed", "closed")

@@ -118,8 +118,8 @@ def read_state(selection: Selection, trunk: Trunk, ledger: Ledger, now: datetime
     there = _text_on(repository, target, trunk) or texts.here
     if there != texts.here and there not in texts.known:
         message = (
-            f"{repository.relative(target.folder)} was changed on {trunk.name}, but not in this clone; "
-            "nothing was trained or pushed. Update the clone (git pull), then run this again"
+            f"{repository.relative(target.folder)} differs between {trunk.name} and this clone; nothing was trained "
+            "or pushed. Update the clone (git pull), or push what was changed here (git push), then run this again"
         )
         raise VersionConflictError(message)
     unfinished, finished, (at, doer, trained_with) = recorded.unfinished, recorded.finished, recorded.last()
