@@ -31,7 +31,8 @@ def failure_of(error: Exception) -> ProviderError:
         return ProviderError(kind, f"{kind}: HTTP {status}: {words}", seconds_asked(headers))
     names = (parent.__name__ for parent in type(error).__mro__)
     named = next((_KINDS[name] for name in names if name in _KINDS), None)
-    cause = f" ({one_line(str(error.__cause__))})" if error.__cause__ else ""
+    told = ": ".join(filter(None, (_address(error), one_line(str(error.__cause__ or "")))))
+    cause = f" ({told})" if told else ""
     kind = named or kind_of_words(str(error))
     return ProviderError(kind, f"{kind}: {one_line(str(error))}{cause}")
 
@@ -60,6 +61,12 @@ def seconds_asked(headers: Mapping[str, str]) -> float | None:
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+def _address(error: Exception) -> str:
+    """Find the host and port that were asked, without what may stand before them or behind."""
+    netloc = getattr(getattr(getattr(error, "request", None), "url", None), "netloc", b"")
+    return netloc.decode("ascii", "replace") if isinstance(netloc, bytes) else ""
 
 
 def _words(error: Exception) -> str:

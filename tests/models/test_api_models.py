@@ -101,6 +101,17 @@ def test_every_fault_has_its_kind_and_the_provider_s_words(wire: Wire, make: Mak
 
 
 @pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
+@pytest.mark.parametrize(("fault", "timeout"), [("connection refused", 30.0), ("never answers", 0.5)])
+def test_who_cannot_be_reached_is_named_without_what_stands_around_the_host(
+    wire: Wire, make: Make, fault: str, timeout: float
+) -> None:
+    with provider(wire, fault) as server, pytest.raises(ProviderError) as caught:
+        make(server.url.replace("://", "://robin:hidden@"), timeout=timeout).reply("Say something.")
+    assert f"({server.url.removeprefix('http://')}" in str(caught.value)
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
 def test_one_call_is_one_request_because_the_sdk_does_not_repeat(wire: Wire, make: Make) -> None:
     with provider(wire, "529") as server:
         with pytest.raises(ProviderError):
