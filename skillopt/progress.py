@@ -56,7 +56,7 @@ class ProgressWatch(Watch):
 
     def notice(self, text: str) -> None:
         """Show it above the live line."""
-        self._console.print(text, markup=False)
+        self._console.print(text, markup=False, soft_wrap=True)
 
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""

@@ -30,6 +30,13 @@ def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdou
     assert "\x1b" not in err
 
 
+def test_without_a_terminal_a_long_line_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "rows: its last run ended early: " + "a long reason " * 20
+    with ProgressWatch() as watch:
+        watch.notice(words)
+    assert capsys.readouterr().err == words + "\n"
+
+
 def test_quiet_means_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     with ProgressWatch(quiet=True) as watch:
         for event in EVENTS:
