@@ -11,6 +11,7 @@ from typing import IO
 
 import pytest
 
+from skillopt.cli import run
 from skillopt.ledger import Ledger
 from tests.projects import make_project
 from tests.servers.fake_anthropic import fake_anthropic
@@ -92,3 +93,15 @@ def test_a_second_one_does_not_wait(project: Path, monkeypatch: pytest.MonkeyPat
         assert run.process.wait(60) == 130
         assert not run.provider.may.is_set()
     assert "run the same command to continue" in rest
+
+
+class _Interrupted(list[str]):
+    """Arguments whose reading is interrupted, as starting up may be."""
+
+    def __iter__(self) -> Iterator[str]:
+        raise KeyboardInterrupt
+
+
+def test_before_a_command_has_begun_ends_with_130_and_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_Interrupted()) == 130
+    assert capsys.readouterr().err == "interrupted\n"

@@ -35,6 +35,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         app(None if arguments is None else list(arguments), prog_name="skillopt")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
+    except KeyboardInterrupt:  # before or after the part of a command that knows how to go on
+        typer.echo("interrupted", err=True)
+        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
