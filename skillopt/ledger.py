@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter
 
 from skillopt.errors import LedgerError, UsageError
-from skillopt.ledger_schema import explained, make_database, prepare
+from skillopt.ledger_schema import address_of, explained, make_database, prepare
 from skillopt.locks import state_folder
 from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.tasks import digest_of
@@ -169,7 +169,7 @@ class Ledger:
         with explained(path):
             if not path.exists():
                 make_database(path)
-            place = f"{path.absolute().as_uri()}?mode=rw"
+            place = address_of(path, read_only=read_only)
             database = sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None, uri=True)
             try:
                 prepare(database, path, read_only=read_only)

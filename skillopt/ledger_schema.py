@@ -4,6 +4,7 @@ Owns the schema and its versions, and saying in one line what is wrong with a da
 is stored (ledger).
 """
 
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from pydantic import ValidationError
 
 from skillopt.errors import LedgerError
 
-__all__ = ["explained", "make_database", "prepare"]
+__all__ = ["address_of", "explained", "make_database", "prepare"]
 
 _SCHEMA_VERSION: Final = 2
 _SCHEMA: Final = """
@@ -62,6 +63,18 @@ def make_database(path: Path) -> None:
             database.execute("PRAGMA journal_mode = WAL")
             database.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {_SCHEMA_VERSION}; COMMIT;")
         staged.replace(path)
+
+
+def address_of(path: Path, *, read_only: bool) -> str:
+    """Give the address under which a database is opened.
+
+    SQLite wants to write beside it even to read it. Where nobody can, nobody changes it either, and it may be told so,
+    unless an interrupted writer left pages beside it that only a writer can bring in.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    left = log.exists() and log.stat().st_size > 0
+    settled = read_only and not left and not os.access(path.parent, os.W_OK)
+    return f"{path.absolute().as_uri()}?{'mode=ro&immutable=1' if settled else 'mode=rw'}"
 
 
 def prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> None:

@@ -1,0 +1,41 @@
+"""A ledger in a folder that nobody may write to, as an artifact of another job is: it can be read."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import LedgerError
+from skillopt.ledger import Ledger
+from skillopt.ledger_schema import address_of
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Iterator[Path]:
+    Ledger.open(tmp_path).close()
+    folder = tmp_path / ".skillopt"
+    folder.chmod(0o555)
+    if os.access(folder, os.W_OK):
+        pytest.skip("root may write everywhere")
+    yield tmp_path
+    folder.chmod(0o755)
+
+
+def test_is_read(sealed: Path) -> None:
+    with closing(Ledger.open(sealed, read_only=True)) as ledger:
+        assert ledger.runs() == []
+
+
+def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without_them(sealed: Path) -> None:
+    (sealed / ".skillopt").chmod(0o755)
+    (sealed / ".skillopt" / "ledger.db-wal").write_bytes(b"pages")
+    (sealed / ".skillopt").chmod(0o555)
+    with pytest.raises(LedgerError, match="make it writable"):
+        Ledger.open(sealed, read_only=True)
+
+
+def test_one_that_can_be_written_is_never_taken_for_settled(tmp_path: Path) -> None:
+    assert address_of(tmp_path / "ledger.db", read_only=True).endswith("?mode=rw")
+    assert address_of(tmp_path / "ledger.db", read_only=False).endswith("?mode=rw")
