@@ -227,6 +227,19 @@ def test_no_expression_stands_in_a_script_and_all_actions_are_pinned(path: Path)
         assert "write" not in str(loaded["permissions"])
 
 
+def test_the_page_and_the_workflows_name_inputs_and_outputs_as_they_are() -> None:
+    action = read_yaml(ACTION)
+    page = (ROOT / "docs" / "github-action.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`[a-z-]+`(?:, )?)+) \|", page, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`([a-z-]+)`", row)}
+    assert named - {"gate", "nightly"} == {*action["inputs"], *action["outputs"]}
+    for path in WORKFLOWS:
+        for job in read_yaml(path)["jobs"].values():
+            for step in job.get("steps", []):
+                if step.get("uses") == "$/.github/actions/skillopt":
+                    assert {*step["with"]} <= {*action["inputs"]}
+
+
 def test_the_gate_of_a_pull_request_runs_without_a_token() -> None:
     steps = {step["name"]: step for step in read_yaml(ACTION)["runs"]["steps"]}
     assert steps["Run skillopt"]["env"]["GITHUB_TOKEN"].startswith("${{ inputs.command == 'nightly' &&")
