@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from skillopt.commands.nightly import Nightly, SkillNight, Training
+from skillopt.commands.offering import Offer
 from skillopt.github_action import MOST_SUMMARY_BYTES, main
+from skillopt.night_summary import render_night
 from skillopt.report_files import cut_report
 from tests.actions.runner import ACTION, ROOT, Done, Runner, read_yaml
 from tests.changes import GOOD, commit, make_change
@@ -172,6 +175,33 @@ def test_only_what_the_branch_changed_counts_after_others_merged(tmp_path: Path)
     git(project, "checkout", "--quiet", "-B", "change", "change")
     git(project, "merge", "--quiet", "--no-edit", "main")
     assert gate(pull_request(tmp_path, project), comment="false").outputs["verdict"] == "none"
+
+
+@pytest.mark.parametrize("kind", ["push", "merge_group", "dispatch"])
+def test_other_events_name_their_own_base_or_are_told_to_name_one(tmp_path: Path, kind: str) -> None:
+    project = make_change(tmp_path / "project")
+    commit(project, "no frontmatter\n")
+    runner = pull_request(tmp_path, project)
+    base = git(project, "rev-parse", "main")
+    events: dict[str, Any] = {"push": {"before": base}, "merge_group": {"merge_group": {"base_sha": base}}}
+    (tmp_path / "event.json").write_text(json.dumps(events.get(kind, {"before": "0" * 40})))
+    runner.github = {"event_name": kind}
+    done = gate(runner)
+    assert (done.code, done.outputs["verdict"]) == ((2, "error") if kind == "dispatch" else (1, "refused")), done.log
+    assert ("set the input base" in done.log) == (kind == "dispatch")
+
+
+def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
+    hostile = "a`|@team <img src=x>\n::error::forged"
+    failed = SkillNight(hostile, Training.FAILED, "never trained", hostile, offer=Offer(notes=(hostile,)))
+    waiting = [SkillNight(f"skill-{number}", Training.WAITING) for number in range(200)]
+    told = render_night(Nightly((failed, *waiting), 7, None))
+    assert told.startswith(
+        "## Skill training: nothing improved, 1 failed\n\n201 skills, 7 rollouts begun, price unknown."
+    )
+    assert told.endswith("1 more skills are not shown.\n")
+    assert [line for line in told.splitlines() if line.startswith("::")] == []
+    assert told.count("``a`\\|@team <img src=x>\\n::error::forged``") == told.count("@team") == 5
 
 
 def test_what_is_checked_out_stands_in_for_no_module(tmp_path: Path) -> None:
