@@ -62,6 +62,8 @@ def find_commit(repository: Repository, text: str) -> str:
         remote, slash, branch = text.partition("/")
         named = f"git fetch {remote} {branch}" if slash and _plain(remote) and _plain(branch) else "git fetch"
         remedy = f"run `{named}`, or correct the name" if not _is_shallow(repository) else _DEEPEN
+        if ".." in text:  # git allows it in no name
+            remedy = "a range is two revisions here: BASE HEAD"
         raise UsageError(f"expected a revision (a commit, branch or tag), found {text!r}; {remedy}") from error
 
 
