@@ -72,6 +72,7 @@ class _Tried:
     bets: Bets
     with_it: list[Rollout] = field(default_factory=list)
     without: list[Rollout] = field(default_factory=list)
+    missing: int = 0
 
     def request(self, number: int, first: int) -> _Request:
         """Give the rollout of a round: task after task, then all again with the next trial."""
@@ -98,7 +99,7 @@ def screen(
         trial: First trial, one that no earlier rollout of these tasks had.
 
     Raises:
-        InvalidMeasurementError: No edit could be measured at all.
+        InvalidMeasurementError: More rollouts of an edit that does not seem to help are missing than were measured.
     """
     plan = Plan(settings.screen_trials, settings.screen_confidence, least_chance=0.0)
     tried = [_begin(draft, change, tasks, settings, plan) for change in changes]
@@ -111,9 +112,13 @@ def screen(
         for one, (alone, task, at) in going:
             _note(one, found[_key((alone, task, at))], found.get(_key((draft, task, at))), settings.metric)
         failed += [rollout for rollout in found.values() if rollout.score is None]
-    if tried and not any(one.with_it for one in tried):
-        raise InvalidMeasurementError(f"screen: no edit could be measured{first_failure(failed)}")
-    return tuple(_judged(one, settings.metric) for one in tried)
+    judged = tuple(_judged(one, settings.metric) for one in tried)
+    for one, found_out in zip(tried, judged, strict=True):
+        # A provider that dies must not look like an edit that does not help.
+        if not found_out.kept and one.missing > len(one.with_it):
+            lost = f"{one.missing} of {one.missing + len(one.with_it)} rollouts of {one.change.edit.id} are missing"
+            raise InvalidMeasurementError(f"screen: {lost}{first_failure(failed)}")
+    return judged
 
 
 def _begin(draft: Skill, change: Change, tasks: Mapping[str, Known], settings: Settings, plan: Plan) -> _Tried:
@@ -147,6 +152,7 @@ def _better(rollout: Rollout, tasks: Mapping[str, Known], metric: Metric) -> boo
 def _note(one: _Tried, with_it: Rollout, without: Rollout | None, metric: Metric) -> None:
     """Count the pair; what did no better than what was seen before changed nothing."""
     difference: float | None = None
+    one.missing += with_it.score is None or (without is not None and without.score is None)
     if with_it.score is not None:
         one.with_it.append(with_it)
         difference = 0.0
