@@ -102,3 +102,15 @@ def test_a_failed_rollout_is_missing_and_not_a_zero() -> None:
 def test_a_dead_provider_is_an_invalid_measurement() -> None:
     with pytest.raises(InvalidMeasurementError, match="scripted failure"):
         try_out(ScriptedRunner(lambda request: scored(request, None), str), add("a", "a"))
+
+
+def test_an_edit_that_a_dying_provider_left_unmeasured_stops_the_run_instead_of_being_dropped() -> None:
+    asked = 0
+
+    def dying(request: RolloutRequest) -> Rollout:
+        nonlocal asked
+        asked += 1
+        return scored(request, 1.0 if asked == 1 else None)
+
+    with pytest.raises(InvalidMeasurementError, match="rollouts of a are missing"):
+        try_out(ScriptedRunner(dying, str), add("a", "a", "b"))
