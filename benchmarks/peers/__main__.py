@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--worlds", nargs="+", choices=worlds, default=list(REFERENCE))
     parser.add_argument("--peers", nargs="+", choices=list(CONTESTANTS), default=list(CONTESTANTS))
     parser.add_argument("--seeds", type=_positive, help=f"runs of each world and optimizer; default {_SEEDS}")
-    parser.add_argument("--rollouts", type=_positive, default=3000, help="what each may ask for")
+    parser.add_argument("--rollouts", type=_positive, default=1500, help="what each may ask for")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where RESULTS.md and results/ go")
     parser.add_argument("--no-plot", dest="plot", action="store_false", help="do without Matplotlib's environment")
     parser.add_argument("--workers", type=_positive, default=os.cpu_count() or 1, help="processes")
