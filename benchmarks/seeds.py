@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -20,13 +21,13 @@ from skillopt import __version__
 __all__ = ["main"]
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line per seed, then mean, standard deviation and range over seeds."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--preset", default="default", help="default or paper")
     parser.add_argument("--first", type=int, default=101, help="first seed")
     parser.add_argument("--seeds", type=int, default=12, help="how many, at least 2")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     print(f"skillopt-mcp {__version__}, preset {chosen.preset}, embedded target and optimizer model")
     print("seed  sealed test score      tables right    accepted/gated  rollouts  calls")
     rows = [_train(seed, chosen.preset) for seed in range(chosen.first, chosen.first + chosen.seeds)]
@@ -43,8 +44,7 @@ def _train(seed: int, preset: str) -> tuple[float, float, float, float]:
         folder = Path(scratch) / "repository"
         make_repository(folder)
         result = _skillopt(folder, "optimize", "--quiet", "--seed", str(seed), "--preset", preset)
-        events = _skillopt(folder, "report")["events"]
-    gated = sum("verdict" in event and "changes" in event and "number" not in event for _, event in events)
+        gated = len(_skillopt(folder, "report")["gates"])
     test, accepted = result["test"], len(result["versions"])
     if test is None:
         print(f"{seed:>4}  nothing accepted of {gated} candidates")
