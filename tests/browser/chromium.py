@@ -59,26 +59,30 @@ class Chromium:
         self._pages: dict[str, Page] = {}
 
     def call(self, method: str, session: str = "", **parameters: object) -> Any:  # noqa: ANN401 - as the protocol has it
-        """Give a command and wait for its answer."""
+        """Give a command and wait for its answer, however much else the pages tell meanwhile.
+
+        Raises:
+            BrowserError: The browser refused, has gone, or did not answer within its time.
+        """
         self._asked += 1
         asked = self._asked
         message = {"id": asked, "method": method, "params": parameters} | ({"sessionId": session} if session else {})
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self._to, data) :]
-        while (answer := self.next_message()).get("id") != asked:
+        until = time.monotonic() + _PATIENCE
+        while (answer := self.next_message(until)).get("id") != asked:
             pass
         if "error" in answer:
             raise BrowserError(f"{method}: {answer['error'].get('message')}")
         return answer["result"]
 
-    def next_message(self) -> dict[str, Any]:
-        """Wait for the next message; one that tells what a page did is noted on the page."""
-        until = time.monotonic() + _PATIENCE
+    def next_message(self, until: float) -> dict[str, Any]:
+        """Wait for the next message until then; one that tells what a page did is noted on the page."""
         while b"\0" not in self._unread:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self._from], [], [], left)[0]:
-                raise BrowserError(f"the browser said nothing for {_PATIENCE:.0f} s")
+                raise BrowserError(f"the browser did not do in {_PATIENCE:.0f} s what it was asked for")
             read = os.read(self._from, 1 << 20)
             if not read:
                 raise BrowserError("the browser has gone")
@@ -138,8 +142,14 @@ class Page:
 
     def wait_for(self, event: str) -> None:
         """Wait until the page has said so since it was last opened."""
+        until = time.monotonic() + _PATIENCE
         while event not in self.events:
-            self.browser.next_message()
+            self.browser.next_message(until)
+
+    def wait_until(self, condition: str) -> None:
+        """Wait until a script gives true; it may have come true before."""
+        look = f"const look = () => ({condition}) ? done() : setTimeout(look, 50)"
+        self.evaluate(f"new Promise(done => {{ {look}; look() }})")
 
     def evaluate(self, script: str) -> Any:  # noqa: ANN401 - whatever the script gives
         """Run a script in the page, whatever the page allows itself, and give what it comes to."""
