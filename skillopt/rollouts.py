@@ -4,8 +4,8 @@ Owns the values that harnesses and verifiers produce and the loop consumes. Does
 are produced (harnesses, verifiers) or stored (ledger).
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import reduce
 
@@ -104,6 +104,25 @@ class Trajectory:
     status: Status = Status.OK
     reason: str = ""
     usage: Usage = field(default_factory=Usage)
+
+    def renaming(self, folders: Mapping[str, str]) -> "Trajectory":
+        """Give it with folders under other names: what differs from run to run by chance is no evidence.
+
+        Args:
+            folders: New names by path as it stands in the texts; none is part of another.
+        """
+
+        def renamed(text: str) -> str:
+            return reduce(lambda found, one: found.replace(*one), folders.items(), text)
+
+        def used(call: ToolCall) -> ToolCall:
+            return ToolCall(call.name, renamed(call.arguments), renamed(call.result))
+
+        messages = (
+            replace(message, text=renamed(message.text), tool_calls=tuple(map(used, message.tool_calls)))
+            for message in self.messages
+        )
+        return replace(self, messages=tuple(messages), answer=renamed(self.answer), reason=renamed(self.reason))
 
 
 @dataclass(frozen=True, slots=True)

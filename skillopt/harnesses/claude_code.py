@@ -119,7 +119,8 @@ class ClaudeCodeHarness:
             ending = failure(
                 FailureKind.BAD_REQUEST, f"claude did not take the skill {skill.name!r}; check its SKILL.md"
             )
-        return self._trajectory(request, workspace, (stream, ending, told))
+        trajectory = self._trajectory(request, workspace, (stream, ending, told))
+        return trajectory.renaming({workspace: "/workspace", home.path: "/home/agent"})
 
     def _trajectory(
         self, request: RolloutRequest, workspace: str, ended: tuple[ClaudeStream, Ending, list[Message]]

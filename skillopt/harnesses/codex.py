@@ -119,7 +119,7 @@ class CodexHarness:
             ending.status,
             ending.reason,
             priced(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage,
-        )
+        ).renaming({workspace: "/workspace", home.path: "/home/agent"})
 
     def _with_loading(self, ending: Ending, skill: Skill, complaint: str, *, injected: bool) -> Ending:
         """A run whose client did not take the skill measured something else, however well it ended."""
