@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
 
+from skillopt import objectives
 from skillopt.search_space import Value
 from skillopt.sign_flip import p_value
 
@@ -82,11 +83,10 @@ class Confirmation:
 
 def front(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
     """Give the finished attempts that no other one beats in both objectives, dearest last; of equals the first."""
-    best: list[Attempt] = []
-    for attempt in sorted(_finished(attempts), key=lambda one: (one.rollouts, -one.score, one.number)):
-        if not best or attempt.score > best[-1].score:
-            best.append(attempt)
-    return tuple(best)
+    finished = sorted(
+        (attempt for attempt in attempts if not attempt.given_up), key=lambda one: (one.rollouts, one.number)
+    )
+    return tuple(finished[at] for at in objectives.front([(one.rollouts, -one.score) for one in finished]))
 
 
 def recommend(attempts: Sequence[Attempt]) -> Attempt:
@@ -147,7 +147,3 @@ def confirm(start: Sequence[Result], chosen: Sequence[Result]) -> Confirmation:
         saved=fmean(saved),
         saved_p=p_value([number / largest for number in saved]),
     )
-
-
-def _finished(attempts: Sequence[Attempt]) -> list[Attempt]:
-    return [attempt for attempt in attempts if not attempt.given_up]

@@ -56,6 +56,12 @@ class CappedRunner:
         self._measured += len(found)
         return found
 
+    @property
+    def share(self) -> float:
+        """Give the share used of the rollouts that training may ask for, in [0, 1]; 0 where there is no cap."""
+        cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._sealed)
+        return min(1.0, self.rollouts_asked / cap) if cap else 0.0
+
     def release(self) -> None:
         """Let the rollouts that were kept back be used."""
         self._kept = 0

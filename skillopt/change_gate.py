@@ -66,7 +66,7 @@ class ChangeGate:
         after: The new text.
         suite: Its tasks.
         settings: The gate's rule, metric, confidence and coverage. The rule `strict` compares with a recorded score,
-            which there is none of, and is taken as `paired`.
+            which there is none of, and is taken as `paired`. Scores alone are compared, whatever else is weighed.
         runner: Runs rollouts.
         demand: What is asked.
     """
@@ -77,7 +77,8 @@ class ChangeGate:
         rule = GateRule.PAIRED if settings.gate is GateRule.STRICT else settings.gate
         self._before, self._after = before, after
         self._suite = suite
-        self._settings = settings.model_copy(update={"gate": rule})
+        scores_alone = dict.fromkeys(settings.weighed, 0)
+        self._settings = settings.model_copy(update={"gate": rule, **scores_alone})
         self._runner = CappedRunner(_WithoutSkill(runner), settings, 0)
         self._demand = demand
         self.judged: Judged | None = None
@@ -213,6 +214,7 @@ def exchanged(verdict: Verdict) -> Verdict:
         after=verdict.before,
         wins=verdict.losses,
         losses=verdict.wins,
+        worths=verdict.worths[::-1],
         fixed=verdict.broken,
         broken=verdict.fixed,
         reason=f"{'shown' if shown else 'not shown'} to be worse at confidence {verdict.confidence:.3f}",

@@ -13,6 +13,7 @@ from enum import StrEnum
 from statistics import fmean
 from typing import assert_never
 
+from skillopt.objectives import Worth
 from skillopt.rollouts import Rollout, Score
 from skillopt.sign_flip import p_value
 
@@ -93,13 +94,14 @@ class Verdict:
         reason: The decision in words.
         before: Mean score of the incumbent, in [0, 1].
         after: Mean score of the candidate.
-        confidence: One minus the one-sided p-value of the paired sign-flip test.
+        confidence: That the candidate is better by what the gate's rule compares, one minus a one-sided p-value.
         wins: Tasks that score higher under the candidate.
         ties: Tasks that score the same.
         losses: Tasks that score lower.
         fixed: Ids of tasks that passed only under the candidate.
         broken: Ids of tasks that passed only under the incumbent.
         missing: Tasks not measured for both.
+        worths: Incumbent and candidate by every objective, costs as means over rollouts; empty where not asked for.
     """
 
     outcome: Outcome
@@ -113,6 +115,7 @@ class Verdict:
     fixed: tuple[str, ...]
     broken: tuple[str, ...]
     missing: int
+    worths: tuple[Worth, ...] = ()
 
     @property
     def gain(self) -> float:

@@ -12,10 +12,10 @@ from random import Random
 from statistics import fmean
 
 from skillopt.betting import Bets, Plan, decide, update
-from skillopt.documents import Skill
+from skillopt.documents import Skill, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate import GateRule, Outcome, Verdict, compare, least_gain, tally
-from skillopt.objectives import price_of_growth
+from skillopt.objectives import Scalarization, Worth, measured_worth
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
@@ -36,6 +36,21 @@ class _Pairs:
 
     before: list[Rollout] = field(default_factory=list)
     after: list[Rollout] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Who is compared, and what is weighed."""
+
+    incumbent: Skill
+    candidate: Skill
+    scalarization: Scalarization
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """Estimate the tokens of both."""
+        before, after = (estimate_tokens(skill.document.text) for skill in (self.incumbent, self.candidate))
+        return before, after
 
 
 class Gatekeeper:
@@ -84,31 +99,35 @@ class Gatekeeper:
         check_coverage("baseline", self._recorded, self._settings.coverage)
         return trials
 
-    def decide(self, place: str, incumbent: Skill, candidate: Skill) -> Verdict:
+    def decide(self, place: str, incumbent: Skill, candidate: Skill, progress: float = 1.0) -> Verdict:
         """Compare a candidate with the incumbent.
 
         Args:
             place: Where in the run this is, for errors.
             incumbent: What the candidate must beat.
             candidate: What is tried.
+            progress: How far the run is, in [0, 1]: the weight of whatever the settings weigh beside the score.
 
         Raises:
             InvalidMeasurementError: Too little could be measured. Nothing is decided, so that a rerun can
                 measure again what is missing.
         """
-        match self._settings.gate:
+        settings = self._settings
+        worst = (settings.worst_tokens, settings.worst_usd, settings.worst_turns)
+        sides = _Sides(incumbent, candidate, Scalarization(*worst, progress))
+        match settings.gate:
             case GateRule.SEQUENTIAL:
-                pairs, verdict = self._step_by_step(incumbent, candidate)
+                pairs, verdict = self._step_by_step(sides)
             case GateRule.PAIRED:
                 # Measured anew each time: a stored score that was lucky once would block every later gain.
                 pairs = self._pairs(incumbent, candidate, self._tasks, self._next_trial())
-                verdict = self._compared(pairs, self._settings.gate)
+                verdict = self._compared(pairs, settings.gate)
             case _:
                 pairs = _Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)))
-                verdict = self._compared(pairs, self._settings.gate)
+                verdict = self._compared(pairs, settings.gate)
         if verdict.outcome is Outcome.INVALID:
             raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*pairs.before, *pairs.after))}")
-        verdict = self._veto(verdict)
+        verdict = replace(self._veto(verdict), worths=_worths(sides, pairs, verdict))
         if verdict.outcome is Outcome.ACCEPT:
             self._recorded = tuple(pairs.after)
         return verdict
@@ -121,22 +140,22 @@ class Gatekeeper:
         reason = f"{verdict.reason}, but it breaks {broken} tasks and max_broken is {most}"
         return replace(verdict, outcome=Outcome.REJECT, reason=reason)
 
-    def _step_by_step(self, incumbent: Skill, candidate: Skill) -> tuple[_Pairs, Verdict]:
+    def _step_by_step(self, sides: _Sides) -> tuple[_Pairs, Verdict]:
         """Look after every few tasks, in random order; then run all again and average, each round a test of its own."""
         settings, pairs = self._settings, _Pairs()
-        price = price_of_growth(incumbent.document, candidate.document, settings.token_price)
         allowed = self._allowance
         found: Outcome | None = None
         confidence = 0.0
         for number in range(settings.gate_rounds):
             share = _share_of(number, settings.gate_rounds)
-            bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share, price))
-            found, bets = self._round(incumbent, candidate, pairs, bets, last=number == settings.gate_rounds - 1)
+            bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share))
+            found, bets = self._round(sides, pairs, bets, last=number == settings.gate_rounds - 1)
             confidence = max(confidence, 1.0 - min(1.0, (1.0 - bets.confidence) / share))
             if found is not None:
                 break
         self._spend(allowed, accepted=found is Outcome.ACCEPT)
-        return pairs, self._worded(pairs, found or Outcome.INCONCLUSIVE, confidence, 1.0 - allowed)
+        verdict = self._worded(sides, pairs, found or Outcome.INCONCLUSIVE, confidence, 1.0 - allowed)
+        return pairs, verdict
 
     @property
     def _allowance(self) -> float:
@@ -149,9 +168,7 @@ class Gatekeeper:
         self._looks = 0 if accepted else self._looks + 1
         self._error = min(whole, self._error + whole * _SHARE) if accepted else self._error - allowed
 
-    def _round(
-        self, incumbent: Skill, candidate: Skill, pairs: _Pairs, bets: Bets, *, last: bool
-    ) -> tuple[Outcome | None, Bets]:
+    def _round(self, sides: _Sides, pairs: _Pairs, bets: Bets, *, last: bool) -> tuple[Outcome | None, Bets]:
         """Run every task once more; the first round looks as it goes, later ones at the end.
 
         Returns:
@@ -162,27 +179,29 @@ class Gatekeeper:
         Random(f"{settings.seed}/gate/{trial}").shuffle(order)
         for start in range(0, len(order), settings.gate_batch):
             batch = order[start : start + settings.gate_batch]
-            new = self._pairs(incumbent, candidate, batch, trial)
+            new = self._pairs(sides.incumbent, sides.candidate, batch, trial)
             pairs.before += new.before
             pairs.after += new.after
             if first:
-                bets = update(bets, self._differences(new, batch))
+                bets = update(bets, self._differences(sides, new, batch))
                 if decide(bets) is Outcome.ACCEPT:
                     return Outcome.ACCEPT, bets
                 if decide(bets) is Outcome.REJECT:
                     break
         if not first:
-            bets = update(bets, self._differences(pairs, order))
+            bets = update(bets, self._differences(sides, pairs, order))
         outcome = decide(bets)
         return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), bets
 
-    def _differences(self, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
-        """Give candidate minus incumbent for each task, trials averaged; None where nothing was measured."""
+    def _differences(self, sides: _Sides, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
+        """Give the candidate's gain for each task, trials averaged; None where nothing was measured."""
         found: dict[str, list[float]] = {}
+        metric, tokens = self._settings.metric, sides.tokens
         for before, after in zip(pairs.before, pairs.after, strict=True):
             if before.score is not None and after.score is not None:
-                metric = self._settings.metric
-                found.setdefault(before.task_id, []).append(metric.of(after.score) - metric.of(before.score))
+                old = measured_worth(metric.of(before.score), tokens[0], [before])
+                new = measured_worth(metric.of(after.score), tokens[1], [after])
+                found.setdefault(before.task_id, []).append(sides.scalarization.gain(old, new))
         return [fmean(found[task.id]) if task.id in found else None for task in order]
 
     def _compared(self, pairs: _Pairs, rule: GateRule) -> Verdict:
@@ -196,12 +215,17 @@ class Gatekeeper:
             coverage=settings.coverage,
         )
 
-    def _worded(self, pairs: _Pairs, outcome: Outcome, confidence: float, wanted: float) -> Verdict:
+    def _worded(self, sides: _Sides, pairs: _Pairs, outcome: Outcome, confidence: float, wanted: float) -> Verdict:
         verdict = self._compared(pairs, GateRule.STRICT)
         if verdict.outcome is Outcome.INVALID:
             return verdict
         tasks = verdict.wins + verdict.ties + verdict.losses
-        found = f"gain {verdict.gain:+.3f} on {tasks} of {len(self._tasks)} tasks at confidence {confidence:.3f}"
+        gained, of = f"gain {verdict.gain:+.3f}", ""
+        if counted := sides.scalarization.counted:
+            gains = [gain for gain in self._differences(sides, pairs, self._tasks) if gain is not None]
+            weighed = f"{' and '.join(counted)} weighed in ({sides.scalarization.progress:.0%})"
+            gained, of = f"{gained}, {fmean(gains):+.3f} with {weighed},", " of the latter"
+        found = f"{gained} on {tasks} of {len(self._tasks)} tasks at confidence {confidence:.3f}{of}"
         asked = f"{wanted:.3f} asked for"
         reason = f"{found}: {asked if outcome is not Outcome.REJECT else 'not better than the incumbent'}"
         return replace(verdict, outcome=outcome, reason=reason, confidence=confidence)
@@ -262,6 +286,12 @@ def first_failure(rollouts: Sequence[Rollout]) -> str:
     reasons = (rollout.reason for rollout in rollouts if rollout.score is None)
     first = next(reasons, "")
     return f"; the first failure: {first}; rerun the same command when it is mended" if first else ""
+
+
+def _worths(sides: _Sides, pairs: _Pairs, verdict: Verdict) -> tuple[Worth, ...]:
+    """Give what was found of both: scores as in the verdict, costs over all their rollouts with a score."""
+    found = zip((verdict.before, verdict.after), sides.tokens, (pairs.before, pairs.after), strict=True)
+    return tuple(measured_worth(score, tokens, rollouts) for score, tokens, rollouts in found)
 
 
 def _share_of(number: int, rounds: int) -> float:

@@ -121,7 +121,8 @@ class Optimizer:
         """Compare a candidate with the incumbent on `val`, and take it, let it wait, or remember why not."""
         drafter, text = self._drafter, candidate.document.text
         kind = "edits" if changes else "slow update"
-        verdict = self._gatekeeper.decide(f"step {step}", drafter.draft.incumbent, candidate)
+        progress = max(epoch / self._settings.epochs, self._runner.share)
+        verdict = self._gatekeeper.decide(f"step {step}", drafter.draft.incumbent, candidate, progress)
         worth = drafter.credits if changes else ()
         asked = self._runner.rollouts_asked
         yield GateDecided(step, kind, changes, verdict, text, worth, asked)

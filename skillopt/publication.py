@@ -53,8 +53,9 @@ def body_of(event: VersionAccepted) -> str:
     """Explain each edit with its reason, then the result on the validation tasks."""
     verdict = event.verdict
     count = verdict.wins + verdict.ties + verdict.losses
+    moved = "rose" if verdict.gain > 0 else "went"
     result = (
-        f"On {count} validation tasks the mean score rose from {verdict.before:.3f} to {verdict.after:.3f}: "
+        f"On {count} validation tasks the mean score {moved} from {verdict.before:.3f} to {verdict.after:.3f}: "
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
         f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
     )

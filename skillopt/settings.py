@@ -182,14 +182,21 @@ class Settings(BaseModel):
     confidence: Annotated[
         float, Field(description="Confidence that the gain is real which the gate asks for.", gt=0.5, lt=1)
     ] = 0.9
-    token_price: Annotated[
-        float,
+    worst_tokens: Annotated[
+        int,
         Field(
-            description="Gain in score that every 1,000 tokens added to the skill must bring, which the `sequential` "
-            "gate then asks for; 0 lets tokens break ties only.",
+            description="Tokens of SKILL.md (estimated) that are as bad as failing a task: the `sequential` gate then "
+            "weighs them against scores. 0 lets tokens break ties only.",
             ge=0,
         ),
+    ] = 0
+    worst_usd: Annotated[
+        float,
+        Field(description="The same for US dollars that the target takes for a task; 0 does not count them.", ge=0),
     ] = 0.0
+    worst_turns: Annotated[
+        int, Field(description="The same for model calls of the target in a task; 0 does not count them.", ge=0)
+    ] = 0
     doubles: Annotated[
         bool,
         Field(
@@ -297,6 +304,12 @@ class Settings(BaseModel):
     share: Annotated[float, Field(description="Most of a night's budget that the skill may take.", gt=0, le=1)] = 0.5
 
     @property
+    def weighed(self) -> tuple[str, ...]:
+        """Name the settings that let the gate weigh more than scores."""
+        names = {"worst_tokens": self.worst_tokens, "worst_usd": self.worst_usd, "worst_turns": self.worst_turns}
+        return tuple(name for name, worst in names.items() if worst)
+
+    @property
     def identity(self) -> str:
         """Give the settings that can change a result, as canonical JSON."""
         return self.model_dump_json(exclude=_HARMLESS)
@@ -366,8 +379,10 @@ def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
     if settings.min_edits > settings.edit_budget:
         message = f"expected min_edits ≤ edit_budget, found {settings.min_edits} > {settings.edit_budget}"
         raise SettingsError(message)
-    if settings.token_price and settings.gate is not GateRule.SEQUENTIAL:
-        message = f'expected gate = "sequential" with a token_price, found {settings.gate.value!r}'
+    if settings.weighed and settings.gate is not GateRule.SEQUENTIAL:
+        # A small saving in all tasks with a rare failure would pass a test of signs for a gain.
+        name = settings.weighed[0]
+        message = f'expected gate = "sequential" with {name}, found {settings.gate.value!r}; set it, or {name} to 0'
         raise SettingsError(message)
     return settings
 

@@ -88,7 +88,8 @@ class RecordedRun:
             self._commit_start()
         plan, record = self._plan, self._record
         target, proposer, *_ = plan.identities
-        metric = plan.target.settings.metric.value
+        settings = plan.target.settings
+        metric = ", ".join((settings.metric.value, *settings.weighed))
         origin = Origin(self.skill.name, record.id, target, proposer, record.suite_digest, metric)
         trailers = trailers_of(origin, event, self.runner.usage)
         document = SkillDocument(event.text)

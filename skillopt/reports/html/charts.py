@@ -12,6 +12,7 @@ from math import floor, log10
 
 from markupsafe import Markup
 
+from skillopt.objectives import front
 from skillopt.reports.html.svg import drawing, element, percent
 
 __all__ = ["MARKS", "Look", "Scale", "Weighed", "draw_marks", "draw_pareto", "draw_scores", "front_of", "nice_scale"]
@@ -52,12 +53,15 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A skill with its size in tokens and its score."""
+    """A skill with its size in tokens, its score, what a task takes where it is known, and whether none is as good."""
 
     name: str
     tokens: int
     score: float
     kind: str
+    usd: float | None = None
+    turns: float | None = None
+    front: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +137,9 @@ def draw_pareto(skills: Sequence[Weighed], description: str) -> Markup:
     """
     across = nice_scale(0, max(10, *(skill.tokens for skill in skills)))
     up = nice_scale(min(skill.score for skill in skills), max(skill.score for skill in skills))
-    front = front_of(skills)
-    parts = [*_grid(across, up), *_steps([(one.tokens, one.score) for one in front], across, up, "front")]
-    named = _with_room([(one, across.share(one.tokens), _y(up, one.score)) for one in reversed(front)])
+    best = front_of(skills)
+    parts = [*_grid(across, up), *_steps([(one.tokens, one.score) for one in best], across, up, "front")]
+    named = _with_room([(one, across.share(one.tokens), _y(up, one.score)) for one in reversed(best)])
     for skill in skills:
         x, y = percent(across.share(skill.tokens)), _y(up, skill.score)
         title = element("title", f"{skill.name}: {skill.score:.3f} with {skill.tokens:,} tokens")
@@ -156,11 +160,8 @@ def _with_room(placed: Sequence[tuple[Weighed, float, float]]) -> list[Weighed]:
 
 def front_of(skills: Sequence[Weighed]) -> list[Weighed]:
     """List the skills that no other beats on both score and tokens, smallest first."""
-    front: list[Weighed] = []
-    for skill in sorted(skills, key=lambda one: (one.tokens, -one.score)):
-        if not front or skill.score > front[-1].score:
-            front.append(skill)
-    return front
+    ordered = sorted(skills, key=lambda one: one.tokens)
+    return [ordered[at] for at in front([(one.tokens, -one.score) for one in ordered])]
 
 
 def _y(up: Scale, value: float) -> float:
