@@ -20,6 +20,7 @@ from skillopt.events import (
 )
 from skillopt.gate import Outcome, Tally, Verdict
 from skillopt.ledger import ResultRow
+from skillopt.objectives import Worth
 from skillopt.reports.gathering import Recorded, gather
 from skillopt.reports.record import Asked, RunView
 from skillopt.rollouts import Usage
@@ -66,7 +67,11 @@ def _change(edit: Edit) -> Change:
     return Change(edit, 0, 1, 8, f"--- a/SKILL.md\n+++ b/SKILL.md\n@@ -1 +1,2 @@\n+{edit.content}")
 
 
-_ACCEPTED = verdict(Outcome.ACCEPT, "gain +0.400 at confidence 0.970: 0.900 asked for")
+_ACCEPTED = verdict(
+    Outcome.ACCEPT,
+    "gain +0.400 at confidence 0.970: 0.900 asked for",
+    worths=(Worth(0.4, 20, 0.0125, 2.5), Worth(0.8, 27, None, 2.0)),
+)
 _REJECTED = verdict(
     Outcome.REJECT,
     "gain -0.200 at confidence 0.100: not better than the incumbent",

@@ -29,8 +29,9 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.gate import Metric, Outcome, Tally
+from skillopt.gate import Metric, Outcome, Tally, Verdict
 from skillopt.ledger import ResultRow
+from skillopt.objectives import Worth, front, known_losses
 from skillopt.reports.record import (
     BaselineView,
     Cell,
@@ -127,7 +128,7 @@ class _Gathering:
             steps=tuple(self._steps.values()),
             edits=tuple(self._edits.values()),
             gates=tuple(self._gates),
-            versions=tuple(self._versions),
+            versions=_with_front(self._versions),
             curve=tuple(self._curve),
             funnel=_funnel(self._edits.values()),
             heat=self._heat(),
@@ -201,6 +202,9 @@ class _Gathering:
 
     def _gate(self, at: str, event: GateDecided) -> None:
         number, verdict = len(self._gates) + 1, event.verdict
+        if number == 1:
+            usd, turns = _costs(verdict, 0)
+            self._versions[0] = replace(self._versions[0], usd=usd, turns=turns)
         candidate = _digest(self._recorded.start, event.text) if event.text else ""
         tasks = self._pairs(Split.VAL, self._versions[-1].digest, candidate)
         for change in event.changes:
@@ -240,6 +244,7 @@ class _Gathering:
             event.rollouts,
             ids,
             at,
+            *_costs(event.verdict, 1),
         )
         self._versions.append(version)
         for name in ids:
@@ -287,6 +292,19 @@ class _Gathering:
     def _cell(self, skill: str, task: str) -> Cell:
         rows = self._results.get((skill, task), {})
         return Cell(len(rows), sum(row.passed for row in rows.values()), self._mean(rows))
+
+
+def _costs(verdict: Verdict, side: int) -> tuple[float | None, float | None]:
+    """Give what the target took for a task under the incumbent (0) or the candidate (1), as far as it is recorded."""
+    return (verdict.worths[side].usd, verdict.worths[side].turns) if verdict.worths else (None, None)
+
+
+def _with_front(versions: Sequence[VersionView]) -> tuple[VersionView, ...]:
+    """Mark the versions that no other is as good as."""
+    worths = [Worth(one.score, one.tokens, one.usd, one.turns) for one in versions if one.score is not None]
+    scored = [at for at, one in enumerate(versions) if one.score is not None]
+    best = {scored[place] for place in front(known_losses(worths))}
+    return tuple(replace(version, front=at in best) for at, version in enumerate(versions))
 
 
 def _edit_view(edit: Edit, step: int, document: SkillDocument) -> EditView:

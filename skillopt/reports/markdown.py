@@ -43,7 +43,7 @@ def render(view: RunView) -> str:
         *("## Gates on `val`", gates(view, room), guarantee(view) if view.test is None and view.gates else ""),
         *("## Steps", _funnel(view), _steps(view)),
         *(("## Verifiers to check", suspects(view)) if view.suspects else ()),
-        *("## Cost", cost(view)),
+        *("## Cost", cost(view), _versions(view)),
         *("## Not taken", not_taken(view, room) or "Every edit was taken."),
         *("## Tasks by version", _heat(view)),
         *("## Settings", _settings(view)),
@@ -75,6 +75,19 @@ def _steps(view: RunView) -> str:
         for step in view.steps
     ]
     return "\n".join(["| step | epoch | edit budget | train | failed |", "|" + "---|" * 5, *rows]) if rows else ""
+
+
+def _versions(view: RunView) -> str:
+    """Show each version by every objective; the front is that of those known of all."""
+    rows = [
+        f"| v{one.number} | {'—' if one.score is None else f'{one.score:.3f}'} | {one.tokens:,} "
+        f"| {'not known' if one.usd is None else f'{one.usd:.4f}'} "
+        f"| {'not known' if one.turns is None else f'{one.turns:.2f}'} | {'yes' if one.front else 'no'} |"
+        for one in view.versions
+    ]
+    head = ["| version | score on `val` | tokens | US dollars a task | turns a task | on the front |", "|" + "---|" * 6]
+    note = "On the front: no other version is at least as good in each number that is known of all."
+    return "\n".join([*head, *rows]) + f"\n\n{note}" if view.versions else ""
 
 
 def _heat(view: RunView) -> str:

@@ -90,8 +90,7 @@ class EditView:
         fate, reason: What became of it, and why.
         screen: What it came to alone, None where it was not tried alone.
         credit: What the gate's rollouts say of it, None where they say nothing.
-        gate: Number of the last gate that it met, None for none.
-        version: Number of the version that it came with, None for none.
+        gate, version: Numbers of the last gate that it met, and of the version that it came with; None for none.
         support: How far the rollouts it cites speak for it, in [0, 1]; None where it was not told.
         diff: Unified diff of this edit alone, empty when it met no gate.
     """
@@ -133,8 +132,7 @@ class GateView:
     """A comparison of a candidate with the incumbent on `val`.
 
     Args:
-        number: From 1, in order.
-        step: When.
+        number, step: From 1, in order, and when.
         kind: `edits` or `slow update`.
         verdict: What was found: outcome, reason, scores, wins, ties, losses, flips, confidence.
         at: When it was first recorded, ISO 8601 in UTC.
@@ -171,8 +169,9 @@ class VersionView:
         tokens: Estimated tokens of that.
         step, kind, gate, edits: The step, kind, number and edits of the gate that accepted it.
         score: Mean score on `val` in the gate's metric; None when not measured.
-        rollouts: Rollouts asked until then.
-        at: When, ISO 8601 in UTC.
+        rollouts, at: Rollouts asked until then, and when, ISO 8601 in UTC.
+        usd, turns: Means over rollouts of its first gate, of the target; None when not known.
+        front: Whether no other version is as good by score, tokens, and what of those two is known of all.
     """
 
     number: int
@@ -187,6 +186,9 @@ class VersionView:
     rollouts: int | None = None
     edits: tuple[str, ...] = ()
     at: str = ""
+    usd: float | None = None
+    turns: float | None = None
+    front: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,14 +322,12 @@ class RunView:
     """A run, as its record tells it.
 
     Args:
-        run: Its id.
-        skill: Name of the skill.
+        run, skill: Its id, and the name of the skill.
         kind: `training`, `proposal` when somebody else than the loop wrote the edits, or `gate` of a change.
         state: `running`, `finished`, `stopped`, `failed`, or `interrupted` (its process is gone).
         reason: Why it ended, empty while it goes on.
         started, ended: When, ISO 8601 in UTC; empty while it goes on.
-        branch: Where its versions are.
-        base: The commit it started from, empty for none.
+        branch, base: Where its versions are, and the commit it started from, empty for none.
         suite, suite_digest: Name of the suite, and what identifies its tasks.
         splits: Tasks of each split, empty when the suite is not at hand.
         target, model, judge: Who did rollouts, proposed edits, and judged rubrics; empty for nobody.

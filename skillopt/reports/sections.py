@@ -77,6 +77,7 @@ def headline(view: RunView) -> str:
     if taken:
         gate = taken[-1]
         found = score_line(gate.verdict, gate.interval, view.confidence)
+        found += f", with {names} weighed in" if (names := _weighed(view)) else ""
         return f"**{gate.verdict.outcome.value}** on `val`, not tested on the sealed `test` split: {found}."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
@@ -162,7 +163,9 @@ def gates(view: RunView, room: Room) -> str:
         "|" + "---|" * 8,
     ]
     rows = [_gate(gate) for gate in view.gates[-room.gates :]]
-    return "\n".join([*head, *rows]) + _more(len(view.gates) - len(rows), "earlier gate", view)
+    names = _weighed(view)
+    note = f"\n\nConfidence is that of the gain with {names} weighed in; gains are those of scores." if names else ""
+    return "\n".join([*head, *rows]) + _more(len(view.gates) - len(rows), "earlier gate", view) + note
 
 
 def flips(view: RunView, room: Room) -> str:
@@ -218,9 +221,9 @@ def guarantee(view: RunView) -> str:
             f"most.{several}"
         )
     if view.gate_rule == "sequential":
-        return (
-            f"All gates of this run together accept a version that is no better with probability {error:.2f} at most."
-        )
+        names = _weighed(view)
+        better = f"no better, with {names} weighed in," if names else "no better"
+        return f"All gates of this run together accept a version that is {better} with probability {error:.2f} at most."
     if view.gate_rule == "paired":
         total = min(1.0, error * max(1, gates_run))
         return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {total:.2f}."
@@ -321,6 +324,12 @@ def _gate(gate: GateView) -> str:
         f"| {verdict.gain:+.3f}{span} | {verdict.wins} / {verdict.ties} / {verdict.losses}{tasks} "
         f"| {sure(verdict.confidence)} |"
     )
+
+
+def _weighed(view: RunView) -> str:
+    """Name the settings by which the gates weighed more than scores; empty when scores alone decided."""
+    names = ("worst_tokens", "worst_usd", "worst_turns")
+    return ", ".join(f"`{name}`" for name, value in view.settings if name in names and value not in ("0", "0.0"))
 
 
 def _change(edit: EditView, room: Room) -> str:

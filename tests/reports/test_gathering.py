@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from skillopt.edits import Edit, Op
-from skillopt.events import EditRefused, ReleaseCheckWithheld, StepStarted
+from skillopt.events import EditRefused, ReleaseCheckWithheld, StepStarted, VersionAccepted
 from skillopt.reports.gathering import Recorded, digests_of, gather
 from skillopt.reports.record import CellState, Fate, Funnel
 from tests.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view
@@ -67,6 +67,20 @@ def test_versions_carry_their_commits_and_the_curve_their_rollouts() -> None:
         ("accept", 60, 0.8, 0.8),
         ("reject", None, 0.6, 0.8),
     ]
+
+
+def test_versions_carry_what_a_task_took_and_are_on_the_front_unless_another_is_as_good_in_all_that_is_known() -> None:
+    assert [(version.usd, version.turns, version.front) for version in VIEW.versions] == [
+        (0.0125, 2.5, True),
+        (None, 2.0, True),
+    ]
+    worse = [
+        replace(event, verdict=replace(event.verdict, after=0.4, worths=()))
+        if isinstance(event, VersionAccepted)
+        else event
+        for event in EVENTS
+    ]
+    assert [version.front for version in make_view(events=tuple(worse)).versions] == [True, False]
 
 
 def test_a_run_that_goes_on_has_no_end_and_no_count_of_what_was_replayed() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from skillopt.events import VerifierSuspected
 from skillopt.reports.markdown import render
 from tests.reports.hostile import attack, tags_of
-from tests.views import make_view
+from tests.views import HEAD, make_view
 
 
 def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_sealed_test() -> None:
@@ -18,6 +18,22 @@ def test_the_table_of_tasks_tells_what_was_not_evaluated_from_what_failed() -> N
     text = render(make_view())
     assert "| train | <code>train5</code> | fail | · |" in text
     assert "| val | <code>val5</code> | mixed | pass |" in text
+
+
+def test_each_version_is_shown_by_score_tokens_dollars_and_turns() -> None:
+    view = make_view()
+    text = render(view)
+    assert f"| v0 | 0.400 | {view.versions[0].tokens} | 0.0125 | 2.50 | yes |" in text
+    assert f"| v1 | 0.800 | {view.versions[1].tokens} | not known | 2.00 | yes |" in text
+
+
+def test_where_more_than_scores_was_weighed_every_confidence_says_so() -> None:
+    settings = (("worst_tokens", "2000"), ("worst_usd", "0.0"), ("worst_turns", "30"))
+    text = render(make_view(ended=False, head=replace(HEAD, settings=settings)))
+    assert "confidence 0.970, with `worst_tokens`, `worst_turns` weighed in" in text
+    assert "Confidence is that of the gain with `worst_tokens`, `worst_turns` weighed in" in text
+    assert "no better, with `worst_tokens`, `worst_turns` weighed in, with probability 0.10" in text
+    assert "weighed in" not in render(make_view(ended=False))
 
 
 def test_every_edit_that_was_taken_is_shown_as_a_diff() -> None:

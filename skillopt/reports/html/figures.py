@@ -86,6 +86,9 @@ def weighed_of(view: RunView) -> tuple[Weighed, ...]:
             version.tokens,
             version.score,
             "accept" if version.number else "start",
+            version.usd,
+            version.turns,
+            version.front,
         )
         for version in view.versions
         if version.score is not None

@@ -56,6 +56,13 @@ def test_no_hidden_character_reaches_the_page_and_each_is_named() -> None:
     assert page.encode()
 
 
+def test_the_numbers_of_each_version_are_those_of_the_record_and_what_is_not_known_is_not_nothing() -> None:
+    rows = re.findall(r'<tr><th scope="row">(start|v1)</th>(.*?)</tr>', render_page(make_view()))
+    cells = {name: re.findall("<td.*?>(.*?)</td>", row) for name, row in rows}
+    assert cells["start"][1:] == ["0.400", "0.0125", "2.50", "yes"]
+    assert cells["v1"][1:] == ["0.800", "unknown", "2.00", "yes"]
+
+
 def test_a_page_names_everything_it_needs_in_itself() -> None:
     page = render_page(make_view(), rollouts("x"))
     outline = Outline(page)
