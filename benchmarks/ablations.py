@@ -37,6 +37,8 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "gate after every step, none waits": {"gate_edits": "1"},
     "gate on all tasks, one look each": {"gate": "paired"},
     "gate by a greater mean": {"gate": "strict"},
+    "a skill of 2,000 tokens as bad as a failure": {"worst_tokens": "2000"},
+    "a skill of 500 tokens as bad as a failure": {"worst_tokens": "500"},
     "batches of 24, 8 shown at a time": {"batch_size": "24", "minibatch_size": "8"},
 }
 """What is changed in each row."""
@@ -45,7 +47,8 @@ _WORLDS: Final = ("distractors", "mostly-distractors", "harmful", "weak", "inter
 
 _KEY: Final = (
     "A cell: seeds that reach 95% of the best, and the median rollouts to it; mean true score over all rollouts (how "
-    "much more than the default's, paired by seed, ± standard error); runs that accept what is no better."
+    "much more than the default's, paired by seed, ± standard error); runs that accept what is no better; mean tokens "
+    "of the last document."
 )
 
 
@@ -63,7 +66,8 @@ class _Cell:
         wrong = fmean(run.false_accepts > 0 for run in self.runs)
         found = f"{len(reached)}/{len(self.runs)} @ {f'{median(reached):.0f}' if reached else '-'}"
         change = "" if self is base else f" ({fmean(gains):+.3f} ± {error:.3f})"
-        return f"{found}; {fmean(run.area for run in self.runs):.3f}{change}; {wrong:.0%}"
+        tokens = fmean(run.tokens for run in self.runs)
+        return f"{found}; {fmean(run.area for run in self.runs):.3f}{change}; {wrong:.0%}; {tokens:.0f} tokens"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
