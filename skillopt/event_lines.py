@@ -22,6 +22,7 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
+from skillopt.gate import Outcome
 
 __all__ = ["describe"]
 
@@ -82,8 +83,9 @@ def _(event: GateDecided) -> str:
     what = _count(len(event.changes), "edit") if event.changes else event.kind
     verdict = event.verdict
     place = f"step {event.step}: " if event.step else ""
+    expected = f", expect {verdict.expected:.3f}" if verdict.outcome is Outcome.ACCEPT else ""
     return (
-        f"{place}{what}: {verdict.outcome.value} ({verdict.before:.3f} → {verdict.after:.3f}, "
+        f"{place}{what}: {verdict.outcome.value} ({verdict.before:.3f} → {verdict.after:.3f}{expected}, "
         f"{verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse)"
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
-from typing import assert_never
+from typing import Final, assert_never
 
 from skillopt.objectives import Worth
 from skillopt.rollouts import Rollout, Score
@@ -28,6 +28,9 @@ __all__ = [
     "noise_floor",
     "tally",
 ]
+
+_UNSEEN: Final = 0.25
+"""Squared difference that is reckoned to those seen, so that a few tasks that agree do not look certain."""
 
 
 class Metric(StrEnum):
@@ -102,6 +105,7 @@ class Verdict:
         broken: Ids of tasks that passed only under the incumbent.
         missing: Tasks not measured for both.
         worths: Incumbent and candidate by every objective, costs as means over rollouts; empty where not asked for.
+        error: Standard error of the gain.
     """
 
     outcome: Outcome
@@ -116,11 +120,25 @@ class Verdict:
     broken: tuple[str, ...]
     missing: int
     worths: tuple[Worth, ...] = ()
+    error: float = 0.0
 
     @property
     def gain(self) -> float:
         """Give the mean paired difference, in [-1, 1]."""
         return self.after - self.before
+
+    @property
+    def expected(self) -> float:
+        """Give the candidate's score to expect when it is measured again, in [0, 1].
+
+        A candidate that was accepted because its gain looked large had luck on its side, and the incumbent had not.
+        So the gain is shrunk by the share of it that error alone would bring, and both sides bear half of that.
+
+        Source: positive-part shrinkage, James and Stein 1961.
+        """
+        if self.gain <= 0:
+            return self.after
+        return self.after - self.gain * min(1.0, (self.error / self.gain) ** 2) / 2
 
 
 def tally(rollouts: Iterable[Rollout]) -> Tally:
@@ -178,7 +196,17 @@ def compare(
         tuple(task for task in tasks if new_pass[task] > old_pass[task]),
         tuple(task for task in tasks if new_pass[task] < old_pass[task]),
         len(wanted) - len(tasks),
+        error=_error(differences),
     )
+
+
+def _error(differences: Sequence[float]) -> float:
+    """Give the standard error of the mean; few tasks that happen to agree still leave some."""
+    if not differences:
+        return 0.0
+    mean = fmean(differences)
+    spread = math.fsum((difference - mean) ** 2 for difference in differences)
+    return math.sqrt((spread + _UNSEEN) / len(differences)) / math.sqrt(len(differences))
 
 
 def noise_floor(trials: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:

@@ -57,7 +57,8 @@ def body_of(event: VersionAccepted) -> str:
     result = (
         f"On {count} validation tasks the mean score {moved} from {verdict.before:.3f} to {verdict.after:.3f}: "
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
-        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
+        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass. "
+        f"What is chosen for its score has had some luck: expect {verdict.expected:.3f} when it is measured again."
     )
     worth = {credit.edit: credit for credit in event.credits}
     edits = (_paragraph(change, worth.get(change.edit.id)) for change in event.changes)
@@ -80,6 +81,7 @@ def trailers_of(origin: Origin, event: VersionAccepted, usage: Usage) -> tuple[t
         ("Gate-Metric", origin.metric),
         ("Val-Before", f"{verdict.before:.4f}"),
         ("Val-After", f"{verdict.after:.4f}"),
+        ("Val-Expected", f"{verdict.expected:.4f}"),
         ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
         ("Confidence", f"{verdict.confidence:.3f}"),
         ("Rollouts", str(event.rollouts)),

@@ -112,3 +112,35 @@ def test_the_least_gain_is_the_fewest_wins_that_could_convince() -> None:
     assert least_gain(48, 0.9) == 4 / 48
     assert least_gain(3, 0.9) is None
     assert least_gain(4, 0.875) == 3 / 4
+
+
+@given(SCORES)
+def test_of_what_a_gain_looks_like_no_more_than_half_is_taken_back_and_of_a_loss_nothing(
+    pairs: list[tuple[float, float]],
+) -> None:
+    verdict = judge([a for a, _ in pairs], [b for _, b in pairs])
+    if verdict.gain > 0:
+        assert (verdict.before + verdict.after) / 2 - 1e-12 <= verdict.expected <= verdict.after
+    else:
+        assert verdict.expected == verdict.after
+
+
+def test_a_gain_in_all_tasks_is_expected_to_last_and_one_in_few_is_not() -> None:
+    assert judge([0.0] * 30, [1.0] * 30).expected > 0.99
+    lucky = judge([0.0] * 12, [1.0] * 2 + [0.0] * 10)
+    assert lucky.expected < lucky.after - 0.03
+
+
+def test_what_is_chosen_for_its_score_overstates_it_and_what_is_expected_does_so_less() -> None:
+    random, measured_excess, expected_excess, chosen = Random(5), 0.0, 0.0, 0
+    for _ in range(2000):
+        before = [float(random.random() < 0.5) for _ in range(24)]
+        after = [float(random.random() < 0.7) for _ in range(24)]
+        verdict = judge(list(before), list(after))
+        if verdict.outcome is Outcome.ACCEPT:
+            chosen += 1
+            measured_excess += verdict.after - 0.7
+            expected_excess += verdict.expected - 0.7
+    assert chosen > 500
+    assert measured_excess / chosen > 0.04
+    assert 0 < expected_excess < 0.8 * measured_excess

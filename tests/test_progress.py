@@ -12,7 +12,7 @@ from tests.test_events import EVENTS
 def test_events_worth_a_line_are_told_in_one_line() -> None:
     lines = [describe(event) for event in EVENTS]
     assert any(line.startswith("baseline: val score 0.333, 10% passed; the least") for line in lines)
-    assert "step 1: 1 edit: accept (0.100 → 0.300, 5 better / 3 equal / 1 worse)" in lines
+    assert "step 1: 1 edit: accept (0.100 → 0.300, expect 0.300, 5 better / 3 equal / 1 worse)" in lines
     assert not [line for line in lines if "\n" in line]
 
 

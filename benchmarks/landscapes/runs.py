@@ -19,7 +19,7 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.events import BaselineMeasured, Event, GateDecided, RunEnded, SealedTestMeasured, VersionAccepted
 from skillopt.gate import Metric, Outcome
 from skillopt.optimizer import Optimizer
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Preset, Settings, make_settings
 
 __all__ = ["Job", "Run", "run_job"]
 
@@ -72,7 +72,8 @@ class Run:
         false_accepts: Versions no better than their parent.
         harmful_accepts: Versions worse than their parent.
         missed: Better candidates that were not accepted.
-        reported: Score on `val` that the last version was accepted with, or the first one's.
+        reported: Score on `val` to expect of the last version as its verdict has it, or the first one's; in the preset
+            `paper` the score that it was accepted with, as published.
         reported_true: Its true score of the same kind.
         sealed: Verdict on the sealed test; empty when nothing was accepted.
         tokens: Of the last document's body, estimated.
@@ -128,7 +129,7 @@ def run_job(job: Job) -> Run:
     target = Target(world, job.seed)
     runner = SimulatedRunner(target, SimulatedModel(world, job.seed))
     for reruns in range(_MOST_RERUNS):
-        watch = _Watch(world, settings.metric, runner)
+        watch = _Watch(world, settings.metric, settings.preset is Preset.PAPER, runner)
         try:
             for event in Optimizer(START, make_suite(world), settings, runner).events():
                 runner.keep_gaps()
@@ -148,6 +149,7 @@ class _Watch:
 
     world: World
     metric: Metric
+    as_published: bool
     runner: SimulatedRunner
     document: SkillDocument = START.document
     versions: list[tuple[int, str]] = field(default_factory=lambda: [(0, START.document.text)])
@@ -167,7 +169,9 @@ class _Watch:
                 gain = self.truth(self._candidate(event)) - self.truth(self.document.text)
                 self.verdicts.append((event.verdict.outcome is Outcome.ACCEPT, gain))
             case VersionAccepted():
-                self.document, self.reported = SkillDocument(event.text), event.verdict.after
+                verdict = event.verdict
+                self.document = SkillDocument(event.text)
+                self.reported = verdict.after if self.as_published else verdict.expected
                 self.versions.append((event.rollouts, event.text))
             case SealedTestMeasured():
                 self.sealed = event.verdict.outcome.value

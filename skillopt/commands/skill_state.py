@@ -184,7 +184,7 @@ def _score(ledger: Ledger, runs: Iterable[RunRecord]) -> float | None:
         events = [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
         for event in reversed(events):
             if isinstance(event, VersionAccepted):
-                return event.verdict.after
+                return event.verdict.expected
             if isinstance(event, BaselineMeasured):
                 return event.tally.score
     return None

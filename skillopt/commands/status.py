@@ -91,7 +91,7 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
         record.started_at,
         max(steps, default=0),
         len(accepted),
-        accepted[-1].verdict.after if accepted else None,
+        accepted[-1].verdict.expected if accepted else None,
         ledger.spending(record.id),
         record.kind,
     )

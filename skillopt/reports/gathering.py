@@ -225,7 +225,7 @@ class _Gathering:
         )
         best = max((point.best for point in self._curve), default=verdict.before)
         if verdict.outcome is Outcome.ACCEPT:
-            best = verdict.after
+            best = verdict.expected
         self._curve.append(CurvePoint(event.rollouts, verdict.after, verdict.outcome.value, best, number))
 
     def _version(self, at: str, event: VersionAccepted) -> None:
@@ -239,7 +239,7 @@ class _Gathering:
             estimate_tokens(event.text),
             event.step,
             event.kind,
-            event.verdict.after,
+            event.verdict.expected,
             len(self._gates) or None,
             event.rollouts,
             ids,
