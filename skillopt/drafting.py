@@ -24,7 +24,7 @@ from skillopt.ports import RolloutRequest, Runner
 from skillopt.readiness import Readiness
 from skillopt.reflection import Briefing, propose
 from skillopt.rollouts import Rollout
-from skillopt.screening import SCREEN_TRIALS, Screened, screen
+from skillopt.screening import SCREEN_TRIALS, screen
 from skillopt.settings import Settings
 from skillopt.suspicion import Suspects
 from skillopt.tasks import Split, Suite, Task
@@ -87,6 +87,7 @@ class Drafter:
     def drop(self) -> None:
         """Go back to the incumbent."""
         self.draft.drop()
+        self.readiness.noise.forget()
         self.readiness.note_verdict(self.draft, accepted=False)
 
     def learn(self, epoch: int, first: int, batch: Sequence[Task]) -> Iterator[Event]:
@@ -102,19 +103,22 @@ class Drafter:
         check_coverage(f"step {first + 1}", rollouts, settings.coverage)
         yield TrainMeasured(first + 1, tally(rollouts))
         shown = [pair for pair in zip(batch, rollouts, strict=True) if pair[1].score is not None]
+        # Where outcomes repeat, a failure of what passed under this very draft is mostly noise; a second one is shown.
+        steady = set() if self.readiness.trusting else {task.id for task in batch if draft.steady(task.id)}
+        chance = {task.id for task, rollout in shown if not _passed(rollout)} & steady
         for task, rollout in shown:
             draft.note(task.id, passed=_passed(rollout))
         self._credit.note(draft.waiting, self._scored(rollouts))
-        self.readiness.note_batch([score for _, score in self._scored(rollouts)])
+        self.readiness.note_batch([(rollout.task_id, score) for rollout, score in self._scored(rollouts)])
         yield from self._suspects.note(first + 1, rollouts)
-        shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside]
+        shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside | chance]
         if not self.readiness.trusting:
             yield from self._prune(first + 1, [task for task, rollout in shown if not _passed(rollout)])
         for step in range(first + 1, first + settings.reflections + 1):
-            yield from self._step(epoch, step, shown)
-            shown = [(task, rollout) for task, rollout in shown if not _passed(rollout) and task.id in self._failing]
             if not shown:
                 break
+            yield from self._step(epoch, step, shown)
+            shown = [(task, rollout) for task, rollout in shown if not _passed(rollout) and task.id in self._failing]
 
     def _step(self, epoch: int, step: int, shown: _Shown) -> Iterator[Event]:
         """Reflect on rollouts, try each edit alone where that tells something, and take up what is left."""
@@ -181,7 +185,8 @@ class Drafter:
         kept: list[tuple[Edit, frozenset[str], int]] = []
         for one in screen(self._runner, draft.skill, alone, tasks, settings, trial):
             edit = one.change.edit
-            self._note_screened(one, scores)
+            self._credit.note((*draft.waiting, edit), self._scored(one.with_it))
+            self._credit.note(draft.waiting, self._scored(one.without))
             yield EditScreened(step, edit, one.tasks, one.before, one.after, one.kept, one.reason)
             if one.kept:
                 kept.append((edit, frozenset(one.solved), one.change.tokens))
@@ -190,14 +195,6 @@ class Drafter:
             for task in (*one.passing, *(edit.tasks if one.kept else ())):
                 draft.note(task, passed=True)
         return [edit for edit, _, _ in kept] if settings.doubles else leave_out_doubles(kept)
-
-    def _note_screened(self, one: Screened, scores: Mapping[str, float]) -> None:
-        """Note what a screen tells beside its verdict: credit, and how noisy the target is."""
-        self._credit.note((*self.draft.waiting, one.change.edit), self._scored(one.with_it))
-        self._credit.note(self.draft.waiting, self._scored(one.without))
-        for rollout, score in self._scored(one.without):
-            if rollout.task_id in scores:
-                self.readiness.repeat(scores[rollout.task_id], score)
 
     def _prune(self, step: int, failing: Sequence[Task]) -> Iterator[Event]:
         """Where tasks have regressed, try to delete what was added since, and take up what mends most."""

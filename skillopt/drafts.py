@@ -25,7 +25,7 @@ class Draft:
         self.pending: tuple[Change, ...] = ()
         self._edits: list[Edit] = []
         self._solved: dict[str, int] = {}
-        self._failing: set[str] = set()
+        self._failing: dict[str, int] = {}
         self._seen: set[str] = set()
 
     def take(self, edits: Iterable[Edit]) -> None:
@@ -55,9 +55,13 @@ class Draft:
         self._seen.add(task)
         if passed:
             self._solved[task] = len(self._edits)
-            self._failing.discard(task)
+            self._failing.pop(task, None)
         else:
-            self._failing.add(task)
+            self._failing[task] = self._failing.get(task, 0) + 1
+
+    def steady(self, task: str) -> bool:
+        """Say whether a task passed under the draft as it is when it was run last."""
+        return task not in self._failing and self._solved.get(task, -1) == len(self._edits)
 
     @property
     def waiting(self) -> list[Edit]:
@@ -67,7 +71,12 @@ class Draft:
     @property
     def failing(self) -> Collection[str]:
         """Give the tasks that failed when they were run last."""
-        return self._failing
+        return self._failing.keys()
+
+    @property
+    def stubborn(self) -> Collection[str]:
+        """Give the tasks that failed more than once since they passed, if they ever did."""
+        return {task for task, times in self._failing.items() if times > 1}
 
     @property
     def seen(self) -> int:

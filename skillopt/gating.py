@@ -6,7 +6,7 @@ verdict. Does not own the tests (gate, betting) or what becomes of a verdict (op
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import fmean
@@ -15,6 +15,7 @@ from skillopt.betting import Bets, Plan, decide, update
 from skillopt.documents import Skill, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate import GateRule, Outcome, Verdict, compare, least_gain, tally
+from skillopt.noise import Noise
 from skillopt.objectives import Scalarization, Worth, measured_worth
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
@@ -67,6 +68,7 @@ class Gatekeeper:
         runner: Runs rollouts.
         first_trial: Trial of the first measurement; every further one has the next.
         looked: Whether earlier comparisons on the same tasks accepted, oldest first; they count as this run's.
+        noise: Of the target; where it is high, a comparison leaves more of its error to its later rounds.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Gatekeeper:
         *,
         first_trial: int = 0,
         looked: Sequence[bool] = (),
+        noise: Noise | None = None,
     ) -> None:
         self._tasks = tasks
         self._settings = settings
@@ -85,18 +88,36 @@ class Gatekeeper:
         self._recorded: tuple[Rollout, ...] = ()
         self._error = 1.0 - settings.confidence
         self._looks = 0
+        self._noise = noise
         for accepted in looked:
             self._spend(self._allowance, accepted=accepted)
 
-    def baseline(self, skill: Skill) -> list[tuple[Rollout, ...]]:
-        """Measure the first incumbent as often as the settings say, on all tasks or on a sample of them."""
-        order = list(self._tasks)
-        sample = self._settings.baseline_tasks
-        if 0 < sample < len(order) and self._settings.gate is not GateRule.STRICT:  # which compares with it
-            order = Random(f"{self._settings.seed}/baseline").sample(order, sample)
-        trials = [self._measure(skill, order) for _ in range(self._settings.baseline_trials)]
+    def baseline(
+        self, skill: Skill, enough: Callable[[Sequence[Sequence[Rollout]]], bool] = lambda _: True
+    ) -> list[tuple[Rollout, ...]]:
+        """Measure the first incumbent as often as the settings say, on all tasks or sample after sample of them.
+
+        Args:
+            skill: The first incumbent.
+            enough: Told the rollouts of each sample, trial by trial; says whether no further one is needed.
+
+        Returns:
+            The rollouts of each trial, on the same tasks.
+        """
+        settings, order = self._settings, list(self._tasks)
+        size = settings.baseline_tasks or len(order)
+        if settings.gate is GateRule.STRICT:  # which compares with it
+            size = len(order)
+        if size < len(order):
+            Random(f"{settings.seed}/baseline").shuffle(order)
+        trials: list[tuple[Rollout, ...]] = [()] * settings.baseline_trials
+        for start in range(0, len(order), size):
+            sample = [self._measure(skill, order[start : start + size]) for _ in trials]
+            trials = [(*before, *new) for before, new in zip(trials, sample, strict=True)]
+            if enough(sample):
+                break
         self._recorded = tuple(rollout for rollouts in trials for rollout in rollouts)
-        check_coverage("baseline", self._recorded, self._settings.coverage)
+        check_coverage("baseline", self._recorded, settings.coverage)
         return trials
 
     def decide(self, place: str, incumbent: Skill, candidate: Skill, progress: float = 1.0) -> Verdict:
@@ -143,11 +164,11 @@ class Gatekeeper:
     def _step_by_step(self, sides: _Sides) -> tuple[_Pairs, Verdict]:
         """Look after every few tasks, in random order; then run all again and average, each round a test of its own."""
         settings, pairs = self._settings, _Pairs()
-        allowed = self._allowance
+        allowed, noisy = self._allowance, self._noise is not None and self._noise.high
         found: Outcome | None = None
         confidence = 0.0
         for number in range(settings.gate_rounds):
-            share = _share_of(number, settings.gate_rounds)
+            share = _share_of(number, settings.gate_rounds, noisy=noisy)
             bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share))
             found, bets = self._round(sides, pairs, bets, last=number == settings.gate_rounds - 1)
             confidence = max(confidence, 1.0 - min(1.0, (1.0 - bets.confidence) / share))
@@ -256,7 +277,7 @@ def resolvable_gain(tasks: int, settings: Settings) -> float | None:
     """
     if settings.gate is not GateRule.SEQUENTIAL:
         return least_gain(tasks, settings.confidence)
-    error = (1.0 - settings.confidence) * _SHARE * _share_of(0, settings.gate_rounds)
+    error = (1.0 - settings.confidence) * _SHARE * _share_of(0, settings.gate_rounds, noisy=False)
     plan = Plan(tasks, 1.0 - error, least_chance=0.0)
     enough = bisect_left(range(1, tasks + 1), x=True, key=lambda wins: _certifies(plan, wins))
     return (enough + 1) / tasks if enough < tasks else None
@@ -294,6 +315,8 @@ def _worths(sides: _Sides, pairs: _Pairs, verdict: Verdict) -> tuple[Worth, ...]
     return tuple(measured_worth(score, tokens, rollouts) for score, tokens, rollouts in found)
 
 
-def _share_of(number: int, rounds: int) -> float:
-    """Divide the error of a comparison over its rounds; most comparisons are decided in the first."""
+def _share_of(number: int, rounds: int, *, noisy: bool) -> float:
+    """Divide the error of a comparison over its rounds: most to the first, unless noise leaves that to the last."""
+    if noisy:
+        return 2 * (number + 1) / (rounds * (rounds + 1))
     return 1.0 if rounds == 1 else _FIRST_SHARE if number == 0 else (1.0 - _FIRST_SHARE) / (rounds - 1)

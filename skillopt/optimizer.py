@@ -55,9 +55,9 @@ class Optimizer:
         self._train, self._val, self._test = (suite.tasks(split) for split in Split)
         kept = 2 * len(self._val) if settings.gate_edits != 1 else 0
         self._runner = CappedRunner(runner, settings, 2 * len(self._test), kept)
-        self._gatekeeper = Gatekeeper(self._val, settings, self._runner)
         self._lessons = Lessons(settings)
         self._drafter = Drafter(skill, suite, settings, self._runner, self._lessons)
+        self._gatekeeper = Gatekeeper(self._val, settings, self._runner, noise=self._drafter.readiness.noise)
         self._batches = -(-len(self._train) // settings.batch_size)
         self._versions = 0
 
@@ -86,13 +86,11 @@ class Optimizer:
 
     def _baseline(self) -> Iterator[Event]:
         """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
-        trials = self._gatekeeper.baseline(self._start)
-        metric = self._settings.metric
-        for first, again in zip(trials[0], trials[-1], strict=True):
-            if first.score is not None and again.score is not None and len(trials) > 1:
-                self._drafter.readiness.repeat(metric.of(first.score), metric.of(again.score))
+        settings = self._settings
+        trials = self._gatekeeper.baseline(self._start, self._drafter.readiness.repeats)
         measured = tally(rollout for rollouts in trials for rollout in rollouts)
-        yield BaselineMeasured(measured, noise_floor(trials, metric), resolvable_gain(len(self._val), self._settings))
+        floor, gain = noise_floor(trials, settings.metric), resolvable_gain(len(self._val), settings)
+        yield BaselineMeasured(measured, floor, gain)
 
     def _epochs(self) -> Generator[Event, None, str]:
         """Go through the train split again and again; say why it ended."""

@@ -1,7 +1,7 @@
 """When to measure: whether an edit alone can show anything, and whether the draft is worth a gate.
 
-Owns how noisy the target is, told from repeated runs of one skill on one task, and the gain that train rollouts
-promise. Does not own the screen (screening), the gate (gating) or what is in the draft (drafts).
+Owns what the target's noise asks for, and the gain that train rollouts promise. Does not own the noise (noise), the
+screen (screening), the gate (gating) or what is in the draft (drafts).
 """
 
 from collections.abc import Sequence
@@ -10,16 +10,17 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.drafts import Draft
+from skillopt.noise import Noise
+from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 
 __all__ = ["Readiness"]
 
-_PRIOR_FLIPS: Final = 1.2
-_PRIOR_PAIRS: Final = 8.0
-"""A target is taken to change 15% of its outcomes until eight pairs say otherwise."""
-
 _PROMISE: Final = 1.5
 """Standard errors by which the draft must lead on train before the gate is asked."""
+
+_BY_NOISE: Final = 1
+"""Tasks that may fail twice in a row by noise alone."""
 
 _ROUNDS: Final = 2
 """Rounds of the gate that its standard error is reckoned with; it may decide sooner, or need one more."""
@@ -41,28 +42,28 @@ class Readiness:
     def __init__(self, settings: Settings, train: int, val: int) -> None:
         self._settings = settings
         self._train, self._val = train, val
-        self._flips, self._pairs = _PRIOR_FLIPS, _PRIOR_PAIRS
+        self.noise = Noise(settings.trust_noise)
         self._scores: list[float] = []
         self._first: list[float] = []
         self._asked_at = self._idle = self._undecided = 0
 
-    def repeat(self, first: float, again: float) -> None:
-        """Note two scores of one skill on one task, each in [0, 1]."""
-        self._flips += abs(first - again)
-        self._pairs += 1
-
-    @property
-    def noise(self) -> float:
-        """Give the mean difference between two scores of the same skill on the same task, in [0, 1]."""
-        return self._flips / self._pairs
-
     @property
     def trusting(self) -> bool:
         """Say whether edits are taken up on trust, because an edit alone could show nothing."""
-        return not self._settings.screen_trials or self.noise > self._settings.trust_noise > 0
+        return not self._settings.screen_trials or self.noise.high
 
-    def note_batch(self, scores: Sequence[float]) -> None:
-        """Note a batch of train scores; the first epoch's are what the draft is held against."""
+    def repeats(self, trials: Sequence[Sequence[Rollout]]) -> bool:
+        """Note the first skill's rollouts of the same tasks, trial by trial; say whether no more are needed."""
+        metric = self._settings.metric
+        for first, again in zip(trials[0], trials[-1], strict=True):
+            if first.score is not None and again.score is not None and len(trials) > 1:
+                self.noise.repeat(metric.of(first.score), metric.of(again.score))
+        return len(trials) == 1 or not self._settings.screen_trials or not self.noise.unclear
+
+    def note_batch(self, scored: Sequence[tuple[str, float]]) -> None:
+        """Note the scores of a batch of train tasks by id; the first epoch's are what the draft is held against."""
+        scores = [score for _, score in scored]
+        self.noise.visit(scored)
         self._idle += 1
         self._first += scores[: max(0, self._train - len(self._first))]
         self._scores += scores
@@ -95,7 +96,9 @@ class Readiness:
             return True
         if settings.screen_trials and self.trusting:
             return self._promising()
-        idle = self._idle >= settings.gate_patience
+        # Tasks that fail again and again ask for something that is not there yet, and it may still be found.
+        patience = settings.gate_patience * (2 if len(draft.stubborn) > _BY_NOISE else 1)
+        idle = self._idle >= patience
         return self.waiting(draft) and (idle or (draft.seen == self._train and not left))
 
     def _promising(self) -> bool:
@@ -104,7 +107,7 @@ class Readiness:
         if len(self._scores) < 2 * self._train or len(self._scores) - self._asked_at < recent:
             return False
         gain = fmean(self._scores[-recent:]) - fmean(self._first)
-        if gain <= _PROMISE * sqrt(self.noise / (_ROUNDS * self._val)):
+        if gain <= _PROMISE * sqrt(self.noise.level / (_ROUNDS * self._val)):
             return False
         self._asked_at = len(self._scores)
         return True

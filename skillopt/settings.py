@@ -162,7 +162,12 @@ class Settings(BaseModel):
         Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),
     ] = 0
     gate_patience: Annotated[
-        int, Field(description="Batches without a new edit after which the gate is due.", ge=1)
+        int,
+        Field(
+            description="Batches without a new edit after which the gate is due; twice as many while train tasks fail "
+            "again and again.",
+            ge=1,
+        ),
     ] = 10
     metric: Annotated[
         Metric, Field(description="What the gate compares: `soft` scores, `hard` passes, or their mean, `mixed`.")

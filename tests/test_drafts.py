@@ -73,3 +73,26 @@ def test_what_passed_under_a_dropped_draft_says_nothing_of_later_edits() -> None
     draft.take([add("beta")])
     assert draft.regressed(["t1"]) == ("t1",)
     assert [edit.anchor for edit in draft.suspects(["t1"], 5)] == ["- beta"]
+
+
+def test_a_task_is_steady_when_it_passed_under_the_draft_as_it_is() -> None:
+    draft = Draft(SKILL)
+    draft.note("t1", passed=True)
+    assert draft.steady("t1")
+    assert not draft.steady("t2")
+    draft.take([add("alpha")])
+    assert not draft.steady("t1")
+
+
+def test_a_task_that_fails_is_not_steady_before_it_has_passed_again() -> None:
+    draft = Draft(SKILL)
+    for passed, steady in ((True, True), (False, False), (False, False), (True, True)):
+        draft.note("t1", passed=passed)
+        assert draft.steady("t1") is steady
+
+
+def test_a_task_is_stubborn_from_its_second_failure_in_a_row() -> None:
+    draft = Draft(SKILL)
+    for passed, stubborn in ((False, False), (False, True), (False, True), (True, False), (False, False)):
+        draft.note("t1", passed=passed)
+        assert bool(draft.stubborn) is stubborn

@@ -1,6 +1,7 @@
 """Measuring for the gate: side by side, no longer than needed, one error for all verdicts of a run."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -10,6 +11,7 @@ from skillopt.documents import Skill, SkillDocument, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate import Outcome
 from skillopt.gating import Gatekeeper, resolvable_gain
+from skillopt.noise import Noise
 from skillopt.ports import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
 from skillopt.settings import Settings, make_settings
@@ -30,8 +32,18 @@ def settings(**values: object) -> Settings:
     return make_settings(("test", {"metric": "soft", **values}))
 
 
-def keeper(runner: ScriptedRunner, *, looked: tuple[bool, ...] = (), **values: object) -> Gatekeeper:
-    return Gatekeeper(TASKS, settings(**values), runner, looked=looked)
+def keeper(
+    runner: ScriptedRunner, *, looked: tuple[bool, ...] = (), noise: Noise | None = None, **values: object
+) -> Gatekeeper:
+    return Gatekeeper(TASKS, settings(**values), runner, looked=looked, noise=noise)
+
+
+def high() -> Noise:
+    """Give a noise that is high."""
+    noise = Noise(0.3)
+    for _ in range(40):
+        noise.repeat(0.0, 1.0)
+    return noise
 
 
 def better_by(tasks: int) -> ScriptedRunner:
@@ -86,9 +98,10 @@ def test_who_has_looked_in_vain_before_is_asked_for_more() -> None:
     assert len(earned.requests) <= len(late.requests)
 
 
+@pytest.mark.parametrize("noise", [None, high()])
 @pytest.mark.parametrize("partial", [False, True])
 def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_however_often_it_asks(
-    *, partial: bool
+    *, partial: bool, noise: Noise | None
 ) -> None:
     runs, asked, accepted = 1000, 6, 0
     for seed in range(runs):
@@ -97,7 +110,7 @@ def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_howeve
         def luck(request: RolloutRequest, draw: Random = draw) -> Rollout:
             return scored(request, draw.choice((0.0, 0.25, 0.75, 1.0)) if partial else float(draw.random() < 0.5))
 
-        gatekeeper = keeper(ScriptedRunner(luck, str), gate_rounds=2)
+        gatekeeper = keeper(ScriptedRunner(luck, str), noise=noise, gate_rounds=2)
         found = [gatekeeper.decide("here", OLD, skill(f"candidate {number}")).outcome for number in range(asked)]
         accepted += Outcome.ACCEPT in found
     assert accepted / runs <= 0.1 + 3 * (0.1 * 0.9 / runs) ** 0.5
@@ -181,6 +194,28 @@ def test_the_baseline_takes_a_sample_unless_candidates_are_compared_with_it() ->
     keeper(whole, baseline_tasks=5, gate="strict").baseline(OLD)
     assert {len({request.task.id for request in runner.requests}) for runner in (sampled,)} == {5}
     assert len({request.task.id for request in whole.requests}) == len(TASKS)
+
+
+def test_the_baseline_goes_on_sample_after_sample_until_it_is_enough() -> None:
+    runner, samples = better_by(0), []
+
+    def enough(trials: Sequence[Sequence[Rollout]]) -> bool:
+        samples.append([[rollout.task_id for rollout in rollouts] for rollouts in trials])
+        return len(samples) == 2
+
+    trials = keeper(runner, baseline_tasks=5).baseline(OLD, enough)
+    assert [[len(tasks) for tasks in sample] for sample in samples] == [[5, 5], [5, 5]]
+    assert all(sample[0] == sample[1] for sample in samples)
+    assert [rollout.task_id for rollout in trials[0]] == [*samples[0][0], *samples[1][0]]
+    assert len(set(samples[0][0]) | set(samples[1][0])) == 10
+    assert len({(request.task.id, request.trial) for request in runner.requests}) == 20
+
+
+def test_where_noise_is_high_the_first_round_is_asked_for_more() -> None:
+    quiet, noisy = better_by(8), better_by(8)
+    found = keeper(quiet).decide("step 1", OLD, NEW), keeper(noisy, noise=high()).decide("step 1", OLD, NEW)
+    assert [verdict.outcome for verdict in found] == [Outcome.ACCEPT, Outcome.ACCEPT]
+    assert len(noisy.requests) > len(quiet.requests)
 
 
 def test_a_split_that_could_never_certify_a_gain_is_told_beforehand() -> None:

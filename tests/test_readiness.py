@@ -1,11 +1,10 @@
 """When an edit alone could show something, and when a draft is worth a gate."""
 
-import pytest
-
 from skillopt.documents import Skill, SkillDocument
 from skillopt.drafts import Draft
 from skillopt.edits import Edit, Op
 from skillopt.readiness import Readiness
+from skillopt.rollouts import Rollout, Score, Status, Trajectory
 from skillopt.settings import Settings
 
 SKILL = Skill(
@@ -29,31 +28,44 @@ def noisy(**values: object) -> Readiness:
     """Give one that has seen outcomes change every time."""
     made = readiness(**values)
     for _ in range(20):
-        made.repeat(0.0, 1.0)
+        made.noise.repeat(0.0, 1.0)
     return made
 
 
-def test_a_target_that_repeats_itself_is_not_trusted() -> None:
+def batch(score: float, tasks: int) -> list[tuple[str, float]]:
+    return [(f"t{at}", score) for at in range(tasks)]
+
+
+def test_a_noisy_target_is_trusted_and_one_that_repeats_itself_is_not() -> None:
+    assert noisy().trusting
+    assert not readiness().trusting
+
+
+def rollout(task: str, score: float | None) -> Rollout:
+    scored = None if score is None else Score(score, score == 1.0)
+    return Rollout(task, SKILL.digest, 0, Trajectory(), Status.OK if scored else Status.INFRA_ERROR, scored)
+
+
+def measured(*scores: float) -> list[Rollout]:
+    return [rollout(f"v{at}", score) for at, score in enumerate(scores)]
+
+
+def test_repeats_of_the_first_skill_go_on_while_they_leave_open_whether_the_target_is_noisy() -> None:
+    quiet, open_yet = readiness(), readiness()
+    assert quiet.repeats([measured(*[1.0] * 12), measured(*[1.0] * 12)])
+    assert not open_yet.repeats([measured(*[1.0] * 12), measured(*[1.0] * 8, *[0.0] * 4)])
+    assert open_yet.repeats([measured(*[1.0] * 12), measured(*[1.0] * 12)])
+
+
+def test_a_single_measurement_is_enough_where_the_settings_want_no_more() -> None:
+    assert readiness().repeats([measured(1.0)])
+
+
+def test_repeats_that_could_not_be_measured_tell_nothing() -> None:
     made = readiness()
-    for _ in range(20):
-        made.repeat(1.0, 1.0)
-    assert not made.trusting
-    assert made.noise < 0.1
-
-
-def test_a_target_that_changes_half_of_its_outcomes_is() -> None:
-    made = readiness()
-    for at in range(20):
-        made.repeat(0.0, float(at % 2))
-    assert made.trusting
-
-
-@pytest.mark.parametrize(("changed", "trusted"), [(3, False), (4, False), (6, True)])
-def test_twelve_repeats_alone_do_not_call_a_target_noisy_that_changed_a_third(changed: int, *, trusted: bool) -> None:
-    made = readiness()
-    for at in range(12):
-        made.repeat(0.0, float(at < changed))
-    assert made.trusting is trusted
+    level = made.noise.level
+    made.repeats([measured(1.0), [rollout("v0", None)]])
+    assert made.noise.level == level
 
 
 def test_trust_can_be_turned_off() -> None:
@@ -66,18 +78,29 @@ def test_without_a_screen_there_is_nothing_but_trust() -> None:
 
 def test_a_gate_is_due_once_nothing_new_has_come_for_long_enough() -> None:
     made, waiting = readiness(gate_patience=2), draft()
-    made.note_batch([0.0] * 5)
+    made.note_batch(batch(0.0, 5))
     assert not made.due(waiting, left=5)
-    made.note_batch([0.0] * 5)
+    made.note_batch(batch(0.0, 5))
     assert made.due(waiting, left=5)
 
 
 def test_a_new_edit_puts_the_gate_off() -> None:
     made, waiting = readiness(gate_patience=2), draft()
-    made.note_batch([0.0] * 5)
+    made.note_batch(batch(0.0, 5))
     made.note_edits()
-    made.note_batch([0.0] * 5)
+    made.note_batch(batch(0.0, 5))
     assert not made.due(waiting, left=5)
+
+
+def test_the_gate_waits_longer_while_several_tasks_fail_again_and_again() -> None:
+    made, waiting = readiness(gate_patience=2), draft()
+    for task in ("t1", "t1", "t2", "t2"):
+        waiting.note(task, passed=False)
+    due = []
+    for _ in range(4):
+        made.note_batch(batch(0.0, 5))
+        due.append(made.due(waiting, left=5))
+    assert due == [False, False, False, True]
 
 
 def test_a_gate_is_due_when_so_many_edits_wait() -> None:
@@ -88,7 +111,7 @@ def test_a_gate_is_due_when_so_many_edits_wait() -> None:
 
 def test_nothing_is_due_while_nothing_waits_or_the_gate_has_just_not_decided() -> None:
     made, waiting = readiness(gate_patience=1), draft()
-    made.note_batch([0.0] * 5)
+    made.note_batch(batch(0.0, 5))
     assert not made.due(Draft(SKILL), left=5)
     made.note_verdict(waiting, accepted=False)
     assert not made.due(waiting, left=5)
@@ -96,27 +119,27 @@ def test_nothing_is_due_while_nothing_waits_or_the_gate_has_just_not_decided() -
 
 def test_on_trust_the_gate_is_asked_when_the_draft_leads_on_train_and_not_before() -> None:
     made, waiting = noisy(), draft(8)
-    made.note_batch([0.4] * TRAIN)
-    made.note_batch([0.4] * TRAIN)
+    made.note_batch(batch(0.4, TRAIN))
+    made.note_batch(batch(0.4, TRAIN))
     assert not made.due(waiting, left=5)
-    made.note_batch([0.9] * (TRAIN // 2))
+    made.note_batch(batch(0.9, (TRAIN // 2)))
     assert made.due(waiting, left=5)
 
 
 def test_on_trust_the_gate_is_not_asked_again_about_the_same_rollouts() -> None:
     made, waiting = noisy(), draft(8)
     for score in (0.4, 0.4, 0.9):
-        made.note_batch([score] * TRAIN)
+        made.note_batch(batch(score, TRAIN))
     assert made.due(waiting, left=5)
     assert not made.due(waiting, left=5)
-    made.note_batch([0.9] * TRAIN)
+    made.note_batch(batch(0.9, TRAIN))
     assert made.due(waiting, left=5)
 
 
 def test_after_an_accept_the_next_draft_must_lead_the_new_incumbent() -> None:
     made, waiting = noisy(), draft(8)
     for score in (0.4, 0.4, 0.9):
-        made.note_batch([score] * TRAIN)
+        made.note_batch(batch(score, TRAIN))
     made.note_verdict(waiting, accepted=True)
-    made.note_batch([0.9] * TRAIN)
+    made.note_batch(batch(0.9, TRAIN))
     assert not made.due(waiting, left=5)

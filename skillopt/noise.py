@@ -1,0 +1,76 @@
+"""How much outcomes change from run to run of one skill on one task.
+
+Owns the estimate, and when it counts as high. Does not own what follows from it (readiness).
+"""
+
+from collections.abc import Iterable
+from math import sqrt
+from typing import Final
+
+__all__ = ["Noise"]
+
+_PRIOR_CHANGES: Final = 1.2
+_PRIOR_PAIRS: Final = 8.0
+"""A target is taken to change 15% of its outcomes until eight pairs say otherwise."""
+
+_SPREAD: Final = 0.5
+"""The most that single changes can spread about their mean."""
+
+_LOW: Final = 0.9
+"""Share of the level from which noise is high that it must fall below to be low again."""
+
+
+class Noise:
+    """Follows how repeatable scores are.
+
+    Pairs must not be chosen by how they went: a task that has just failed passes again more often than others do. So
+    neither the screen's tasks nor its repeats count, only the first skill's and every task of the train split.
+
+    Args:
+        high_from: Level above which noise is high, in (0, 1]; 0 for never.
+    """
+
+    def __init__(self, high_from: float) -> None:
+        self._high_from = high_from
+        self._changes, self._pairs = _PRIOR_CHANGES, _PRIOR_PAIRS
+        self._last: dict[str, float] = {}
+        self.high = False
+
+    @property
+    def level(self) -> float:
+        """Give the mean difference between two scores of the same skill on the same task, in [0, 1]."""
+        return self._changes / self._pairs
+
+    @property
+    def unclear(self) -> bool:
+        """Say whether more repeats are needed to tell whether noise is high."""
+        return abs(self.level - self._high_from) < self._error and self._high_from > 0
+
+    def repeat(self, first: float, again: float) -> None:
+        """Note two scores of one skill on one task, each in [0, 1]."""
+        self._note(abs(first - again))
+
+    def forget(self) -> None:
+        """Begin visits anew: the skill has lost what tasks passed by."""
+        self._last.clear()
+
+    def visit(self, scores: Iterable[tuple[str, float]]) -> None:
+        """Note scores of train tasks by id, under whatever the skill is by now.
+
+        A skill in training makes tasks pass that failed, so only what fell since the last visit counts, twice: by
+        noise alone as much falls as rises.
+        """
+        for task, score in scores:
+            if task in self._last:
+                self._note(2 * max(0.0, self._last[task] - score))
+            self._last[task] = score
+
+    def _note(self, change: float) -> None:
+        self._changes += change
+        self._pairs += 1
+        limit = self._high_from * _LOW if self.high else self._high_from + self._error
+        self.high = self.level > limit and self._high_from > 0
+
+    @property
+    def _error(self) -> float:
+        return _SPREAD / sqrt(self._pairs)
