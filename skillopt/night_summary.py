@@ -7,7 +7,8 @@ not own what is told (commands.nightly), or a run's own report (reports).
 from collections.abc import Iterator
 
 from skillopt.commands.nightly import Nightly, SkillNight, Training
-from skillopt.inert import markdown_code
+from skillopt.inert import clip
+from skillopt.reports.inert_markdown import inline
 
 __all__ = ["render_night"]
 
@@ -43,8 +44,8 @@ def render_night(night: Nightly) -> str:
 def _row(row: SkillNight) -> str:
     sign = _SIGNS.get(row.training, "✅" if row.versions else "")
     # The forge's own address is shown as code, too: with no forge it is the path of a file.
-    offer = f"{row.offer.action} {markdown_code(row.offer.url, _LONGEST)}" if row.offer.action else ""
-    cells = (sign, markdown_code(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), offer)
+    offer = f"{row.offer.action} {inline(clip(row.offer.url, _LONGEST))}" if row.offer.action else ""
+    cells = (sign, inline(clip(row.skill, 80)), row.training.value, str(row.versions), str(row.rollouts), offer)
     return f"| {' | '.join(cells)} |"
 
 
@@ -52,6 +53,6 @@ def _details(row: SkillNight) -> Iterator[str]:
     why = [text for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
     if why:
         run = f" (run {row.run})" if row.run else ""
-        yield f"{markdown_code(row.skill, 80)}{run}: {'; '.join(markdown_code(text, _LONGEST) for text in why)}"
+        yield f"{inline(clip(row.skill, 80))}{run}: {'; '.join(inline(clip(text, _LONGEST)) for text in why)}"
     for note in row.offer.notes:
-        yield f"{markdown_code(row.skill, 80)}: {markdown_code(note, _LONGEST)}"
+        yield f"{inline(clip(row.skill, 80))}: {inline(clip(note, _LONGEST))}"

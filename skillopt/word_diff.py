@@ -1,6 +1,6 @@
 """The difference of two texts, word by word inside the lines that changed.
 
-Owns which words are the same, gone or new. Does not own how that is shown (history_text).
+Owns which words are the same, gone or new. Does not own how that is shown (history_text, reports.html.line_diff).
 """
 
 import re
@@ -10,11 +10,14 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["Hunk", "Piece", "PieceKind", "diff_words"]
+__all__ = ["Hunk", "Piece", "PieceKind", "compare_words", "diff_words", "match_lines"]
 
 _TOKEN: Final = re.compile(r"\s|\w+|[^\w\s]")
 _MOST_TOKENS: Final = 4_000
 """Longer blocks are shown whole, as gone and as new: to compare them word by word takes the square of their length."""
+
+_MANY_LINES: Final = 2_000
+"""From so many lines on frequent ones do not count as places where two texts meet, or the search would take minutes."""
 
 _LEAST_ALIKE: Final = 0.3
 """Blocks that have less in common are shown whole, for single words in common tell nobody anything."""
@@ -63,9 +66,8 @@ def diff_words(before: str, after: str, context: int = 3) -> tuple[Hunk, ...]:
         What changed, in order; empty when they are equal.
     """
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    groups = SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(context)
     hunks = []
-    for group in groups if old != new else ():
+    for group in match_lines(old, new).get_grouped_opcodes(context) if old != new else ():
         pieces: list[Piece] = []
         for tag, i1, i2, j1, j2 in group:
             if tag == "equal":
@@ -74,6 +76,20 @@ def diff_words(before: str, after: str, context: int = 3) -> tuple[Hunk, ...]:
                 pieces += _changed("".join(old[i1:i2]), "".join(new[j1:j2]))
         hunks.append(Hunk(group[0][1] + 1, group[0][3] + 1, tuple(_joined(pieces))))
     return tuple(hunks)
+
+
+def compare_words(old: str, new: str) -> tuple[Piece, ...]:
+    """Compare two blocks of text that stand for each other; those that have little in common have no same piece.
+
+    >>> [(piece.kind.value, piece.text) for piece in compare_words("Write dates.", "Write ISO dates.")]
+    [('same', 'Write'), ('new', ' ISO'), ('same', ' dates.')]
+    """
+    return tuple(_joined(list(_changed(old, new))))
+
+
+def match_lines(old: Sequence[str], new: Sequence[str]) -> SequenceMatcher[str]:
+    """Find the lines that two texts have in common."""
+    return SequenceMatcher(None, old, new, autojunk=max(len(old), len(new)) > _MANY_LINES)
 
 
 def _changed(old: str, new: str) -> Iterator[Piece]:

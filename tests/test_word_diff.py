@@ -51,3 +51,7 @@ def test_changes_far_apart_are_hunks_of_their_own_with_their_lines() -> None:
 def test_long_blocks_are_not_compared_word_by_word(size: int) -> None:
     (hunk,) = diff_words("a b " * size, "b a " * size)
     assert [piece.kind for piece in hunk.pieces] == [GONE, NEW]
+
+
+def test_a_hundred_thousand_equal_lines_are_compared_at_once() -> None:
+    assert len(diff_words("a\n" * 100_000, "a\n" * 100_001)) == 1

@@ -7,7 +7,8 @@ is told (changes).
 from collections.abc import Iterator, Sequence
 
 from skillopt.changes import ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
-from skillopt.inert import markdown_code
+from skillopt.inert import clip
+from skillopt.reports.inert_markdown import inline
 
 __all__ = ["MOST_CHARACTERS", "render_gate_summary"]
 
@@ -44,8 +45,8 @@ def render_gate_summary(report: GateReport) -> str:
 
 
 def _compared(report: GateReport) -> str:
-    after = f"{markdown_code(report.head)} ({report.after[:10]})" if report.after else "the work tree"
-    told = f"Compared {after} with {markdown_code(report.base)}, that is with {report.before[:10]}."
+    after = f"{inline(report.head)} ({report.after[:10]})" if report.after else "the work tree"
+    told = f"Compared {after} with {inline(report.base)}, that is with {report.before[:10]}."
     if report.required is Required.BETTER:
         return f"{told} A skill passes when it is shown to be better."
     return f"{told} A skill passes unless it is shown to be worse; that is no proof of a gain."
@@ -58,15 +59,15 @@ def _row(change: GatedChange) -> str:
         verdict = judged.verdict
         scores = f"{verdict.before:.3f} → {verdict.after:.3f} ({verdict.gain:+.3f})"
         counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
-    cells = (_SIGNS[change.standing], markdown_code(change.skill, 80), change.kind.value, scores, counts)
+    cells = (_SIGNS[change.standing], inline(clip(change.skill, 80)), change.kind.value, scores, counts)
     return f"| {' | '.join(cells)} | {change.standing.value} |"
 
 
 def _details(change: GatedChange) -> Iterator[str]:
-    yield f"### {markdown_code(change.skill, 80)}: {change.standing.value}"
+    yield f"### {inline(clip(change.skill, 80))}: {change.standing.value}"
     if change.before_path and change.before_path != change.path:
-        yield f"Renamed from {markdown_code(change.before_path, _LONGEST)}."
-    yield f"{markdown_code(change.reason, _LONGEST)}"
+        yield f"Renamed from {inline(clip(change.before_path, _LONGEST))}."
+    yield f"{inline(clip(change.reason, _LONGEST))}"
     judged = change.judged
     if judged is not None:
         yield (
@@ -87,10 +88,10 @@ def _details(change: GatedChange) -> Iterator[str]:
 
 def _tasks(told: str, tasks: Sequence[str]) -> Iterator[str]:
     if tasks:
-        shown = ", ".join(markdown_code(task, 80) for task in tasks[:_MOST_SHOWN])
+        shown = ", ".join(inline(clip(task, 80)) for task in tasks[:_MOST_SHOWN])
         yield f"{told}: {shown}{f' and {len(tasks) - _MOST_SHOWN} more' if len(tasks) > _MOST_SHOWN else ''}."
 
 
 def _finding(finding: ChangeFinding) -> str:
-    place = markdown_code(f"{finding.path}:{finding.line}", _LONGEST)
-    return f"- {_WORDS[finding.weight]} ({finding.rule}) {place}: {markdown_code(finding.message, _LONGEST)}"
+    place = inline(clip(f"{finding.path}:{finding.line}", _LONGEST))
+    return f"- {_WORDS[finding.weight]} ({finding.rule}) {place}: {inline(clip(finding.message, _LONGEST))}"

@@ -10,7 +10,7 @@ from datetime import datetime
 from xml.etree import ElementTree as ET
 
 from skillopt.gate import Outcome
-from skillopt.reports.inert import clip, visible
+from skillopt.inert import clip, visible
 from skillopt.reports.record import GateView, PairView, RunView
 
 __all__ = ["render"]

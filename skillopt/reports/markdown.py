@@ -5,7 +5,7 @@ Owns the order. Does not own the words of a part (sections).
 
 from collections.abc import Sequence
 
-from skillopt.reports.inert import block, inline
+from skillopt.reports.inert_markdown import block, inline
 from skillopt.reports.record import CellState, EditView, HeatRow, RunView
 from skillopt.reports.sections import (
     Room,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final
 
-from skillopt.reports.inert import inline, marker
+from skillopt.reports.inert_markdown import inline, marker
 from skillopt.reports.record import RunView
 from skillopt.reports.sections import (
     Room,

@@ -12,8 +12,9 @@ from shlex import quote
 
 from skillopt.credit import Credit
 from skillopt.gate import Tally, Verdict
+from skillopt.inert import clip
 from skillopt.release import look_confidence
-from skillopt.reports.inert import clip, commands, inline
+from skillopt.reports.inert_markdown import commands, inline
 from skillopt.reports.record import EditView, Fate, GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.settings import make_settings

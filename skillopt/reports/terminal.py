@@ -9,7 +9,7 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
-from skillopt.reports.inert import visible
+from skillopt.inert import visible
 from skillopt.reports.record import GateView, RunView
 from skillopt.rollouts import Usage
 

@@ -13,8 +13,10 @@ from skillopt.reports.gate_annotations import MOST_ANNOTATIONS, render_annotatio
 from skillopt.reports.gate_junit import render_junit
 from skillopt.reports.gate_summary import MOST_CHARACTERS, render_gate_summary
 from skillopt.reports.gate_text import render_gate_text
+from tests.reports.hostile import tags_of
 
 HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
+ALLOWED = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "strong", "code"}
 
 
 def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
@@ -48,12 +50,19 @@ def test_no_text_is_a_command_to_the_service_that_runs_the_job(text: str) -> Non
 
 @given(st.one_of(st.just(HOSTILE), st.text()))
 def test_no_text_forges_markup_in_the_summary(text: str) -> None:
-    tokens = MarkdownIt("commonmark").enable("table").parse(render_gate_summary(report(text)))
+    written = render_gate_summary(report(text))
+    tokens = MarkdownIt("commonmark").enable("table").parse(written)
     kinds = {child.type for token in tokens for child in (token.children or [token])}
-    assert not kinds & {"html_inline", "html_block", "link_open", "image", "fence", "code_block"}
+    assert not kinds & {"html_block", "link_open", "image", "fence", "code_block"}
+    markup = {child.content for token in tokens for child in token.children or [] if child.type == "html_inline"}
+    assert markup <= {"<code>", "</code>", "<!-- -->"}
     assert [token.tag for token in tokens if token.type == "heading_open"] == ["h2", "h3"]
-    outside = [child.content for token in tokens for child in (token.children or []) if child.type == "text"]
-    assert "@team" not in "".join(outside)
+    assert {tag.strip("/") for tag in tags_of(written)} <= ALLOWED
+
+
+@given(st.one_of(st.just(HOSTILE), st.text()))
+def test_no_text_of_the_comment_is_a_mention_or_a_command_to_a_bot(text: str) -> None:
+    assert "@" not in render_gate_summary(report(text))
 
 
 @given(st.one_of(st.just(HOSTILE), st.text()))

@@ -19,7 +19,7 @@ from skillopt.reports.html.charts import draw_marks, draw_pareto, draw_scores
 from skillopt.reports.html.figures import describe_pareto, describe_scores, funnel_of, looks_of, spent_by, weighed_of
 from skillopt.reports.html.headline import commands_of, facts_of, figures_of, headline_of
 from skillopt.reports.html.heat import make_heat_map
-from skillopt.reports.html.inert import inert, marked
+from skillopt.reports.html.inert_html import inert, marked
 from skillopt.reports.html.svg import percent, signed
 from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versions, unaccepted
 from skillopt.reports.html.viewer import MOST_ROLLOUTS, Seen, show_rollout

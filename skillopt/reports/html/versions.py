@@ -1,7 +1,7 @@
 """Versions and edits as the page shows them: what changed word by word, and what is known of it.
 
 Owns pairing each version with its edits and its gate, and how many are shown. Does not own finding the changed words
-(words).
+(word_diff).
 """
 
 from collections.abc import Iterable
@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from skillopt.reports.html.words import Kind, Line, Piece, compare_words, count_words
+from skillopt.reports.html.line_diff import Line, compare_lines, count_words
 from skillopt.reports.record import EditView, Fate, GateView, RunView, VersionView
+from skillopt.word_diff import Piece, PieceKind
 
 __all__ = ["MOST_EDITS", "MOST_VERSIONS", "ShownEdit", "ShownVersion", "show_edit", "show_versions", "unaccepted"]
 
@@ -71,10 +72,10 @@ def show_edit(edit: EditView) -> ShownEdit:
     """Show what an edit takes away and brings."""
     before, after = edit.before.strip("\n"), edit.after.strip("\n")
     if len(before) + len(after) > _MOST_TEXT:
-        parts = ((Kind.DELETED, before), (Kind.ADDED, after))
+        parts = ((PieceKind.GONE, before), (PieceKind.NEW, after))
         texts = ((kind, text, text[: _MOST_TEXT // 2]) for kind, text in parts if text)
         return ShownEdit(edit, tuple(Line((Piece(kind, _shortened(text, kept)),)) for kind, text, kept in texts))
-    return ShownEdit(edit, compare_words(before, after, context=10_000))
+    return ShownEdit(edit, compare_lines(before, after, context=10_000))
 
 
 def unaccepted(edits: Iterable[EditView]) -> list[EditView]:
@@ -85,8 +86,8 @@ def unaccepted(edits: Iterable[EditView]) -> list[EditView]:
 
 def _compared(before: str, after: str) -> tuple[Line, ...]:
     if len(before) + len(after) > _MOST_SKILL:
-        return (Line((Piece(Kind.SAME, "These texts are too long to be compared here; see `skillopt diff`."),)),)
-    return compare_words(before, after)
+        return (Line((Piece(PieceKind.SAME, "These texts are too long to be compared here; see `skillopt diff`."),)),)
+    return compare_lines(before, after)
 
 
 def _shortened(text: str, kept: str) -> str:

@@ -6,8 +6,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from skillopt.inert import visible
 from skillopt.reports.html import Entry, Listed, Rollouts, Seen, render_index, render_page
-from skillopt.reports.html.inert import cut, marked, visible
+from skillopt.reports.html.inert_html import cut, marked
 from skillopt.reports.record import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from tests.reports.html.hostile import HOSTILE, make_hostile

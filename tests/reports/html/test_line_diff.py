@@ -1,9 +1,10 @@
-"""The word-level comparison: nothing lost, nothing invented, quick on hostile text."""
+"""The comparison line by line: nothing lost, nothing invented, quick on hostile text."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.reports.html.words import Kind, compare_words, count_words
+from skillopt.reports.html.line_diff import compare_lines, count_words
+from skillopt.word_diff import PieceKind
 
 LINES = st.lists(
     st.sampled_from(["", "- Trim.", "- Write dates.", "- Write ISO dates.", "a b", "b a", "x" * 50]), max_size=12
@@ -13,34 +14,34 @@ LINES = st.lists(
 @given(LINES, LINES)
 def test_the_pieces_hold_both_texts_whole(old: list[str], new: list[str]) -> None:
     old, new = ["- Begin.", *old], ["- Begin here.", *new]  # what is equal all over has no lines
-    lines = compare_words("\n".join(old), "\n".join(new), context=100)
-    before = [line for line in lines if line.kind != "added"]
-    after = [line for line in lines if line.kind != "deleted"]
-    for shown, gone, text in ((before, Kind.ADDED, old), (after, Kind.DELETED, new)):
+    lines = compare_lines("\n".join(old), "\n".join(new), context=100)
+    before = [line for line in lines if line.kind != "new"]
+    after = [line for line in lines if line.kind != "gone"]
+    for shown, gone, text in ((before, PieceKind.NEW, old), (after, PieceKind.GONE, new)):
         told = ["".join(piece.text for piece in line.pieces if piece.kind is not gone) for line in shown]
         assert "".join(told) == "".join(text)
 
 
 def test_a_changed_word_is_shown_inside_its_line() -> None:
-    (line,) = compare_words("- Write dates as DD.MM.", "- Write dates as ISO.")
+    (line,) = compare_lines("- Write dates as DD.MM.", "- Write dates as ISO.")
     assert line.kind == "changed"
-    assert [piece.text for piece in line.pieces if piece.kind is Kind.ADDED] == ["ISO"]
+    assert [piece.text for piece in line.pieces if piece.kind is PieceKind.NEW] == ["ISO"]
     assert count_words([line]) == (1, 2)
 
 
 def test_lines_that_have_nothing_in_common_stand_one_below_the_other() -> None:
-    assert [line.kind for line in compare_words("- Trim spaces.", "# Zebra crossing")] == ["deleted", "added"]
+    assert [line.kind for line in compare_lines("- Trim spaces.", "# Zebra crossing")] == ["gone", "new"]
 
 
 def test_lines_far_from_a_change_are_counted_and_left_out() -> None:
     old = "\n".join(f"line {number}" for number in range(9))
-    first, *_ = compare_words(old, old.replace("line 6", "row 6"))
+    first, *_ = compare_lines(old, old.replace("line 6", "row 6"))
     assert (first.skipped, first.pieces[0].text) == (5, "line 5")
 
 
 def test_equal_texts_have_no_lines() -> None:
-    assert compare_words("a\nb", "a\nb") == ()
+    assert compare_lines("a\nb", "a\nb") == ()
 
 
 def test_a_hundred_thousand_equal_lines_are_compared_at_once() -> None:
-    assert len(compare_words("a\n" * 100_000, "a\n" * 100_001)) >= 1
+    assert len(compare_lines("a\n" * 100_000, "a\n" * 100_001)) >= 1

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from skillopt.hidden_unicode import hidden_runs
-from skillopt.reports.inert import block, clip, commands, inline, marker, visible
+from skillopt.inert import visible
+from skillopt.reports.inert_markdown import block, commands, inline, marker
 from tests.reports.hostile import read
 
 HOSTILE = [
@@ -69,11 +69,6 @@ def test_what_is_written_holds_no_mention_reference_command_or_trailer_for_bots_
         assert not re.search(r"(?m)^\w", written)
 
 
-@given(TEXT)
-def test_nothing_that_is_shown_is_hidden(text: str) -> None:
-    assert [run for run in hidden_runs(f"x{visible(text)}") if run.text.strip()] == []
-
-
 @pytest.mark.parametrize("text", HOSTILE)
 def test_known_attacks_make_no_link_image_heading_list_or_comment(text: str) -> None:
     tags, _ = read(f"{inline(text)}\n\n{block(text)}\n")
@@ -84,11 +79,6 @@ def test_known_attacks_make_no_link_image_heading_list_or_comment(text: str) -> 
 def test_commands_of_ours_can_be_copied_and_a_strange_value_in_one_does_nothing() -> None:
     assert commands(["git fetch origin skillopt/rows"]) == "```sh\ngit fetch origin skillopt/rows\n```"
     assert read(commands(["skillopt report 'a`\n```\n# b'"]))[0] == ["pre", "code", "/code", "/pre"]
-
-
-def test_a_clipped_text_says_that_there_is_more_and_a_short_one_stays() -> None:
-    assert clip("a long text", 6) == "a lon\u2026"
-    assert clip("short", 5) == "short"
 
 
 def test_the_marker_holds_a_name_and_nothing_else() -> None:

@@ -1,6 +1,7 @@
-"""Text from models, tasks and tools as text that does nothing wherever a report shows it.
+"""Text from models, tasks and tools as Markdown in which it does nothing.
 
-Owns the escaping for Markdown as GitHub reads it, and showing what cannot be seen. Does not own what is shown.
+Owns the escaping for Markdown as GitHub reads it: pull requests, comments, summaries of jobs. Does not own naming what
+cannot be seen (inert), or what is shown.
 
 A report is read three times: as Markdown, as the HTML that comes of it, where `@name` and `#1` become links outside of
 code, and as it is written, by bots that look for `@bot` or `/command` and by git, when a squash merge makes a commit
@@ -12,39 +13,12 @@ issue 35.
 import re
 from collections.abc import Sequence
 
-from skillopt.hidden_unicode import hidden_runs
+from skillopt.inert import visible
 
-__all__ = ["block", "clip", "commands", "inline", "marker", "visible"]
+__all__ = ["block", "commands", "inline", "marker"]
 
 _ACTIVE = re.compile(r'[!"#$%&*/:<>@\[\\\]^_`{|}~]|(?<=\w)\.(?=\w)|(?<=[Gg][Hh])-(?=\d)')
 _COMMAND = re.compile(r"[\w ./=,'+-]+", re.ASCII)
-
-
-def visible(text: str) -> str:
-    """Show hidden characters by their code point, so that nobody reads what others do not see.
-
-    >>> visible("a" + chr(0x202E) + "b")
-    'a⟨U+202E⟩b'
-
-    Args:
-        text: Any text; line breaks and tabs stay.
-    """
-    pieces, position, shifted = [], 0, f"x{text}"  # a byte order mark is hidden text, too, where a text begins
-    for run in hidden_runs(shifted):
-        pieces.append(shifted[position : run.start])
-        pieces += [f"\u27e8U+{ord(character):04X}\u27e9" for character in run.text]
-        position = run.start + len(run.text)
-    return "".join([*pieces, shifted[position:]])[1:]
-
-
-def clip(text: str, most: int) -> str:
-    """Keep the beginning of a text, and say that there is more.
-
-    Args:
-        text: Any text.
-        most: Most characters that are kept, ≥ 1.
-    """
-    return text if len(text) <= most else f"{text[: most - 1].rstrip()}\u2026"
 
 
 def inline(text: str) -> str:

@@ -1,0 +1,86 @@
+"""What changed between two texts, line below line as the page shows it.
+
+Owns pairing the changed lines, and leaving out those far from a change. Does not own finding the changed words
+(word_diff) or how it looks (templates).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from skillopt.word_diff import Piece, PieceKind, compare_words, match_lines
+
+__all__ = ["Line", "compare_lines", "count_words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the comparison; `skipped` unchanged lines are left out before it."""
+
+    pieces: tuple[Piece, ...]
+    skipped: int = 0
+
+    @property
+    def kind(self) -> str:
+        """Name what happened to the line: `same`, `gone`, `new`, or `changed` inside."""
+        kinds = {piece.kind for piece in self.pieces if piece.text.strip()} or {piece.kind for piece in self.pieces}
+        return next(iter(kinds)).value if len(kinds) == 1 else "changed"
+
+
+def compare_lines(before: str, after: str, context: int = 1) -> tuple[Line, ...]:
+    """Compare two texts line by line, and changed lines word by word.
+
+    Args:
+        before: The older text.
+        after: The newer text.
+        context: Unchanged lines that are shown around each change.
+    """
+    return tuple(_fold(list(_lines(before.splitlines(), after.splitlines())), context))
+
+
+def count_words(lines: Sequence[Line]) -> tuple[int, int]:
+    """Count the words that are new and those that are gone."""
+    return _count(lines, PieceKind.NEW), _count(lines, PieceKind.GONE)
+
+
+def _count(lines: Sequence[Line], kind: PieceKind) -> int:
+    return sum(len(re.findall(r"\w+", piece.text)) for line in lines for piece in line.pieces if piece.kind is kind)
+
+
+def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+    for tag, low, high, start, end in match_lines(old, new).get_opcodes():
+        if tag == "equal":
+            yield from (_whole(PieceKind.SAME, line) for line in old[low:high])
+            continue
+        paired = min(high - low, end - start)
+        for at in range(paired):
+            yield from _pair(old[low + at], new[start + at])
+        yield from (_whole(PieceKind.GONE, line) for line in old[low + paired : high])
+        yield from (_whole(PieceKind.NEW, line) for line in new[start + paired : end])
+
+
+def _pair(old: str, new: str) -> Iterator[Line]:
+    """Compare two lines by words when they are alike, else show one out and one in."""
+    pieces = compare_words(old, new)
+    if any(piece.kind is PieceKind.SAME for piece in pieces):
+        yield Line(pieces)
+    else:
+        yield _whole(PieceKind.GONE, old)
+        yield _whole(PieceKind.NEW, new)
+
+
+def _whole(kind: PieceKind, text: str) -> Line:
+    return Line((Piece(kind, text),))
+
+
+def _fold(lines: Sequence[Line], context: int) -> Iterator[Line]:
+    """Leave out unchanged lines that are far from a change."""
+    changed = [at for at, line in enumerate(lines) if line.kind != PieceKind.SAME.value]
+    near = {at for place in changed for at in range(place - context, place + context + 1)}
+    skipped = 0
+    for at, line in enumerate(lines):
+        if at not in near:
+            skipped += 1
+            continue
+        yield Line(line.pieces, skipped)
+        skipped = 0
