@@ -5,19 +5,18 @@ Owns the order. Does not own the words of a part (sections).
 
 from collections.abc import Sequence
 
+from skillopt.reports.edit_tables import not_taken, taken
 from skillopt.reports.inert_markdown import block, inline
 from skillopt.reports.record import CellState, EditView, HeatRow, RunView
+from skillopt.reports.room import Room
 from skillopt.reports.sections import (
-    Room,
     cost,
-    edits,
     flips,
     gates,
     guarantee,
     headline,
     noise,
     not_shown,
-    not_taken,
     reproduce,
     sealed_test,
     size,
@@ -37,7 +36,7 @@ def render(view: RunView) -> str:
         f"# {inline(view.skill)}: {inline(view.kind)} run {inline(view.run)}",
         f"{view.state.capitalize()}, begun {view.started}. {ended}",
         *(headline(view), size(view), noise(view)),
-        *("## Edits", edits(view, room), _diffs(view.edits)),
+        *("## Edits", taken(view, room), _diffs(view.edits)),
         *("## Tasks that changed sides", flips(view, room)),
         *("## Sealed test", sealed_test(view)),
         *("## Gates on `val`", gates(view, room), guarantee(view) if view.test is None and view.gates else ""),

@@ -9,19 +9,18 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final
 
+from skillopt.reports.edit_tables import not_taken, taken
 from skillopt.reports.inert_markdown import inline, marker
 from skillopt.reports.record import RunView
+from skillopt.reports.room import Room
 from skillopt.reports.sections import (
-    Room,
     cost,
-    edits,
     flips,
     gates,
     guarantee,
     headline,
     noise,
     not_shown,
-    not_taken,
     reproduce,
     sealed_test,
     size,
@@ -99,7 +98,7 @@ def _shorter_and_shorter(view: RunView) -> Iterator[str]:
 
 def _body(view: RunView, room: Room, shortened: str) -> str:
     parts: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("Edits", lambda: edits(view, room)),
+        ("Edits", lambda: taken(view, room)),
         ("Tasks that changed sides", lambda: flips(view, room)),
         ("Sealed test", lambda: sealed_test(view)),
         ("Gates on `val`", lambda: _gates(view, room)),

@@ -1,28 +1,23 @@
-"""The parts of a run's report as Markdown: verdict, edits, gates, flips, cost, what to do with it.
+"""The parts of a run's report as Markdown: verdict, gates, flips, cost, what to do with it.
 
 Owns the words. Every number is read from the view, so from the ledger; every text from elsewhere is made inert. Does
-not own which parts a report has, and in which order (markdown, pull_request).
+not own the edits (edit_tables), or which parts a report has, and in which order (markdown, pull_request).
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from shlex import quote
 
-from skillopt.credit import Credit
 from skillopt.gate import Tally, Verdict
-from skillopt.inert import clip
 from skillopt.release import look_confidence
 from skillopt.reports.inert_markdown import commands, inline
-from skillopt.reports.record import EditView, Fate, GateView, RunView
+from skillopt.reports.record import Fate, GateView, RunView
+from skillopt.reports.room import Room, count, more, names
 from skillopt.rollouts import Usage
 from skillopt.settings import make_settings
 
 __all__ = [
-    "Room",
     "cost",
-    "edits",
     "flips",
     "gates",
     "guarantee",
@@ -30,7 +25,6 @@ __all__ = [
     "limits",
     "noise",
     "not_shown",
-    "not_taken",
     "reproduce",
     "score_line",
     "sealed_test",
@@ -39,33 +33,11 @@ __all__ = [
     "suspects",
 ]
 
-_MANY = 1_000_000
 _METRICS = {
     "soft": "the verifiers' scores",
     "hard": "shares of tasks passed",
     "mixed": "means of the verifier's score and of whether the task passed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much a report may say.
-
-    Args:
-        text: Most characters of an untrusted text.
-        name: Most characters of a task's id.
-        names: Most tasks in a list.
-        edits: Most rows of edits that were taken.
-        gates: Most rows of gates.
-        refused: Most rows of edits that were not taken; 0 leaves their table out.
-    """
-
-    text: int = 1000
-    name: int = 200
-    names: int = _MANY
-    edits: int = _MANY
-    gates: int = _MANY
-    refused: int = _MANY
 
 
 def headline(view: RunView) -> str:
@@ -82,7 +54,7 @@ def headline(view: RunView) -> str:
         return f"**{gate.verdict.outcome.value}** on `val`, not tested on the sealed `test` split: {found}."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
-    return f"**{view.gates[-1].verdict.outcome.value}**: {_count(len(view.gates), 'candidate')}, none was accepted."
+    return f"**{view.gates[-1].verdict.outcome.value}**: {count(len(view.gates), 'candidate')}, none was accepted."
 
 
 def noise(view: RunView) -> str:
@@ -109,7 +81,7 @@ def size(view: RunView) -> str:
         return ""
     first, last = view.versions[0].tokens, view.versions[-1].tokens
     taken = sum(edit.fate is Fate.ACCEPTED for edit in view.edits)
-    made = f"{_count(len(view.accepted), 'version')} with {_count(taken, 'edit')}"
+    made = f"{count(len(view.accepted), 'version')} with {count(taken, 'edit')}"
     return f"{made}. `SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
@@ -135,26 +107,6 @@ def limits(interval: tuple[float, float] | None, confidence: float) -> str:
     return f" (between {interval[0]:+.2f} and {interval[1]:+.2f}, each limit at confidence {confidence:g})"
 
 
-def edits(view: RunView, room: Room) -> str:
-    """List the edits that were taken."""
-    taken = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
-    guided = [version for version in view.accepted if version.kind != "edits"]
-    lines = [
-        f"Version {version.number} renews the durable guidance (slow update); no edit is behind it."
-        for version in guided
-    ]
-    if not taken:
-        return "\n\n".join(lines or ["No edit was taken."])
-    rows = [
-        f"| {number} | {_change(edit, room)} | {_said(edit.rationale, room)} | {_names(edit.tasks, room)} "
-        f"| {_credit(edit.credit)} | +{edit.tokens_added} -{edit.tokens_removed} |"
-        for number, edit in enumerate(taken[: room.edits], 1)
-    ]
-    head = ["| | edit | why, in the proposer's words | train tasks behind it | credit | tokens |", "|" + "---|" * 6]
-    note = "Credit: estimated effect on a task's score ± standard error. Tokens are estimates."
-    return "\n\n".join(["\n".join([*head, *rows]) + _more(len(taken) - len(rows), "edit", view), note, *lines])
-
-
 def gates(view: RunView, room: Room) -> str:
     """List every comparison on `val`."""
     if not view.gates:
@@ -164,9 +116,9 @@ def gates(view: RunView, room: Room) -> str:
         "|" + "---|" * 8,
     ]
     rows = [_gate(gate) for gate in view.gates[-room.gates :]]
-    names = _weighed(view)
-    note = f"\n\nConfidence is that of the gain with {names} weighed in; gains are those of scores." if names else ""
-    return "\n".join([*head, *rows]) + _more(len(view.gates) - len(rows), "earlier gate", view) + note
+    weighed = _weighed(view)
+    note = f"\n\nConfidence is that of the gain with {weighed} weighed in; gains are those of scores." if weighed else ""
+    return "\n".join([*head, *rows]) + more(len(view.gates) - len(rows), "earlier gate", view.run) + note
 
 
 def flips(view: RunView, room: Room) -> str:
@@ -174,12 +126,12 @@ def flips(view: RunView, room: Room) -> str:
     taken = [(f"Gate {gate.number}", gate.verdict) for gate in view.gates if gate.version is not None]
     found = taken[-room.gates :] + ([("Sealed test", view.test.verdict)] if view.test else [])
     lines = [
-        f"- {place}: {_count(len(verdict.fixed), 'task')} now passing"
+        f"- {place}: {count(len(verdict.fixed), 'task')} now passing"
         f"{_listed(verdict.fixed, room)}; {len(verdict.broken)} no longer passing{_listed(verdict.broken, room)}"
         for place, verdict in found
     ]
     shown = "\n".join(lines) or "Nothing was accepted, so no task changed sides."
-    return shown + _more(len(taken) - room.gates, "earlier gate", view)
+    return shown + more(len(taken) - room.gates, "earlier gate", view.run)
 
 
 def sealed_test(view: RunView) -> str:
@@ -244,23 +196,6 @@ def cost(view: RunView) -> str:
     return f"{asked}\n\n" + "\n".join(rows)
 
 
-def not_taken(view: RunView, room: Room) -> str:
-    """List the edits that were not taken, folded away; empty when there are none."""
-    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED]
-    if not others:
-        return ""
-    counts = Counter(edit.fate for edit in others)
-    told = ", ".join(f"{counts[fate]} {fate.value}" for fate in Fate if counts[fate])
-    rows = [
-        f"| {edit.step} | {_change(edit, room)} | {edit.fate.value} | {_said(edit.reason, room)} |"
-        for edit in others[: room.refused]
-    ]
-    head = ["| step | edit | fate | reason |", "|" + "---|" * 4]
-    table = "\n".join([*head, *rows]) if rows else ""
-    text = f"{table}{_more(len(others) - len(rows), 'edit', view)}".strip()
-    return f"<details><summary>{_count(len(others), 'edit')} not taken: {told}</summary>\n\n{text}\n\n</details>"
-
-
 def reproduce(view: RunView) -> str:
     """Give the commands that repeat the run, look further, and roll back."""
     skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
@@ -315,7 +250,7 @@ def not_shown(view: RunView) -> str:
 
 def _gate(gate: GateView) -> str:
     verdict = gate.verdict
-    what = _count(len(gate.edits), "edit") if gate.edits else inline(gate.kind)
+    what = count(len(gate.edits), "edit") if gate.edits else inline(gate.kind)
     span = f" ({gate.interval[0]:+.2f} to {gate.interval[1]:+.2f})" if gate.interval else ""
     run = sum(pair.after is not None for pair in gate.tasks)
     tasks = f" of {run} run" if run else ""
@@ -333,33 +268,8 @@ def _weighed(view: RunView) -> str:
     return ", ".join(f"`{name}`" for name, value in view.settings if name in names and value not in ("0", "0.0"))
 
 
-def _change(edit: EditView, room: Room) -> str:
-    place = f" in {_said(edit.section, room)}" if edit.section else ""
-    shown = {
-        "add": _said(edit.after, room),
-        "delete": _said(edit.before, room),
-    }.get(edit.op, f"{_said(edit.before, room)} by {_said(edit.after, room)}")
-    return f"{edit.op}{place}: {shown}"
-
-
-def _said(text: str, room: Room) -> str:
-    return inline(clip(text.strip(), room.text)) or "—"
-
-
-def _names(names: Sequence[str], room: Room) -> str:
-    shown = ", ".join(inline(clip(name, room.name)) for name in names[: room.names])
-    more = len(names) - room.names
-    return (f"{shown}, {more} more" if shown else f"{more} tasks") if more > 0 else shown or "—"
-
-
-def _listed(names: Sequence[str], room: Room) -> str:
-    return f" ({_names(names, room)})" if names else ""
-
-
-def _credit(credit: Credit | None) -> str:
-    if credit is None:
-        return "—"
-    return f"{credit.gain:+.3f} ± {credit.error:.3f}, {_count(credit.rollouts, 'rollout')}"
+def _listed(tasks: Sequence[str], room: Room) -> str:
+    return f" ({names(tasks, room)})" if tasks else ""
 
 
 def _tally(name: str, tally: Tally) -> str:
@@ -377,15 +287,5 @@ def _asked(what: str, asked: int | None, paid: int) -> str:
     )
 
 
-def _more(left: int, what: str, view: RunView) -> str:
-    if left <= 0:
-        return ""
-    return f"\n\n{_count(left, what)} more, left out for length: `skillopt report {quote(view.run)}` lists all."
-
-
 def _tasks(number: int) -> str:
-    return _count(number, "task")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    return count(number, "task")

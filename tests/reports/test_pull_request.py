@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skillopt.reports.edit_tables import not_taken
 from skillopt.reports.pull_request import LIMIT, length, pull_request_body, pull_request_title
-from skillopt.reports.record import RunView
+from skillopt.reports.record import Fate, RunView
+from skillopt.reports.room import Room
 from skillopt.reports.sections import sure
 from tests.reports.hostile import HOSTILE, attack, read, tags_of
 from tests.views import EVENTS, HEAD, make_view
@@ -25,7 +27,11 @@ def without_texts(body: str) -> str:
 def many(view: RunView, copies: int, text: str) -> RunView:
     """Make a run with a great many edits, all of whose texts are long."""
     long = attack(view, text)
-    edits = tuple(replace(edit, id=f"{edit.id}-{copy}") for copy in range(copies) for edit in long.edits)
+    edits = tuple(
+        replace(edit, id=f"{edit.id}-{copy}", reason=f"{copy} {edit.reason}")
+        for copy in range(copies)
+        for edit in long.edits
+    )
     return replace(long, edits=edits, gates=long.gates * copies)
 
 
@@ -55,6 +61,21 @@ def test_it_lists_every_flip_the_error_the_cost_and_what_was_not_taken() -> None
     assert "<details><summary>3 edits not taken: 1 refused, 1 screened out, 1 rejected</summary>" in BODY
     assert f"skillopt rollback rows {'b' * 40}" in BODY
     assert "Some prices are not known" in BODY
+
+
+def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once() -> None:
+    alone = next(edit for edit in VIEW.edits if edit.fate is Fate.SCREENED_OUT)
+    reasons = [f"alone on {number} of the tasks it cites, 4 rollouts: no clear gain" for number in (1, 1, 2)]
+    edits = [replace(alone, id=f"e{at}", step=at, reason=reason) for at, reason in enumerate(reasons)]
+    refused = [replace(alone, id=f"r{at}", fate=Fate.REFUSED, reason=f"reason {at}") for at in range(12)]
+    text = not_taken(replace(VIEW, edits=(*edits, *refused)), Room())
+    counted, folded = text.split("<details>")
+    assert "| 3 | screened out | <code>no clear gain</code> |" in counted
+    assert "| 1 | refused | <code>reason 8</code> |" in counted
+    assert "| 3 | | 3 more reasons |" in counted
+    assert "<summary>15 edits not taken: 12 refused, 3 screened out</summary>" in folded
+    assert "| 0, 1 | add in <code>Values</code>" in folded
+    assert folded.count("no clear gain") == 2
 
 
 def test_no_word_of_a_model_changes_anything_but_itself() -> None:
