@@ -304,9 +304,8 @@ def _(result: Nightly) -> str:
     told = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Training if counts[kind.value])
     improved = sum(row.offer.action in ("opened", "updated") for row in result.skills)
     head = f"{improved} improved" if improved else "nothing improved"
-    price = "price unknown" if result.usd is None else f"${result.usd:.2f}"
     skills = f"{len(result.skills)} skill{'' if len(result.skills) == 1 else 's'}"
-    return "\n".join([*lines, f"{head}: {skills} ({told}), {result.rollouts} rollouts begun, {price}"])
+    return "\n".join([*lines, f"{head}: {skills} ({told}), {result.rollouts} rollouts begun, {result.price}"])
 
 
 def _night(row: SkillNight) -> str:

@@ -39,6 +39,8 @@ class Meter:
         self._changed = Condition()
         self._roles: dict[str, Usage] = defaultdict(Usage)
         self._rollouts = 0
+        self._answered = Usage()
+        self._failed = 0
 
     @property
     def by_role(self) -> Mapping[str, Usage]:
@@ -51,6 +53,18 @@ class Meter:
         """Count the rollouts that were begun in this command."""
         with self._changed:
             return self._rollouts
+
+    @property
+    def answered(self) -> Usage:
+        """Give what the calls consumed that said so; calls that failed are counted beside them."""
+        with self._changed:
+            return self._answered
+
+    @property
+    def failed_calls(self) -> int:
+        """Count the calls that failed so that nobody knows what they cost."""
+        with self._changed:
+            return self._failed
 
     def admit_rollout(self) -> None:
         """Count a rollout that is about to begin.
@@ -107,6 +121,8 @@ class Meter:
                 settle(used)
                 capped = caps.usd or caps.tokens
                 self._roles[role] += used or (worst if capped else Usage(1, usd=None))
+                self._answered += used or Usage()
+                self._failed += used is None
                 self._changed.notify_all()
 
         return ended

@@ -26,11 +26,10 @@ def render_night(night: Nightly) -> str:
     offered = sum(row.offer.action in {"opened", "updated"} for row in night.skills)
     failed = sum(row.training is Training.FAILED for row in night.skills)
     head = f"{offered} improved" if offered else "nothing improved"
-    price = "price unknown" if night.usd is None else f"${night.usd:.2f}"
     count = f"{len(night.skills)} skill{'' if len(night.skills) == 1 else 's'}"
     parts = [
         f"## Skill training: {head}{f', {failed} failed' if failed else ''}",
-        f"{count}, {night.rollouts} rollouts begun, {price}.",
+        f"{count}, {night.rollouts} rollouts begun, {night.price}.",
     ]
     if night.skills:
         rows = ["| | skill | training | new versions | rollouts | pull request |", "|" + "---|" * 6]

@@ -211,8 +211,10 @@ class TestFailures:
         assert rows["broken"]["training"] == "failed"
         assert "network: " in rows["broken"]["reason"]
         assert (rows["rows"]["training"], rows["rows"]["offer"]["action"]) == ("finished", "opened")
+        assert (rows["broken"]["usd"], rows["broken"]["answered_usd"]) == (None, 0.0)
         told = nights.tell("--set", "retry_seconds=0")
         assert "broken: FAILED: " in told
+        assert re.search(r"rollouts begun, \$0\.00; \d+ calls? failed, and nobody knows what that cost$", told)
         assert told.splitlines()[-1].startswith("nothing improved: 2 skills (1 not due, 1 failed)")
 
     @pytest.mark.parametrize("fault", ["500", "403 secondary limit", "403 permission", "hangs up"])
@@ -241,6 +243,9 @@ class TestFailures:
         ended = skillopt(nights.folder, "nightly", "--remote", "upstream", **nights.environment)
         assert ended.returncode == 2
         assert "expected a git remote named 'upstream'" in ended.stderr
+        ended = skillopt(nights.folder, "nightly", "--forge", "github", "--remote", "", **nights.environment)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "expected the git remote that its pull requests belong to, found --remote ''" in ended.stderr
 
     def test_to_push_leave_the_version_for_the_next_night(self, nights: Nights, forge: FakeForge) -> None:
         hook = nights.bare / "hooks" / "pre-receive"
@@ -373,5 +378,5 @@ def test_a_text_that_people_have_edited_is_theirs(after: Nights, forge: FakeForg
 def test_json_tells_every_skill(nights: Nights) -> None:
     ended = skillopt(nights.folder, "nightly", "--json", "--quiet", **nights.environment)
     found = json.loads(ended.stdout)
-    assert set(found) == {"skills", "rollouts", "usd"}
+    assert set(found) == {"skills", "rollouts", "usd", "answered_usd", "failed_calls"}
     assert found["rollouts"] == found["skills"][0]["rollouts"] > 0

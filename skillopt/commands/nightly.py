@@ -64,6 +64,8 @@ class SkillNight:
         versions: Versions accepted.
         rollouts: Rollouts that were begun.
         usd: What was spent in US dollars, None when some price is not known.
+        answered_usd: What the calls that were answered cost, None when the price of some is not known.
+        failed_calls: Calls that failed so that nobody knows what they cost.
         offer: What became of its pull request.
     """
 
@@ -75,6 +77,8 @@ class SkillNight:
     versions: int = 0
     rollouts: int = 0
     usd: float | None = 0.0
+    answered_usd: float | None = 0.0
+    failed_calls: int = 0
     offer: Offer = field(default_factory=Offer)
 
 
@@ -83,8 +87,19 @@ class Nightly:
     """A night: its skills in the order of their turns, and what it took in all."""
 
     skills: tuple[SkillNight, ...]
-    rollouts: int
-    usd: float | None
+    rollouts: int = 0
+    usd: float | None = 0.0
+    answered_usd: float | None = 0.0
+    failed_calls: int = 0
+
+    @property
+    def price(self) -> str:
+        """Say what it cost: a call that failed leaves what the others cost as it was."""
+        known = "price unknown" if self.answered_usd is None else f"${self.answered_usd:.2f}"
+        if not self.failed_calls:
+            return known
+        calls = f"{self.failed_calls} call{'' if self.failed_calls == 1 else 's'}"
+        return f"{known}; {calls} failed, and nobody knows what that cost"
 
     @property
     def broken(self) -> bool:
@@ -99,6 +114,8 @@ class _Purse:
     budget: Budget
     rollouts: int = 0
     usd: float | None = 0.0
+    answered: Usage = field(default_factory=Usage)
+    failed_calls: int = 0
 
     @property
     def empty(self) -> bool:
@@ -118,6 +135,8 @@ class _Purse:
         self.rollouts += meter.rollouts
         used = Usage.total(meter.by_role.values()).usd
         self.usd = None if self.usd is None or used is None else self.usd + used
+        self.answered += meter.answered
+        self.failed_calls += meter.failed_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +180,18 @@ def nightly(
     with closing(Ledger.open(project.root)) as ledger:
         night = _Night(project, place, ledger, _Purse(budget or Budget()), watch or Watch(), now)
         rows = tuple(_work(night, flags or {}))
-    return Nightly(rows, night.purse.rollouts, night.purse.usd)
+    purse = night.purse
+    return Nightly(rows, purse.rollouts, purse.usd, purse.answered.usd, purse.failed_calls)
 
 
 def _find_place(project: Project, flags: Mapping[str, object]) -> Place:
     """See where branches and pull requests go, before anything is spent."""
     settings, repository = project.settings(flags), project.repository()
+    if settings.forge != "none" and not settings.remote:
+        message = (
+            f"forge {settings.forge!r}: expected the git remote that its pull requests belong to, found --remote ''"
+        )
+        raise UsageError(f"{message}; name one with --remote or in {CONFIG}, or push nothing with --forge none")
     account = find_account(settings)
     login = Login(account.web, account.token) if account else None
     remote = Remote.find(repository, settings.remote, login) if settings.remote else None
@@ -266,8 +291,9 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
         training, reason, run, versions = Training.FAILED, str(error), "", 0
     finally:
         night.purse.pay(meter)
+    row = replace(row, training=training, reason=reason, run=run, versions=versions, rollouts=meter.rollouts)
     usd = Usage.total(meter.by_role.values()).usd
-    return replace(row, training=training, reason=reason, run=run, versions=versions, rollouts=meter.rollouts, usd=usd)
+    return replace(row, usd=usd, answered_usd=meter.answered.usd, failed_calls=meter.failed_calls)
 
 
 def _start(night: _Night, state: SkillState) -> Start:

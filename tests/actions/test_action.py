@@ -196,7 +196,7 @@ def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
     hostile = "a`|@team <img src=x>\n::error::forged"
     failed = SkillNight(hostile, Training.FAILED, "never trained", hostile, offer=Offer(notes=(hostile,)))
     waiting = [SkillNight(f"skill-{number}", Training.WAITING) for number in range(200)]
-    told = render_night(Nightly((failed, *waiting), 7, None))
+    told = render_night(Nightly((failed, *waiting), 7, None, None))
     assert told.startswith(
         "## Skill training: nothing improved, 1 failed\n\n201 skills, 7 rollouts begun, price unknown."
     )
