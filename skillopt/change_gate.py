@@ -125,7 +125,8 @@ class ChangeGate:
             reason = f"a loss of {self._demand.margin:g} is not ruled out, only one of {-lowest:.2f}: {reason}"
         worse = seen.worse(self._before.digest, self._after.digest, self._settings.metric)
         self.judged = Judged(verdict, passed, reason, lowest, self._settings.confidence, worse)
-        yield GateDecided(0, "change", (), verdict, self._after.document.text)
+        text, asked = self._after.document.text, self._runner.rollouts_asked
+        yield GateDecided(0, "change", (), verdict, text, rollouts=asked, passed=passed)
 
     def _harm(self, seen: "_Seen", trial: int) -> Verdict:
         """Ask whether the old text is better, by mean score or by number of tasks; each has half of the error."""

@@ -149,7 +149,8 @@ class StepFailed:
 class GateDecided:
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
-    `kind` is `edits` or `slow update`, `text` the candidate's SKILL.md, `credits` what each edit seems to be worth.
+    `kind` is `edits`, `slow update`, or `change` for one by people. `text` is the candidate's SKILL.md, `credits` what
+    each edit seems to be worth, `passed` whether a change is what was asked for; None for candidates.
     """
 
     step: int
@@ -159,6 +160,7 @@ class GateDecided:
     text: str = ""
     credits: tuple[Credit, ...] = ()
     rollouts: int | None = None
+    passed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,12 +217,15 @@ class _Gathering:
                 gate=number,
                 diff=change.diff,
             )
-        gate = GateView(number, event.step, event.kind, verdict, at)
+        gate = GateView(number, event.step, event.kind, verdict, at, passed=event.passed)
         ids = tuple(change.edit.id for change in event.changes)
         limits = _limits(tasks, self._view.confidence)
         self._gates.append(
             replace(gate, edits=ids, interval=limits, tasks=tasks, credits=event.credits, rollouts=event.rollouts)
         )
+        if event.kind == "change":
+            size, score = estimate_tokens(event.text), verdict.after
+            self._versions.append(VersionView(1, "", candidate, event.text, size, 0, "change", score, number, at=at))
         best = max((point.best for point in self._curve), default=verdict.before)
         if verdict.outcome is Outcome.ACCEPT:
             best = verdict.expected

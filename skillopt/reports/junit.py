@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 from skillopt.gate import Outcome
 from skillopt.inert import clip, visible
+from skillopt.reports.change_words import change_outcome, change_passed, is_change
 from skillopt.reports.record import GateView, PairView, RunView
 
 __all__ = ["render"]
@@ -64,6 +65,9 @@ def _verdict(view: RunView) -> ET.Element:
         _add(case, "skipped", "no candidate reached the gate")
     elif compared.outcome is Outcome.INVALID or view.state == "failed":
         _add(case, "error", view.reason or compared.reason)
+    elif is_change(view):
+        if not change_passed(view):
+            _add(case, "failure", f"{change_outcome(view)}: {view.reason or compared.reason}")
     elif compared.outcome is not Outcome.ACCEPT:
         _add(case, "failure", f"{compared.outcome.value}: {compared.reason}")
     return case

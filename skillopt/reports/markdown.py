@@ -5,6 +5,9 @@ Owns the order. Does not own the words of a part (sections).
 
 from collections.abc import Sequence
 
+from skillopt.documents import SkillDocument
+from skillopt.edits import unified
+from skillopt.reports.change_words import is_change
 from skillopt.reports.edit_tables import not_taken, taken
 from skillopt.reports.inert_markdown import block, inline
 from skillopt.reports.record import CellState, EditView, HeatRow, RunView
@@ -36,20 +39,27 @@ def render(view: RunView) -> str:
         f"# {inline(view.skill)}: {inline(view.kind)} run {inline(view.run)}",
         f"{view.state.capitalize()}, begun {view.started}. {ended}",
         *(headline(view), size(view), noise(view)),
-        *("## Edits", taken(view, room), _diffs(view.edits)),
+        *(("## The change", _change(view)) if is_change(view) else ("## Edits", taken(view, room), _diffs(view.edits))),
         *("## Tasks that changed sides", flips(view, room)),
         *("## Sealed test", sealed_test(view)),
         *("## Gates on `val`", gates(view, room), guarantee(view) if view.test is None and view.gates else ""),
-        *("## Steps", _funnel(view), _steps(view)),
+        *(() if is_change(view) else ("## Steps", _funnel(view), _steps(view))),
         *(("## Verifiers to check", suspects(view)) if view.suspects else ()),
         *("## Cost", cost(view), _versions(view)),
-        *("## Not taken", not_taken(view, room) or "Every edit was taken."),
+        *(() if is_change(view) else ("## Not taken", not_taken(view, room) or "Every edit was taken.")),
         *("## Tasks by version", _heat(view)),
         *("## Settings", _settings(view)),
         *("## Reproduce and roll back", reproduce(view)),
         *("## What the numbers do not show", not_shown(view)),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _change(view: RunView) -> str:
+    """Show what people changed in SKILL.md."""
+    before, after = SkillDocument(view.versions[0].text), SkillDocument(view.versions[-1].text)
+    same = "SKILL.md is the same, or nothing is decided yet."
+    return block(unified(before, after), "diff") if before != after else same
 
 
 def _diffs(shown: Sequence[EditView]) -> str:
@@ -94,7 +104,8 @@ def _heat(view: RunView) -> str:
         return "No rollout of these versions is recorded."
     head = ["| split | task | " + " | ".join(f"v{version.number}" for version in view.versions) + " |"]
     head.append("|" + "---|" * (2 + len(view.versions)))
-    legend = "`·` was not evaluated, which is not a failure; `mixed` passed in some of its trials."
+    versions = "v0 is the text before, v1 the change. " if is_change(view) else ""
+    legend = f"{versions}`·` was not evaluated, which is not a failure; `mixed` passed in some of its trials."
     return legend + "\n\n" + "\n".join([*head, *map(_row, view.heat)])
 
 

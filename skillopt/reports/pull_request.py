@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final
 
+from skillopt.reports.change_words import change_outcome, is_change
 from skillopt.reports.edit_tables import not_taken, taken
 from skillopt.reports.inert_markdown import inline, marker
 from skillopt.reports.record import RunView
@@ -50,6 +51,8 @@ _ROOMS: Final = (
 def pull_request_title(view: RunView) -> str:
     """Give the title: the skill and what was gained, nothing that a model wrote."""
     name = re.sub(r"[^a-z0-9-]", "", view.skill)
+    if is_change(view):
+        return f"{name}: change {change_outcome(view)}"
     if view.test is not None:
         return f"{name}: test score {view.test.verdict.before:.3f} → {view.test.verdict.after:.3f}"
     taken = [gate.verdict for gate in view.gates if gate.version is not None]
@@ -98,7 +101,7 @@ def _shorter_and_shorter(view: RunView) -> Iterator[str]:
 
 def _body(view: RunView, room: Room, shortened: str) -> str:
     parts: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("Edits", lambda: taken(view, room)),
+        ("Edits", lambda: "" if is_change(view) else taken(view, room)),
         ("Tasks that changed sides", lambda: flips(view, room)),
         ("Sealed test", lambda: sealed_test(view)),
         ("Gates on `val`", lambda: _gates(view, room)),

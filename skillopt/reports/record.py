@@ -133,7 +133,7 @@ class GateView:
 
     Args:
         number, step: From 1, in order, and when.
-        kind: `edits` or `slow update`.
+        kind: `edits`, `slow update`, or `change` for one by people.
         verdict: What was found: outcome, reason, scores, wins, ties, losses, flips, confidence.
         at: When it was first recorded, ISO 8601 in UTC.
         edits: Ids of the candidate's edits.
@@ -142,6 +142,7 @@ class GateView:
         version: Number of the version that was accepted, None for none.
         tasks: The tasks of `val`, in the suite's order; empty when the suite is not at hand.
         credits: What each edit is worth, as far as the rollouts tell.
+        passed: Whether a change by people is what was asked for, None for candidates.
     """
 
     number: int
@@ -155,11 +156,12 @@ class GateView:
     version: int | None = None
     tasks: tuple[PairView, ...] = ()
     credits: tuple[Credit, ...] = ()
+    passed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """A text of the skill: number 0 is what training starts from, the others were accepted.
+    """A text of the skill: number 0 is what training starts from; others were accepted, or are a person's `change`.
 
     Args:
         number: From 0.
@@ -335,9 +337,8 @@ class RunView:
         settings: All settings that can change a result, name and value.
         limits, steps_planned: Caps, and most steps.
         baseline: The first skill on `val`, None before it was measured.
-        steps: In order.
-        edits, gates: All that were proposed, and all that decided, in order.
-        versions: Number 0 first.
+        steps, edits, gates: Steps, all edits that were proposed, and all gates that decided, in order.
+        versions: Number 0 first; the text that a `gate` compared is number 1, whatever became of it.
         curve: Score on `val` over rollouts.
         test, test_withheld: The release check, or why there was none, where a reason was given.
         funnel: How many edits came how far.
@@ -390,7 +391,7 @@ class RunView:
     @property
     def accepted(self) -> tuple[VersionView, ...]:
         """List the versions that were accepted."""
-        return tuple(version for version in self.versions if version.number)
+        return tuple(version for version in self.versions if version.number and version.kind != "change")
 
     @property
     def verdict(self) -> Outcome | None:

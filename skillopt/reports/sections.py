@@ -10,6 +10,7 @@ from shlex import quote
 
 from skillopt.gate import Tally, Verdict
 from skillopt.release import look_confidence
+from skillopt.reports.change_words import change_outcome, gate_outcome, is_change
 from skillopt.reports.inert_markdown import commands, inline
 from skillopt.reports.record import Fate, GateView, RunView
 from skillopt.reports.room import Room, count, more, names
@@ -42,6 +43,11 @@ _METRICS = {
 
 def headline(view: RunView) -> str:
     """Say what came of the run: the verdict with the gain and its limits."""
+    if is_change(view):
+        shown = [score_line(gate.verdict, gate.interval, view.confidence) for gate in view.gates]
+        compared = f" on `val`: {shown[-1]}" if shown else ""
+        why = inline(view.reason.partition(": score ")[0])
+        return f"**{change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
     if view.test is not None:
         verdict, tasks = view.test.verdict, view.test.after.measured
         place = f"release check on {_tasks(tasks)} of the sealed `test` split"
@@ -77,12 +83,12 @@ def noise(view: RunView) -> str:
 
 def size(view: RunView) -> str:
     """Say how much was accepted, and how much longer the skill is."""
-    if not view.accepted:
+    if len(view.versions) < 2:  # noqa: PLR2004 - before and after
         return ""
     first, last = view.versions[0].tokens, view.versions[-1].tokens
     taken = sum(edit.fate is Fate.ACCEPTED for edit in view.edits)
-    made = f"{count(len(view.accepted), 'version')} with {count(taken, 'edit')}"
-    return f"{made}. `SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
+    made = "" if is_change(view) else f"{count(len(view.accepted), 'version')} with {count(taken, 'edit')}. "
+    return f"{made}`SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
 def score_line(verdict: Verdict, interval: tuple[float, float] | None, confidence: float) -> str:
@@ -123,7 +129,8 @@ def gates(view: RunView, room: Room) -> str:
 
 def flips(view: RunView, room: Room) -> str:
     """List every task that passes now and did not, or the other way round, in what was accepted and in the test."""
-    taken = [(f"Gate {gate.number}", gate.verdict) for gate in view.gates if gate.version is not None]
+    told = [gate for gate in view.gates if gate.version is not None or is_change(view)]
+    taken = [(f"Gate {gate.number}", gate.verdict) for gate in told]
     found = taken[-room.gates :] + ([("Sealed test", view.test.verdict)] if view.test else [])
     lines = [
         f"- {place}: {count(len(verdict.fixed), 'task')} now passing"
@@ -138,12 +145,13 @@ def sealed_test(view: RunView) -> str:
     """Show the release check before and after, with what it guarantees."""
     test = view.test
     if test is None:
-        reason = view.test_withheld or "nothing was accepted, or the run is not over"
+        usual = "it was not asked for with --release, or the change was refused before" if is_change(view) else ""
+        reason = view.test_withheld or usual or "nothing was accepted, or the run is not over"
         return f"There was no release check: {inline(reason)}."
     rows = [
         "| | verifiers' score | passed | tasks measured | not measured |",
         "|" + "---|" * 5,
-        _tally("released" if test.released else "before training", test.before),
+        _tally("released" if test.released else "before" if is_change(view) else "before training", test.before),
         _tally("after", test.after),
     ]
     return "\n".join(rows) + f"\n\n{guarantee(view)}"
@@ -161,6 +169,11 @@ def suspects(view: RunView) -> str:
 def guarantee(view: RunView) -> str:
     """Say how likely the verdicts are to be wrong."""
     error, gates_run = 1.0 - view.confidence, len(view.gates)
+    if is_change(view):
+        return (
+            "If exchanging the two texts changed nothing, each split that was measured would show what the gate asks "
+            f"about, be it a loss or a gain, with probability {error:.2f} at most."
+        )
     if view.test is not None:
         look = view.test.look
         alone = 1.0 - look_confidence(view.confidence, look)
@@ -198,6 +211,9 @@ def cost(view: RunView) -> str:
 
 def reproduce(view: RunView) -> str:
     """Give the commands that repeat the run, look further, and roll back."""
+    if is_change(view):
+        again = commands([f"skillopt report {quote(view.run)}", _again(view)])
+        return f"{again}\n\nThe last one repeats the gate where the change is checked out; what is recorded is free."
     skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
     lines = [f"git fetch origin {quote(view.branch)}", f"skillopt report {quote(view.run)}"]
     if view.accepted and first:
@@ -227,10 +243,15 @@ def _again(view: RunView) -> str:
 
 def not_shown(view: RunView) -> str:
     """Say what the numbers do not tell."""
+    why = (
+        "What passed is not shown to be worse, or is shown to be better, whichever was asked; neither says why."
+        if is_change(view)
+        else "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked."
+    )
     lines = [
         f"Only this target was measured: {inline(view.target)}. Others may do otherwise; see `skillopt transfer`.",
         f"Only tasks like those of the suite {inline(view.suite)} were tried. What no task checks may have changed.",
-        "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked.",
+        why,
     ]
     if view.accepted:
         lines.append(
@@ -254,7 +275,7 @@ def _gate(gate: GateView) -> str:
     span = f" ({gate.interval[0]:+.2f} to {gate.interval[1]:+.2f})" if gate.interval else ""
     run = sum(pair.after is not None for pair in gate.tasks)
     tasks = f" of {run} run" if run else ""
-    outcome = verdict.outcome.value + (f", version {gate.version}" if gate.version is not None else "")
+    outcome = gate_outcome(gate) + (f", version {gate.version}" if gate.version is not None else "")
     return (
         f"| {gate.number} | {gate.step} | {what} | {outcome} | {verdict.before:.3f} → {verdict.after:.3f} "
         f"| {verdict.gain:+.3f}{span} | {verdict.wins} / {verdict.ties} / {verdict.losses}{tasks} "

@@ -10,6 +10,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 
 from skillopt.inert import visible
+from skillopt.reports.change_words import gate_outcome, is_change
 from skillopt.reports.record import GateView, RunView
 from skillopt.rollouts import Usage
 
@@ -32,7 +33,7 @@ def frame(view: RunView, width: int = 80) -> str:
     lines = [
         *_head(view, width),
         *_score(view, width),
-        *_edits(view, width),
+        *(() if is_change(view) else _edits(view, width)),
         *_gates(view, width),
         *_spend(view, width),
     ]
@@ -94,8 +95,8 @@ def _gate(gate: GateView) -> str:
     verdict = gate.verdict
     what = f"{len(gate.edits)} edits" if len(gate.edits) > 1 else "1 edit" if gate.edits else gate.kind
     return (
-        f"{verdict.outcome.value} {verdict.before:.3f} → {verdict.after:.3f} "
-        f"({verdict.wins}/{verdict.ties}/{verdict.losses}) {what}, step {gate.step}"
+        f"{gate_outcome(gate)} {verdict.before:.3f} → {verdict.after:.3f} "
+        f"({verdict.wins}/{verdict.ties}/{verdict.losses}) {what}{f', step {gate.step}' if gate.step else ''}"
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from skillopt.gate import Outcome
 from skillopt.release import look_confidence
+from skillopt.reports.change_words import change_outcome, is_change
 from skillopt.reports.html.svg import signed
 from skillopt.reports.record import RunView, TestView
 from skillopt.rollouts import Usage
@@ -32,6 +33,8 @@ class Figure:
 
 def headline_of(view: RunView) -> str:
     """Say what came of a run in a sentence or two."""
+    if is_change(view):
+        return f"The change: {change_outcome(view)}{f', {view.reason}' if view.reason else ''}."
     if view.test is not None:
         return _tested(view.test, view.metric, look_confidence(view.confidence, view.test.look))
     accepted = len(view.accepted)
@@ -60,10 +63,15 @@ def figures_of(view: RunView) -> tuple[Figure, ...]:
         figures.append(
             Figure("sealed test, passed", f"{before.passed:.0%} → {after.passed:.0%}", f"of {after.measured} tasks")
         )
+    elif is_change(view) and view.gates:
+        verdict = view.gates[-1].verdict
+        counts = f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
+        figures.append(Figure("validation score", f"{verdict.before:.3f} → {verdict.after:.3f}", counts))
     elif view.versions and view.versions[-1].score is not None:
         figures.append(Figure("validation score", f"{view.versions[-1].score:.3f}", "of the best version so far"))
     funnel = view.funnel
-    figures.append(Figure("versions", str(len(view.accepted)), f"{funnel.accepted} of {funnel.proposed} edits"))
+    if not is_change(view):
+        figures.append(Figure("versions", str(len(view.accepted)), f"{funnel.accepted} of {funnel.proposed} edits"))
     if len(view.versions) > 1:
         grown = view.versions[-1].tokens - view.versions[0].tokens
         figures.append(Figure("skill tokens", f"{view.versions[-1].tokens:,}", f"{signed(grown)}, estimated"))
@@ -112,6 +120,8 @@ def facts_of(view: RunView) -> tuple[tuple[str, str], ...]:
 
 def commands_of(view: RunView) -> tuple[str, ...]:
     """List commands that look further or go back."""
+    if is_change(view):
+        return f"skillopt report {view.run} --json", "skillopt serve    # every rollout whole"
     lines = [f"skillopt log {view.skill}", f"skillopt diff {view.skill}"]
     if view.versions and view.versions[0].commit:
         lines.append(

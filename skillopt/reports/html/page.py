@@ -15,6 +15,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from skillopt.reports.change_words import is_change
 from skillopt.reports.html.charts import draw_marks, draw_pareto, draw_scores
 from skillopt.reports.html.figures import describe_pareto, describe_scores, funnel_of, looks_of, spent_by, weighed_of
 from skillopt.reports.html.headline import commands_of, facts_of, figures_of, headline_of
@@ -39,6 +40,8 @@ _SECTIONS: Final = (
     ("rollouts", "Rollouts"),
     ("configuration", "Configuration"),
 )
+_OF_A_CHANGE: Final = {"scores": "The gate", "versions": "The change", "edits": ""}
+"""What sections are called in the report on a change by people; an empty name leaves one out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool =
         view=view,
         headline=headline_of(view),
         figures=figures_of(view),
-        sections=[(anchor, name) for anchor, name in _SECTIONS if anchor != "rollouts" or shown is not None],
+        change=is_change(view),
+        sections=_sections(change=is_change(view), viewer=shown is not None),
         looks=looks,
         guessed=any(point.rollouts is None for point in view.curve),
         kinds={look.kind for look in looks},
@@ -164,6 +168,11 @@ def _source(environment: Environment, name: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _sections(*, change: bool, viewer: bool) -> list[tuple[str, str]]:
+    named = [(anchor, _OF_A_CHANGE.get(anchor, name) if change else name) for anchor, name in _SECTIONS]
+    return [(anchor, name) for anchor, name in named if name and (viewer or anchor != "rollouts")]
 
 
 def _reasons(view: RunView) -> list[tuple[str, str]]:

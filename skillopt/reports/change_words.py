@@ -1,0 +1,35 @@
+"""What the gate of a change by people says of itself, in the words that all reports share.
+
+Owns whether the change passed, and how that is said. A gate asks whether a change is worse, or whether it is better;
+what passes the former is `inconclusive`, and that word alone would tell a reader nothing. Does not own the gate
+(change_gate) or the other words of a report.
+"""
+
+from skillopt.reports.record import GateView, RunView
+
+__all__ = ["change_outcome", "change_passed", "gate_outcome", "is_change"]
+
+
+def is_change(view: RunView) -> bool:
+    """Tell whether a run gated a change by people, so that nobody proposed edits and nothing was accepted."""
+    return view.kind == "gate"
+
+
+def change_passed(view: RunView) -> bool | None:
+    """Tell whether a change passed, on `test` too where it was measured there; None before it was decided."""
+    gate = view.gates[-1] if view.gates else None
+    if gate is None or not gate.passed or view.test is None:
+        return gate.passed if gate else None
+    # What the gate asks is the same on both splits, so what passes has the same outcome.
+    return view.test.verdict.outcome is gate.verdict.outcome
+
+
+def change_outcome(view: RunView) -> str:
+    """Say in a word what became of a change."""
+    passed = change_passed(view)
+    return "not decided" if passed is None else "passed" if passed else "refused"
+
+
+def gate_outcome(gate: GateView) -> str:
+    """Say in a word what a gate decided."""
+    return gate.verdict.outcome.value if gate.passed is None else "passed" if gate.passed else "refused"

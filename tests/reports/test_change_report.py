@@ -1,0 +1,93 @@
+"""The reports on a change by people: it passed or was refused, and nothing of training is in them."""
+
+from dataclasses import replace
+
+import pytest
+
+from skillopt.events import Event, GateDecided, RunEnded, RunStarted, SealedTestMeasured
+from skillopt.gate import Outcome, Tally
+from skillopt.reports.change_words import change_passed
+from skillopt.reports.html import render_page
+from skillopt.reports.junit import render as junit
+from skillopt.reports.markdown import render as markdown
+from skillopt.reports.pull_request import pull_request_title
+from skillopt.reports.record import RunView
+from skillopt.reports.terminal import frame
+from tests.reports.hostile import attack, tags_of
+from tests.views import HEAD, START, TEXTS, make_view, verdict
+
+
+def make_change_view(
+    outcome: Outcome = Outcome.INCONCLUSIVE, *, passed: bool = True, test: Outcome | None = None
+) -> RunView:
+    found = verdict(outcome, "not shown to be worse at confidence 0.250")
+    tallies = Tally(0.5, 0.5, 10, 0), Tally(0.8, 0.8, 10, 0)
+    events: tuple[Event, ...] = (
+        RunStarted("rows", START.digest, "vendor tables", "d2", 0),
+        GateDecided(0, "change", (), found, TEXTS[1], rollouts=20, passed=passed),
+        *([SealedTestMeasured(*tallies, verdict(test))] if test else []),
+        RunEnded("not shown to be worse: score 0.400 -> 0.800", 0, 20, 0),
+    )
+    head = replace(HEAD, kind="gate", reason="not shown to be worse: score 0.400 -> 0.800", model="a person")
+    return make_view(ended=False, head=head, events=events)
+
+
+def test_a_change_that_passed_is_said_to_have_passed_in_every_report() -> None:
+    view = make_change_view()
+    text = markdown(view)
+    assert "**passed**: a change by people, <code>not shown to be worse</code> on `val`: score 0.400 → 0.800" in text
+    assert "| <code>change</code> | passed | 0.400 → 0.800" in text
+    assert "passed 0.400 → 0.800 (5/4/1) change" in frame(view)
+    assert "The change: passed, not shown to be worse" in render_page(view)
+    assert pull_request_title(view) == "rows: change passed"
+    assert "<failure" not in junit(view)[: junit(view).index("</testsuite>")]
+
+
+def test_a_change_that_was_refused_fails_the_verdict() -> None:
+    view = make_change_view(Outcome.REJECT, passed=False)
+    assert "**refused**" in markdown(view)
+    assert 'message="refused: not shown to be worse: score 0.400 -&gt; 0.800"' in junit(view)
+    assert pull_request_title(view) == "rows: change refused"
+
+
+@pytest.mark.parametrize("test", [Outcome.INCONCLUSIVE, Outcome.REJECT])
+def test_what_passed_on_val_must_pass_on_test_too(test: Outcome) -> None:
+    assert change_passed(make_change_view(test=test)) is (test is Outcome.INCONCLUSIVE)
+
+
+def test_both_texts_their_difference_and_the_tasks_that_changed_sides_are_shown() -> None:
+    text = markdown(make_change_view())
+    assert "&#x2b;- Write dates as YYYY-MM-DD." in text
+    assert "| val | <code>val5</code> | mixed | pass |" in text
+    assert "- Gate 1: 5 tasks now passing" in text
+    assert "What people changed" in render_page(make_change_view())
+
+
+def test_nothing_of_training_is_said_of_a_change() -> None:
+    view = make_change_view()
+    for told in (
+        "Edits",
+        "Steps",
+        "Not taken",
+        "skillopt rollback",
+        "git fetch",
+        "accepted",
+        "0 proposed",
+        "version 1",
+    ):
+        assert told not in markdown(view) + frame(view)
+    page = render_page(view)
+    assert "What became of the edits" not in page
+    assert "No version was accepted" not in page
+
+
+def test_a_gate_that_has_not_decided_says_so() -> None:
+    view = replace(make_change_view(), gates=(), versions=make_change_view().versions[:1], reason="")
+    assert "**not decided**: a change by people." in markdown(view)
+    assert "The gate has not decided" in render_page(view)
+
+
+def test_hostile_text_in_a_change_is_inert() -> None:
+    view = make_change_view()
+    hostile = markdown(attack(view))
+    assert tags_of(hostile) == tags_of(markdown(view))
