@@ -37,6 +37,14 @@ def test_the_report_of_a_gate_says_what_it_is_and_has_the_rollouts_of_its_tasks(
     assert f"skillopt gate {git(gated.folder, 'rev-parse', 'main')}" in told
 
 
+def test_a_reader_is_shown_rollouts_of_held_out_tasks_only_when_asked_for(gated: Nights) -> None:
+    shown, everything = (
+        skillopt(gated.folder, "report", "rows", "--format", "html", *flags).stdout for flags in ((), ("--all-splits",))
+    )
+    assert "No rollout is on record." in shown
+    assert "No rollout is on record." not in everything
+
+
 def test_a_skill_means_its_training_and_not_a_gate_that_came_later(gated: Nights) -> None:
     trained = gated.run()["rows"]["run"]
     git(gated.folder, "checkout", "--quiet", "change")
