@@ -196,6 +196,16 @@ def guarantee(view: RunView) -> str:
     return "A greater mean was enough here, so there is no bound on the error."
 
 
+def _error(view: RunView) -> float | None:
+    """Bound the probability that what was judged last is misjudged, None where there is no bound."""
+    error = 1.0 - view.confidence
+    if is_change(view):
+        return min(1.0, error * (1 if view.test is None else 2))
+    if view.test is not None or view.gate_rule == "sequential":
+        return error
+    return min(1.0, error * len(view.gates)) if view.gate_rule == "paired" and view.gates else None
+
+
 def cost(view: RunView) -> str:
     """Say what was run and what it cost."""
     rows = ["| role | calls | tokens read | tokens written | US dollars |", "|" + "---|" * 5]
@@ -260,6 +270,12 @@ def not_shown(view: RunView) -> str:
             if view.test
             else "Scores on `val` are those of versions that were chosen by them, so "
             "they are too high, and no release check corrects them."
+        )
+    if (error := _error(view)) is not None:
+        lines.append(
+            f"That a difference is found where there is none has a probability of {error:.2f} at most for this skill "
+            "alone; that it happens to at least one of k skills of one night or gate, one of up to k times "
+            f"{error:.2f}."
         )
     unseen = next((sum(pair.after is None for pair in gate.tasks) for gate in reversed(view.gates) if gate.version), 0)
     if unseen:

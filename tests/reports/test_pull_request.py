@@ -61,6 +61,7 @@ def test_it_lists_every_flip_the_error_the_cost_and_what_was_not_taken() -> None
     assert "<details><summary>3 edits not taken: 1 refused, 1 screened out, 1 rejected</summary>" in BODY
     assert f"skillopt rollback rows {'b' * 40}" in BODY
     assert "Some prices are not known" in BODY
+    assert "to at least one of k skills of one night or gate, one of up to k times 0.10." in BODY
 
 
 def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once() -> None:
@@ -144,6 +145,7 @@ def test_a_run_without_release_check_says_what_its_gates_may_err() -> None:
         body = pull_request_body(make_view(ended=False, head=replace(HEAD, gate_rule=rule)))
         assert told in body
         assert "There was no release check" in body
+        assert ("up to k times " in body) == (rule != "strict")
 
 
 def test_a_second_look_at_the_test_says_what_all_looks_err_together() -> None:
