@@ -1,7 +1,8 @@
 """A web server for this machine's own browser: read-only, on the loopback address, no files.
 
 Owns who may ask what: only GET and HEAD, only under the server's own name (a page elsewhere can make a browser ask
-here under another one), and what a browser may do with an answer. Does not own what is answered (commands).
+here under another one), only below a path that cannot be guessed (the port is open to every user of the machine), and
+what a browser may do with an answer. Does not own what is answered (commands).
 """
 
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from secrets import compare_digest, token_urlsafe
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -52,7 +54,7 @@ class LoopbackServer:
     """Answers this machine's browser; use `serve`, and `close` in the end.
 
     Args:
-        answer: Gives the answer for a path, None for one where there is nothing. Called by several threads.
+        answer: Gives the answer for a path below the token, None where there is nothing. Called by several threads.
         port: Where; 0 for any that is free.
 
     Raises:
@@ -66,13 +68,14 @@ class LoopbackServer:
             told = getattr(error, "strerror", None) or error
             raise UsageError(f"cannot listen on port {port}: {told}; choose another --port, or 0 for any") from error
         self._server.answer = answer
+        self._server.token = token_urlsafe(24)
         self.port: int = self._server.server_address[1]
         self._server.names = frozenset(f"{name}:{self.port}" for name in (_ADDRESS, "localhost"))
 
     @property
     def address(self) -> str:
-        """Give what a browser is told."""
-        return f"http://{_ADDRESS}:{self.port}/"
+        """Give what a browser is told; whoever knows it may read."""
+        return f"http://{_ADDRESS}:{self.port}/{self._server.token}/"
 
     def serve(self) -> None:
         """Answer until `stop` is called or Ctrl-C comes."""
@@ -91,6 +94,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     answer: Callable[[str], Answer | None]
     names: frozenset[str]
+    token: str
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -135,7 +139,10 @@ class _Handler(BaseHTTPRequestHandler):
                 HTTPStatus.MISDIRECTED_REQUEST, f"expected the address {_ADDRESS} or localhost and the port"
             )
         path = unquote(urlsplit(self.path).path) if len(self.path) <= _LONGEST else ""
-        return self.server.answer(path) or _refusal(HTTPStatus.NOT_FOUND, "there is nothing here; see /")
+        token, slash, rest = path.removeprefix("/").partition("/")
+        known = compare_digest(token.encode(), self.server.token.encode())
+        found = self.server.answer(f"/{rest}") if known and slash else None
+        return found or _refusal(HTTPStatus.NOT_FOUND, "there is nothing here; open the whole address that was printed")
 
     def _send(self, answer: Answer, *, body: bool = True) -> None:
         data = answer.body.encode("utf-8", "replace")

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing
 from threading import Thread
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -12,6 +13,7 @@ from skillopt.errors import UsageError
 from skillopt.loopback import Answer, LoopbackServer
 
 PAGES = {"/": Answer("<p>ä</p>"), "/text": Answer("plain", "plain", stamp="s1"), "/odd name": Answer("odd")}
+NOTHING = "404: there is nothing here; open the whole address that was printed\n"
 
 
 @pytest.fixture
@@ -25,6 +27,10 @@ def server() -> Iterator[LoopbackServer]:
 
 
 def ask(server: LoopbackServer, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
+    return ask_at(server, f"{urlsplit(server.address).path.rstrip('/')}{path}", method, **headers)
+
+
+def ask_at(server: LoopbackServer, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], str]:
     with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as link:
         link.request(method, path, headers=headers)
         answer = link.getresponse()
@@ -68,7 +74,21 @@ def test_nothing_can_be_written(server: LoopbackServer, method: str) -> None:
 @pytest.mark.parametrize("path", ["/../../etc/passwd", "/%2e%2e/etc/passwd", "/.skillopt/ledger.db", "/" + "a" * 5000])
 def test_there_are_no_files_behind_the_paths(server: LoopbackServer, path: str) -> None:
     status, _, body = ask(server, path)
-    assert (status, body) == (404, "404: there is nothing here; see /\n")
+    assert (status, body) == (404, NOTHING)
+
+
+@pytest.mark.parametrize("path", ["/", "", "/text", "//text", "/guess/text", "/%C3%A4/text", "/%00/", "*"])
+def test_without_the_token_there_is_nothing(server: LoopbackServer, path: str) -> None:
+    status, _, body = ask_at(server, path)
+    assert (status, body) == (404, NOTHING)
+
+
+def test_half_a_token_or_one_of_another_server_is_none(server: LoopbackServer) -> None:
+    token = urlsplit(server.address).path.strip("/")
+    assert len(token) == 32
+    with closing(LoopbackServer(PAGES.get)) as other:
+        paths = (f"/{token[:-1]}/", f"/{token}", f"/{token}x/", f"/x/{token}/", urlsplit(other.address).path)
+    assert [ask_at(server, path)[0] for path in paths] == [404] * len(paths)
 
 
 def test_escapes_in_a_path_are_read(server: LoopbackServer) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_a_rollout_is_there_whole_as_text_unless_it_is_held_out(folder: Path) ->
 def test_pages_are_found_by_exact_addresses_only(folder: Path) -> None:
     run, pages = report(folder=folder).run, LivePages(Project.find(folder))
     key, held_out = keys(folder, "train")[0], keys(folder, "test")[0]
-    assert f'href="/runs/{run}"' in (pages.answer("/") or pytest.fail("no index")).body
+    assert f'href="runs/{run}"' in (pages.answer("/") or pytest.fail("no index")).body
     found = pages.answer(f"/runs/{run}")
     assert found is not None
     assert f'href="{run}/rollouts/' in found.body
@@ -120,9 +121,12 @@ def test_serve_says_where_and_ends_cleanly_with_ctrl_c(folder: Path) -> None:
     ) as process:
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())["address"]
-        with closing(http.client.HTTPConnection(address.removeprefix("http://").rstrip("/"), timeout=60)) as link:
-            link.request("GET", "/")
+        parts = urlsplit(address)
+        with closing(http.client.HTTPConnection(parts.netloc, timeout=60)) as link:
+            link.request("GET", parts.path)
             assert b"<h1>Runs</h1>" in link.getresponse().read()
+            link.request("GET", "/")
+            assert link.getresponse().status == 404
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
     assert (process.returncode, told) == (0, "Ctrl-C ends it.\n")

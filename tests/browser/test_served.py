@@ -42,6 +42,8 @@ def test_the_index_leads_to_a_run_and_all_requests_go_to_the_server_itself(tab: 
     tab.open(address)
     tab.open(tab.evaluate("document.querySelector('tbody a').href"))
     assert tab.evaluate("document.querySelector('h1').textContent") == "rows"
+    tab.open(tab.evaluate("document.querySelector('.eyebrow a').href"))
+    assert tab.evaluate("document.querySelector('h1').textContent") == "Runs"
     assert tab.complaints == []
     assert all(request.startswith((address, "data:,")) for request in tab.requests)
 
