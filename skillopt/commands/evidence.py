@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
+from skillopt.commands.earlier_runs import runs_on
 from skillopt.commands.plan import Start, incumbent_of, make_plan
-from skillopt.commands.propose import SHORT, proposals_before
+from skillopt.commands.propose import SHORT
 from skillopt.documents import Skill
 from skillopt.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, decode_event
 from skillopt.evidence import render_rollout
@@ -102,7 +103,7 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
             _shown(task, found[task.id], min(_TOKENS, settings.evidence_tokens)) for task in train if task.id in found
         ]
         events = list(_events(ledger, skill.name))
-        looks = len(proposals_before(ledger, skill.name, plan.suite.digest))
+        looks = len(runs_on(ledger, "proposal", skill.name, plan.suite.digest))
     rejected = [line for event in events for line in _rejections(event)]
     memories = [event.memory for event in events if isinstance(event, MemoryUpdated)]
     return Evidence(

@@ -14,14 +14,14 @@ from tempfile import TemporaryDirectory
 from skillopt.change_checks import ALWAYS_REFUSED, check_new_text
 from skillopt.change_gate import ChangeGate, Demand
 from skillopt.changes import ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
+from skillopt.commands.earlier_runs import earlier_outcomes, runs_on
 from skillopt.commands.plan import Plan
 from skillopt.commands.recorded_run import RecordedRun
 from skillopt.commands.revision_project import RevisionProject
 from skillopt.contamination import protect
 from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InfrastructureError, SkillError, SuiteError, UsageError
-from skillopt.events import GateDecided, decode_event
-from skillopt.gate import GateRule, Outcome, least_gain
+from skillopt.gate import GateRule, least_gain
 from skillopt.gating import resolvable_gain
 from skillopt.inert import plain
 from skillopt.ledger import Ledger, RunRecord
@@ -208,7 +208,7 @@ class _Gate:
         run = RecordedRun(plan, self._ledger, record, self._watch)
         gate = ChangeGate(*texts, suite, target.settings, run.runner, self._options.demand)
         spent = self._meter.by_role
-        _, ended = run.drive(gate.events(_earlier(self._ledger, record)))
+        _, ended = run.drive(gate.events(earlier_outcomes(self._ledger, record)))
         judged = gate.judged
         row = replace(
             row,
@@ -262,7 +262,7 @@ def _record(ledger: Ledger, plan: Plan, texts: tuple[Skill, Skill], demand: Dema
     settings, suite = plan.target.settings, plan.suite
     config = json.dumps([settings.identity, *plan.identities, f"{_WORK} {demand} {after.digest}"])
     name = digest_of(_WORK, after.name, before.digest, config, suite.digest)[:12]
-    looks = [run for run in _gates(ledger, after.name, suite.digest) if run.id != name]
+    looks = [run for run in runs_on(ledger, _WORK, after.name, suite.digest) if run.id != name]
     return ledger.begin_run(
         RunRecord(
             id=name,
@@ -276,22 +276,6 @@ def _record(ledger: Ledger, plan: Plan, texts: tuple[Skill, Skill], demand: Dema
             seed=len(looks),
         )
     )
-
-
-def _gates(ledger: Ledger, skill: str, suite_digest: str) -> list[RunRecord]:
-    runs = (run for run in ledger.runs() if (run.skill, run.suite_digest) == (skill, suite_digest))
-    return [run for run in runs if run.kind == _WORK]
-
-
-def _earlier(ledger: Ledger, record: RunRecord) -> list[Outcome | None]:
-    """Give what was said of each change before this one, None where nothing was."""
-    runs = _gates(ledger, record.skill, record.suite_digest)
-    before = sorted((run for run in runs if run.seed < record.seed), key=lambda run: run.seed)
-    outcomes: list[Outcome | None] = []
-    for run in before:
-        events = (decode_event(row.kind, row.payload) for row in ledger.events(run.id))
-        outcomes.append(next((event.verdict.outcome for event in events if isinstance(event, GateDecided)), None))
-    return outcomes
 
 
 def _since(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, Usage]:

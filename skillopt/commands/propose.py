@@ -12,12 +12,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from skillopt.commands.earlier_runs import earlier_outcomes, runs_on
 from skillopt.commands.plan import Plan, Start, incumbent_of, make_plan, record_run
 from skillopt.commands.recorded_run import RecordedRun
 from skillopt.documents import Skill
 from skillopt.edits import Change, Edit, Op
 from skillopt.errors import EditError, UsageError
-from skillopt.events import EditScreened, GateDecided, decode_event
+from skillopt.events import EditScreened, GateDecided
 from skillopt.gate import Outcome, Verdict
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.locks import writer_lock
@@ -28,7 +29,7 @@ from skillopt.runner import Watch
 from skillopt.stages import ProposedEdit
 from skillopt.tasks import digest_of
 
-__all__ = ["SHORT", "Offered", "OfferedEdit", "Refused", "Tried", "check", "proposals_before", "propose", "read_edits"]
+__all__ = ["SHORT", "Offered", "OfferedEdit", "Refused", "Tried", "check", "propose", "read_edits"]
 
 SHORT = 12
 """Characters of a digest that name an incumbent."""
@@ -187,7 +188,9 @@ def propose(selection: Selection, offered: Offered, *, start: Start = "auto", wa
         record = _record(plan, ledger, skill, proposal)
         run = RecordedRun(plan, ledger, record, watch or Watch())
         events, ended = run.drive(
-            try_proposal(proposal, skill, plan.suite, plan.target.settings, run.runner, _earlier(ledger, record))
+            try_proposal(
+                proposal, skill, plan.suite, plan.target.settings, run.runner, earlier_outcomes(ledger, record)
+            )
         )
     return Tried(
         record.id,
@@ -203,12 +206,6 @@ def propose(selection: Selection, offered: Offered, *, start: Start = "auto", wa
         run.runner.paid_rollouts,
         plan.roles.meter.by_role,
     )
-
-
-def proposals_before(ledger: Ledger, skill: str, suite_digest: str) -> list[RunRecord]:
-    """List the proposals that were measured for a skill on a suite, newest first."""
-    runs = (run for run in ledger.runs() if (run.skill, run.suite_digest) == (skill, suite_digest))
-    return [run for run in runs if run.kind == _WORK]
 
 
 def _checked(plan: Plan, skill: Skill, offered: Offered) -> tuple[tuple[Change, ...], tuple[Refused, ...]]:
@@ -239,16 +236,5 @@ def _record(plan: Plan, ledger: Ledger, skill: Skill, proposal: Sequence[Change]
         )
     )
     config = json.dumps([plan.target.settings.identity, *plan.identities, f"{_WORK} {edits}"])
-    looks = len(proposals_before(ledger, skill.name, plan.suite.digest))
+    looks = len(runs_on(ledger, _WORK, skill.name, plan.suite.digest))
     return record_run(plan, ledger, skill, config, looks)
-
-
-def _earlier(ledger: Ledger, record: RunRecord) -> list[Outcome | None]:
-    """Give what the gate said of each proposal before this one, None where none reached it."""
-    runs = proposals_before(ledger, record.skill, record.suite_digest)
-    before = sorted((run for run in runs if run.seed < record.seed), key=lambda run: run.seed)
-    outcomes: list[Outcome | None] = []
-    for run in before:
-        events = (decode_event(row.kind, row.payload) for row in ledger.events(run.id))
-        outcomes.append(next((event.verdict.outcome for event in events if isinstance(event, GateDecided)), None))
-    return outcomes
