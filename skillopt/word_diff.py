@@ -20,7 +20,7 @@ _MANY_LINES: Final = 2_000
 """From so many lines on frequent ones do not count as places where two texts meet, or the search would take minutes."""
 
 _LEAST_ALIKE: Final = 0.3
-"""Blocks that have less in common are shown whole, for single words in common tell nobody anything."""
+"""Blocks with a smaller share of words in common are shown whole: single words and full stops tell nobody anything."""
 
 
 class PieceKind(StrEnum):
@@ -98,8 +98,8 @@ def _changed(old: str, new: str) -> Iterator[Piece]:
         yield from _both(old, new)
         return
     opcodes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
-    common = sum(not token.isspace() for tag, start, end, *_ in opcodes if tag == "equal" for token in one[start:end])
-    if common < _LEAST_ALIKE * sum(not token.isspace() for token in (*one, *other)) / 2:
+    common = sum(_is_word(token) for tag, start, end, *_ in opcodes if tag == "equal" for token in one[start:end])
+    if common < _LEAST_ALIKE * sum(_is_word(token) for token in (*one, *other)) / 2:
         yield from _both(old, new)
         return
     for tag, i1, i2, j1, j2 in opcodes:
@@ -107,6 +107,10 @@ def _changed(old: str, new: str) -> Iterator[Piece]:
             yield Piece(PieceKind.SAME, "".join(one[i1:i2]))
         else:
             yield from _both("".join(one[i1:i2]), "".join(other[j1:j2]))
+
+
+def _is_word(token: str) -> bool:
+    return token[0] == "_" or token[0].isalnum()
 
 
 def _both(old: str, new: str) -> Iterator[Piece]:

@@ -36,8 +36,9 @@ def test_only_the_words_that_changed_are_marked() -> None:
     )
 
 
-def test_lines_that_have_little_in_common_are_shown_whole() -> None:
-    (hunk,) = diff_words("- Trim every cell of the table.\n", "Nothing of it stays!\n")
+@pytest.mark.parametrize("after", ["Nothing of it stays!\n", "- Keep one.\n"])
+def test_lines_that_have_few_words_in_common_are_shown_whole(after: str) -> None:
+    (hunk,) = diff_words("- Trim every cell of the table.\n", after)
     assert [piece.kind for piece in hunk.pieces] == [GONE, NEW]
 
 
