@@ -102,7 +102,7 @@ def test_credit_and_the_evidence_of_the_screen_stand_beside_an_edit() -> None:
 
 def test_the_index_lists_runs_as_links() -> None:
     page = render_index([Entry("0123", HOSTILE, "running", 1, None, 3, "2026-11-01T02:00:00+00:00")])
-    assert 'href="/runs/0123"' in page
+    assert 'href="runs/0123"' in page
     assert "<script>alert" not in page
 
 
