@@ -19,6 +19,7 @@ from statistics import fmean, median, stdev
 from typing import Final
 
 from benchmarks.landscapes.runs import Job, Run, run_job
+from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt import __version__
 
@@ -33,6 +34,7 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "one candidate patch": {"proposal_groups": "1"},
     "unsupported edits ranked last": {"least_grounding": "0.5"},
     "failures not named": {"name_failures": "false"},
+    "suspects only reported": {"suspect_share": "0"},
     "doubles may join": {"doubles": "true"},
     "gate after every step, none waits": {"gate_edits": "1"},
     "gate on all tasks, one look each": {"gate": "paired"},
@@ -43,12 +45,13 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """What is changed in each row."""
 
-_WORLDS: Final = ("distractors", "mostly-distractors", "harmful", "weak", "interacting", "null")
+_WORLDS: Final = ("distractors", "mostly-distractors", "harmful", "weak", "interacting", "null", "broken-verifiers")
 
 _KEY: Final = (
     "A cell: seeds that reach 95% of the best, and the median rollouts to it; mean true score over all rollouts (how "
     "much more than the default's, paired by seed, ± standard error); runs that accept what is no better; mean tokens "
-    "of the last document."
+    "of the last document; where verifiers are broken, how many broken + sound ones a run flags on average, and how "
+    "many of them it sets aside."
 )
 
 
@@ -66,8 +69,19 @@ class _Cell:
         wrong = fmean(run.false_accepts > 0 for run in self.runs)
         found = f"{len(reached)}/{len(self.runs)} @ {f'{median(reached):.0f}' if reached else '-'}"
         change = "" if self is base else f" ({fmean(gains):+.3f} ± {error:.3f})"
-        tokens = fmean(run.tokens for run in self.runs)
-        return f"{found}; {fmean(run.area for run in self.runs):.3f}{change}; {wrong:.0%}; {tokens:.0f} tokens"
+        tokens = f"{fmean(run.tokens for run in self.runs):.0f} tokens"
+        return f"{found}; {fmean(run.area for run in self.runs):.3f}{change}; {wrong:.0%}; {tokens}{self._suspects}"
+
+    @property
+    def _suspects(self) -> str:
+        """Say what was flagged, in a world where there is something to flag."""
+        if not broken_tasks(WORLDS[self.runs[0].world]):
+            return ""
+        flagged, aside = (
+            " + ".join(f"{fmean(counts):.1f}" for counts in zip(*pairs, strict=True))
+            for pairs in ([run.flagged for run in self.runs], [run.set_aside for run in self.runs])
+        )
+        return f"; {flagged}, {aside} aside"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

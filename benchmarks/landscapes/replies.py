@@ -1,16 +1,19 @@
 """The simulated optimizer model: answers the prompt of every stage with the JSON that it asks for.
 
 Owns which stage gets which reply. A reply depends on the seed and on what the prompt shows, not on
-its wording. Does not own what is proposed (proposer) or the layout of prompts (embedded_prompts).
+its wording. Does not own what is proposed (proposer), what failures are called (naming) or the layout of
+prompts (embedded_prompts).
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.worlds import World
+from skillopt.failures import FailureKind
 from skillopt.models.embedded_prompts import Prompt, ProposedEdit, read_prompt, tasks_counted
 from skillopt.rollouts import Reply, Usage
 
@@ -62,13 +65,19 @@ class SimulatedModel:
             raise ValueError(f"expected a prompt of one of {sorted(stages)}, found {read.task!r}; teach it to replies")
         return Reply(json.dumps(stages[read.task](read)), Usage(calls=1))
 
-    def _propose(self, prompt: Prompt, budget: int) -> tuple[ProposedEdit, ...]:
+    def _propose(self, prompt: Prompt, budget: int, but: Collection[str] = ()) -> tuple[ProposedEdit, ...]:
+        failing = tuple(pair for pair in prompt.shown if pair[0] not in but)
         return propose(
-            self.world, self.seed, Situation(prompt.shown, prompt.skill, prompt.open_lines, prompt.rejected, budget)
+            self.world, self.seed, Situation(failing, prompt.skill, prompt.open_lines, prompt.rejected, budget)
         )
 
     def _reflect(self, prompt: Prompt) -> Mapping[str, object]:
-        return {"diagnosis": "", "edits": [_shown(edit) for edit in self._propose(prompt, prompt.budget)]}
+        """Propose edits, none for a task whose verifier looks wrong, and name the failures where that is asked for."""
+        named = name_failures(self.world, self.seed, prompt.shown) if prompt.asks_kinds else {}
+        suspects = [task for task, kind in named.items() if kind is FailureKind.VERIFIER_SUSPECT]
+        edits = [_shown(edit) for edit in self._propose(prompt, prompt.budget, suspects)]
+        failures = [{"task": task, "kind": kind.value} for task, kind in named.items()]
+        return {"diagnosis": "", "edits": edits, "failures": failures}
 
     def _rank(self, prompt: Prompt) -> Mapping[str, object]:
         """Order edits at random, or by the number of tasks they cite."""

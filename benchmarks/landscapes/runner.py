@@ -1,11 +1,12 @@
 """A runner for simulations: what the recorded runner does, in memory and without workspaces.
 
-Owns remembering answers, and that a rollout which failed is tried again only by a rerun. Does not own
-the target, the model, or the verifier, which is the real one.
+Owns remembering answers, that a rollout which failed is tried again only by a rerun, and what a flipped verdict
+is. Does not own the target, the model, or the verifier, which is the real one.
 """
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Final
 
 from benchmarks.landscapes.target import Target
 from skillopt.documents import Skill, SkillDocument
@@ -17,6 +18,9 @@ from skillopt.verifiers import load_verifier
 __all__ = ["SimulatedRunner"]
 
 _Key = tuple[str, str, int]
+
+_FLIPPED: Final = {False: Score(1.0, passed=True), True: Score(0.0, passed=False, feedback="the check did not end")}
+"""What is said of a rollout instead, by whether it passed."""
 
 
 class SimulatedRunner:
@@ -78,6 +82,8 @@ class SimulatedRunner:
         if self._target.shifted and not self.shift_seen:
             self.shift_seen = self.asked
         score = None if trajectory.status is Status.INFRA_ERROR else _score(request.task.verifier, trajectory.answer)
+        if score is not None and self._target.flips(request):
+            score = _FLIPPED[score.passed]
         made = Rollout(request.task.id, digest, request.trial, trajectory, trajectory.status, score, trajectory.reason)
         (self._gaps if score is None else self._known)[key] = made
         return made

@@ -11,12 +11,20 @@ from benchmarks.landscapes.lines import START
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
-from benchmarks.landscapes.tasks import make_suite
+from benchmarks.landscapes.tasks import broken_tasks, make_suite
 from benchmarks.landscapes.truth import best_score, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.documents import SkillDocument, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
-from skillopt.events import BaselineMeasured, Event, GateDecided, RunEnded, SealedTestMeasured, VersionAccepted
+from skillopt.events import (
+    BaselineMeasured,
+    Event,
+    GateDecided,
+    RunEnded,
+    SealedTestMeasured,
+    VerifierSuspected,
+    VersionAccepted,
+)
 from skillopt.gate import Metric, Outcome
 from skillopt.optimizer import Optimizer
 from skillopt.settings import Preset, Settings, make_settings
@@ -76,6 +84,8 @@ class Run:
             `paper` the score that it was accepted with, as published.
         reported_true: Its true score of the same kind.
         sealed: Verdict on the sealed test; empty when nothing was accepted.
+        flagged: Train tasks flagged because their verifier looks wrong: how many of the broken, how many sound ones.
+        set_aside: Those of them that were not trained on from there on, counted alike.
         tokens: Of the last document's body, estimated.
         asked: Rollouts asked for in training; those asked for twice count twice.
         done: Rollouts made, the sealed test included.
@@ -101,6 +111,8 @@ class Run:
     reported: float
     reported_true: float
     sealed: str
+    flagged: tuple[int, int]
+    set_aside: tuple[int, int]
     tokens: int
     asked: int
     done: int
@@ -156,6 +168,7 @@ class _Watch:
     reported: float = 0.0
     verdicts: list[tuple[bool, float]] = field(default_factory=list)
     sealed: str = ""
+    suspected: list[VerifierSuspected] = field(default_factory=list)
     end: RunEnded | None = None
 
     def take(self, event: Event) -> None:
@@ -175,6 +188,8 @@ class _Watch:
                 self.versions.append((event.rollouts, event.text))
             case SealedTestMeasured():
                 self.sealed = event.verdict.outcome.value
+            case VerifierSuspected():
+                self.suspected.append(event)
             case RunEnded():
                 self.end = event
             case _:
@@ -224,6 +239,8 @@ def _summary(job: Job, world: World, watch: _Watch, reruns: int, done: int, wall
         reported=watch.reported,
         reported_true=watch.truth(text, watch.metric),
         sealed=watch.sealed,
+        flagged=_split(world, watch.suspected),
+        set_aside=_split(world, [event for event in watch.suspected if event.set_aside]),
         tokens=estimate_tokens(watch.document.body),
         asked=watch.end.rollouts - (2 * world.test if watch.sealed else 0),
         done=done,
@@ -232,6 +249,12 @@ def _summary(job: Job, world: World, watch: _Watch, reruns: int, done: int, wall
         ended=watch.end.reason,
         wall=wall,
     )
+
+
+def _split(world: World, suspected: Sequence[VerifierSuspected]) -> tuple[int, int]:
+    """Count suspects whose verifier is broken, and those whose verifier is sound; a rerun says the same again."""
+    tasks = {event.task for event in suspected}
+    return len(tasks & broken_tasks(world)), len(tasks - broken_tasks(world))
 
 
 def _area(curve: Sequence[tuple[int, float]], rollouts: int) -> float:

@@ -10,7 +10,7 @@ from collections import Counter
 from hashlib import blake2b
 from struct import unpack
 
-from benchmarks.landscapes.tasks import DONE, needed_rules, part_names
+from benchmarks.landscapes.tasks import DONE, flaky_tasks, needed_rules, part_names
 from benchmarks.landscapes.truth import chances, wanted_rule
 from benchmarks.landscapes.worlds import World
 from skillopt.ports import RolloutRequest
@@ -37,6 +37,7 @@ class Target:
         self._chances: dict[tuple[str, bool], tuple[float, ...]] = {}
         self._needed = needed_rules(world)
         self._parts = part_names(world)
+        self._flaky = flaky_tasks(world)
         self.done = 0
 
     @property
@@ -71,6 +72,12 @@ class Target:
         ]
         outcomes += [DONE if next(draws) < 0.5 else _COIN for _ in range(self._world.coins)]  # noqa: PLR2004 - a coin
         return Trajectory(answer=json.dumps(dict(zip(self._parts, outcomes, strict=True))), usage=Usage(calls=1))
+
+    def flips(self, request: RolloutRequest) -> bool:
+        """Tell whether the verdict on a rollout is to be the opposite; the verifier, which reads the answer, cannot."""
+        digest = request.skill.digest if request.skill else ""
+        key = ("flip", digest, request.task.id, request.trial)
+        return request.task.id in self._flaky and self._draws(*key)[0] < 0.5  # noqa: PLR2004 - a coin
 
     def _chances_of(self, request: RolloutRequest, digest: str, *, shifted: bool) -> tuple[float, ...]:
         known = self._chances.get((digest, shifted))

@@ -1,7 +1,7 @@
 """The tasks of a world: three splits, and which rules each task needs.
 
-Owns dealing rules to tasks, the same for every seed, and the suite. Does not own how a task turns
-out (target).
+Owns dealing rules to tasks, the same for every seed, which train tasks have a broken verifier, and the
+suite. Does not own how a task turns out (target).
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from random import Random
 from benchmarks.landscapes.worlds import World
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
-__all__ = ["DONE", "deck", "make_suite", "needed_rules", "part_names"]
+__all__ = ["DONE", "broken_tasks", "deck", "flaky_tasks", "make_suite", "needed_rules", "part_names"]
 
 DONE = "done"
 """What the verifier expects of every part."""
@@ -48,16 +48,50 @@ def needed_rules(world: World) -> Mapping[str, tuple[Split, tuple[int, ...]]]:
 
 
 @cache
+def _broken(world: World) -> tuple[str, ...]:
+    """List the train tasks with a broken verifier, spread evenly; those that are stuck come first."""
+    count = world.stuck + world.flaky
+    return tuple(f"{Split.TRAIN.value}-{number * world.train // count:03d}" for number in range(count))
+
+
+def broken_tasks(world: World) -> frozenset[str]:
+    """Give the tasks whose verifier is broken, in whatever way."""
+    return frozenset(_broken(world))
+
+
+def flaky_tasks(world: World) -> frozenset[str]:
+    """Give those of them whose verdicts flip."""
+    return frozenset(_broken(world)[world.stuck :])
+
+
+@cache
 def make_suite(world: World) -> Suite:
-    """Make the suite; the verifier knows only that every part is to be done."""
-    spec = VerifierSpec("json", dumps({"value": dict.fromkeys(part_names(world), DONE)}))
+    """Make the suite; a verifier knows only that every part is to be done, a stuck one a wrong thing of the first."""
+    stuck = _broken(world)[: world.stuck]
     return Suite(
         "landscape",
         tuple(
-            (split, Task(name, f"Do work order {name} and say of every part how it went.", spec))
+            (
+                split,
+                Task(
+                    name,
+                    f"Do work order {name} and say of every part how it went.",
+                    _verifier(world, _misled(world, stuck.index(name)) if name in stuck else DONE),
+                ),
+            )
             for name, (split, _) in needed_rules(world).items()
         ),
     )
+
+
+def _misled(world: World, number: int) -> str:
+    """Give what a stuck verifier expects and its feedback shows: a symptom that no task can have."""
+    return f"symptom S{world.rules + world.shifted + number:02d}"
+
+
+def _verifier(world: World, first: str) -> VerifierSpec:
+    names = part_names(world)
+    return VerifierSpec("json", dumps({"value": dict.fromkeys(names, DONE) | {names[0]: first}}))
 
 
 def part_names(world: World) -> tuple[str, ...]:

@@ -24,6 +24,8 @@ class Habits:
         blame: Chance that such a task gets a doubtful line deleted instead.
         heed: Chance that a line which was rejected before is not proposed again.
         support: Whether causes and edits that more tasks show come first; else in random order.
+        spots: Chance that it calls a failure what it is where the verifier is broken; the same evidence, the same name.
+        slanders: Chance that it calls a sound verifier broken.
     """
 
     wrong: float = 0.5
@@ -34,6 +36,8 @@ class Habits:
     blame: float = 0.0
     heed: float = 0.0
     support: bool = False
+    spots: float = 0.0
+    slanders: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class World:
         errors: Chance that a rollout ends in an infrastructure error.
         shift_at: Rollouts after which the target is another one; 0 for never.
         shifted: Rules that it then wants replaced by new ones.
+        stuck: Train tasks whose verifier expects what no rule brings about, and says so; they never pass.
+        flaky: Train tasks of which every other verdict, at random, is the opposite of what it should be.
         habits: How the optimizer model errs.
     """
 
@@ -82,6 +88,8 @@ class World:
     errors: float = 0.0
     shift_at: int = 0
     shifted: int = 0
+    stuck: int = 0
+    flaky: int = 0
     habits: Habits = field(default_factory=Habits)
 
 
@@ -98,6 +106,7 @@ _STRONG: Final = World(
 )
 # Worlds with a difficulty of their own share these habits: wrong as often, with some harm and some deletions.
 _MIXED: Final = Habits(0.5, harmful=0.2, delete=0.1, heed=0.5)
+_JUDGE: Final = replace(_MIXED, spots=0.6, slanders=0.05)
 
 WORLDS: Final[dict[str, World]] = {
     "distractors": _PLAIN,
@@ -142,6 +151,16 @@ WORLDS: Final[dict[str, World]] = {
     "errors": World("5% of rollouts end in an infrastructure error", errors=0.05, habits=_MIXED),
     "drift": World(
         "after 1,000 rollouts the target wants 4 of the 12 rules replaced", shift_at=1000, shifted=4, habits=_MIXED
+    ),
+    "broken-verifiers": World(
+        "6 of the 60 train tasks never pass: their verifiers expect what no rule brings about; val and test are sound",
+        stuck=6,
+        habits=_JUDGE,
+    ),
+    "flaky-verifiers": World(
+        "of 6 of the 60 train tasks every other verdict is the opposite, at random; val and test are sound",
+        flaky=6,
+        habits=_JUDGE,
     ),
 }
 """Every world by name."""

@@ -84,13 +84,13 @@ class SimulatedArena:
         rollouts: Most that may be asked for.
 
     Raises:
-        ValueError: In this world rollouts fail, or the target changes; peers have no answer to that.
+        ValueError: In this world rollouts fail, the target changes, or verdicts flip; peers have no answer to that.
     """
 
     def __init__(self, world: str, peer: str, seed: int, rollouts: int) -> None:
         self._name, self._world = world, WORLDS[world]
-        if self._world.errors or self._world.shift_at:
-            raise ValueError(f"expected a world without errors and shifts, found {world!r}")
+        if self._world.errors or self._world.shift_at or self._world.flaky:
+            raise ValueError(f"expected a world without errors, shifts and flaky verifiers, found {world!r}")
         suite = make_suite(self._world)
         self._tasks = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}
         train, val = (tuple(task.id for task in suite.tasks(split)) for split in (Split.TRAIN, Split.VAL))

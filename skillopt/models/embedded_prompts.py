@@ -16,6 +16,7 @@ __all__ = ["Prompt", "ProposedEdit", "read_prompt", "tasks_counted"]
 
 _FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{12})\n(.*?)\n\1 \2>>>", re.DOTALL)
 _TASK = re.compile(r"Task: (.+)")
+_KINDS = re.compile(r'^\{"diagnosis": .*"failures": ', re.MULTILINE)
 _BUDGET = re.compile(r"\bat most (\d+)(?: edits|\.)|Only (\d+) of them", re.IGNORECASE)
 _HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 _ROLLOUT = re.compile(r"^### Task (\S+)$", re.MULTILINE)
@@ -60,6 +61,11 @@ class Prompt:
         """Give the greatest number of edits, 1 when none is said."""
         found = _BUDGET.search(self.text)
         return int(found[1] or found[2]) if found else 1
+
+    @cached_property
+    def asks_kinds(self) -> bool:
+        """Say whether the reply is to name the kind of each failure."""
+        return _KINDS.search(self.text.partition("<<<")[0]) is not None
 
     @cached_property
     def _fenced(self) -> dict[str, str]:

@@ -6,13 +6,16 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.landscapes.lines import SECTION, START, idle_line, is_doubtful, rule_line
+from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose
 from benchmarks.landscapes.replies import SimulatedModel
+from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS, Habits, World
 from skillopt.documents import SkillDocument
 from skillopt.edits import Edit, Op, apply_edits
 from skillopt.evidence import fence
+from skillopt.failures import FailureKind
 from skillopt.models.embedded_prompts import ProposedEdit
 from skillopt.stages import (
     Aim,
@@ -27,6 +30,7 @@ from skillopt.stages import (
     read_edits,
     read_meta_update,
     read_ranking,
+    read_reflection,
     read_slow_update,
 )
 
@@ -42,10 +46,12 @@ def situation(text: str = START.document.text, rejected: tuple[str, ...] = (), b
     return Situation(TASKS, text, tuple(text.splitlines()), rejected, budget)
 
 
-def reflection(document: SkillDocument = START.document, *, failures: bool = True, budget: int = 4) -> str:
+def reflection(
+    document: SkillDocument = START.document, *, failures: bool = True, budget: int = 4, kinds: bool = False
+) -> str:
     evidence = "\n\n".join(f"### Task {task}\nscore: 0.000\nfeedback:\n{text}\nprompt:\nDo." for task, text in TASKS)
-    shown = fence("evidence", evidence)
-    return ask_reflection(document, shown, Aim(failures=failures, budget=budget), rejected=("- tried",), memory="")
+    aim = Aim(failures=failures, budget=budget, kinds=kinds)
+    return ask_reflection(document, fence("evidence", evidence), aim, rejected=("- tried",), memory="")
 
 
 def lines_of(edits: tuple[ProposedEdit, ...]) -> set[str]:
@@ -119,6 +125,45 @@ def test_a_proposal_depends_on_what_is_shown_and_not_on_the_words_around_it() ->
     assert model.reply(prompt.replace("You improve a skill", "Your task is a skill")) == model.reply(prompt)
     assert model.reply(prompt.replace("symptom S01", "symptom S11")) != model.reply(prompt)
     assert SimulatedModel(PLAIN, 1).reply(prompt) != model.reply(prompt)
+
+
+def suspects(chosen: World, seed: int, shown: tuple[tuple[str, str], ...]) -> list[str]:
+    named = name_failures(chosen, seed, shown)
+    return [task for task, kind in named.items() if kind is FailureKind.VERIFIER_SUSPECT]
+
+
+def test_broken_verifiers_are_spotted_and_sound_ones_slandered_as_often_as_planted() -> None:
+    judging = WORLDS["broken-verifiers"]
+    broken = tuple((task, "found symptom S01") for task in sorted(broken_tasks(judging)))
+    sound = tuple((f"train-{number:03d}", "found symptom S01") for number in range(1, 10))
+    spotted = sum(len(suspects(judging, seed, broken)) for seed in range(200)) / (200 * len(broken))
+    slandered = sum(len(suspects(judging, seed, sound)) for seed in range(200)) / (200 * len(sound))
+    assert spotted == pytest.approx(0.6, abs=0.06)
+    assert slandered == pytest.approx(0.05, abs=0.02)
+
+
+def test_the_same_evidence_of_a_task_gets_the_same_name_beside_whatever_else() -> None:
+    judging = replace(PLAIN, habits=Habits(slanders=0.5))
+    together = suspects(judging, 0, TASKS)
+    assert 0 < len(together) < len(TASKS)
+    assert [task for task, text in TASKS if suspects(judging, 0, ((task, f"{text}\n\n"),))] == together
+    assert suspects(judging, 0, tuple((task, f"{text}!") for task, text in TASKS)) != together
+
+
+def test_a_suspect_is_named_where_that_is_asked_for_and_gets_no_edit() -> None:
+    model = SimulatedModel(replace(PLAIN, habits=Habits(wrong=0.0, slanders=0.5)), 0)
+    asked, plain = (read_reflection(model.reply(reflection(budget=8, kinds=kinds)).text) for kinds in (True, False))
+    named = {failure.task for failure in asked.failures if failure.kind is FailureKind.VERIFIER_SUSPECT}
+    assert {task for edit in asked.edits for task in edit.tasks} == {task for task, _ in TASKS} - named
+    assert 0 < len(named) < len(TASKS)
+    assert not plain.failures
+    assert {task for edit in plain.edits for task in edit.tasks} == {task for task, _ in TASKS}
+
+
+def test_a_model_without_the_habit_names_no_failure_and_proposes_the_same_whether_it_is_asked_to_or_not() -> None:
+    model = SimulatedModel(PLAIN, 0)
+    assert model.reply(reflection(kinds=True)) == model.reply(reflection())
+    assert not read_reflection(model.reply(reflection(kinds=True)).text).failures
 
 
 def test_an_unreadable_reply_is_repaired_by_answering_the_prompt_again() -> None:

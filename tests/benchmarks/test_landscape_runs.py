@@ -23,6 +23,21 @@ def test_a_run_is_the_same_again() -> None:
     assert figures(run_job(job)) == figures(run_job(job))
 
 
+def test_what_a_run_flags_is_counted_by_whether_the_verifier_is_broken() -> None:
+    run = run_job(Job("broken-verifiers", "default", 0, 400))
+    reported = run_job(Job("broken-verifiers", "default", 0, 400, (("suspect_share", "0"),)))
+    assert run.set_aside[0] > run.set_aside[1]
+    assert 0 < sum(run.set_aside) <= 6
+    assert all(aside <= flagged for aside, flagged in zip(run.set_aside, run.flagged, strict=True))
+    assert reported.set_aside == (0, 0)
+    assert reported.flagged[0] > 0
+
+
+def test_verdicts_that_flip_are_flagged_without_any_word_of_the_model() -> None:
+    run = run_job(Job("flaky-verifiers", "default", 0, 400, (("name_failures", "false"),)))
+    assert run.flagged[0] > 0 == run.flagged[1]
+
+
 def test_without_noise_every_accepted_version_is_better_and_the_report_is_true() -> None:
     run = run_job(Job("noise-free", "paper", 0, 2000))
     scores = [score for _, score in run.curve]

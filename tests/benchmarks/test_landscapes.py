@@ -1,5 +1,6 @@
 """Worlds with planted truth: what is drawn agrees with what is computed, and both runners with each other."""
 
+import json
 import math
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,7 +15,7 @@ from benchmarks.landscapes.lines import START, block_line, harm_line, idle_line,
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
-from benchmarks.landscapes.tasks import make_suite, needed_rules
+from benchmarks.landscapes.tasks import broken_tasks, flaky_tasks, make_suite, needed_rules
 from benchmarks.landscapes.truth import best_document, best_score, document_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.documents import Skill, SkillDocument
@@ -128,6 +129,55 @@ def test_a_rollout_depends_on_seed_skill_task_and_trial_alone() -> None:
     assert passed[:half] != passed[half:]
 
 
+def trained(world: World, text: str, trials: int) -> list[RolloutRequest]:
+    tasks = make_suite(world).tasks(Split.TRAIN)
+    return [RolloutRequest(skill(text), task, trial) for trial, task in product(range(trials), tasks)]
+
+
+def misled(world: World) -> list[str]:
+    return [rule_line(world.rules + number) for number in range(world.stuck)]
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_a_stuck_task_passes_under_no_document_and_shows_a_symptom_that_no_rule_mends(parts: int) -> None:
+    world = replace(WORLDS["broken-verifiers"], parts=parts)
+    obeying = best_document(world) + "".join(f"- {line}\n" for line in misled(world))
+    for text in (START.document.text, best_document(world), obeying):
+        found = runner(world).rollouts(trained(world, text, 10))
+        stuck = [one.score for one in found if one.task_id in broken_tasks(world) and one.score]
+        assert len(stuck) == 10 * world.stuck
+        assert not any(score.passed for score in stuck)
+        assert {f"S{score.feedback.partition('symptom S')[2][:2]}" for score in stuck} == {
+            f"S{number:02d}" for number in range(12, 18)
+        }
+    assert true_score(world, obeying) == best_score(world)
+
+
+def test_every_other_verdict_of_a_flaky_task_is_the_opposite_for_the_same_answer() -> None:
+    world = WORLDS["flaky-verifiers"]
+    found = runner(world).rollouts(trained(world, best_document(world), 60))
+    flipped = [
+        one.score.passed != (json.loads(one.trajectory.answer) == {"part 1": "done"})
+        for one in found
+        if one.score and one.task_id in flaky_tasks(world)
+    ]
+    assert len(flipped) == 360
+    assert fmean(flipped) == pytest.approx(0.5, abs=0.11)
+
+
+@pytest.mark.parametrize("name", ["broken-verifiers", "flaky-verifiers"])
+def test_only_train_tasks_have_a_broken_verifier_and_the_others_turn_out_as_in_a_sound_world(name: str) -> None:
+    world, sound = WORLDS[name], WORLDS["distractors"]
+    assert len(broken_tasks(world)) == 6
+    assert {needed_rules(world)[task][0] for task in broken_tasks(world)} == {Split.TRAIN}
+    pairs = zip(
+        runner(world).rollouts([*trained(world, MIXED, 1), *sealed(world, MIXED, 1)]),
+        runner(sound).rollouts([*trained(sound, MIXED, 1), *sealed(sound, MIXED, 1)]),
+        strict=True,
+    )
+    assert all(one == other for one, other in pairs if one.task_id not in broken_tasks(world))
+
+
 def test_a_failed_rollout_is_tried_again_by_a_rerun_and_not_before() -> None:
     world = replace(WORLDS["errors"], errors=0.5)
     double, requests = runner(world), list(sealed(world, MIXED, 1))
@@ -151,7 +201,13 @@ def drive(world: World, settings: Settings, chosen: "SimulatedRunner | RecordedR
 
 @pytest.mark.parametrize(
     ("name", "changes"),
-    [("harmful-deletes", {}), ("partial", {}), ("errors", {"errors": 0.02}), ("drift", {"shift_at": 150})],
+    [
+        ("harmful-deletes", {}),
+        ("partial", {}),
+        ("errors", {"errors": 0.02}),
+        ("drift", {"shift_at": 150}),
+        ("broken-verifiers", {}),
+    ],
 )
 def test_the_recorded_runner_with_real_verifiers_sees_the_same_run(
     tmp_path: Path, name: str, changes: dict[str, float]

@@ -109,9 +109,9 @@ def test_edits_are_ranked_by_support_only_where_the_optimizer_model_does_so() ->
     assert len(orders) > 10
 
 
-@pytest.mark.parametrize("world", ["errors", "drift"])
+@pytest.mark.parametrize("world", ["errors", "drift", "flaky-verifiers"])
 def test_a_world_that_peers_have_no_answer_to_is_refused(world: str) -> None:
-    with pytest.raises(ValueError, match="without errors and shifts"):
+    with pytest.raises(ValueError, match="without errors, shifts and flaky verifiers"):
         arena(world)
 
 
