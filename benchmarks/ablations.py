@@ -32,6 +32,7 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "no pruning": {"prune_lines": "0"},
     "one reflection on a batch": {"reflections": "1"},
     "one candidate patch": {"proposal_groups": "1"},
+    "gains told": {"revision_gains": "true"},
     "unsupported edits ranked last": {"least_grounding": "0.5"},
     "failures not named": {"name_failures": "false"},
     "suspects only reported": {"suspect_share": "0"},
@@ -45,7 +46,16 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """What is changed in each row."""
 
-_WORLDS: Final = ("distractors", "mostly-distractors", "harmful", "weak", "interacting", "null", "broken-verifiers")
+_WORLDS: Final = (
+    "distractors",
+    "mostly-distractors",
+    "harmful",
+    "weak",
+    "interacting",
+    "null",
+    "broken-verifiers",
+    "spoiled",
+)
 
 _KEY: Final = (
     "A cell: seeds that reach 95% of the best, and the median rollouts to it; mean true score over all rollouts (how "

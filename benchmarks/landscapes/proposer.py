@@ -13,7 +13,7 @@ from random import Random
 from typing import Final
 
 from benchmarks.landscapes.lines import SECTION, block_line, harm_line, idle_line, is_doubtful, rule_line
-from benchmarks.landscapes.worlds import World
+from benchmarks.landscapes.worlds import Habits, World
 from skillopt.models.embedded_prompts import ProposedEdit
 
 __all__ = ["Situation", "propose", "seeded"]
@@ -33,6 +33,8 @@ class Situation:
         lines: Lines of the skill that an edit may touch.
         rejected: What was tried and not kept.
         budget: Most edits.
+        wanted: The kind of edit that is asked for; empty for whatever helps.
+        gains: (kind of edit, how many won, how many were tried), as far as that is told.
     """
 
     failing: tuple[tuple[str, str], ...]
@@ -40,6 +42,8 @@ class Situation:
     lines: tuple[str, ...]
     rejected: tuple[str, ...]
     budget: int
+    wanted: str = ""
+    gains: tuple[tuple[str, int, int], ...] = ()
 
 
 def seeded(seed: int, *parts: object) -> Random:
@@ -57,14 +61,14 @@ class _Draft:
     draw: Random
     edits: list[ProposedEdit] = field(default_factory=list)
 
-    def add(self, line: str, tasks: tuple[str, ...], why: str) -> None:
-        """Propose a new line, unless it is there, or was rejected and is heeded."""
+    def add(self, line: str, tasks: tuple[str, ...], why: str, instead: str = "") -> None:
+        """Propose a new line, maybe instead of another, unless it is there, or was rejected and is heeded."""
         tried = any(line in rejected for rejected in self.shown.rejected)
         if line in self.shown.text or any(line in edit.content for edit in self.edits):
             return
         if not (tried and self.draw.random() < self.world.habits.heed):
-            content = f"- {line}"
-            self.edits.append(ProposedEdit("add", section=SECTION, content=content, rationale=why, tasks=tasks))
+            place = {"op": "replace", "anchor": instead} if instead else {"op": "add", "section": SECTION}
+            self.edits.append(ProposedEdit(**place, content=f"- {line}", rationale=why, tasks=tasks))
 
     def delete(self, lines: Sequence[str], tasks: tuple[str, ...], why: str) -> None:
         """Propose to delete one of some lines, if any is left."""
@@ -82,7 +86,8 @@ def propose(world: World, seed: int, shown: Situation) -> tuple[ProposedEdit, ..
         shown: What the prompt shows.
     """
     causes = _causes(shown.failing)
-    draw = seeded(seed, "propose", shown.text, sorted(causes.items()), shown.budget, shown.rejected)
+    asked = (shown.wanted,) if world.habits.obeys else ()
+    draw = seeded(seed, "propose", shown.text, sorted(causes.items()), shown.budget, shown.rejected, *asked)
     order = list(causes)
     draw.shuffle(order)
     if world.habits.support:
@@ -106,20 +111,37 @@ def _causes(failing: Sequence[tuple[str, str]]) -> dict[int, list[str]]:
 
 def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
     """Propose at most one edit about a symptom."""
-    world, draw = draft.world, draft.draw
+    world, draw, shown = draft.world, draft.draw, draft.shown
     habits = world.habits
     why = f"{len(tasks)} {'tasks show' if len(tasks) > 1 else 'task shows'} {_name(symptom)}."
-    bullets = [line for line in draft.shown.lines if line.startswith("- ")]
-    if draw.random() < habits.delete:
+    bullets = [line for line in shown.lines if line.startswith("- ")]
+    wanted = shown.wanted if habits.obeys and draw.random() < habits.obeys else ""
+    if wanted == "delete" or (not wanted and draw.random() < _taste(habits, shown.gains)):
         draft.delete(bullets, tasks, why)
         return
     right = "" if symptom == _UNCLEAR else rule_line(symptom, draw.randrange(world.wordings))
-    clear = bool(right) and right not in draft.shown.text
+    clear = bool(right) and right not in shown.text
     if not clear and not habits.guess:
         if draw.random() < habits.blame:
             draft.delete([line for line in bullets if is_doubtful(line)], tasks, why)
         return
-    draft.add(right if clear and draw.random() >= habits.wrong else _wrong_line(world, draw), tasks, why)
+    line = right if clear and draw.random() >= habits.wrong else _wrong_line(world, draw)
+    spoiler = f"- {block_line(symptom)}"
+    draft.add(line, tasks, why, spoiler if spoiler in bullets and _replaces(habits, wanted, draw) else "")
+
+
+def _replaces(habits: Habits, wanted: str, draw: Random) -> bool:
+    return wanted == "replace" or (not wanted and habits.replace > 0 and draw.random() < habits.replace)
+
+
+def _taste(habits: Habits, gains: Sequence[tuple[str, int, int]]) -> float:
+    """Give the chance of a deletion: the habit, and where it learns, weighed by how often each kind has won."""
+    if not habits.learns:
+        return habits.delete
+    # As if each kind had been tried twice more and had won once.
+    won = {kind: (wins + 1) / (tried + 2) for kind, wins, tried in gains}
+    gone, new = habits.delete * won.get("delete", 0.5), (1 - habits.delete) * won.get("add", 0.5)
+    return gone / (gone + new)
 
 
 def _wrong_line(world: World, draw: Random) -> str:

@@ -68,7 +68,17 @@ class SimulatedModel:
     def _propose(self, prompt: Prompt, budget: int, but: Collection[str] = ()) -> tuple[ProposedEdit, ...]:
         failing = tuple(pair for pair in prompt.shown if pair[0] not in but)
         return propose(
-            self.world, self.seed, Situation(failing, prompt.skill, prompt.open_lines, prompt.rejected, budget)
+            self.world,
+            self.seed,
+            Situation(
+                failing,
+                prompt.skill,
+                prompt.open_lines,
+                prompt.rejected,
+                budget,
+                prompt.wanted_kind,
+                prompt.gains,
+            ),
         )
 
     def _reflect(self, prompt: Prompt) -> Mapping[str, object]:

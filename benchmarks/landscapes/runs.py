@@ -7,12 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.landscapes.lines import START
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import broken_tasks, make_suite
-from benchmarks.landscapes.truth import best_score, true_score
+from benchmarks.landscapes.truth import best_score, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.documents import SkillDocument, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
@@ -138,12 +137,13 @@ def run_job(job: Job) -> Run:
         InvalidMeasurementError: Giving the command again does not help.
     """
     world, settings, began = WORLDS[job.world], job.settings, time.perf_counter()
-    target = Target(world, job.seed)
+    target, start = Target(world, job.seed), start_of(world)
     runner = SimulatedRunner(target, SimulatedModel(world, job.seed))
     for reruns in range(_MOST_RERUNS):
-        watch = _Watch(world, settings.metric, settings.preset is Preset.PAPER, runner)
+        published = settings.preset is Preset.PAPER
+        watch = _Watch(world, settings.metric, published, runner, start.document, [(0, start.document.text)])
         try:
-            for event in Optimizer(START, make_suite(world), settings, runner).events():
+            for event in Optimizer(start, make_suite(world), settings, runner).events():
                 runner.keep_gaps()
                 watch.take(event)
         except InvalidMeasurementError:
@@ -163,8 +163,8 @@ class _Watch:
     metric: Metric
     as_published: bool
     runner: SimulatedRunner
-    document: SkillDocument = START.document
-    versions: list[tuple[int, str]] = field(default_factory=lambda: [(0, START.document.text)])
+    document: SkillDocument
+    versions: list[tuple[int, str]]
     reported: float = 0.0
     verdicts: list[tuple[bool, float]] = field(default_factory=list)
     sealed: str = ""

@@ -9,14 +9,14 @@ from functools import cache, lru_cache
 from itertools import product
 from math import prod
 
-from benchmarks.landscapes.lines import START, read, rule_line
+from benchmarks.landscapes.lines import START, block_line, read, rule_line
 from benchmarks.landscapes.tasks import deck, needed_rules
 from benchmarks.landscapes.worlds import World
-from skillopt.documents import SkillDocument, estimate_tokens
+from skillopt.documents import Skill, SkillDocument, estimate_tokens
 from skillopt.gate import Metric
 from skillopt.tasks import Split
 
-__all__ = ["best_document", "best_score", "chances", "document_of", "true_score", "wanted_rule"]
+__all__ = ["best_document", "best_score", "chances", "document_of", "start_of", "true_score", "wanted_rule"]
 
 
 def chances(world: World, text: str, *, shifted: bool = False) -> tuple[float, ...]:
@@ -77,8 +77,14 @@ def _kinds(world: World) -> Counter[tuple[int, ...]]:
     return Counter(rules for split, rules in needed_rules(world).values() if split is Split.TEST)
 
 
+def start_of(world: World) -> Skill:
+    """Give the skill that training starts from."""
+    spoilers = tuple(block_line(rule) for rule in range(world.spoiled))
+    return START.with_document(SkillDocument(document_of(spoilers)))
+
+
 def document_of(lines: tuple[str, ...]) -> str:
-    """Write the document that training starts from, with lines added to its last section."""
+    """Write the plain first document, with lines added to its last section."""
     return START.document.text + "".join(f"- {line}\n" for line in lines)
 
 

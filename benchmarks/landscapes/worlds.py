@@ -26,6 +26,9 @@ class Habits:
         support: Whether causes and edits that more tasks show come first; else in random order.
         spots: Chance that it calls a failure what it is where the verifier is broken; the same evidence, the same name.
         slanders: Chance that it calls a sound verifier broken.
+        replace: Chance that a line which puts the needed rule out of force gives way to the new line in one edit.
+        obeys: Chance that an edit is of the kind that the prompt asks to look for, whatever the other habits.
+        learns: Whether the share of deletions follows what the prompt tells of how often each kind of edit has won.
     """
 
     wrong: float = 0.5
@@ -38,6 +41,9 @@ class Habits:
     support: bool = False
     spots: float = 0.0
     slanders: float = 0.0
+    replace: float = 0.0
+    obeys: float = 0.0
+    learns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,7 @@ class World:
         shifted: Rules that it then wants replaced by new ones.
         stuck: Train tasks whose verifier expects what no rule brings about, and says so; they never pass.
         flaky: Train tasks of which every other verdict, at random, is the opposite of what it should be.
+        spoiled: Rules that a line of the first document puts out of force.
         habits: How the optimizer model errs.
     """
 
@@ -90,6 +97,7 @@ class World:
     shifted: int = 0
     stuck: int = 0
     flaky: int = 0
+    spoiled: int = 0
     habits: Habits = field(default_factory=Habits)
 
 
@@ -161,6 +169,11 @@ WORLDS: Final[dict[str, World]] = {
         "of 6 of the 60 train tasks every other verdict is the opposite, at random; val and test are sound",
         flaky=6,
         habits=_JUDGE,
+    ),
+    "spoiled": World(
+        "the first document puts 4 of the 12 rules out of force; the optimizer model looks for what it is told to",
+        spoiled=4,
+        habits=Habits(0.5, harmful=0.2, delete=0.25, heed=0.5, replace=0.2, obeys=0.8, learns=True),
     ),
 }
 """Every world by name."""

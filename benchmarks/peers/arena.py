@@ -13,7 +13,7 @@ from benchmarks.landscapes.lines import START
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import make_suite
-from benchmarks.landscapes.truth import best_score, true_score
+from benchmarks.landscapes.truth import best_score, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.peers.exchange import BudgetSpentError, Edit, Outcome, Proposal, Terms
 from skillopt.documents import Skill, SkillDocument, estimate_tokens
@@ -94,9 +94,9 @@ class SimulatedArena:
         suite = make_suite(self._world)
         self._tasks = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}
         train, val = (tuple(task.id for task in suite.tasks(split)) for split in (Split.TRAIN, Split.VAL))
-        self.terms = Terms(peer, seed, rollouts, START.document.text, train, val)
+        self._skill = start_of(self._world)
+        self.terms = Terms(peer, seed, rollouts, self._skill.document.text, train, val)
         self._target = Target(self._world, seed)
-        self._skill = START
         self._trials: Counter[tuple[str, str]] = Counter()
         self._asked_before: Counter[Situation] = Counter()
         self._returned: list[tuple[int, str]] = [(0, self.terms.start)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.landscapes.lines import SECTION, START, idle_line, is_doubtful, rule_line
+from benchmarks.landscapes.lines import SECTION, START, block_line, idle_line, is_doubtful, rule_line
 from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose
 from benchmarks.landscapes.replies import SimulatedModel
@@ -16,7 +16,8 @@ from skillopt.documents import SkillDocument
 from skillopt.edits import Edit, Op, apply_edits
 from skillopt.evidence import fence
 from skillopt.failures import FailureKind
-from skillopt.models.embedded_prompts import ProposedEdit
+from skillopt.groups import plan_readings
+from skillopt.models.embedded_prompts import ProposedEdit, read_prompt
 from skillopt.stages import (
     Aim,
     ask_edit_count,
@@ -164,6 +165,58 @@ def test_a_model_without_the_habit_names_no_failure_and_proposes_the_same_whethe
     model = SimulatedModel(PLAIN, 0)
     assert model.reply(reflection(kinds=True)) == model.reply(reflection())
     assert not read_reflection(model.reply(reflection(kinds=True)).text).failures
+
+
+def test_what_a_reading_is_to_look_for_and_what_has_won_are_read_from_the_prompt() -> None:
+    line = "Edits so far: add won 3 of 5 (+0.20); delete won 0 of 2 (-0.10); about action won 3 of 7 (+0.05)."
+    for reading in plan_readings(3):
+        aim = Aim(failures=True, budget=4, focus=reading.focus, kinds=True)
+        memory = f"{line}\nAccepted: replace won 1 of 1"
+        prompt = read_prompt(ask_reflection(START.document, fence("evidence", ""), aim, rejected=(), memory=memory))
+        assert prompt.wanted_kind == reading.name
+        assert prompt.gains == (("add", 3, 5), ("delete", 0, 2))
+    plain = read_prompt(reflection())
+    assert (plain.wanted_kind, plain.gains) == ("", ())
+
+
+@pytest.mark.parametrize(("wanted", "ops"), [("add", {"add"}), ("delete", {"delete"}), ("replace", {"add", "replace"})])
+def test_a_model_that_obeys_makes_edits_of_the_kind_that_is_asked_for(wanted: str, ops: set[str]) -> None:
+    text = document_of((block_line(3), idle_line(1)))
+    shown = replace(situation(text), wanted=wanted)
+    edits = propose(world(obeys=1.0, delete=0.5, replace=1.0), 0, shown)
+    assert {edit.op for edit in edits} == ops
+    replaced = [(edit.anchor, edit.content) for edit in edits if edit.op == "replace"]
+    assert replaced == ([(f"- {block_line(3)}", f"- {rule_line(3)}")] if wanted == "replace" else [])
+
+
+def test_a_model_that_obeys_nothing_answers_every_reading_alike() -> None:
+    text = document_of((block_line(3), idle_line(1)))
+    edits = [propose(world(delete=0.5), 0, replace(situation(text), wanted=op)) for op in ("", "add", "delete")]
+    assert edits[0] == edits[1] == edits[2]
+
+
+def test_a_line_in_the_way_is_replaced_as_often_as_planted() -> None:
+    shown = situation(document_of((block_line(3),)))
+    ops = [
+        edit.op
+        for seed in range(300)
+        for edit in propose(world(replace=0.2), seed, shown)
+        if edit.tasks == TASKS[3][:1]
+    ]
+    assert len(ops) == 300
+    assert ops.count("replace") / 300 == pytest.approx(0.2, abs=0.07)
+
+
+def test_a_model_that_learns_deletes_less_where_deletions_are_told_to_have_failed() -> None:
+    def deletions(chosen: World, gains: tuple[tuple[str, int, int], ...]) -> float:
+        shown = replace(situation(document_of((idle_line(1),)), budget=1), gains=gains)
+        return sum(edit.op == "delete" for seed in range(400) for edit in propose(chosen, seed, shown)) / 400
+
+    told = (("add", 7, 8), ("delete", 0, 8))
+    assert deletions(world(delete=0.5, learns=True), ()) == pytest.approx(0.5, abs=0.08)
+    # 0.1 against 0.8, each kind counted as one more won and one more lost
+    assert deletions(world(delete=0.5, learns=True), told) == pytest.approx(1 / 9, abs=0.06)
+    assert deletions(world(delete=0.5), told) == deletions(world(delete=0.5), ())
 
 
 def test_an_unreadable_reply_is_repaired_by_answering_the_prompt_again() -> None:

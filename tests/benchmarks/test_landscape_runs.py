@@ -10,7 +10,7 @@ from benchmarks.landscapes.__main__ import main
 from benchmarks.landscapes.lines import START
 from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.landscapes.table import format_table
-from benchmarks.landscapes.truth import true_score
+from benchmarks.landscapes.truth import start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS
 
 
@@ -36,6 +36,14 @@ def test_what_a_run_flags_is_counted_by_whether_the_verifier_is_broken() -> None
 def test_verdicts_that_flip_are_flagged_without_any_word_of_the_model() -> None:
     run = run_job(Job("flaky-verifiers", "default", 0, 400, (("name_failures", "false"),)))
     assert run.flagged[0] > 0 == run.flagged[1]
+
+
+def test_a_run_in_a_spoiled_world_starts_from_its_document_and_mends_it() -> None:
+    run = run_job(Job("spoiled", "default", 300, 500))
+    world = WORLDS["spoiled"]
+    assert run.at(0) == pytest.approx(true_score(world, start_of(world).document.text))
+    # With all four rules still out of force no document scores more than this.
+    assert run.at(500) > 8 / 12 * world.known + 4 / 12 * world.unknown
 
 
 def test_without_noise_every_accepted_version_is_better_and_the_report_is_true() -> None:

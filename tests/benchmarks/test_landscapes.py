@@ -16,7 +16,7 @@ from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import broken_tasks, flaky_tasks, make_suite, needed_rules
-from benchmarks.landscapes.truth import best_document, best_score, document_of, true_score
+from benchmarks.landscapes.truth import best_document, best_score, document_of, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.documents import Skill, SkillDocument
 from skillopt.events import Event, VersionAccepted
@@ -127,6 +127,22 @@ def test_a_rollout_depends_on_seed_skill_task_and_trial_alone() -> None:
     half = len(requests) // 2
     passed = [rollout.score.passed for rollout in forward if rollout.score]
     assert passed[:half] != passed[half:]
+
+
+def test_only_replacing_the_line_that_spoils_a_rule_by_the_rule_betters_the_first_document() -> None:
+    world = WORLDS["spoiled"]
+    start = start_of(world).document.text
+    added = f"{start}- {rule_line(0)}\n"
+    deleted = start.replace(f"- {block_line(0)}\n", "")
+    replaced = start.replace(block_line(0), rule_line(0))
+    assert start.count("avoid RULE-") == 4
+    low = true_score(world, start)
+    assert [true_score(world, text) for text in (added, deleted)] == [low, low]
+    assert true_score(world, replaced) == pytest.approx(low + 0.8 / 12)
+
+
+def test_a_world_that_spoils_nothing_starts_from_the_plain_document() -> None:
+    assert start_of(WORLDS["distractors"]) == START
 
 
 def trained(world: World, text: str, trials: int) -> list[RolloutRequest]:

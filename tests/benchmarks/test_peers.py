@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.landscapes.lines import idle_line, rule_line
 from benchmarks.landscapes.runs import Job, run_job
-from benchmarks.landscapes.truth import document_of, true_score
+from benchmarks.landscapes.truth import document_of, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.peers import no_gate
 from benchmarks.peers.arena import Figures, SimulatedArena
@@ -113,6 +113,10 @@ def test_edits_are_ranked_by_support_only_where_the_optimizer_model_does_so() ->
 def test_a_world_that_peers_have_no_answer_to_is_refused(world: str) -> None:
     with pytest.raises(ValueError, match="without errors, shifts and flaky verifiers"):
         arena(world)
+
+
+def test_peers_start_from_the_document_of_the_world() -> None:
+    assert arena("spoiled").terms.start == start_of(WORLDS["spoiled"]).document.text
 
 
 @pytest.mark.parametrize("peer", INSIDE)
