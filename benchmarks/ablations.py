@@ -30,6 +30,7 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "no screen": {"screen_trials": "0", "prune_lines": "0", "trust_noise": "0"},
     "no trust where noise hides edits": {"trust_noise": "0"},
     "no pruning": {"prune_lines": "0"},
+    "suspects deleted one by one": {"prune_groups": "false"},
     "one reflection on a batch": {"reflections": "1"},
     "one candidate patch": {"proposal_groups": "1"},
     "gains told": {"revision_gains": "true"},

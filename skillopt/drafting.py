@@ -5,7 +5,6 @@ Does not own any of them, when to measure (readiness) or what the gate decides (
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from skillopt.budget import scheduled_edits
 from skillopt.contamination import protect
@@ -21,6 +20,7 @@ from skillopt.gating import check_coverage
 from skillopt.lessons import Lessons
 from skillopt.objectives import leave_out_doubles
 from skillopt.ports import RolloutRequest, Runner
+from skillopt.pruning import Pruner
 from skillopt.readiness import Readiness
 from skillopt.reflection import Briefing, propose
 from skillopt.rollouts import Rollout
@@ -55,6 +55,7 @@ class Drafter:
         self._protected = protect(suite) if settings.scan_leaks else None
         self._suspects = Suspects(len(self._train), settings.suspect_share)
         self._credit = CreditBook()
+        self._pruner = Pruner(runner, settings)
         self.readiness = Readiness(settings, len(self._train), len(suite.tasks(Split.VAL)))
         batches = -(-len(self._train) // settings.batch_size)
         self.steps = batches * settings.epochs * settings.reflections
@@ -113,7 +114,9 @@ class Drafter:
         yield from self._suspects.note(first + 1, rollouts)
         shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside | chance]
         if not self.readiness.trusting:
-            yield from self._prune(first + 1, [task for task, rollout in shown if not _passed(rollout)])
+            failing = [task for task, rollout in shown if not _passed(rollout)]
+            trial = SCREEN_TRIALS + (self.steps + first + 1) * settings.screen_trials - 1
+            yield from self._pruner.prune(first + 1, draft, failing, trial)
         for step in range(first + 1, first + settings.reflections + 1):
             if not shown:
                 break
@@ -195,30 +198,6 @@ class Drafter:
             for task in (*one.passing, *(edit.tasks if one.kept else ())):
                 draft.note(task, passed=True)
         return [edit for edit, _, _ in kept] if settings.doubles else leave_out_doubles(kept)
-
-    def _prune(self, step: int, failing: Sequence[Task]) -> Iterator[Event]:
-        """Where tasks have regressed, try to delete what was added since, and take up what mends most."""
-        settings, draft = self._settings, self.draft
-        regressed = draft.regressed([task.id for task in failing]) if settings.prune_lines else ()
-        if not regressed:
-            return
-        tasks = {task.id: task for task in failing if task.id in regressed}
-        trial = SCREEN_TRIALS + (self.steps + step) * settings.screen_trials
-        again = self._runner.rollouts([RolloutRequest(draft.skill, task, trial - 1) for task in tasks.values()])
-        for rollout in again:
-            if rollout.score is not None:
-                draft.note(rollout.task_id, passed=rollout.score.passed)
-        broken = [task for task in regressed if task in draft.failing]
-        deletions = [replace(edit, id=f"s{step}{edit.id}") for edit in draft.suspects(broken, settings.prune_lines)]
-        alone, _ = check_edits(draft.skill.document, deletions, settings.allow)
-        if not alone:
-            return
-        known = {name: (task, 0.0) for name, task in tasks.items()}
-        found = screen(self._runner, draft.skill, alone, known, settings, trial)
-        best = max((one for one in found if one.kept), key=lambda one: one.after - one.before, default=None)
-        for one in found:
-            yield EditScreened(step, one.change.edit, one.tasks, one.before, one.after, one is best, one.reason)
-        draft.take([best.change.edit] if best else [])
 
     @property
     def _failing(self) -> set[str]:

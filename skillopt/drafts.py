@@ -90,13 +90,16 @@ class Draft:
     def suspects(self, tasks: Sequence[str], most: int) -> tuple[Edit, ...]:
         """Propose to delete what was added since regressed tasks passed, newest lines first.
 
+        A line that cites a task was taken up because it mends it, so it is not suspected of having broken it.
+
         Args:
             tasks: Regressed tasks.
             most: Most deletions.
         """
         deletions: list[Edit] = []
         for at in range(len(self._edits) - 1, -1, -1):
-            line, cited = self._edits[at].content.strip(), tuple(task for task in tasks if self._solved[task] <= at)
+            edit, line = self._edits[at], self._edits[at].content.strip()
+            cited = tuple(task for task in tasks if self._solved[task] <= at and task not in edit.tasks)
             if cited and line and self.skill.document.body.count(line) == 1:
                 why = "its removal mends tasks that it broke"
                 deletions.append(Edit(f"p{at}", Op.DELETE, line, rationale=why, tasks=cited))

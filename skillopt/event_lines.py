@@ -19,6 +19,7 @@ from skillopt.events import (
     RunStarted,
     SealedTestMeasured,
     StepFailed,
+    SuspectsTried,
     VerifierSuspected,
     VersionAccepted,
 )
@@ -76,6 +77,14 @@ def _(event: PatchesCompared) -> str:
 @describe.register
 def _(event: EditScreened) -> str:
     return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}"
+
+
+@describe.register
+def _(event: SuspectsTried) -> str:
+    removed = _count(len(event.lines), "suspect")
+    return (
+        f"step {event.step}: without {removed}, {len(event.mended)} of {_count(len(event.tasks), 'broken task')} passed"
+    )
 
 
 @describe.register

@@ -157,6 +157,13 @@ class Settings(BaseModel):
             description="Most of its own newest lines that a run tries to delete when tasks regress; 0 for none.", ge=0
         ),
     ] = 6
+    prune_groups: Annotated[
+        bool,
+        Field(
+            description="Whether those lines are first removed all together, then half by half while that mends a "
+            "task, so that one only is tried alone; else each of them is."
+        ),
+    ] = True
     gate_edits: Annotated[
         int,
         Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),

@@ -66,6 +66,13 @@ def test_suspects_are_the_lines_added_since_newest_first_and_no_older_ones() -> 
     assert len(draft.suspects(["t1"], 1)) == 1
 
 
+def test_a_line_that_came_for_a_task_is_not_suspected_of_breaking_it() -> None:
+    draft = Draft(SKILL)
+    draft.note("t1", passed=True)
+    draft.take([Edit("own", Op.ADD, content="- own", tasks=("t1",)), add("other")])
+    assert [edit.anchor for edit in draft.suspects(["t1"], 5)] == ["- other"]
+
+
 def test_what_passed_under_a_dropped_draft_says_nothing_of_later_edits() -> None:
     draft = drafted("alpha")
     draft.note("t1", passed=True)

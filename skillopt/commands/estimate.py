@@ -103,10 +103,10 @@ def estimate(selection: Selection) -> Estimated:
 def _most_tries(settings: Settings, train: int, steps: int) -> int:
     """Count rollouts of screens if every step fills its edit budget and every edit takes all its trials."""
     edits = settings.edit_budget * steps
-    deletions = (
-        settings.prune_lines * settings.epochs * -(-train // settings.batch_size) if settings.screen_trials else 0
-    )
-    again = train * settings.epochs if settings.prune_lines else 0
+    lines = settings.prune_lines if settings.screen_trials else 0
+    looks = 1 + (lines - 1).bit_length() if settings.prune_groups and lines > 1 else 0
+    deletions = (min(1, lines) if settings.prune_groups else lines) * settings.epochs * -(-train // settings.batch_size)
+    again = train * settings.epochs * (1 + looks) if lines else 0
     return 2 * settings.screen_trials * (edits + deletions) + again
 
 
