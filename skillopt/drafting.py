@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from skillopt.budget import scheduled_edits
 from skillopt.contamination import protect
+from skillopt.contrast import draw_left_out, find_idle
 from skillopt.credit import Credit, CreditBook
 from skillopt.documents import Skill
 from skillopt.drafts import Draft
@@ -100,28 +101,67 @@ class Drafter:
             batch: Train tasks.
         """
         settings, draft = self._settings, self.draft
-        rollouts = self._runner.rollouts([RolloutRequest(draft.skill, task, epoch - 1) for task in batch])
-        check_coverage(f"step {first + 1}", rollouts, settings.coverage)
-        yield TrainMeasured(first + 1, tally(rollouts))
-        shown = [pair for pair in zip(batch, rollouts, strict=True) if pair[1].score is not None]
+        rollouts, whole = self._run(epoch, first + 1, batch)
+        yield TrainMeasured(first + 1, tally(rollout for _, rollout in whole))
+        shown = [pair for pair in whole if pair[1].score is not None]
         # Where outcomes repeat, a failure of what passed under this very draft is mostly noise; a second one is shown.
         steady = set() if self.readiness.trusting else {task.id for task in batch if draft.steady(task.id)}
         chance = {task.id for task, rollout in shown if not _passed(rollout)} & steady
         for task, rollout in shown:
             draft.note(task.id, passed=_passed(rollout))
-        self._credit.note(draft.waiting, self._scored(rollouts))
-        self.readiness.note_batch([(rollout.task_id, score) for rollout, score in self._scored(rollouts)])
+        of_draft = [rollout for _, rollout in shown]
+        self.readiness.note_batch([(rollout.task_id, score) for rollout, score in self._scored(of_draft)])
         yield from self._suspects.note(first + 1, rollouts)
         shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside | chance]
         if not self.readiness.trusting:
             failing = [task for task, rollout in shown if not _passed(rollout)]
             trial = SCREEN_TRIALS + (self.steps + first + 1) * settings.screen_trials - 1
             yield from self._pruner.prune(first + 1, draft, failing, trial)
+        yield from self._leave_out_idle(first + 1)
         for step in range(first + 1, first + settings.reflections + 1):
             if not shown:
                 break
             yield from self._step(epoch, step, shown)
             shown = [(task, rollout) for task, rollout in shown if not _passed(rollout) and task.id in self._failing]
+
+    def _run(self, epoch: int, step: int, batch: Sequence[Task]) -> tuple[Sequence[Rollout], _Shown]:
+        """Run a batch, tasks with the draft or with the draft without some edits, and credit the edits that were there.
+
+        Returns:
+            All rollouts, and those of the draft as it is: what was run without an edit is no outcome of the draft.
+        """
+        draft = self.draft
+        variants = [self._variant(epoch, task) for task in batch]
+        requests = [RolloutRequest(skill, task, epoch - 1) for task, (skill, _) in zip(batch, variants, strict=True)]
+        rollouts = self._runner.rollouts(requests)
+        check_coverage(f"step {step}", rollouts, self._settings.coverage)
+        for rollout, (_, edits) in zip(rollouts, variants, strict=True):
+            self._credit.note(edits, self._scored([rollout]))
+        found = zip(requests, rollouts, strict=True)
+        return rollouts, [(request.task, rollout) for request, rollout in found if request.skill == draft.skill]
+
+    def _variant(self, epoch: int, task: Task) -> tuple[Skill, Sequence[Edit]]:
+        """Give what a train rollout of a task runs, and the waiting edits in it."""
+        draft, share = self.draft, self._settings.leave_out
+        names = draw_left_out(draft.waiting, task.id, share, f"{self._settings.seed}/left out/{epoch}")
+        return draft.without(names) if names else (draft.skill, draft.waiting)
+
+    def _leave_out_idle(self, step: int) -> Iterator[Event]:
+        """Take out waiting edits that by now are known to gain too little."""
+        least = self._settings.idle_gain
+        if not least or not self.draft.pending:
+            return
+        idle = {one.edit: one for one in find_idle(self.credits, least)}
+        for edit in self.draft.leave_out(idle) if idle else ():
+            one = idle.get(edit.id)
+            told = "it builds on one that is left out"
+            if one:
+                told = (
+                    f"gain {one.gain:+.3f} ± {one.error:.3f} in {one.rollouts} rollouts, less than idle_gain = {least}"
+                )
+            reason = f"left out: {told}"
+            self._lessons.refuse(edit, reason)
+            yield EditRefused(step, edit, reason)
 
     def _step(self, epoch: int, step: int, shown: _Shown) -> Iterator[Event]:
         """Reflect on rollouts, try each edit alone where that tells something, and take up what is left."""

@@ -50,6 +50,33 @@ class Draft:
         self.skill, self.pending = self.incumbent, ()
         self._solved = {task: min(at, len(self._edits)) for task, at in self._solved.items()}
 
+    def without(self, names: Collection[str]) -> tuple[Skill, list[Edit]]:
+        """Give the draft with some waiting edits left out, and the edits that are in it.
+
+        An edit that does not fit without them is left out, too.
+        """
+        skill, kept = self.incumbent, []
+        for edit in self.waiting:
+            if edit.id in names:
+                continue
+            try:
+                skill = skill.with_document(apply_edits(skill.document, [edit]).document)
+            except EditError:
+                continue
+            kept.append(edit)
+        return skill, kept
+
+    def leave_out(self, names: Collection[str]) -> list[Edit]:
+        """Take some waiting edits out again, and with them those that do not fit without them; give both."""
+        before, since = self.waiting, len(self._edits) - len(self.pending)
+        _, kept = self.without(names)
+        stays = [edit in kept for edit in before]
+        self._solved = {task: min(at, since) + sum(stays[: max(0, at - since)]) for task, at in self._solved.items()}
+        del self._edits[since:]
+        self.skill, self.pending = self.incumbent, ()
+        self.take(kept)
+        return [edit for edit in before if edit not in kept]
+
     def note(self, task: str, *, passed: bool) -> None:
         """Note how a train task went under the draft as it is."""
         self._seen.add(task)

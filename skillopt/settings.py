@@ -158,12 +158,16 @@ class Settings(BaseModel):
         ),
     ] = 6
     prune_groups: Annotated[
-        bool,
-        Field(
-            description="Whether those lines are first removed all together, then half by half while that mends a "
-            "task, so that one only is tried alone; else each of them is."
-        ),
+        bool, Field(description="Whether to remove those lines together, then half by half, to find the one to blame.")
     ] = True
+    leave_out: Annotated[
+        float,
+        Field(description="Chance of a waiting edit to be left out of a train rollout that tells of it.", ge=0, lt=1),
+    ] = 0.0
+    idle_gain: Annotated[
+        float,
+        Field(description="Gain below which a waiting edit is taken out, once it is known; 0 for none.", ge=0, le=1),
+    ] = 0.0
     gate_edits: Annotated[
         int,
         Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),

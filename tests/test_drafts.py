@@ -103,3 +103,33 @@ def test_a_task_is_stubborn_from_its_second_failure_in_a_row() -> None:
     for passed, stubborn in ((False, False), (False, True), (False, True), (True, False), (False, False)):
         draft.note("t1", passed=passed)
         assert bool(draft.stubborn) is stubborn
+
+
+def test_a_draft_without_some_edits_holds_the_others_and_none_that_build_on_them() -> None:
+    draft = drafted("alpha", "beta")
+    draft.take([Edit("r", Op.REPLACE, "- alpha", content="- gamma")])
+    skill, kept = draft.without({"alpha"})
+    assert [edit.id for edit in kept] == ["beta"]
+    assert skill.document.body.count("- ") == 2
+    assert draft.without(()) == (draft.skill, draft.waiting)
+
+
+def test_what_is_left_out_is_gone_and_what_came_since_a_task_passed_is_still_told() -> None:
+    draft = drafted("alpha", "beta")
+    draft.take([add("gamma")])
+    draft.note("t1", passed=False)
+    assert [edit.id for edit in draft.leave_out({"alpha"})] == ["alpha"]
+    assert [edit.id for edit in draft.waiting] == ["beta", "gamma"]
+    assert "- alpha" not in draft.skill.document.body
+    assert draft.regressed(["t1"]) == ("t1",)
+    assert [edit.anchor for edit in draft.suspects(["t1"], 5)] == ["- gamma"]
+
+
+def test_leaving_out_does_not_touch_what_was_accepted() -> None:
+    draft = drafted("alpha")
+    draft.accept(draft.skill)
+    draft.take([add("beta")])
+    assert not draft.leave_out({"alpha"})
+    draft.leave_out({"beta"})
+    assert draft.skill == draft.incumbent
+    assert "- alpha" in draft.skill.document.body

@@ -139,8 +139,7 @@ class GateView:
         edits: Ids of the candidate's edits.
         interval: Limits of the gain, each at the confidence of the settings; None when not known.
         rollouts: Rollouts asked so far in the run, None when it is not recorded.
-        version: Number of the version that was accepted, None for none.
-        tasks: The tasks of `val`, in the suite's order; empty when the suite is not at hand.
+        version, tasks: What was accepted, None for nothing; the tasks of `val` in order, empty without the suite.
         credits: What each edit is worth, as far as the rollouts tell.
         passed: Whether a change by people is what was asked for, None for candidates.
     """

@@ -123,7 +123,8 @@ def gates(view: RunView, room: Room) -> str:
     ]
     rows = [_gate(gate) for gate in view.gates[-room.gates :]]
     weighed = _weighed(view)
-    note = f"\n\nConfidence is that of the gain with {weighed} weighed in; gains are those of scores." if weighed else ""
+    told = f"\n\nConfidence is that of the gain with {weighed} weighed in; gains are those of scores."
+    note = told if weighed else ""
     return "\n".join([*head, *rows]) + more(len(view.gates) - len(rows), "earlier gate", view.run) + note
 
 
