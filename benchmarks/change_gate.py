@@ -21,8 +21,8 @@ from random import Random
 from skillopt.change_gate import ChangeGate, Demand
 from skillopt.documents import Skill, SkillDocument
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout
-from skillopt.settings import make_settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from skillopt.documents import Skill
 from skillopt.errors import RepositoryError, SettingsError, UsageError
-from skillopt.settings import Settings, make_settings
+from skillopt.presets import make_settings
+from skillopt.settings import Settings
 from skillopt.skill_folder import read_skill
 from skillopt.suites import evals_of, load_suite
 from skillopt.tasks import Suite

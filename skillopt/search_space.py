@@ -14,7 +14,8 @@ from typing import Annotated, Final, assert_never
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import SettingsError
-from skillopt.settings import Settings, make_settings
+from skillopt.presets import make_settings
+from skillopt.settings import Settings
 
 __all__ = [
     "DEFAULT_SPACE",

@@ -10,8 +10,8 @@ from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate import Metric
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout
-from skillopt.settings import make_settings
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -14,8 +14,8 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.events import Event, GateDecided, RunEnded, SealedTestMeasured
 from skillopt.gate import Outcome
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout
-from skillopt.settings import make_settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

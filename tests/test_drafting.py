@@ -39,3 +39,16 @@ def test_a_waiting_edit_that_gains_nothing_on_the_tasks_it_cites_is_taken_out_be
     assert not any(
         "left out" in event.reason for event in only(run(ScriptedRunner(mostly, idle), **LEAVING), EditRefused)
     )
+
+
+def test_one_failure_of_a_task_that_passed_under_the_same_draft_is_not_reflected_on_and_a_second_one_is() -> None:
+    def unlucky(request: RolloutRequest) -> Rollout:
+        fails = request.task.id == "train-0" and request.trial in {1, 2}
+        return scored(request, float(not fails), "missing alpha" if fails else "")
+
+    def reflections(epochs: int) -> int:
+        runner = ScriptedRunner(unlucky, teach)
+        run(runner, epochs=epochs, patience=0, slow_tasks=0)
+        return sum(prompt.startswith("Task: reflect on failures") for prompt in runner.prompts)
+
+    assert (reflections(2), reflections(3)) == (0, 1)

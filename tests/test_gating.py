@@ -13,8 +13,9 @@ from skillopt.gate import Outcome
 from skillopt.gating import Gatekeeper, resolvable_gain
 from skillopt.noise import Noise
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout, Usage
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Settings
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

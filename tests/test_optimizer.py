@@ -27,8 +27,9 @@ from skillopt.events import (
 from skillopt.gate import Outcome
 from skillopt.optimizer import Optimizer
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
@@ -324,19 +325,6 @@ def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
     assert "- alpha" in accepted.text
     assert "- poison" not in accepted.text
     assert not only(run(ScriptedRunner(harm, poisoned), **common, screen_trials=0), VersionAccepted)
-
-
-def test_one_failure_of_a_task_that_passed_under_the_same_draft_is_not_reflected_on_and_a_second_one_is() -> None:
-    def unlucky(request: RolloutRequest) -> Rollout:
-        fails = request.task.id == "train-0" and request.trial in {1, 2}
-        return scored(request, float(not fails), "missing alpha" if fails else "")
-
-    def reflections(epochs: int) -> int:
-        runner = ScriptedRunner(unlucky, teach)
-        run(runner, epochs=epochs, patience=0, slow_tasks=0)
-        return sum(prompt.startswith("Task: reflect on failures") for prompt in runner.prompts)
-
-    assert (reflections(2), reflections(3)) == (0, 1)
 
 
 def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None:

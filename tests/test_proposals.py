@@ -10,9 +10,9 @@ from skillopt.edits import Edit, Op
 from skillopt.events import EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
 from skillopt.gate import Outcome
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.proposals import Earlier, check_proposal, try_proposal
 from skillopt.rollouts import Rollout
-from skillopt.settings import make_settings
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 from tests.projects import git, make_project, skillopt

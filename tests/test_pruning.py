@@ -10,10 +10,10 @@ from skillopt.drafts import Draft
 from skillopt.edits import Edit, Op
 from skillopt.events import EditScreened, Event, SuspectsTried
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.pruning import Pruner
 from skillopt.rollouts import Rollout
 from skillopt.screening import SCREEN_TRIALS
-from skillopt.settings import make_settings
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

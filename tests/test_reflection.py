@@ -8,9 +8,9 @@ from skillopt.edits import Op
 from skillopt.events import EditsGrounded, FailuresNamed, PatchesCompared
 from skillopt.failures import FailureKind
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.reflection import Briefing, propose
 from skillopt.rollouts import Rollout
-from skillopt.settings import make_settings
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -7,9 +7,9 @@ from skillopt.edit_checks import check_edits
 from skillopt.edits import Edit, Op
 from skillopt.errors import InvalidMeasurementError
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout
 from skillopt.screening import SCREEN_TRIALS, Screened, screen
-from skillopt.settings import make_settings
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import SettingsError
+from skillopt.presets import PRESETS, make_settings
 from skillopt.search_space import (
     DEFAULT_SPACE,
     Choices,
@@ -19,7 +20,7 @@ from skillopt.search_space import (
     space_of_names,
     start_values,
 )
-from skillopt.settings import PRESETS, Settings, make_settings
+from skillopt.settings import Settings
 
 
 @pytest.mark.parametrize("name", DEFAULT_SPACE)

@@ -6,7 +6,8 @@ from skillopt.budget import Schedule
 from skillopt.errors import SettingsError
 from skillopt.gate import GateRule, Metric
 from skillopt.lint import LintClass
-from skillopt.settings import PRESETS, Preset, Settings, make_settings
+from skillopt.presets import PRESETS, make_settings
+from skillopt.settings import Preset, Settings
 
 
 def test_later_layers_win_over_earlier_ones_and_all_win_over_the_preset() -> None:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from skillopt.settings import PRESETS, Preset, Settings
+from skillopt.presets import PRESETS
+from skillopt.settings import Preset, Settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (

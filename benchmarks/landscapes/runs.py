@@ -26,7 +26,8 @@ from skillopt.events import (
 )
 from skillopt.gate import Metric, Outcome
 from skillopt.optimizer import Optimizer
-from skillopt.settings import Preset, Settings, make_settings
+from skillopt.presets import make_settings
+from skillopt.settings import Preset, Settings
 
 __all__ = ["Job", "Run", "run_job"]
 

@@ -27,8 +27,9 @@ from skillopt import __version__
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.models import load_model
 from skillopt.ports import Model
+from skillopt.presets import make_settings
 from skillopt.rollouts import Usage
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Settings
 
 __all__ = ["main"]
 

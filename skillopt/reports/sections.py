@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from shlex import quote
 
 from skillopt.gate import Tally, Verdict
+from skillopt.presets import make_settings
 from skillopt.release import look_confidence
 from skillopt.reports.change_words import change_outcome, gate_outcome, is_change
 from skillopt.reports.inert_markdown import commands, inline
 from skillopt.reports.record import Fate, GateView, RunView
 from skillopt.reports.room import Room, count, more, names
 from skillopt.rollouts import Usage
-from skillopt.settings import make_settings
 
 __all__ = [
     "cost",

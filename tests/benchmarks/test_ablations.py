@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.ablations import ROWS, main
-from skillopt.settings import make_settings
+from skillopt.presets import make_settings
 
 
 @pytest.mark.parametrize("row", list(ROWS)[1:])

@@ -24,10 +24,11 @@ from skillopt.gate import Metric
 from skillopt.ledger import Ledger
 from skillopt.optimizer import Optimizer
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.roles import Roles
 from skillopt.rollouts import Rollout
 from skillopt.runner import RecordedRunner, Watch
-from skillopt.settings import Settings, make_settings
+from skillopt.settings import Settings
 from skillopt.tasks import Split
 from skillopt.testing import InlineExecutor
 

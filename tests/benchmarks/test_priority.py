@@ -16,7 +16,7 @@ from benchmarks.priority.correlation import interval, kendall, spearman
 from benchmarks.priority.references import REFERENCES
 from skillopt.edits import Op
 from skillopt.models import load_model
-from skillopt.settings import make_settings
+from skillopt.presets import make_settings
 from skillopt.testing import ScriptedModel
 
 SETTINGS = make_settings()
