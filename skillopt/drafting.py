@@ -56,6 +56,7 @@ class Drafter:
         self._protected = protect(suite) if settings.scan_leaks else None
         self._suspects = Suspects(len(self._train), settings.suspect_share)
         self._credit = CreditBook()
+        self._on_trust: set[str] = set()
         self._pruner = Pruner(runner, settings)
         self.readiness = Readiness(settings, len(self._train), len(suite.tasks(Split.VAL)))
         batches = -(-len(self._train) // settings.batch_size)
@@ -109,8 +110,7 @@ class Drafter:
         chance = {task.id for task, rollout in shown if not _passed(rollout)} & steady
         for task, rollout in shown:
             draft.note(task.id, passed=_passed(rollout))
-        of_draft = [rollout for _, rollout in shown]
-        self.readiness.note_batch([(rollout.task_id, score) for rollout, score in self._scored(of_draft)])
+        self._note_batch([rollout for _, rollout in shown])
         yield from self._suspects.note(first + 1, rollouts)
         shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside | chance]
         if not self.readiness.trusting:
@@ -123,6 +123,16 @@ class Drafter:
                 break
             yield from self._step(epoch, step, shown)
             shown = [(task, rollout) for task, rollout in shown if not _passed(rollout) and task.id in self._failing]
+
+    def _note_batch(self, rollouts: Sequence[Rollout]) -> None:
+        """Note how the draft did; what was taken up on trust goes when a screen turns out to be able to tell."""
+        trusting = self.readiness.trusting
+        self.readiness.note_batch([(rollout.task_id, score) for rollout, score in self._scored(rollouts)])
+        if trusting and not self.readiness.trusting and self._on_trust:
+            self.draft.leave_out(self._on_trust)
+            self.readiness.note_verdict(self.draft, accepted=False)
+            self.readiness.noise.forget()
+            self._on_trust.clear()
 
     def _run(self, epoch: int, step: int, batch: Sequence[Task]) -> tuple[Sequence[Rollout], _Shown]:
         """Run a batch, tasks with the draft or with the draft without some edits, and credit the edits that were there.
@@ -182,6 +192,7 @@ class Drafter:
         edits: Sequence[Edit] = yield from self._refuse_leaks(step, proposal.patch.changes)
         if self.readiness.trusting:
             edits = yield from self._trust(step, edits)
+            self._on_trust.update(edit.id for edit in edits)
         elif edits:
             scores = {task.id: settings.metric.of(rollout.score) for task, rollout in shown if rollout.score}
             edits = yield from self._screen(step, edits, scores)

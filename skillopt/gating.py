@@ -164,11 +164,11 @@ class Gatekeeper:
     def _step_by_step(self, sides: _Sides) -> tuple[_Pairs, Verdict]:
         """Look after every few tasks, in random order; then run all again and average, each round a test of its own."""
         settings, pairs = self._settings, _Pairs()
-        allowed, noisy = self._allowance, self._noise is not None and self._noise.high
+        allowed = self._allowance
         found: Outcome | None = None
         confidence = 0.0
         for number in range(settings.gate_rounds):
-            share = _share_of(number, settings.gate_rounds, noisy=noisy)
+            share = _share_of(number, settings.gate_rounds, noisy=self._noisy)
             bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share))
             found, bets = self._round(sides, pairs, bets, last=number == settings.gate_rounds - 1)
             confidence = max(confidence, 1.0 - min(1.0, (1.0 - bets.confidence) / share))
@@ -177,6 +177,10 @@ class Gatekeeper:
         self._spend(allowed, accepted=found is Outcome.ACCEPT)
         verdict = self._worded(sides, pairs, found or Outcome.INCONCLUSIVE, confidence, 1.0 - allowed)
         return pairs, verdict
+
+    @property
+    def _noisy(self) -> bool:
+        return self._noise is not None and self._noise.high
 
     @property
     def _allowance(self) -> float:
@@ -207,11 +211,13 @@ class Gatekeeper:
                 bets = update(bets, self._differences(sides, new, batch))
                 if decide(bets) is Outcome.ACCEPT:
                     return Outcome.ACCEPT, bets
-                if decide(bets) is Outcome.REJECT:
+                if decide(bets) is Outcome.REJECT and not self._noisy:
                     break
         if not first:
             bets = update(bets, self._differences(sides, pairs, order))
         outcome = decide(bets)
+        if self._noisy and outcome is Outcome.REJECT and fmean(bets.measured or (0.0,)) > 0:
+            outcome = Outcome.INCONCLUSIVE  # of this round, which noise decides too often
         return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), bets
 
     def _differences(self, sides: _Sides, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:

@@ -39,7 +39,7 @@ class Reading:
     Args:
         name: What it looks for, in a word.
         focus: The same as a sentence of the prompt; empty for whatever helps.
-        turn: Share of a minibatch that goes from the front of the evidence to its end, in [0, 1).
+        turn: Share of the evidence that goes from the front to the end, in [0, 1).
     """
 
     name: str
@@ -62,8 +62,9 @@ def plan_readings(groups: int, order: Sequence[Op] = OPS) -> tuple[Reading, ...]
     )
 
 
-def rotate(items: Sequence[T], at: int) -> tuple[T, ...]:
-    """Move so many items from the front to the end, so that others meet in a minibatch."""
+def rotate(items: Sequence[T], turn: float) -> tuple[T, ...]:
+    """Move a share of items from the front to the end, so that others meet in a minibatch."""
+    at = int(len(items) * turn)
     return (*items[at:], *items[:at])
 
 

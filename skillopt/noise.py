@@ -16,9 +16,6 @@ _PRIOR_PAIRS: Final = 8.0
 _SPREAD: Final = 0.5
 """The most that single changes can spread about their mean."""
 
-_LOW: Final = 0.9
-"""Share of the level from which noise is high that it must fall below to be low again."""
-
 
 class Noise:
     """Follows how repeatable scores are.
@@ -44,7 +41,11 @@ class Noise:
     @property
     def unclear(self) -> bool:
         """Say whether more repeats are needed to tell whether noise is high."""
-        return abs(self.level - self._high_from) < self._error and self._high_from > 0
+        return abs(self.level - self._high_from) < self._error / 2 and self._high_from > 0
+
+    def settle(self) -> None:
+        """Decide by what is known, because there is nothing more to repeat."""
+        self.high = self.level > self._high_from > 0
 
     def repeat(self, first: float, again: float) -> None:
         """Note two scores of one skill on one task, each in [0, 1]."""
@@ -68,7 +69,7 @@ class Noise:
     def _note(self, change: float) -> None:
         self._changes += change
         self._pairs += 1
-        limit = self._high_from * _LOW if self.high else self._high_from + self._error
+        limit = self._high_from + self._error * (-1 if self.high else 1)
         self.high = self.level > limit and self._high_from > 0
 
     @property

@@ -88,6 +88,7 @@ class Optimizer:
         """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
         settings = self._settings
         trials = self._gatekeeper.baseline(self._start, self._drafter.readiness.repeats)
+        self._drafter.readiness.noise.settle()
         measured = tally(rollout for rollouts in trials for rollout in rollouts)
         floor, gain = noise_floor(trials, settings.metric), resolvable_gain(len(self._val), settings)
         yield BaselineMeasured(measured, floor, gain)

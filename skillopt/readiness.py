@@ -104,7 +104,7 @@ class Readiness:
     def _promising(self) -> bool:
         """Say whether the newest half epoch leads the first epoch by more than the gate's noise."""
         recent = max(1, self._train // 2)
-        if len(self._scores) < 2 * self._train or len(self._scores) - self._asked_at < recent:
+        if len(self._scores) < self._train + recent or len(self._scores) - self._asked_at < recent:
             return False
         gain = fmean(self._scores[-recent:]) - fmean(self._first)
         if gain <= _PROMISE * sqrt(self.noise.level / (_ROUNDS * self._val)):

@@ -168,7 +168,7 @@ def _reflect(
     prompts: list[str] = []
     for reading in readings:
         aim = Aim(failures=True, budget=budget, focus=reading.focus, kinds=settings.name_failures)
-        prompts += _ask(briefing, rotate(failures, int(reading.turn * settings.minibatch_size)), settings, aim)
+        prompts += _ask(briefing, rotate(failures, reading.turn), settings, aim)
     schema = REFLECTION_SCHEMA if settings.name_failures else EDITS_SCHEMA
     replies = consult(runner, prompts, read_reflection, schema)
     plain = _ask(briefing, successes, settings, Aim(failures=False, budget=budget))

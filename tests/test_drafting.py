@@ -2,11 +2,14 @@
 
 import json
 
-from skillopt.events import EditRefused, TrainMeasured
+from skillopt.drafting import Drafter
+from skillopt.events import EditRefused, EditScreened, TrainMeasured
+from skillopt.lessons import Lessons
 from skillopt.ports import RolloutRequest
+from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout
 from skillopt.testing import ScriptedRunner, scored
-from tests.test_optimizer import by_words, only, run, teach
+from tests.test_optimizer import BASE, SKILL, by_words, only, run, suite, teach
 
 LEAVING = {"screen_trials": 0, "gate_patience": 12, "epochs": 4, "batch_size": 6, "reflections": 1}
 
@@ -39,6 +42,23 @@ def test_a_waiting_edit_that_gains_nothing_on_the_tasks_it_cites_is_taken_out_be
     assert not any(
         "left out" in event.reason for event in only(run(ScriptedRunner(mostly, idle), **LEAVING), EditRefused)
     )
+
+
+def test_what_was_taken_on_trust_goes_when_the_target_turns_out_to_repeat_itself() -> None:
+    settings = make_settings(("test", BASE))
+    runner = ScriptedRunner(lambda request: scored(request, 0.0, "missing alpha"), teach)
+    drafter = Drafter(SKILL, suite(), settings, runner, Lessons(settings))
+    for _ in range(40):
+        drafter.readiness.noise.repeat(0.0, 1.0)
+    events = list(drafter.learn(1, 0, drafter.tasks))
+    assert drafter.draft.pending
+    for epoch in range(2, 40):
+        if drafter.readiness.trusting:
+            assert not only(events, EditScreened)
+            events = list(drafter.learn(epoch, epoch, drafter.tasks))
+    assert not drafter.readiness.trusting
+    assert only(events, EditScreened)
+    assert drafter.draft.skill == SKILL
 
 
 def test_one_failure_of_a_task_that_passed_under_the_same_draft_is_not_reflected_on_and_a_second_one_is() -> None:

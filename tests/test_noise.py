@@ -45,11 +45,18 @@ def test_noise_that_was_high_stays_so_near_the_limit() -> None:
     made = repeated(20, 40)
     for _ in range(30):
         made.repeat(1.0, 1.0)
-    assert HIGH_FROM * 0.9 < made.level < HIGH_FROM
+    assert made.level < HIGH_FROM
     assert made.high
-    for _ in range(30):
+    for _ in range(60):
         made.repeat(1.0, 1.0)
     assert not made.high
+
+
+def test_where_nothing_more_can_be_repeated_the_level_alone_decides() -> None:
+    for changes, high in ((4, False), (6, True)):
+        made = repeated(changes, 12)
+        made.settle()
+        assert made.high is high
 
 
 def test_no_noise_is_high_where_it_never_counts() -> None:
