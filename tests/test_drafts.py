@@ -116,6 +116,7 @@ def test_a_draft_without_some_edits_holds_the_others_and_none_that_build_on_them
 
 def test_what_is_left_out_is_gone_and_what_came_since_a_task_passed_is_still_told() -> None:
     draft = drafted("alpha", "beta")
+    draft.note("t1", passed=True)
     draft.take([add("gamma")])
     draft.note("t1", passed=False)
     assert [edit.id for edit in draft.leave_out({"alpha"})] == ["alpha"]

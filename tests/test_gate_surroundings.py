@@ -81,7 +81,7 @@ def test_the_reports_for_a_job_are_written_beside_the_result(project: Path, tmp_
     ended = skillopt(project, "gate", "main", *QUICK, "--github", "--summary", str(summary), "--junit", str(junit))
     assert ended.returncode == 1
     assert summary.read_text().startswith("# Of another step\n## Skill gate: 1 skill differs: 1 refused")
-    assert "Tasks of val that no longer pass: `val0`" in summary.read_text()
+    assert "Tasks of val that no longer pass: <code>val0</code>" in summary.read_text()
     (failure,) = ET.fromstring(junit.read_text()).iter("failure")  # noqa: S314 - our own file
     assert failure.attrib["message"].startswith("shown to be worse")
     (annotation,) = [line for line in ended.stderr.splitlines() if line.startswith("::")]
