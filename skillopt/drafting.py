@@ -110,7 +110,7 @@ class Drafter:
         chance = {task.id for task, rollout in shown if not _passed(rollout)} & steady
         for task, rollout in shown:
             draft.note(task.id, passed=_passed(rollout))
-        self._note_batch([rollout for _, rollout in shown])
+        yield from self._note_batch(first + 1, [rollout for _, rollout in shown])
         yield from self._suspects.note(first + 1, rollouts)
         shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside | chance]
         if not self.readiness.trusting:
@@ -124,12 +124,13 @@ class Drafter:
             yield from self._step(epoch, step, shown)
             shown = [(task, rollout) for task, rollout in shown if not _passed(rollout) and task.id in self._failing]
 
-    def _note_batch(self, rollouts: Sequence[Rollout]) -> None:
+    def _note_batch(self, step: int, rollouts: Sequence[Rollout]) -> Iterator[Event]:
         """Note how the draft did; what was taken up on trust goes when a screen turns out to be able to tell."""
         trusting = self.readiness.trusting
         self.readiness.note_batch([(rollout.task_id, score) for rollout, score in self._scored(rollouts)])
         if trusting and not self.readiness.trusting and self._on_trust:
-            self.draft.leave_out(self._on_trust)
+            for edit in self.draft.leave_out(self._on_trust):
+                yield EditRefused(step, edit, "taken up on trust, but outcomes repeat well enough to try it alone")
             self.readiness.note_verdict(self.draft, accepted=False)
             self.readiness.noise.forget()
             self._on_trust.clear()

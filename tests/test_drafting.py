@@ -57,6 +57,9 @@ def test_what_was_taken_on_trust_goes_when_the_target_turns_out_to_repeat_itself
             assert not only(events, EditScreened)
             events = list(drafter.learn(epoch, epoch, drafter.tasks))
     assert not drafter.readiness.trusting
+    assert {event.reason for event in only(events, EditRefused)} == {
+        "taken up on trust, but outcomes repeat well enough to try it alone"
+    }
     assert only(events, EditScreened)
     assert drafter.draft.skill == SKILL
 
