@@ -5,12 +5,15 @@ Owns the deterministic end of a run at a cap. Does not own the guarantee that no
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Reply, Rollout, Usage
 from skillopt.settings import Settings
 
 __all__ = ["BudgetReached", "CappedRunner"]
+
+_MANY: Final = 1_000_000
 
 
 class BudgetReached(Exception):  # noqa: N818 - an ordinary end of a run, not an error
@@ -61,6 +64,12 @@ class CappedRunner:
         """Give the share used of the rollouts that training may ask for, in [0, 1]; 0 where there is no cap."""
         cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._sealed)
         return min(1.0, self.rollouts_asked / cap) if cap else 0.0
+
+    def affords(self, rollouts: int) -> int:
+        """Say how many times training may still ask for so many rollouts; at least 1, and many without a cap."""
+        settings = self._settings
+        left = settings.max_rollouts - self._sealed - self._kept - self.rollouts_asked
+        return max(1, left // rollouts) if settings.max_rollouts else _MANY
 
     def release(self) -> None:
         """Let the rollouts that were kept back be used."""

@@ -74,7 +74,9 @@ class CreditBook:
             edits: Those to credit; each counts on the tasks that it cites.
         """
         cited = {edit.id: frozenset(edit.tasks) for edit in edits}
-        rows = [(one, [name for name in one.edits & cited.keys() if one.task in cited[name]]) for one in self._seen]
+        rows = [
+            (one, [name for name in sorted(one.edits & cited.keys()) if one.task in cited[name]]) for one in self._seen
+        ]
         rows = [row for row in rows if any(row[0].task in tasks for tasks in cited.values())]
         gains = dict.fromkeys(cited, 0.0)
         noise = _fit(rows, gains)
@@ -123,7 +125,7 @@ def _variance(rows: Sequence[_Row], levels: dict[str, float], gains: dict[str, f
 def _credit(name: str, tasks: frozenset[str], gain: float, noise: float, rows: Sequence[_Row]) -> Credit:
     """Put a standard error to a gain, from how often its tasks were run with the edit and without."""
     weight, count = 0.0, 0
-    for task in tasks:
+    for task in sorted(tasks):  # sums of floats depend on the order
         of_task = [names for one, names in rows if one.task == task]
         having = sum(name in names for names in of_task)
         count += having

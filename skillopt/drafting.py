@@ -4,7 +4,8 @@ Owns the order of suspecting tasks, pruning, reflecting, refusing leaks and scre
 Does not own any of them, when to measure (readiness) or what the gate decides (optimizer).
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from typing import Final
 
 from skillopt.budget import scheduled_edits
 from skillopt.contamination import protect
@@ -33,6 +34,8 @@ from skillopt.tasks import Split, Suite, Task
 __all__ = ["Drafter"]
 
 _Shown = Sequence[tuple[Task, Rollout]]
+
+_BUILDS_ON: Final = "it builds on one that is left out"
 
 
 class Drafter:
@@ -70,7 +73,8 @@ class Drafter:
     @property
     def due(self) -> bool:
         """Say whether waiting edits are worth a gate."""
-        return self.readiness.due(self.draft, len(self._failing))
+        stubborn = set(self.draft.stubborn) - self._suspects.set_aside
+        return self.readiness.due(self.draft, len(self._failing), len(stubborn))
 
     @property
     def credits(self) -> tuple[Credit, ...]:
@@ -89,8 +93,9 @@ class Drafter:
 
     def drop(self) -> None:
         """Go back to the incumbent."""
+        if self.draft.pending:
+            self.readiness.noise.forget()
         self.draft.drop()
-        self.readiness.noise.forget()
         self.readiness.note_verdict(self.draft, accepted=False)
 
     def learn(self, epoch: int, first: int, batch: Sequence[Task]) -> Iterator[Event]:
@@ -115,7 +120,7 @@ class Drafter:
         shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside | chance]
         if not self.readiness.trusting:
             failing = [task for task, rollout in shown if not _passed(rollout)]
-            trial = SCREEN_TRIALS + (self.steps + first + 1) * settings.screen_trials - 1
+            trial = SCREEN_TRIALS + self.steps * settings.screen_trials + (first + 1) * (settings.screen_trials + 1)
             yield from self._pruner.prune(first + 1, draft, failing, trial)
         yield from self._leave_out_idle(first + 1)
         for step in range(first + 1, first + settings.reflections + 1):
@@ -129,11 +134,17 @@ class Drafter:
         trusting = self.readiness.trusting
         self.readiness.note_batch([(rollout.task_id, score) for rollout, score in self._scored(rollouts)])
         if trusting and not self.readiness.trusting and self._on_trust:
-            for edit in self.draft.leave_out(self._on_trust):
-                yield EditRefused(step, edit, "taken up on trust, but outcomes repeat well enough to try it alone")
-            self.readiness.note_verdict(self.draft, accepted=False)
-            self.readiness.noise.forget()
+            for edit in self._remove(self._on_trust):
+                own = "taken up on trust, but outcomes repeat well enough to try it alone"
+                yield EditRefused(step, edit, own if edit.id in self._on_trust else _BUILDS_ON)
             self._on_trust.clear()
+
+    def _remove(self, names: Collection[str]) -> list[Edit]:
+        """Take waiting edits out of the draft again; give them and those that do not fit without them."""
+        before = self.draft.waiting
+        gone = self.draft.leave_out(names)
+        self.readiness.note_removed([at for at, edit in enumerate(before) if edit in gone])
+        return gone
 
     def _run(self, epoch: int, step: int, batch: Sequence[Task]) -> tuple[Sequence[Rollout], _Shown]:
         """Run a batch, tasks with the draft or with the draft without some edits, and credit the edits that were there.
@@ -163,9 +174,8 @@ class Drafter:
         if not least or not self.draft.pending:
             return
         idle = {one.edit: one for one in find_idle(self.credits, least)}
-        for edit in self.draft.leave_out(idle) if idle else ():
-            one = idle.get(edit.id)
-            told = "it builds on one that is left out"
+        for edit in self._remove(idle) if idle else ():
+            one, told = idle.get(edit.id), _BUILDS_ON
             if one:
                 told = (
                     f"gain {one.gain:+.3f} ± {one.error:.3f} in {one.rollouts} rollouts, less than idle_gain = {least}"

@@ -48,7 +48,7 @@ class Draft:
         """Go back to the incumbent."""
         del self._edits[len(self._edits) - len(self.pending) :]
         self.skill, self.pending = self.incumbent, ()
-        self._solved = {task: min(at, len(self._edits)) for task, at in self._solved.items()}
+        self._void(len(self._edits))
 
     def without(self, names: Collection[str]) -> tuple[Skill, list[Edit]]:
         """Give the draft with some waiting edits left out, and the edits that are in it.
@@ -70,12 +70,18 @@ class Draft:
         """Take some waiting edits out again, and with them those that do not fit without them; give both."""
         before, since = self.waiting, len(self._edits) - len(self.pending)
         _, kept = self.without(names)
-        stays = [edit in kept for edit in before]
-        self._solved = {task: min(at, since) + sum(stays[: max(0, at - since)]) for task, at in self._solved.items()}
+        gone = [edit for edit in before if edit not in kept]
+        if gone:
+            self._void(since + before.index(gone[0]))
         del self._edits[since:]
         self.skill, self.pending = self.incumbent, ()
         self.take(kept)
-        return [edit for edit in before if edit not in kept]
+        return gone
+
+    def _void(self, since: int) -> None:
+        """Forget what passed with edits that are gone, from the first of them on."""
+        self._seen -= {task for task, at in self._solved.items() if at > since}
+        self._solved = {task: at for task, at in self._solved.items() if at <= since}
 
     def note(self, task: str, *, passed: bool) -> None:
         """Note how a train task went under the draft as it is."""

@@ -138,7 +138,7 @@ class Verdict:
         """
         if self.gain <= 0:
             return self.after
-        return self.after - self.gain * min(1.0, (self.error / self.gain) ** 2) / 2
+        return self.after - min(self.gain, self.error**2 / self.gain) / 2
 
 
 def tally(rollouts: Iterable[Rollout]) -> Tally:

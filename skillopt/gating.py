@@ -120,7 +120,7 @@ class Gatekeeper:
         check_coverage("baseline", self._recorded, settings.coverage)
         return trials
 
-    def decide(self, place: str, incumbent: Skill, candidate: Skill, progress: float = 1.0) -> Verdict:
+    def decide(self, place: str, incumbent: Skill, candidate: Skill, progress: float = 1.0, rounds: int = 0) -> Verdict:
         """Compare a candidate with the incumbent.
 
         Args:
@@ -128,6 +128,7 @@ class Gatekeeper:
             incumbent: What the candidate must beat.
             candidate: What is tried.
             progress: How far the run is, in [0, 1]: the weight of whatever the settings weigh beside the score.
+            rounds: How many runs of every task are affordable, so that none of the error is kept for more; 0 for all.
 
         Raises:
             InvalidMeasurementError: Too little could be measured. Nothing is decided, so that a rerun can
@@ -138,7 +139,7 @@ class Gatekeeper:
         sides = _Sides(incumbent, candidate, Scalarization(*worst, progress))
         match settings.gate:
             case GateRule.SEQUENTIAL:
-                pairs, verdict = self._step_by_step(sides)
+                pairs, verdict = self._step_by_step(sides, min(rounds or settings.gate_rounds, settings.gate_rounds))
             case GateRule.PAIRED:
                 # Measured anew each time: a stored score that was lucky once would block every later gain.
                 pairs = self._pairs(incumbent, candidate, self._tasks, self._next_trial())
@@ -161,16 +162,15 @@ class Gatekeeper:
         reason = f"{verdict.reason}, but it breaks {broken} tasks and max_broken is {most}"
         return replace(verdict, outcome=Outcome.REJECT, reason=reason)
 
-    def _step_by_step(self, sides: _Sides) -> tuple[_Pairs, Verdict]:
+    def _step_by_step(self, sides: _Sides, rounds: int) -> tuple[_Pairs, Verdict]:
         """Look after every few tasks, in random order; then run all again and average, each round a test of its own."""
-        settings, pairs = self._settings, _Pairs()
-        allowed = self._allowance
+        pairs, allowed = _Pairs(), self._allowance
         found: Outcome | None = None
         confidence = 0.0
-        for number in range(settings.gate_rounds):
-            share = _share_of(number, settings.gate_rounds, noisy=self._noisy)
+        for number in range(rounds):
+            share = _share_of(number, rounds, noisy=self._noisy)
             bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share))
-            found, bets = self._round(sides, pairs, bets, last=number == settings.gate_rounds - 1)
+            found, bets = self._round(sides, pairs, bets, last=number == rounds - 1)
             confidence = max(confidence, 1.0 - min(1.0, (1.0 - bets.confidence) / share))
             if found is not None:
                 break
@@ -216,8 +216,6 @@ class Gatekeeper:
         if not first:
             bets = update(bets, self._differences(sides, pairs, order))
         outcome = decide(bets)
-        if self._noisy and outcome is Outcome.REJECT and fmean(bets.measured or (0.0,)) > 0:
-            outcome = Outcome.INCONCLUSIVE  # of this round, which noise decides too often
         return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), bets
 
     def _differences(self, sides: _Sides, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
@@ -272,7 +270,7 @@ class Gatekeeper:
         return self._trial - 1
 
 
-def resolvable_gain(tasks: int, settings: Settings) -> float | None:
+def resolvable_gain(tasks: int, settings: Settings, *, noisy: bool = False) -> float | None:
     """Give the smallest gain in passed tasks that the first gate of a run could ever certify, in (0, 1].
 
     That is the case of no loss at all, with the wins spread over the split. None when the split is too small.
@@ -280,10 +278,12 @@ def resolvable_gain(tasks: int, settings: Settings) -> float | None:
     Args:
         tasks: Tasks of the split.
         settings: The gate's rule and confidence.
+        noisy: Whether noise is high, so that the last round has most of the error.
     """
     if settings.gate is not GateRule.SEQUENTIAL:
         return least_gain(tasks, settings.confidence)
-    error = (1.0 - settings.confidence) * _SHARE * _share_of(0, settings.gate_rounds, noisy=False)
+    share = max(_share_of(number, settings.gate_rounds, noisy=noisy) for number in range(settings.gate_rounds))
+    error = (1.0 - settings.confidence) * _SHARE * share
     plan = Plan(tasks, 1.0 - error, least_chance=0.0)
     enough = bisect_left(range(1, tasks + 1), x=True, key=lambda wins: _certifies(plan, wins))
     return (enough + 1) / tasks if enough < tasks else None

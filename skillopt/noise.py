@@ -14,7 +14,7 @@ _PRIOR_PAIRS: Final = 8.0
 """A target is taken to change 15% of its outcomes until eight pairs say otherwise."""
 
 _SPREAD: Final = 0.5
-"""The most that single changes can spread about their mean."""
+"""How far single changes spread about their mean: repeats at most so far, visits a little farther in much noise."""
 
 
 class Noise:
@@ -36,7 +36,7 @@ class Noise:
     @property
     def level(self) -> float:
         """Give the mean difference between two scores of the same skill on the same task, in [0, 1]."""
-        return self._changes / self._pairs
+        return min(1.0, self._changes / self._pairs)
 
     @property
     def unclear(self) -> bool:
@@ -44,8 +44,8 @@ class Noise:
         return abs(self.level - self._high_from) < self._error / 2 and self._high_from > 0
 
     def settle(self) -> None:
-        """Decide by what is known, because there is nothing more to repeat."""
-        self.high = self.level > self._high_from > 0
+        """Decide by what is known, because there is nothing more to repeat; nothing known leaves noise low."""
+        self.high = self._pairs > _PRIOR_PAIRS and self.level > self._high_from > 0
 
     def repeat(self, first: float, again: float) -> None:
         """Note two scores of one skill on one task, each in [0, 1]."""

@@ -2,7 +2,7 @@
 
 Owns the order of things and nothing else; every stage lives in its own module. It is deterministic
 given settings, seed and the runner's answers, which is why resuming a run is running it again.
-Does not own presets (settings), what a verdict means (gate) or keeping versions (versions).
+Does not own presets (presets), what a verdict means (gate) or keeping versions (versions).
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -86,11 +86,11 @@ class Optimizer:
 
     def _baseline(self) -> Iterator[Event]:
         """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
-        settings = self._settings
+        settings, noise = self._settings, self._drafter.readiness.noise
         trials = self._gatekeeper.baseline(self._start, self._drafter.readiness.repeats)
-        self._drafter.readiness.noise.settle()
+        noise.settle()
         measured = tally(rollout for rollouts in trials for rollout in rollouts)
-        floor, gain = noise_floor(trials, settings.metric), resolvable_gain(len(self._val), settings)
+        floor, gain = noise_floor(trials, settings.metric), resolvable_gain(len(self._val), settings, noisy=noise.high)
         yield BaselineMeasured(measured, floor, gain)
 
     def _epochs(self) -> Generator[Event, None, str]:
@@ -121,7 +121,8 @@ class Optimizer:
         drafter, text = self._drafter, candidate.document.text
         kind = "edits" if changes else "slow update"
         progress = max(epoch / self._settings.epochs, self._runner.share)
-        verdict = self._gatekeeper.decide(f"step {step}", drafter.draft.incumbent, candidate, progress)
+        rounds = self._runner.affords(2 * len(self._val))
+        verdict = self._gatekeeper.decide(f"step {step}", drafter.draft.incumbent, candidate, progress, rounds)
         worth = drafter.credits if changes else ()
         asked = self._runner.rollouts_asked
         yield GateDecided(step, kind, changes, verdict, text, worth, asked)

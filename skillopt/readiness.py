@@ -4,7 +4,8 @@ Owns what the target's noise asks for, and the gain that train rollouts promise.
 screen (screening), the gate (gating) or what is in the draft (drafts).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from math import sqrt
 from statistics import fmean
 from typing import Final
@@ -55,9 +56,10 @@ class Readiness:
     def repeats(self, trials: Sequence[Sequence[Rollout]]) -> bool:
         """Note the first skill's rollouts of the same tasks, trial by trial; say whether no more are needed."""
         metric = self._settings.metric
-        for first, again in zip(trials[0], trials[-1], strict=True):
-            if first.score is not None and again.score is not None and len(trials) > 1:
-                self.noise.repeat(metric.of(first.score), metric.of(again.score))
+        for one, other in pairwise(trials):
+            for first, again in zip(one, other, strict=True):
+                if first.score is not None and again.score is not None:
+                    self.noise.repeat(metric.of(first.score), metric.of(again.score))
         return len(trials) == 1 or not self._settings.screen_trials or not self.noise.unclear
 
     def note_batch(self, scored: Sequence[tuple[str, float]]) -> None:
@@ -78,16 +80,22 @@ class Readiness:
         if accepted:
             self._first = self._scores[-self._train :]
 
+    def note_removed(self, places: Collection[int]) -> None:
+        """Note that waiting edits were taken out again, by their places among those that waited."""
+        self._undecided -= sum(place < self._undecided for place in places)
+        self.noise.forget()
+
     def waiting(self, draft: Draft) -> bool:
         """Say whether there is something that the gate has not decided about."""
         return len(draft.pending) > self._undecided
 
-    def due(self, draft: Draft, left: int) -> bool:
+    def due(self, draft: Draft, left: int, stubborn: int = 0) -> bool:
         """Say whether waiting edits are worth a gate.
 
         Args:
             draft: What they are in.
             left: Train tasks that failed when they were run last.
+            stubborn: Those among them that failed before, too, since they passed.
         """
         settings = self._settings
         if not draft.pending:
@@ -97,7 +105,7 @@ class Readiness:
         if settings.screen_trials and self.trusting:
             return self._promising()
         # Tasks that fail again and again ask for something that is not there yet, and it may still be found.
-        patience = settings.gate_patience * (2 if len(draft.stubborn) > _BY_NOISE else 1)
+        patience = settings.gate_patience * (2 if stubborn > _BY_NOISE else 1)
         idle = self._idle >= patience
         return self.waiting(draft) and (idle or (draft.seen == self._train and not left))
 

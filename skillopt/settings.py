@@ -239,7 +239,12 @@ class Settings(BaseModel):
         int, Field(description="Times the first skill is measured on `val`; two or more give the noise floor.", ge=1)
     ] = 2
     baseline_tasks: Annotated[
-        int, Field(description="Tasks of `val` that the first skill is measured on, drawn at random; 0 for all.", ge=0)
+        int,
+        Field(
+            description="Tasks of `val` that the first skill is measured on, drawn at random, and so many more while "
+            "they leave open whether noise is high; 0 for all.",
+            ge=0,
+        ),
     ] = 12
     slow_tasks: Annotated[
         int, Field(description="Train tasks compared by the slow update at each epoch's end; 0 turns it off.", ge=0)

@@ -84,6 +84,17 @@ def test_a_gate_is_due_once_nothing_new_has_come_for_long_enough() -> None:
     assert made.due(waiting, left=5)
 
 
+def test_edits_that_go_again_leave_those_waiting_that_no_gate_has_seen() -> None:
+    made, waiting = readiness(), draft(3)
+    made.note_verdict(waiting, accepted=False)
+    waiting.take([Edit("new", Op.ADD, section="Rules", content="- New.")])
+    gone = waiting.leave_out({"e0", "e1"})
+    assert made.waiting(waiting) is False
+    made.note_removed([0, 1])
+    assert len(gone) == 2
+    assert made.waiting(waiting)
+
+
 def test_a_new_edit_puts_the_gate_off() -> None:
     made, waiting = readiness(gate_patience=2), draft()
     made.note_batch(batch(0.0, 5))
@@ -94,12 +105,10 @@ def test_a_new_edit_puts_the_gate_off() -> None:
 
 def test_the_gate_waits_longer_while_several_tasks_fail_again_and_again() -> None:
     made, waiting = readiness(gate_patience=2), draft()
-    for task in ("t1", "t1", "t2", "t2"):
-        waiting.note(task, passed=False)
     due = []
     for _ in range(4):
         made.note_batch(batch(0.0, 5))
-        due.append(made.due(waiting, left=5))
+        due.append(made.due(waiting, left=5, stubborn=2))
     assert due == [False, False, False, True]
 
 

@@ -81,6 +81,8 @@ def estimate(selection: Selection) -> Estimated:
     most = (
         fixed + _most_tries(settings, train, steps) + _most_gates(settings, per_epoch) * _gate(settings, val) + 2 * test
     )
+    if settings.baseline_trials > 1 and settings.screen_trials and settings.trust_noise:
+        most += (val - min(val, settings.baseline_tasks or val)) * settings.baseline_trials
     cap = settings.max_rollouts or most
     calls = min(_most_calls(settings, tasks), settings.max_calls or 10**9)
     return Estimated(
