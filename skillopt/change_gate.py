@@ -25,7 +25,7 @@ from skillopt.caps import BudgetReached, CappedRunner
 from skillopt.changes import Judged, Required
 from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
-from skillopt.events import Event, GateDecided, RunEnded, RunStarted, SealedTestMeasured
+from skillopt.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
 from skillopt.gate import GateRule, Metric, Outcome, Verdict, compare, tally
 from skillopt.gating import Gatekeeper, check_coverage, first_failure
 from skillopt.ports import RolloutRequest, Runner
@@ -99,6 +99,8 @@ class ChangeGate:
             reason = "no verdict" if self.judged is None else self.judged.reason
         except BudgetReached as reached:
             reason = str(reached)
+            if self.judged is not None:
+                yield ReleaseCheckWithheld(reason, 1)
         yield RunEnded(reason, 0, self._runner.rollouts_asked, 0)
 
     def _decide(self, earlier: Sequence[Outcome | None]) -> Generator[Event, None, None]:

@@ -247,6 +247,21 @@ def test_a_cap_that_is_reached_is_no_verdict(project: Path) -> None:
     assert "3 rollouts" in report["changes"][0]["reason"]
 
 
+def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project: Path) -> None:
+    commit(project, GOOD + "- Be careful.\n")
+    code, report = gate(project, "main", "HEAD", "--release", "--max-rollouts", "16")
+    (change,) = report["changes"]
+    assert (code, change["standing"], change["judged"]["test"]) == (3, "invalid", None)
+    assert change["reason"].startswith("not compared on test: ")
+    assert "16 rollouts" in change["reason"]
+    # With room for it, the same change is decided.
+    code, report = gate(project, "main", "HEAD", "--release")
+    assert (code, report["changes"][0]["standing"]) == (0, "passed")
+    assert report["changes"][0]["judged"]["test"] is not None
+    view = json.loads(skillopt(project, "report", report["changes"][0]["run"], "--format", "json").stdout)
+    assert (view["test_withheld"], view["state"]) == ("", "finished")
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

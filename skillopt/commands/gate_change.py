@@ -222,6 +222,8 @@ class _Gate:
         )
         if judged is None:
             return replace(row, standing=Standing.INVALID)
+        if judged.passed and judged.test is None and self._options.demand.release:
+            return replace(row, standing=Standing.INVALID, reason=f"not compared on test: {ended.reason}")
         return replace(row, standing=Standing.PASSED if judged.passed else Standing.REFUSED)
 
 

@@ -16,10 +16,12 @@ def is_change(view: RunView) -> bool:
 
 
 def change_passed(view: RunView) -> bool | None:
-    """Tell whether a change passed, on `test` too where it was measured there; None before it was decided."""
+    """Tell whether a change passed, on `test` too where that was asked for; None where all of it was not decided."""
     gate = view.gates[-1] if view.gates else None
-    if gate is None or not gate.passed or view.test is None:
-        return gate.passed if gate else None
+    if gate is None or view.state != "finished" or (gate.passed and view.test_withheld):
+        return None
+    if not gate.passed or view.test is None:
+        return gate.passed
     # What the gate asks is the same on both splits, so what passes has the same outcome.
     return view.test.verdict.outcome is gate.verdict.outcome
 

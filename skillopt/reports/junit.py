@@ -66,7 +66,9 @@ def _verdict(view: RunView) -> ET.Element:
     elif compared.outcome is Outcome.INVALID or view.state == "failed":
         _add(case, "error", view.reason or compared.reason)
     elif is_change(view):
-        if not change_passed(view):
+        if change_passed(view) is None:
+            _add(case, "error", f"not decided: {view.test_withheld or view.reason or f'the run is {view.state}'}")
+        elif not change_passed(view):
             _add(case, "failure", f"{change_outcome(view)}: {view.reason or compared.reason}")
     elif compared.outcome is not Outcome.ACCEPT:
         _add(case, "failure", f"{compared.outcome.value}: {compared.reason}")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.events import Event, GateDecided, RunEnded, RunStarted, SealedTestMeasured
+from skillopt.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
 from skillopt.gate import Outcome, Tally
 from skillopt.reports.change_words import change_passed
 from skillopt.reports.html import render_page
@@ -53,6 +53,25 @@ def test_a_change_that_was_refused_fails_the_verdict() -> None:
 @pytest.mark.parametrize("test", [Outcome.INCONCLUSIVE, Outcome.REJECT])
 def test_what_passed_on_val_must_pass_on_test_too(test: Outcome) -> None:
     assert change_passed(make_change_view(test=test)) is (test is Outcome.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize("state", ["running", "stopped", "failed", "interrupted"])
+def test_a_run_that_is_not_over_has_passed_nothing(state: str) -> None:
+    view = replace(make_change_view(), state=state)
+    assert change_passed(view) is None
+    assert "**not decided**" in markdown(view)
+    assert "<error" in junit(view)[: junit(view).index("</testsuite>")]
+
+
+def test_a_change_whose_release_was_capped_is_not_decided() -> None:
+    events: tuple[Event, ...] = (
+        GateDecided(0, "change", (), verdict(Outcome.INCONCLUSIVE), TEXTS[1], rollouts=20, passed=True),
+        ReleaseCheckWithheld("cap of 20 rollouts reached", 1),
+    )
+    view = make_view(ended=False, head=replace(HEAD, kind="gate", reason="cap of 20 rollouts reached"), events=events)
+    assert change_passed(view) is None
+    assert "**not decided**" in markdown(view)
+    assert 'message="not decided: cap of 20 rollouts reached"' in junit(view)
 
 
 def test_both_texts_their_difference_and_the_tasks_that_changed_sides_are_shown() -> None:
