@@ -26,6 +26,7 @@ from skillopt.commands.show_version import ShownVersion
 from skillopt.commands.status import Status
 from skillopt.commands.transfer import TargetRow, Transferred
 from skillopt.commands.tune import Tuned
+from skillopt.expectation import expectation
 from skillopt.gate import Verdict
 from skillopt.history_text import render_bisected, render_blamed, render_graph, render_version
 from skillopt.jobs import Job, JobState
@@ -314,12 +315,18 @@ def _night(row: SkillNight) -> str:
     return "; ".join(filter(None, (f"{row.skill}: {failed or done}", failed and done, *row.offer.notes)))
 
 
+def _then(told: str) -> str:
+    """Join what may be empty to what was said before."""
+    return f", {told}" if told else ""
+
+
 @render.register
 def _(result: Status) -> str:
     rows = [
         f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"
         f"{'' if row.kind == 'gate' else f', step {row.step}, {row.versions} versions'}"
-        f"{'' if row.val is None else f', val {row.val:.3f}'}{f' ({row.reason})' if row.reason else ''}"
+        f"{'' if row.val is None else f', val {row.val:.3f}'}{_then(expectation(row.val, row.expected))}"
+        f"{f' ({row.reason})' if row.reason else ''}"
         f"{''.join(f'{_INDENT}{role}: {spent(usage)}' for role, usage in row.spent.items())}"
         for row in result.runs
     ]
@@ -337,7 +344,9 @@ def _(result: Logged) -> str:
 
 def _version(version: LoggedVersion) -> str:
     after, stale = version.trailer("Val-After"), version.staleness
-    scores = f"val {version.trailer('Val-Before')} -> {after}" if after else ""
+    expected = version.trailer("Val-Expected")
+    told = _then(f"expect {expected}" if expected else "")
+    scores = f"val {version.trailer('Val-Before')} -> {after}{told}" if after else ""
     target = f"trained on {TargetName.parse(version.harness)}" if version.harness else ""
     remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
     return "  ".join(filter(None, (version.sha[:10], version.at, version.subject, scores, remark or target)))

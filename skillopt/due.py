@@ -40,7 +40,7 @@ class Standing:
         trained_on: Identity of the target of that run, empty for unknown.
         trained_with: Digest of the suite of that run, empty for unknown.
         changed: Whether people have changed its text since.
-        score: Mean score on `val` as last measured, None for unknown.
+        score: Score to expect on `val` by what was measured last, None for unknown.
     """
 
     skill: str

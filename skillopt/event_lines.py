@@ -23,6 +23,7 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
+from skillopt.expectation import expectation
 from skillopt.gate import Outcome
 
 __all__ = ["describe"]
@@ -92,11 +93,11 @@ def _(event: GateDecided) -> str:
     what = _count(len(event.changes), "edit") if event.changes else event.kind
     verdict = event.verdict
     place = f"step {event.step}: " if event.step else ""
-    expected = f", expect {verdict.expected:.3f}" if verdict.outcome is Outcome.ACCEPT else ""
-    return (
-        f"{place}{what}: {verdict.outcome.value} ({verdict.before:.3f} → {verdict.after:.3f}{expected}, "
-        f"{verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse)"
-    )
+    chosen = event.passed is None and verdict.outcome is Outcome.ACCEPT
+    expected = expectation(verdict.after, verdict.expected) if chosen else ""
+    outcome = verdict.outcome.value if event.passed is None else "passed" if event.passed else "refused"
+    scores = ", ".join(filter(None, (f"{verdict.before:.3f} → {verdict.after:.3f}", expected)))
+    return f"{place}{what}: {outcome} ({scores}, {verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse)"
 
 
 @describe.register

@@ -44,7 +44,8 @@ def _numbers(row: GraphedVersion) -> Iterator[str]:
     trailer = row.version.trailer
     if row.gain is not None:
         counts = plain(trailer("Wins-Ties-Losses"))
-        yield f"val {plain(trailer('Val-Before'))} -> {plain(trailer('Val-After'))} ({row.gain:+.3f})"
+        expected = f", expect {plain(trailer('Val-Expected'))}" if trailer("Val-Expected") else ""
+        yield f"val {plain(trailer('Val-Before'))} -> {plain(trailer('Val-After'))} ({row.gain:+.3f}){expected}"
         yield f"{counts} better/equal/worse, confidence {plain(trailer('Confidence'))}"
     if row.restores:
         yield f"as it was in {plain(row.restores[:_SHORT])}"

@@ -12,6 +12,7 @@ from textwrap import fill, indent
 from skillopt.credit import Credit
 from skillopt.edits import Change, Op
 from skillopt.events import VersionAccepted
+from skillopt.expectation import expectation
 from skillopt.inert import plain
 from skillopt.rollouts import Usage
 
@@ -57,9 +58,10 @@ def body_of(event: VersionAccepted) -> str:
     result = (
         f"On {count} validation tasks the mean score {moved} from {verdict.before:.3f} to {verdict.after:.3f}: "
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
-        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass. "
-        f"What is chosen for its score has had some luck: expect {verdict.expected:.3f} when it is measured again."
+        f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
     )
+    if expected := expectation(verdict.after, verdict.expected):
+        result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
     worth = {credit.edit: credit for credit in event.credits}
     edits = (_paragraph(change, worth.get(change.edit.id)) for change in event.changes)
     return "\n\n".join([*edits, fill(result, _WIDTH)])

@@ -47,7 +47,8 @@ def accept(folder: Path, *files: File, text: str = "", skill: str = "rows") -> s
     kept = {file.path: file for file in repository.read_folder(parent, path)}
     document = kept["SKILL.md"].content + text.encode()
     kept |= {"SKILL.md": File("SKILL.md", document)} | {file.path: file for file in files}
-    trailers = (("Skill", skill), ("Val-Before", "0.5000"), ("Val-After", "0.7500"), ("Wins-Ties-Losses", "3/5/0"))
+    scores = (("Val-Before", "0.5000"), ("Val-After", "0.7500"), ("Val-Expected", "0.7100"))
+    trailers = (("Skill", skill), *scores, ("Wins-Ties-Losses", "3/5/0"))
     draft = replace(DRAFT, skill=skill, path=path, files=tuple(kept.values()), trailers=trailers)
     return repository.commit_version(replace(draft, parent=parent, expected_tip=tip))
 

@@ -38,6 +38,7 @@ def scores(before: float, after: float) -> tuple[tuple[str, str], ...]:
     return (
         ("Val-Before", str(before)),
         ("Val-After", str(after)),
+        ("Val-Expected", f"{after - 0.05:.2f}"),
         ("Wins-Ties-Losses", "3/5/0"),
         ("Confidence", "0.97"),
     )
@@ -72,7 +73,7 @@ def test_the_graph_shows_what_each_version_gained(written: tuple[Path, list[str]
     lines = skillopt(folder, "log", "rows", "--graph").stdout.splitlines()
     assert lines[0] == "branch skillopt/rows"
     assert [line.split()[:2] for line in lines[1:6]] == [["*", sha[:10]] for sha in reversed(shas)]
-    assert "val 0.5 -> 0.6 (+0.100)  3/5/0 better/equal/worse, confidence 0.97" in lines[5]
+    assert "val 0.5 -> 0.6 (+0.100), expect 0.55  3/5/0 better/equal/worse, confidence 0.97" in lines[5]
 
 
 def test_the_graph_spans_what_a_rollback_undid(written: tuple[Path, list[str]], tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Progress goes to stderr: plain lines where there is no terminal."""
 
+from dataclasses import replace
+
 import pytest
 
 from skillopt.event_lines import describe
-from skillopt.events import StepStarted
+from skillopt.events import GateDecided, StepStarted
 from skillopt.progress import ProgressWatch
 from skillopt.runner import Activity
 from tests.test_events import EVENTS
@@ -12,7 +14,11 @@ from tests.test_events import EVENTS
 def test_events_worth_a_line_are_told_in_one_line() -> None:
     lines = [describe(event) for event in EVENTS]
     assert any(line.startswith("baseline: val score 0.333, 10% passed; the least") for line in lines)
-    assert "step 1: 1 edit: accept (0.100 → 0.300, expect 0.300, 5 better / 3 equal / 1 worse)" in lines
+    assert "step 1: 1 edit: accept (0.100 → 0.300, 5 better / 3 equal / 1 worse)" in lines
+    gate = next(event for event in EVENTS if isinstance(event, GateDecided))
+    lucky = replace(gate, verdict=replace(gate.verdict, error=0.1))
+    assert "(0.100 → 0.300, expect 0.275, " in describe(lucky)
+    assert "1 edit: passed (0.100 → 0.300, 5 better" in describe(replace(lucky, passed=True))
     assert not [line for line in lines if "\n" in line]
 
 

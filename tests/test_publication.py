@@ -35,6 +35,10 @@ def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
     assert "Add in Values:\n\n    - Trim.\n\nCells had spaces. (tasks t1, t2)" in body
     assert "Remove:\n\n    - Old.\n\nNo reason was given." in body
     assert "9 better, 30 equal, 1 worse" in " ".join(body.split())
+    assert "luck" not in body
+    event = accepted(ADD)
+    lucky = body_of(replace(event, verdict=replace(event.verdict, error=0.1)))
+    assert "has had some luck: expect 0." in " ".join(lucky.split())
 
 
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:

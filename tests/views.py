@@ -71,6 +71,7 @@ _ACCEPTED = verdict(
     Outcome.ACCEPT,
     "gain +0.400 at confidence 0.970: 0.900 asked for",
     worths=(Worth(0.4, 20, 0.0125, 2.5), Worth(0.8, 27, None, 2.0)),
+    error=0.2,
 )
 _REJECTED = verdict(
     Outcome.REJECT,

@@ -129,7 +129,8 @@ def _score(trailers: dict[str, str]) -> str:
         return f"as {trailers['Rollback-To'][:_SHORT]}"
     if "Val-After" not in trailers:
         return ""
-    return f"{trailers.get('Val-Before', '?')} → {trailers['Val-After']}"
+    expected = f", expect {trailers['Val-Expected']}" if "Val-Expected" in trailers else ""
+    return f"{trailers.get('Val-Before', '?')} → {trailers['Val-After']}{expected}"
 
 
 def _guidance(found: Overview) -> list[str]:

@@ -68,7 +68,10 @@ class LivePages:
     def _index(self, ledger: Ledger) -> str:
         found = [run_status(self._project.root, ledger, record) for record in ledger.runs()[:_MOST_RUNS]]
         return render_index(
-            [Entry(run.run, run.skill, run.state, run.versions, run.val, run.step, run.started_at) for run in found]
+            [
+                Entry(run.run, run.skill, run.state, run.versions, run.val, run.step, run.started_at, run.expected)
+                for run in found
+            ]
         )
 
     def _page(self, ledger: Ledger, record: RunRecord) -> Answer:

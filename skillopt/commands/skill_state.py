@@ -179,7 +179,7 @@ def _begun(run: RunRecord | None) -> str:
 
 
 def _score(ledger: Ledger, runs: Iterable[RunRecord]) -> float | None:
-    """Give the score on `val` that the newest run measured last."""
+    """Give the score to expect on `val` by what the newest run measured last."""
     for run in runs:
         events = [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
         for event in reversed(events):

@@ -27,7 +27,8 @@ class RunStatus:
         started_at: When, ISO 8601 in UTC.
         step: Last step begun.
         versions: Versions accepted.
-        val: Mean score of the newest version on val, None before the first.
+        val: Mean score of the newest version on val, as measured; None before the first.
+        expected: That version's score to expect when measured again, None before the first.
         spent: What the answers it paid for cost, role by role.
         kind: `training`, `proposal` or `gate`.
     """
@@ -40,6 +41,7 @@ class RunStatus:
     step: int
     versions: int
     val: float | None
+    expected: float | None
     spent: Mapping[str, Usage]
     kind: str
 
@@ -91,6 +93,7 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
         record.started_at,
         max(steps, default=0),
         len(accepted),
+        accepted[-1].verdict.after if accepted else None,
         accepted[-1].verdict.expected if accepted else None,
         ledger.spending(record.id),
         record.kind,

@@ -228,7 +228,7 @@ class _Gathering:
             self._versions.append(VersionView(1, "", candidate, event.text, size, 0, "change", score, number, at=at))
         best = max((point.best for point in self._curve), default=verdict.before)
         if verdict.outcome is Outcome.ACCEPT:
-            best = verdict.expected
+            best = verdict.after
         self._curve.append(CurvePoint(event.rollouts, verdict.after, verdict.outcome.value, best, number))
 
     def _version(self, at: str, event: VersionAccepted) -> None:
@@ -242,12 +242,13 @@ class _Gathering:
             estimate_tokens(event.text),
             event.step,
             event.kind,
-            event.verdict.expected,
+            event.verdict.after,
             len(self._gates) or None,
             event.rollouts,
             ids,
             at,
             *_costs(event.verdict, 1),
+            expected=event.verdict.expected,
         )
         self._versions.append(version)
         for name in ids:

@@ -22,7 +22,8 @@ def render(view: RunView) -> str:
         for cell, written in zip(row.cells, shown["cells"], strict=True):
             written["state"] = cell.state
     for gate, shown in zip(view.gates, told["gates"], strict=True):
-        shown["verdict"]["gain"] = gate.verdict.gain
+        chosen = gate.version is not None
+        shown["verdict"] |= {"gain": gate.verdict.gain, "expected": gate.verdict.expected if chosen else None}
     if view.test is not None:
-        told["test"]["verdict"]["gain"] = view.test.verdict.gain
+        told["test"]["verdict"] |= {"gain": view.test.verdict.gain, "expected": None}
     return readable(json.dumps(told, ensure_ascii=False, indent=2))

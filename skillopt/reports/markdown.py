@@ -89,14 +89,21 @@ def _steps(view: RunView) -> str:
 def _versions(view: RunView) -> str:
     """Show each version by every objective; the front is that of those known of all."""
     rows = [
-        f"| v{one.number} | {'—' if one.score is None else f'{one.score:.3f}'} | {one.tokens:,} "
+        f"| v{one.number} | {_number(one.score)} | {_number(one.expected)} | {one.tokens:,} "
         f"| {'not known' if one.usd is None else f'{one.usd:.4f}'} "
         f"| {'not known' if one.turns is None else f'{one.turns:.2f}'} | {'yes' if one.front else 'no'} |"
         for one in view.versions
     ]
-    head = ["| version | score on `val` | tokens | US dollars a task | turns a task | on the front |", "|" + "---|" * 6]
+    columns = ("version", "score on `val`", "expected", "tokens", "US dollars a task", "turns a task", "on the front")
+    head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     note = "On the front: no other version is at least as good in each number that is known of all."
+    if view.accepted:
+        note += " What is chosen for its score has had some luck; the expected score allows for that."
     return "\n".join([*head, *rows]) + f"\n\n{note}" if view.versions else ""
+
+
+def _number(score: float | None) -> str:
+    return "—" if score is None else f"{score:.3f}"
 
 
 def _heat(view: RunView) -> str:

@@ -163,16 +163,15 @@ class VersionView:
     """A text of the skill: number 0 is what training starts from; others were accepted, or are a person's `change`.
 
     Args:
-        number: From 0.
-        commit: Where it is in git, empty when it is not there.
+        number, commit: From 0, and where it is in git, empty when it is not there.
         digest: Identifies the skill with all its files.
-        text: The whole SKILL.md.
-        tokens: Estimated tokens of that.
+        text, tokens: The whole SKILL.md, and its estimated tokens.
         step, kind, gate, edits: The step, kind, number and edits of the gate that accepted it.
-        score: Mean score on `val` in the gate's metric; None when not measured.
+        score: Mean score on `val` in the gate's metric, as measured; None when not measured.
         rollouts, at: Rollouts asked until then, and when, ISO 8601 in UTC.
         usd, turns: Means over rollouts of its first gate, of the target; None when not known.
         front: Whether no other version is as good by score, tokens, and what of those two is known of all.
+        expected: Score to expect when measured again, None for one that was not chosen for its score.
     """
 
     number: int
@@ -190,6 +189,7 @@ class VersionView:
     usd: float | None = None
     turns: float | None = None
     front: bool = False
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

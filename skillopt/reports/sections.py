@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from shlex import quote
 
+from skillopt.expectation import expectation
 from skillopt.gate import Tally, Verdict
 from skillopt.presets import make_settings
 from skillopt.release import look_confidence
@@ -56,7 +57,9 @@ def headline(view: RunView) -> str:
     if taken:
         gate = taken[-1]
         found = score_line(gate.verdict, gate.interval, view.confidence)
-        found += f", with {names} weighed in" if (names := _weighed(view)) else ""
+        found += f", with {weighed} weighed in" if (weighed := _weighed(view)) else ""
+        if expected := expectation(gate.verdict.after, gate.verdict.expected):
+            found += f"; {expected} when measured again"
         return f"**{gate.verdict.outcome.value}** on `val`, not tested on the sealed `test` split: {found}."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
@@ -266,11 +269,9 @@ def not_shown(view: RunView) -> str:
     ]
     if view.accepted:
         lines.append(
-            "Scores on `val` are those of versions that were chosen by them, so they are too high; the release check "
-            "has no such bias."
-            if view.test
-            else "Scores on `val` are those of versions that were chosen by them, so "
-            "they are too high, and no release check corrects them."
+            "Measured scores on `val` are those of versions that were chosen by them, so they are too high; expected "
+            "scores allow for that, and "
+            + ("the release check has no such bias." if view.test else "no release check corrects them.")
         )
     if (error := _error(view)) is not None:
         lines.append(

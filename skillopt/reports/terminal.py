@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
+from skillopt.expectation import expectation
 from skillopt.inert import visible
 from skillopt.reports.change_words import gate_outcome, is_change
 from skillopt.reports.record import GateView, RunView
@@ -56,7 +57,8 @@ def _score(view: RunView, width: int) -> Iterator[str]:
         yield _row("baseline", f"val {view.baseline.score:.3f}{noise}")
     if view.accepted:
         best = view.versions[-1]
-        yield _row("best", f"val {best.score or 0.0:.3f}, version {best.number}")
+        scores = filter(None, (f"val {best.score or 0.0:.3f}", expectation(best.score, best.expected)))
+        yield _row("best", f"{', '.join(scores)}, version {best.number}")
     if len(view.curve) > 1:
         yield _row("so far", _curve([point.best for point in view.curve], width - _LABEL))
     if view.test is not None:

@@ -62,6 +62,8 @@ def test_versions_carry_their_commits_and_the_curve_their_rollouts() -> None:
         (0, "b", 0.4),
         (1, "c", 0.8),
     ]
+    assert [version.expected for version in VIEW.versions] == [None, VIEW.gates[0].verdict.expected]
+    assert VIEW.gates[0].verdict.expected < 0.8
     assert [(point.outcome, point.rollouts, point.score, point.best) for point in VIEW.curve] == [
         ("baseline", 0, 0.4, 0.4),
         ("accept", 60, 0.8, 0.8),

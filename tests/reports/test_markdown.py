@@ -23,8 +23,15 @@ def test_the_table_of_tasks_tells_what_was_not_evaluated_from_what_failed() -> N
 def test_each_version_is_shown_by_score_tokens_dollars_and_turns() -> None:
     view = make_view()
     text = render(view)
-    assert f"| v0 | 0.400 | {view.versions[0].tokens} | 0.0125 | 2.50 | yes |" in text
-    assert f"| v1 | 0.800 | {view.versions[1].tokens} | not known | 2.00 | yes |" in text
+    assert f"| v0 | 0.400 | — | {view.versions[0].tokens} | 0.0125 | 2.50 | yes |" in text
+    assert f"| v1 | 0.800 | 0.750 | {view.versions[1].tokens} | not known | 2.00 | yes |" in text
+    assert text.count("has had some luck") == 1
+
+
+def test_a_version_that_no_release_check_saw_is_told_with_what_to_expect() -> None:
+    text = render(make_view(ended=False))
+    assert "confidence 0.970; expect 0.750 when measured again" in text
+    assert "expected scores allow for that, and no release check corrects them." in text
 
 
 def test_where_more_than_scores_was_weighed_every_confidence_says_so() -> None:

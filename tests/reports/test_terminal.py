@@ -20,7 +20,7 @@ VIEW = replace(make_view(), limits=Limits(280, 0, 2.5, 100_000))
 def test_it_tells_progress_best_score_funnel_reasons_and_spending_against_caps() -> None:
     shown = frame(VIEW)
     assert "step 2 of 8" in shown
-    assert "best      val 0.800, version 1" in shown
+    assert "best      val 0.800, expect 0.750, version 1" in shown
     assert "so far    0.400 ▁██ 0.800" in shown
     assert "test      accept, 0.500 → 0.800" in shown
     assert "     2 kept        █████" in shown

@@ -62,6 +62,7 @@ class Weighed:
     usd: float | None = None
     turns: float | None = None
     front: bool = False
+    expected: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

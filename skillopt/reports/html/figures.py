@@ -89,6 +89,7 @@ def weighed_of(view: RunView) -> tuple[Weighed, ...]:
             version.usd,
             version.turns,
             version.front,
+            version.expected,
         )
         for version in view.versions
         if version.score is not None

@@ -5,7 +5,8 @@ Owns the words. Every number is from the record; none is from a model's text.
 
 from dataclasses import dataclass
 
-from skillopt.gate import Outcome
+from skillopt.expectation import expectation
+from skillopt.gate import Outcome, Verdict
 from skillopt.release import look_confidence
 from skillopt.reports.change_words import change_outcome, is_change
 from skillopt.reports.html.svg import signed
@@ -39,12 +40,7 @@ def headline_of(view: RunView) -> str:
         return _tested(view.test, view.metric, look_confidence(view.confidence, view.test.look))
     accepted = len(view.accepted)
     if accepted:
-        first, last = view.versions[0].score, view.versions[-1].score
-        rose = (
-            f"; the validation score went from {first:.3f} to {last:.3f}"
-            if first is not None and last is not None
-            else ""
-        )
+        rose = _rose(view)
         withheld = f" The sealed test was not scored: {view.test_withheld}." if view.test_withheld else ""
         return f"{_counted(accepted, 'version')} accepted{rose}.{withheld or ' The sealed test has not been scored.'}"
     if view.state == "running":
@@ -68,7 +64,7 @@ def figures_of(view: RunView) -> tuple[Figure, ...]:
         counts = f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
         figures.append(Figure("validation score", f"{verdict.before:.3f} → {verdict.after:.3f}", counts))
     elif view.versions and view.versions[-1].score is not None:
-        figures.append(Figure("validation score", f"{view.versions[-1].score:.3f}", "of the best version so far"))
+        figures.append(_validation(view, view.versions[-1].score))
     funnel = view.funnel
     if not is_change(view):
         figures.append(Figure("versions", str(len(view.accepted)), f"{funnel.accepted} of {funnel.proposed} edits"))
@@ -139,6 +135,30 @@ def _tested(test: TestView, metric: str, confidence: float) -> str:
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse. At the confidence of {confidence:g} "
         f"asked for, {_TESTED[verdict.outcome]}."
     )
+
+
+def _taken(view: RunView) -> Verdict | None:
+    """Give the verdict that the newest version was accepted by."""
+    return next((gate.verdict for gate in reversed(view.gates) if gate.version is not None), None)
+
+
+def _rose(view: RunView) -> str:
+    verdict = _taken(view)
+    if verdict is None:
+        return ""
+    told = expectation(verdict.after, verdict.expected)
+    again = f"; {told} when measured again" if told else ""
+    scores = f"from {verdict.before:.3f} to {verdict.after:.3f}"
+    return f"; in the last gate that accepted, the validation score went {scores}{again}"
+
+
+def _validation(view: RunView, score: float) -> Figure:
+    verdict = _taken(view)
+    if verdict is None:
+        return Figure("validation score", f"{score:.3f}", "of the best version so far")
+    told = expectation(verdict.after, verdict.expected)
+    note = f"{told} when measured again" if told else "in the gate of the newest version"
+    return Figure("validation score", f"{verdict.before:.3f} → {verdict.after:.3f}", note)
 
 
 def _limits(test: TestView) -> str:

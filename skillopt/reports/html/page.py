@@ -15,6 +15,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from skillopt.expectation import expectation
 from skillopt.reports.change_words import is_change
 from skillopt.reports.html.charts import draw_marks, draw_pareto, draw_scores
 from skillopt.reports.html.figures import describe_pareto, describe_scores, funnel_of, looks_of, spent_by, weighed_of
@@ -56,7 +57,7 @@ class Rollouts:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run in the list of runs; `val` is the score of its newest version, None before the first."""
+    """A run in the list of runs; `val` is the newest version's score and `expected` what to expect, None before it."""
 
     run: str
     skill: str
@@ -65,6 +66,7 @@ class Entry:
     val: float | None
     step: int
     started_at: str
+    expected: float | None = None
 
 
 def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool = False) -> str:
@@ -157,6 +159,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"marked": marked, "percent": percent, "signed": signed}
+    environment.globals["expectation"] = expectation
     return environment
 
 

@@ -60,8 +60,8 @@ def test_no_hidden_character_reaches_the_page_and_each_is_named() -> None:
 def test_the_numbers_of_each_version_are_those_of_the_record_and_what_is_not_known_is_not_nothing() -> None:
     rows = re.findall(r'<tr><th scope="row">(start|v1)</th>(.*?)</tr>', render_page(make_view()))
     cells = {name: re.findall("<td.*?>(.*?)</td>", row) for name, row in rows}
-    assert cells["start"][1:] == ["0.400", "0.0125", "2.50", "yes"]
-    assert cells["v1"][1:] == ["0.800", "unknown", "2.00", "yes"]
+    assert cells["start"][1:] == ["0.400", "—", "0.0125", "2.50", "yes"]
+    assert cells["v1"][1:] == ["0.800", "0.750", "unknown", "2.00", "yes"]
 
 
 def test_a_page_names_everything_it_needs_in_itself() -> None:
@@ -94,6 +94,13 @@ def test_the_page_leads_with_the_sealed_test() -> None:
     assert page.index("sealed test") < page.index("Score over rollouts")
 
 
+def test_without_a_sealed_test_it_leads_with_the_gate_and_what_to_expect_of_the_version() -> None:
+    page = render_page(make_view(ended=False))
+    told = "the validation score went from 0.400 to 0.800; expect 0.750 when measured again."
+    assert told in page
+    assert page.count("has had some luck") == 1
+
+
 def test_credit_and_the_evidence_of_the_screen_stand_beside_an_edit() -> None:
     page = render_page(make_view())
     assert "+0.400 ± 0.100" in page
@@ -101,7 +108,8 @@ def test_credit_and_the_evidence_of_the_screen_stand_beside_an_edit() -> None:
 
 
 def test_the_index_lists_runs_as_links() -> None:
-    page = render_index([Entry("0123", HOSTILE, "running", 1, None, 3, "2026-11-01T02:00:00+00:00")])
+    page = render_index([Entry("0123", HOSTILE, "running", 1, 0.8, 3, "2026-11-01T02:00:00+00:00", 0.75)])
+    assert "0.800, expect 0.750" in page
     assert 'href="runs/0123"' in page
     assert "<script>alert" not in page
 
