@@ -23,7 +23,10 @@ class Line:
     @property
     def kind(self) -> str:
         """Name what happened to the line: `same`, `gone`, `new`, or `changed` inside."""
-        kinds = {piece.kind for piece in self.pieces if piece.text.strip()} or {piece.kind for piece in self.pieces}
+        found = {piece.kind for piece in self.pieces}
+        kinds = {piece.kind for piece in self.pieces if piece.text.strip()} or found
+        if kinds == {PieceKind.SAME} != found:  # blanks alone changed, which can mean much in Markdown
+            return "changed"
         return next(iter(kinds)).value if len(kinds) == 1 else "changed"
 
 

@@ -1,5 +1,6 @@
 """The comparison line by line: nothing lost, nothing invented, quick on hostile text."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,12 @@ def test_a_changed_word_is_shown_inside_its_line() -> None:
     assert line.kind == "changed"
     assert [piece.text for piece in line.pieces if piece.kind is PieceKind.NEW] == ["ISO"]
     assert count_words([line]) == (1, 2)
+
+
+@pytest.mark.parametrize(("old", "new"), [("- a b", "- a  b"), ("- a", "  - a"), ("a  ", "a"), ("if x:", "\tif x:")])
+def test_a_line_of_which_blanks_alone_changed_is_shown_as_changed(old: str, new: str) -> None:
+    (line,) = compare_lines(old, new)
+    assert line.kind == "changed"
 
 
 def test_lines_that_have_nothing_in_common_stand_one_below_the_other() -> None:
