@@ -73,7 +73,22 @@ def test_a_page_whose_server_has_gone_says_so(tab: Page, folder: Path) -> None:
         server.stop()
         thread.join()
     tab.wait_until("!live.hidden")
-    assert tab.evaluate("live.textContent") == "The server has ended; this is the last it told."
+    assert tab.evaluate("live.textContent") == "The server has ended or has a new address; this is the last it told."
+
+
+def test_a_page_whose_server_begins_anew_at_another_address_says_so(tab: Page, folder: Path) -> None:
+    run = report(folder=folder).run
+    answers = LivePages(Project.find(folder)).answer
+    gone = False
+    with closing(LoopbackServer(lambda path: None if gone else answers(path))) as server:
+        thread = Thread(target=server.serve)
+        thread.start()
+        tab.open(f"{server.address}runs/{run}")
+        gone = True  # what a new server on this port says to the old address
+        tab.wait_until("!live.hidden")
+        server.stop()
+        thread.join()
+    assert "or has a new address" in tab.evaluate("live.textContent")
 
 
 def test_axe_finds_nothing_to_mend_on_the_index(tab: Page, address: str, axe: str) -> None:

@@ -4,7 +4,9 @@
   let seen = ""; // what is seen first may be older than what the first look finds
   const say = (text) => { told.textContent = text; told.hidden = !text; };
   const renew = async () => {
-    const page = new DOMParser().parseFromString(await (await fetch(location.pathname)).text(), "text/html");
+    const answer = await fetch(location.pathname);
+    if (!answer.ok) throw new Error(answer.status);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const open = new Set([...document.querySelectorAll("details[open][id]")].map((one) => one.id));
     for (const name of ["header", "main"]) {
       const now = document.querySelector(`.page > ${name}`), next = page.querySelector(`.page > ${name}`);
@@ -15,12 +17,13 @@
   const look = async () => {
     try {
       const answer = await fetch(location.pathname, { method: "HEAD", cache: "no-store" });
+      if (!answer.ok) throw new Error(answer.status);
       const stamp = answer.headers.get("ETag") || "";
       if (stamp !== seen) await renew();
       seen = stamp;
       say("");
     } catch {
-      say("The server has ended; this is the last it told.");
+      say("The server has ended or has a new address; this is the last it told.");
     }
     setTimeout(look, 2000);
   };
