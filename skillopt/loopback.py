@@ -138,7 +138,10 @@ class _Handler(BaseHTTPRequestHandler):
             return _refusal(
                 HTTPStatus.MISDIRECTED_REQUEST, f"expected the address {_ADDRESS} or localhost and the port"
             )
-        path = unquote(urlsplit(self.path).path) if len(self.path) <= _LONGEST else ""
+        try:
+            path = unquote(urlsplit(self.path).path) if len(self.path) <= _LONGEST else ""
+        except ValueError:  # no address at all, such as `http://[/`
+            path = ""
         token, slash, rest = path.removeprefix("/").partition("/")
         known = compare_digest(token.encode(), self.server.token.encode())
         found = self.server.answer(f"/{rest}") if known and slash else None

@@ -54,6 +54,13 @@ def test_head_has_the_stamp_and_no_body(server: LoopbackServer) -> None:
     assert headers["Content-Length"] == "5"
 
 
+@pytest.mark.parametrize("path", ["http://[/", "http://[::1", "//[/"])
+def test_what_is_no_address_is_answered_like_any_other_place_where_nothing_is(
+    server: LoopbackServer, path: str
+) -> None:
+    assert ask_at(server, path, Host=f"127.0.0.1:{server.port}")[::2] == (404, NOTHING)
+
+
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1.evil.example", ""])
 def test_a_name_that_is_not_its_own_is_refused_as_rebinding_would_use_it(server: LoopbackServer, host: str) -> None:
     status, _, body = ask(server, "/", Host=host)

@@ -64,7 +64,7 @@ def _kinds(others: Sequence[EditView], room: Room) -> str:
     rows = [f"| {number} | {fate.value} | {said(kind, room)} |" for (fate, kind), number in kinds[:_MOST_KINDS]]
     rest = kinds[_MOST_KINDS:]
     if rest:
-        rows.append(f"| {sum(number for _, number in rest)} | | {len(rest)} more reasons |")
+        rows.append(f"| {sum(number for _, number in rest)} | | {count(len(rest), 'more reason')} |")
     return "\n".join(["| edits | fate | reason |", "|" + "---|" * 3, *rows])
 
 

@@ -7,9 +7,11 @@ not own the edits (edit_tables), or which parts a report has, and in which order
 import json
 from collections.abc import Sequence
 from shlex import quote
+from typing import Final
 
 from skillopt.expectation import expectation
 from skillopt.gate import Tally, Verdict
+from skillopt.inert import clip
 from skillopt.presets import make_settings
 from skillopt.release import look_confidence
 from skillopt.reports.change_words import change_outcome, gate_outcome, is_change
@@ -35,6 +37,7 @@ __all__ = [
     "suspects",
 ]
 
+_MOST_REASON: Final = 300
 _METRICS = {
     "soft": "the verifiers' scores",
     "hard": "shares of tasks passed",
@@ -47,7 +50,7 @@ def headline(view: RunView) -> str:
     if is_change(view):
         shown = [score_line(gate.verdict, gate.interval, view.confidence) for gate in view.gates]
         compared = f" on `val`: {shown[-1]}" if shown else ""
-        why = inline(view.reason.partition(": score ")[0])
+        why = inline(clip(view.reason.partition(": score ")[0], _MOST_REASON))
         return f"**{change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
     if view.test is not None:
         verdict, tasks = view.test.verdict, view.test.after.measured
@@ -191,8 +194,8 @@ def guarantee(view: RunView) -> str:
             f"most.{several}"
         )
     if view.gate_rule == "sequential":
-        names = _weighed(view)
-        better = f"no better, with {names} weighed in," if names else "no better"
+        weighed = _weighed(view)
+        better = f"no better, with {weighed} weighed in," if weighed else "no better"
         return f"All gates of this run together accept a version that is {better} with probability {error:.2f} at most."
     if view.gate_rule == "paired":
         total = min(1.0, error * max(1, gates_run))
@@ -303,8 +306,10 @@ def _gate(gate: GateView) -> str:
 
 def _weighed(view: RunView) -> str:
     """Name the settings by which the gates weighed more than scores; empty when scores alone decided."""
-    names = ("worst_tokens", "worst_usd", "worst_turns")
-    return ", ".join(f"`{name}`" for name, value in view.settings if name in names and value not in ("0", "0.0"))
+    if is_change(view):
+        return ""
+    settings = ("worst_tokens", "worst_usd", "worst_turns")
+    return ", ".join(f"`{name}`" for name, value in view.settings if name in settings and value not in ("0", "0.0"))
 
 
 def _listed(tasks: Sequence[str], room: Room) -> str:

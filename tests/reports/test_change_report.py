@@ -100,6 +100,16 @@ def test_nothing_of_training_is_said_of_a_change() -> None:
     assert "No version was accepted" not in page
 
 
+def test_a_change_is_compared_by_scores_alone_and_its_report_says_nothing_else() -> None:
+    view = replace(make_change_view(), settings=(("worst_tokens", "2000"),))
+    assert "weighed in" not in markdown(view)
+
+
+def test_a_long_reason_is_cut_in_the_headline() -> None:
+    view = replace(make_change_view(), reason="no verdict " * 500)
+    assert len(markdown(view).partition("a change by people")[2].partition(" on `val`")[0]) < 400
+
+
 def test_a_gate_that_has_not_decided_says_so() -> None:
     view = replace(make_change_view(), gates=(), versions=make_change_view().versions[:1], reason="")
     assert "**not decided**: a change by people." in markdown(view)

@@ -74,6 +74,7 @@ def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once()
     assert "| 3 | screened out | <code>no clear gain</code> |" in counted
     assert "| 1 | refused | <code>reason 8</code> |" in counted
     assert "| 3 | | 3 more reasons |" in counted
+    assert "| 1 | | 1 more reason |" in not_taken(replace(VIEW, edits=(*edits, *refused[:10])), Room())
     assert "<summary>15 edits not taken: 12 refused, 3 screened out</summary>" in folded
     assert "| 0, 1 | add in <code>Values</code>" in folded
     assert folded.count("no clear gain") == 2
