@@ -204,7 +204,9 @@ class _Gathering:
         number, verdict = len(self._gates) + 1, event.verdict
         if number == 1:
             usd, turns = _costs(verdict, 0)
-            self._versions[0] = replace(self._versions[0], usd=usd, turns=turns)
+            first = self._versions[0]
+            score = verdict.before if first.score is None else first.score
+            self._versions[0] = replace(first, score=score, usd=usd, turns=turns)
         candidate = _digest(self._recorded.start, event.text) if event.text else ""
         tasks = self._pairs(Split.VAL, self._versions[-1].digest, candidate)
         for change in event.changes:

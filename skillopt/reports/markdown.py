@@ -10,7 +10,7 @@ from skillopt.edits import unified
 from skillopt.reports.change_words import is_change
 from skillopt.reports.edit_tables import not_taken, taken
 from skillopt.reports.inert_markdown import block, inline
-from skillopt.reports.record import CellState, EditView, HeatRow, RunView
+from skillopt.reports.record import CellState, EditView, HeatRow, RunView, VersionView
 from skillopt.reports.room import Room
 from skillopt.reports.sections import (
     cost,
@@ -91,7 +91,7 @@ def _versions(view: RunView) -> str:
     rows = [
         f"| v{one.number} | {_number(one.score)} | {_number(one.expected)} | {one.tokens:,} "
         f"| {'not known' if one.usd is None else f'{one.usd:.4f}'} "
-        f"| {'not known' if one.turns is None else f'{one.turns:.2f}'} | {'yes' if one.front else 'no'} |"
+        f"| {'not known' if one.turns is None else f'{one.turns:.2f}'} | {_front(one)} |"
         for one in view.versions
     ]
     columns = ("version", "score on `val`", "expected", "tokens", "US dollars a task", "turns a task", "on the front")
@@ -104,6 +104,12 @@ def _versions(view: RunView) -> str:
 
 def _number(score: float | None) -> str:
     return "—" if score is None else f"{score:.3f}"
+
+
+def _front(version: VersionView) -> str:
+    if version.score is None:
+        return "—"
+    return "yes" if version.front else "no"
 
 
 def _heat(view: RunView) -> str:

@@ -105,6 +105,15 @@ def test_a_change_is_compared_by_scores_alone_and_its_report_says_nothing_else()
     assert "weighed in" not in markdown(view)
 
 
+def test_both_texts_of_a_change_have_the_score_that_its_gate_measured() -> None:
+    view = make_change_view()
+    assert [(version.score, version.expected) for version in view.versions] == [(0.4, None), (0.8, None)]
+    assert "| v0 | 0.400 | — | " in markdown(view)
+    unmeasured = markdown(make_view(ended=False, head=view, events=()))
+    (row,) = [line for line in unmeasured.splitlines() if line.startswith("| v0 | — ")]
+    assert row.endswith("| — |")
+
+
 def test_a_long_reason_is_cut_in_the_headline() -> None:
     view = replace(make_change_view(), reason="no verdict " * 500)
     assert len(markdown(view).partition("a change by people")[2].partition(" on `val`")[0]) < 400
