@@ -30,7 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     print(f"skillopt-mcp {__version__}, preset {chosen.preset}, embedded target and optimizer model")
     print("seed  sealed test score      tables right    accepted/gated  rollouts  calls")
-    rows = [_train(seed, chosen.preset) for seed in range(chosen.first, chosen.first + chosen.seeds)]
+    trained = [_train(seed, chosen.preset) for seed in range(chosen.first, chosen.first + chosen.seeds)]
+    rows = [row for row in trained if row is not None]
+    print(f"seeds that accepted nothing, which are in no mean: {len(trained) - len(rows)} of {len(trained)}")
+    if len(rows) < 2:  # noqa: PLR2004 - a spread needs two
+        return 0
     for name, column in (("weak score", 0), ("trained score", 1), ("trained tables right", 2), ("accepted", 3)):
         values = [row[column] for row in rows]
         spread = f"sd {stdev(values):.3f}, {min(values):.3f} to {max(values):.3f}"
@@ -38,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _train(seed: int, preset: str) -> tuple[float, float, float, float]:
-    """Train once; give the weak and the trained score, the share of right tables, and versions accepted."""
+def _train(seed: int, preset: str) -> tuple[float, float, float, float] | None:
+    """Train once; give the weak and the trained score, the share of right tables and the versions, if there are any."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "repository"
         make_repository(folder)
@@ -48,7 +52,7 @@ def _train(seed: int, preset: str) -> tuple[float, float, float, float]:
     test, accepted = result["test"], len(result["versions"])
     if test is None:
         print(f"{seed:>4}  nothing accepted of {gated} candidates")
-        return 0.0, 0.0, 0.0, 0.0
+        return None
     before, after = test["before"], test["after"]
     scores = f"{before['score']:.3f} -> {after['score']:.3f}"
     tables = f"{before['passed']:.0%} -> {after['passed']:.0%}"
