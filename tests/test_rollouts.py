@@ -3,30 +3,14 @@
 from skillopt.rollouts import Message, ToolCall, Trajectory
 
 
+def told(workspace: str, home: str) -> Trajectory:
+    """Give a trajectory that names its folders in each of its texts."""
+    call = ToolCall("shell", f"cat {workspace}/a.csv", f"{workspace}/a.csv: 2")
+    messages = (Message("user", "Tidy the table."), Message("assistant", f"I look into {workspace}.", (call,)))
+    answer = f"See {workspace}/out.csv and {home}/log."
+    return Trajectory(messages, answer, files_changed=("out.csv",), reason=f"{workspace} was left")
+
+
 def test_folders_are_renamed_wherever_a_trajectory_names_them() -> None:
-    made = Trajectory(
-        (
-            Message("user", "Tidy the table."),
-            Message(
-                "assistant",
-                "I look into /scratch/w1.",
-                (ToolCall("shell", "cat /scratch/w1/a.csv", "/scratch/w1/a.csv: 2"),),
-            ),
-        ),
-        answer="See /scratch/w1/out.csv and /scratch/h1/log.",
-        files_changed=("out.csv",),
-        reason="/scratch/w1 was left",
-    )
-    assert made.renaming({"/scratch/w1": "/workspace", "/scratch/h1": "/home/agent"}) == Trajectory(
-        (
-            Message("user", "Tidy the table."),
-            Message(
-                "assistant",
-                "I look into /workspace.",
-                (ToolCall("shell", "cat /workspace/a.csv", "/workspace/a.csv: 2"),),
-            ),
-        ),
-        answer="See /workspace/out.csv and /home/agent/log.",
-        files_changed=("out.csv",),
-        reason="/workspace was left",
-    )
+    names = {"/scratch/w1": "/workspace", "/scratch/h1": "/home/agent"}
+    assert told("/scratch/w1", "/scratch/h1").renaming(names) == told("/workspace", "/home/agent")
