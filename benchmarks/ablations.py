@@ -27,10 +27,8 @@ __all__ = ["ROWS", "main"]
 
 ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "default": {},
-    "no screen": {"screen_trials": "0", "prune_lines": "0", "trust_noise": "0"},
+    "no screen": {"screen_trials": "0", "trust_noise": "0"},
     "no trust where noise hides edits": {"trust_noise": "0"},
-    "no pruning": {"prune_lines": "0"},
-    "suspects deleted one by one": {"prune_groups": "false"},
     "edits without effect taken out": {"idle_gain": "0.1"},
     "train rollouts leave out a fifth of the edits": {"leave_out": "0.2"},
     "a fifth left out, those without effect taken out": {"leave_out": "0.2", "idle_gain": "0.1"},

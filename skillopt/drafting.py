@@ -1,6 +1,6 @@
 """Drafting: from the rollouts of a batch to edits that are in the draft.
 
-Owns the order of suspecting tasks, pruning, reflecting, refusing leaks and screening, and what is noted of each.
+Owns the order of suspecting tasks, reflecting, refusing leaks and screening, and what is noted of each.
 Does not own any of them, when to measure (readiness) or what the gate decides (optimizer).
 """
 
@@ -22,7 +22,6 @@ from skillopt.gating import check_coverage
 from skillopt.lessons import Lessons
 from skillopt.objectives import leave_out_doubles
 from skillopt.ports import RolloutRequest, Runner
-from skillopt.pruning import Pruner
 from skillopt.readiness import Readiness
 from skillopt.reflection import Briefing, propose
 from skillopt.rollouts import Rollout
@@ -60,7 +59,6 @@ class Drafter:
         self._suspects = Suspects(len(self._train), settings.suspect_share)
         self._credit = CreditBook()
         self._on_trust: set[str] = set()
-        self._pruner = Pruner(runner, settings)
         self.readiness = Readiness(settings, len(self._train), len(suite.tasks(Split.VAL)))
         batches = -(-len(self._train) // settings.batch_size)
         self.steps = batches * settings.epochs * settings.reflections
@@ -118,10 +116,6 @@ class Drafter:
         yield from self._note_batch(first + 1, [rollout for _, rollout in shown])
         yield from self._suspects.note(first + 1, rollouts)
         shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside | chance]
-        if not self.readiness.trusting:
-            failing = [task for task, rollout in shown if not _passed(rollout)]
-            trial = SCREEN_TRIALS + self.steps * settings.screen_trials + (first + 1) * (settings.screen_trials + 1)
-            yield from self._pruner.prune(first + 1, draft, failing, trial)
         yield from self._leave_out_idle(first + 1)
         for step in range(first + 1, first + settings.reflections + 1):
             if not shown:

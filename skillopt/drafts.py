@@ -1,13 +1,13 @@
 """The draft: the incumbent with the edits that wait for the gate, and what train tasks say about it.
 
-Owns taking edits up, and which tasks the draft fails, has solved or has broken again. Does not own who
-proposes edits (reflection, pruning), their screen (screening) or the gate (gating).
+Owns taking edits up, and which tasks the draft fails or has solved. Does not own who proposes edits (reflection),
+their screen (screening) or the gate (gating).
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from skillopt.documents import Skill
-from skillopt.edits import Change, Edit, Op, apply_edits
+from skillopt.edits import Change, Edit, apply_edits
 from skillopt.errors import EditError
 
 __all__ = ["Draft"]
@@ -115,25 +115,3 @@ class Draft:
     def seen(self) -> int:
         """Count the tasks that were ever run."""
         return len(self._seen)
-
-    def regressed(self, tasks: Iterable[str]) -> tuple[str, ...]:
-        """Give those of some failing tasks that passed once, before some edit was taken up."""
-        return tuple(task for task in tasks if self._solved.get(task, len(self._edits)) < len(self._edits))
-
-    def suspects(self, tasks: Sequence[str], most: int) -> tuple[Edit, ...]:
-        """Propose to delete what was added since regressed tasks passed, newest lines first.
-
-        A line that cites a task was taken up because it mends it, so it is not suspected of having broken it.
-
-        Args:
-            tasks: Regressed tasks.
-            most: Most deletions.
-        """
-        deletions: list[Edit] = []
-        for at in range(len(self._edits) - 1, -1, -1):
-            edit, line = self._edits[at], self._edits[at].content.strip()
-            cited = tuple(task for task in tasks if self._solved[task] <= at and task not in edit.tasks)
-            if cited and line and self.skill.document.body.count(line) == 1:
-                why = "its removal mends tasks that it broke"
-                deletions.append(Edit(f"p{at}", Op.DELETE, line, rationale=why, tasks=cited))
-        return tuple(deletions[:most])

@@ -19,7 +19,6 @@ from skillopt.events import (
     RunStarted,
     SealedTestMeasured,
     StepFailed,
-    SuspectsTried,
     VerifierSuspected,
     VersionAccepted,
 )
@@ -78,14 +77,6 @@ def _(event: PatchesCompared) -> str:
 @describe.register
 def _(event: EditScreened) -> str:
     return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}"
-
-
-@describe.register
-def _(event: SuspectsTried) -> str:
-    removed = _count(len(event.lines), "suspect")
-    return (
-        f"step {event.step}: without {removed}, {len(event.mended)} of {_count(len(event.tasks), 'broken task')} passed"
-    )
 
 
 @describe.register

@@ -30,7 +30,6 @@ __all__ = [
     "SealedTestMeasured",
     "StepFailed",
     "StepStarted",
-    "SuspectsTried",
     "TrainMeasured",
     "VerifierSuspected",
     "VersionAccepted",
@@ -138,19 +137,6 @@ class EditScreened:
 
 
 @dataclass(frozen=True, slots=True)
-class SuspectsTried:
-    """Lines taken up lately were removed together on train tasks that have failed since; `mended` passed without them.
-
-    That decides nothing: the line to which the search comes is screened alone.
-    """
-
-    step: int
-    lines: tuple[str, ...]
-    tasks: tuple[str, ...]
-    mended: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class StepFailed:
     """A step ended without a candidate: which stage, and why."""
 
@@ -251,7 +237,6 @@ Event = (
     | PatchesCompared
     | EditRefused
     | EditScreened
-    | SuspectsTried
     | StepFailed
     | GateDecided
     | VersionAccepted

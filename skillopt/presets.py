@@ -37,7 +37,6 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "screen_trials": 0,
         "trust_noise": 0,
         "doubles": True,
-        "prune_lines": 0,
         "gate_edits": 1,
         "baseline_tasks": 0,
         "metric": Metric.HARD,

@@ -79,7 +79,6 @@ DEFAULT_SPACE: Final[Space] = {
     "screen_trials": Range(0, 8),
     "screen_tasks": Range(1, 8),
     "screen_confidence": Range(0.5, 0.95, 0.05),
-    "prune_lines": Range(0, 12, 2),
     "gate_patience": Range(1, 12),
     "gate_batch": Range(2, 12, 2),
     "gate_rounds": Range(1, 5),
@@ -217,13 +216,11 @@ def nearest(dial: Dial, value: Value) -> Value:
 
 
 def overrides(base: Settings, values: Mapping[str, Value]) -> dict[str, Value]:
-    """Add to chosen values what must follow them: a least number of edits, and no pruning without a screen."""
+    """Add to chosen values what must follow them: a least number of edits."""
     found = dict(values)
     most = int(values.get("edit_budget", base.edit_budget))
     if int(values.get("min_edits", base.min_edits)) > most:
         found["min_edits"] = most
-    if not int(values.get("screen_trials", base.screen_trials)):
-        found["prune_lines"] = 0  # a line is deleted on the evidence of a screen
     return found
 
 

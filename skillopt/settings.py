@@ -147,15 +147,6 @@ class Settings(BaseModel):
         ),
     ] = 0.3
     trust_edits: Annotated[int, Field(description="Most edits that wait on trust at a time.", ge=1)] = 24
-    prune_lines: Annotated[
-        int,
-        Field(
-            description="Most of its own newest lines that a run tries to delete when tasks regress; 0 for none.", ge=0
-        ),
-    ] = 6
-    prune_groups: Annotated[
-        bool, Field(description="Whether to remove those lines together, then half by half, to find the one to blame.")
-    ] = True
     leave_out: Annotated[
         float,
         Field(description="Chance of a waiting edit to be left out of a train rollout that tells of it.", ge=0, lt=1),

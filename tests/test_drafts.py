@@ -43,34 +43,15 @@ def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> 
     assert not draft.pending
 
 
-def test_a_task_that_passed_before_an_edit_and_fails_after_it_has_regressed() -> None:
+def test_tasks_that_failed_when_they_were_run_last_are_failing_and_all_that_were_run_are_seen() -> None:
     draft = Draft(SKILL)
     draft.note("t1", passed=True)
     draft.note("t2", passed=False)
     draft.take([add("alpha")])
+    assert set(draft.failing) == {"t2"}
     draft.note("t1", passed=False)
-    assert draft.regressed(["t1", "t2"]) == ("t1",)
     assert set(draft.failing) == {"t1", "t2"}
     assert draft.seen == 2
-
-
-def test_suspects_are_the_lines_added_since_newest_first_and_no_older_ones() -> None:
-    draft = drafted("old")
-    draft.note("t1", passed=True)
-    draft.take([add("newer"), add("newest")])
-    suspects = draft.suspects(["t1"], 5)
-    assert [(edit.op, edit.anchor, edit.tasks) for edit in suspects] == [
-        (Op.DELETE, "- newest", ("t1",)),
-        (Op.DELETE, "- newer", ("t1",)),
-    ]
-    assert len(draft.suspects(["t1"], 1)) == 1
-
-
-def test_a_line_that_came_for_a_task_is_not_suspected_of_breaking_it() -> None:
-    draft = Draft(SKILL)
-    draft.note("t1", passed=True)
-    draft.take([Edit("own", Op.ADD, content="- own", tasks=("t1",)), add("other")])
-    assert [edit.anchor for edit in draft.suspects(["t1"], 5)] == ["- other"]
 
 
 def test_what_passed_under_a_dropped_draft_says_nothing_of_later_edits() -> None:
@@ -78,7 +59,6 @@ def test_what_passed_under_a_dropped_draft_says_nothing_of_later_edits() -> None
     draft.note("t1", passed=True)
     draft.drop()
     draft.take([add("beta")])
-    assert not draft.regressed(["t1"])
     assert not draft.steady("t1")
     assert draft.seen == 0
 
@@ -115,19 +95,16 @@ def test_a_draft_without_some_edits_holds_the_others_and_none_that_build_on_them
     assert draft.without(()) == (draft.skill, draft.waiting)
 
 
-def test_what_is_left_out_is_gone_and_what_came_since_a_task_passed_is_still_told() -> None:
+def test_what_is_left_out_is_gone_and_what_passed_with_it_counts_no_more() -> None:
     draft = drafted("alpha")
     draft.note("t1", passed=True)
     draft.take([add("beta")])
     draft.note("t2", passed=True)
     draft.take([add("gamma")])
-    for task in ("t1", "t2"):
-        draft.note(task, passed=False)
     assert [edit.id for edit in draft.leave_out({"beta"})] == ["beta"]
     assert [edit.id for edit in draft.waiting] == ["alpha", "gamma"]
     assert "- beta" not in draft.skill.document.body
-    assert draft.regressed(["t1", "t2"]) == ("t1",)
-    assert [edit.anchor for edit in draft.suspects(["t1"], 5)] == ["- gamma"]
+    assert draft.seen == 1  # t1, which passed before beta came
 
 
 def test_leaving_out_does_not_touch_what_was_accepted() -> None:

@@ -79,7 +79,7 @@ def estimate(selection: Selection) -> Estimated:
     fixed = min(val, settings.baseline_tasks or val) * settings.baseline_trials + train * settings.epochs
     fixed += max(0, settings.epochs - 1) * 2 * min(settings.slow_tasks, train)
     most = (
-        fixed + _most_tries(settings, train, steps) + _most_gates(settings, per_epoch) * _gate(settings, val) + 2 * test
+        fixed + _most_tries(settings, steps) + _most_gates(settings, per_epoch) * _gate(settings, val) + 2 * test
     )
     if settings.baseline_trials > 1 and settings.screen_trials and settings.trust_noise:
         most += (val - min(val, settings.baseline_tasks or val)) * settings.baseline_trials
@@ -102,14 +102,9 @@ def estimate(selection: Selection) -> Estimated:
     )
 
 
-def _most_tries(settings: Settings, train: int, steps: int) -> int:
+def _most_tries(settings: Settings, steps: int) -> int:
     """Count rollouts of screens if every step fills its edit budget and every edit takes all its trials."""
-    edits = settings.edit_budget * steps
-    lines = settings.prune_lines if settings.screen_trials else 0
-    looks = 1 + (lines - 1).bit_length() if settings.prune_groups and lines > 1 else 0
-    deletions = (min(1, lines) if settings.prune_groups else lines) * settings.epochs * -(-train // settings.batch_size)
-    again = train * settings.epochs * (1 + looks) if lines else 0
-    return 2 * settings.screen_trials * (edits + deletions) + again
+    return 2 * settings.screen_trials * settings.edit_budget * steps
 
 
 def _most_gates(settings: Settings, per_epoch: int) -> int:
