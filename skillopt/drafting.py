@@ -9,7 +9,6 @@ from typing import Final
 
 from skillopt.budget import scheduled_edits
 from skillopt.contamination import protect
-from skillopt.contrast import draw_left_out, find_idle
 from skillopt.credit import Credit, CreditBook
 from skillopt.documents import Skill
 from skillopt.drafts import Draft
@@ -20,7 +19,6 @@ from skillopt.events import EditRefused, EditScreened, Event, StepFailed, StepSt
 from skillopt.gate import tally
 from skillopt.gating import check_coverage
 from skillopt.lessons import Lessons
-from skillopt.objectives import leave_out_doubles
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.readiness import Readiness
 from skillopt.reflection import Briefing, propose
@@ -105,9 +103,9 @@ class Drafter:
             batch: Train tasks.
         """
         settings, draft = self._settings, self.draft
-        rollouts, whole = self._run(epoch, first + 1, batch)
-        yield TrainMeasured(first + 1, tally(rollout for _, rollout in whole))
-        shown = [pair for pair in whole if pair[1].score is not None]
+        rollouts = self._run(epoch, first + 1, batch)
+        yield TrainMeasured(first + 1, tally(rollouts))
+        shown = [pair for pair in zip(batch, rollouts, strict=True) if pair[1].score is not None]
         # Where outcomes repeat, a failure of what passed under this very draft is mostly noise; a second one is shown.
         steady = set() if self.readiness.trusting else {task.id for task in batch if draft.steady(task.id)}
         chance = {task.id for task, rollout in shown if not _passed(rollout)} & steady
@@ -116,7 +114,6 @@ class Drafter:
         yield from self._note_batch(first + 1, [rollout for _, rollout in shown])
         yield from self._suspects.note(first + 1, rollouts)
         shown = [pair for pair in shown if pair[0].id not in self._suspects.set_aside | chance]
-        yield from self._leave_out_idle(first + 1)
         for step in range(first + 1, first + settings.reflections + 1):
             if not shown:
                 break
@@ -140,43 +137,13 @@ class Drafter:
         self.readiness.note_removed([at for at, edit in enumerate(before) if edit in gone])
         return gone
 
-    def _run(self, epoch: int, step: int, batch: Sequence[Task]) -> tuple[Sequence[Rollout], _Shown]:
-        """Run a batch, tasks with the draft or with the draft without some edits, and credit the edits that were there.
-
-        Returns:
-            All rollouts, and those of the draft as it is: what was run without an edit is no outcome of the draft.
-        """
+    def _run(self, epoch: int, step: int, batch: Sequence[Task]) -> Sequence[Rollout]:
+        """Run the draft on a batch, and credit the edits that wait."""
         draft = self.draft
-        variants = [self._variant(epoch, task) for task in batch]
-        requests = [RolloutRequest(skill, task, epoch - 1) for task, (skill, _) in zip(batch, variants, strict=True)]
-        rollouts = self._runner.rollouts(requests)
+        rollouts = self._runner.rollouts([RolloutRequest(draft.skill, task, epoch - 1) for task in batch])
         check_coverage(f"step {step}", rollouts, self._settings.coverage)
-        for rollout, (_, edits) in zip(rollouts, variants, strict=True):
-            self._credit.note(edits, self._scored([rollout]))
-        found = zip(requests, rollouts, strict=True)
-        return rollouts, [(request.task, rollout) for request, rollout in found if request.skill == draft.skill]
-
-    def _variant(self, epoch: int, task: Task) -> tuple[Skill, Sequence[Edit]]:
-        """Give what a train rollout of a task runs, and the waiting edits in it."""
-        draft, share = self.draft, self._settings.leave_out
-        names = draw_left_out(draft.waiting, task.id, share, f"{self._settings.seed}/left out/{epoch}")
-        return draft.without(names) if names else (draft.skill, draft.waiting)
-
-    def _leave_out_idle(self, step: int) -> Iterator[Event]:
-        """Take out waiting edits that by now are known to gain too little."""
-        least = self._settings.idle_gain
-        if not least or not self.draft.pending:
-            return
-        idle = {one.edit: one for one in find_idle(self.credits, least)}
-        for edit in self._remove(idle) if idle else ():
-            one, told = idle.get(edit.id), _BUILDS_ON
-            if one:
-                told = (
-                    f"gain {one.gain:+.3f} ± {one.error:.3f} in {one.rollouts} rollouts, less than idle_gain = {least}"
-                )
-            reason = f"left out: {told}"
-            self._lessons.refuse(edit, reason)
-            yield EditRefused(step, edit, reason)
+        self._credit.note(draft.waiting, self._scored(rollouts))
+        return rollouts
 
     def _step(self, epoch: int, step: int, shown: _Shown) -> Iterator[Event]:
         """Reflect on rollouts, try each edit alone where that tells something, and take up what is left."""
@@ -241,19 +208,19 @@ class Drafter:
         train = sorted(self.tasks, key=lambda task: task.id not in scores)
         tasks = {task.id: (task, scores.get(task.id, 0.0)) for task in train}
         trial = SCREEN_TRIALS + step * settings.screen_trials
-        kept: list[tuple[Edit, frozenset[str], int]] = []
+        kept: list[Edit] = []
         for one in screen(self._runner, draft.skill, alone, tasks, settings, trial):
             edit = one.change.edit
             self._credit.note((*draft.waiting, edit), self._scored(one.with_it))
             self._credit.note(draft.waiting, self._scored(one.without))
             yield EditScreened(step, edit, one.tasks, one.before, one.after, one.kept, one.reason)
             if one.kept:
-                kept.append((edit, frozenset(one.solved), one.change.tokens))
+                kept.append(edit)
             elif one.tasks:
                 self._lessons.refuse(edit, one.reason)
             for task in (*one.passing, *(edit.tasks if one.kept else ())):
                 draft.note(task, passed=True)
-        return [edit for edit, _, _ in kept] if settings.doubles else leave_out_doubles(kept)
+        return kept
 
     @property
     def _failing(self) -> set[str]:

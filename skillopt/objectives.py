@@ -1,20 +1,18 @@
 """More than the score: the tokens of a skill, what its rollouts cost, and what of it is worth what.
 
-Owns the loss that joins several objectives in one number, the choice between edits that mend the same tasks, and which
-of several things are beaten by none on every objective. Does not own hard limits of hosts (validation) or the gate's
+Owns the loss that joins several objectives in one number, and which of several things are beaten by none on every
+objective. Does not own hard limits of hosts (validation) or the gate's
 test (betting).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Final, TypeVar
+from typing import Final
 
 from skillopt.rollouts import Rollout
 
-__all__ = ["Scalarization", "Worth", "front", "known_losses", "leave_out_doubles", "measured_worth"]
-
-T = TypeVar("T")
+__all__ = ["Scalarization", "Worth", "front", "known_losses", "measured_worth"]
 
 _AUGMENTATION: Final = 0.05
 """How much the mean of all terms counts beside the greatest one, as in Knowles 2006 (ParEGO)."""
@@ -137,21 +135,3 @@ def front(losses: Sequence[Sequence[float]]) -> tuple[int, ...]:
 
 def _covers(one: Sequence[float], other: Sequence[float]) -> bool:
     return all(mine <= its for mine, its in zip(one, other, strict=True))
-
-
-def leave_out_doubles(found: Sequence[tuple[T, frozenset[str], int]]) -> list[T]:
-    """Drop edits that mend nothing beyond what a better one mends: score first, tokens as tie-breaker.
-
-    Args:
-        found: Edits with the tasks that each mends alone, and its tokens.
-
-    Returns:
-        The others, in the order in which they came; an edit that mends no known task stays.
-    """
-    ranked = sorted(range(len(found)), key=lambda at: (-len(found[at][1]), found[at][2], at))
-    kept: list[int] = []
-    for at in ranked:
-        tasks = found[at][1]
-        if not tasks or not any(tasks <= found[other][1] for other in kept):
-            kept.append(at)
-    return [found[at][0] for at in sorted(kept)]

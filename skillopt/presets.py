@@ -36,7 +36,6 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "reflections": 1,
         "screen_trials": 0,
         "trust_noise": 0,
-        "doubles": True,
         "gate_edits": 1,
         "baseline_tasks": 0,
         "metric": Metric.HARD,

@@ -147,14 +147,6 @@ class Settings(BaseModel):
         ),
     ] = 0.3
     trust_edits: Annotated[int, Field(description="Most edits that wait on trust at a time.", ge=1)] = 24
-    leave_out: Annotated[
-        float,
-        Field(description="Chance of a waiting edit to be left out of a train rollout that tells of it.", ge=0, lt=1),
-    ] = 0.0
-    idle_gain: Annotated[
-        float,
-        Field(description="Gain below which a waiting edit is taken out, once it is known; 0 for none.", ge=0, le=1),
-    ] = 0.0
     gate_edits: Annotated[
         int,
         Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),
@@ -200,13 +192,6 @@ class Settings(BaseModel):
     worst_turns: Annotated[
         int, Field(description="The same for model calls of the target in a task; 0 does not count them.", ge=0)
     ] = 0
-    doubles: Annotated[
-        bool,
-        Field(
-            description="Whether edits of one step may join that mend no task beyond those that a better or shorter "
-            "one mends."
-        ),
-    ] = False
     max_broken: Annotated[
         int,
         Field(

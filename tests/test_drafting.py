@@ -1,47 +1,13 @@
 """Drafting: what is run of a draft, and what is taken out of it, in runs of the loop with scripted answers."""
 
-import json
-
 from skillopt.drafting import Drafter
-from skillopt.events import EditRefused, EditScreened, TrainMeasured
+from skillopt.events import EditRefused, EditScreened
 from skillopt.lessons import Lessons
 from skillopt.ports import RolloutRequest
 from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout
 from skillopt.testing import ScriptedRunner, scored
-from tests.test_optimizer import BASE, SKILL, by_words, only, run, suite, teach
-
-LEAVING = {"screen_trials": 0, "gate_patience": 12, "epochs": 4, "batch_size": 6, "reflections": 1}
-
-
-def test_train_rollouts_may_leave_out_waiting_edits_and_are_then_no_outcome_of_the_draft() -> None:
-    runner, again = ScriptedRunner(by_words, teach), ScriptedRunner(by_words, teach)
-    tallies = [event.tally for event in only(run(runner, leave_out=0.5, **LEAVING), TrainMeasured)]
-    assert any(tally.measured < 6 for tally in tallies)
-    assert [tally.score for tally in tallies[2:]] == [1.0] * len(tallies[2:])
-    run(again, leave_out=0.5, **LEAVING)
-    assert runner.requests == again.requests
-
-
-def test_a_waiting_edit_that_gains_nothing_on_the_tasks_it_cites_is_taken_out_before_the_gate() -> None:
-    def idle(prompt: str) -> str:
-        reply = json.loads(teach(prompt))
-        if prompt.startswith("Task: reflect on failures"):
-            cited = [f"train-{number}" for number in range(12)]
-            reply["edits"].append({"op": "add", "section": "Rules", "content": "- idle", "tasks": cited})
-        return json.dumps(reply)
-
-    def mostly(request: RolloutRequest) -> Rollout:
-        return by_words(request) if request.task.prompt.startswith("alpha") else scored(request, 0.0, "missing alpha")
-
-    runner = ScriptedRunner(mostly, idle)
-    events = run(runner, idle_gain=0.15, **LEAVING)
-    refused = {event.edit.content: event.reason for event in only(events, EditRefused)}
-    assert "left out: gain" in refused["- idle"]
-    assert "- alpha" not in refused
-    assert not any(
-        "left out" in event.reason for event in only(run(ScriptedRunner(mostly, idle), **LEAVING), EditRefused)
-    )
+from tests.test_optimizer import BASE, SKILL, only, run, suite, teach
 
 
 def test_what_was_taken_on_trust_goes_when_the_target_turns_out_to_repeat_itself() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.objectives import Scalarization, Worth, front, known_losses, leave_out_doubles, measured_worth
+from skillopt.objectives import Scalarization, Worth, front, known_losses, measured_worth
 from skillopt.rollouts import Rollout, Score, Status, Trajectory, Usage
 
 SHARES = st.floats(0, 1)
@@ -116,18 +116,3 @@ def test_a_front_beats_all_others_and_nobody_on_it(worths: list[Worth]) -> None:
     for at, one in enumerate(losses):
         as_good = [other for other in found if all(mine <= its for mine, its in zip(losses[other], one, strict=True))]
         assert as_good == [at] if at in found else as_good
-
-
-def test_of_edits_that_mend_the_same_tasks_the_shorter_stays() -> None:
-    found = [("long", frozenset({"t1", "t2"}), 30), ("short", frozenset({"t1", "t2"}), 10)]
-    assert leave_out_doubles(found) == ["short"]
-
-
-def test_an_edit_that_mends_more_stays_though_it_is_longer() -> None:
-    found = [("short", frozenset({"t1"}), 10), ("long", frozenset({"t1", "t2"}), 30)]
-    assert leave_out_doubles(found) == ["long"]
-
-
-def test_edits_that_mend_different_tasks_stay_in_their_order() -> None:
-    found = [("b", frozenset({"t2"}), 30), ("a", frozenset({"t1"}), 10), ("unknown", frozenset(), 5)]
-    assert leave_out_doubles(found) == ["b", "a", "unknown"]

@@ -78,9 +78,7 @@ def estimate(selection: Selection) -> Estimated:
     steps = per_epoch * settings.epochs * settings.reflections
     fixed = min(val, settings.baseline_tasks or val) * settings.baseline_trials + train * settings.epochs
     fixed += max(0, settings.epochs - 1) * 2 * min(settings.slow_tasks, train)
-    most = (
-        fixed + _most_tries(settings, steps) + _most_gates(settings, per_epoch) * _gate(settings, val) + 2 * test
-    )
+    most = fixed + _most_tries(settings, steps) + _most_gates(settings, per_epoch) * _gate(settings, val) + 2 * test
     if settings.baseline_trials > 1 and settings.screen_trials and settings.trust_noise:
         most += (val - min(val, settings.baseline_tasks or val)) * settings.baseline_trials
     cap = settings.max_rollouts or most
