@@ -31,8 +31,6 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "no trust where noise hides edits": {"trust_noise": "0"},
     "one reflection on a batch": {"reflections": "1"},
     "one candidate patch": {"proposal_groups": "1"},
-    "gains told": {"revision_gains": "true"},
-    "unsupported edits ranked last": {"least_grounding": "0.5"},
     "failures not named": {"name_failures": "false"},
     "suspects only reported": {"suspect_share": "0"},
     "gate after every step, none waits": {"gate_edits": "1"},

@@ -150,7 +150,7 @@ class Drafter:
         settings, draft, lessons = self._settings, self.draft, self._lessons
         budget = scheduled_edits(settings.schedule, step, self.steps, settings.edit_budget, settings.min_edits)
         yield StepStarted(epoch, step, budget)
-        briefing = Briefing(draft.skill.document, lessons.rejected, lessons.notes, lessons.order)
+        briefing = Briefing(draft.skill.document, lessons.rejected, lessons.memory)
         try:
             proposal = propose(self._runner, briefing, shown, settings, step, budget)
         except ReplyError as error:

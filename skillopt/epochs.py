@@ -102,7 +102,7 @@ def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) 
 
 def _remember(runner: Runner, lessons: Lessons, comparison: str) -> str:
     """Ask the optimizer model for its notes to itself."""
-    prompt = ask_meta_update(lessons.notes, lessons.accepted, lessons.rejected, comparison)
+    prompt = ask_meta_update(lessons.memory, lessons.accepted, lessons.rejected, comparison)
     return consult(runner, [prompt], read_meta_update, META_UPDATE_SCHEMA)[0]
 
 

@@ -1,8 +1,8 @@
 """How much of an edit is supported by what happened in the rollouts that it cites.
 
-Owns one number in [0, 1] for each edit, and putting edits that are not supported behind the others. It reads
-what the optimizer model was shown and nothing else, so it costs nothing. Does not own the evidence (evidence),
-the model's order (reflection) or what an edit is worth, which only rollouts tell (screening).
+Owns one number in [0, 1] for each edit. It reads what the optimizer model was shown and nothing else, so it costs
+nothing. Does not own the evidence (evidence), the model's order (reflection) or what an edit is worth, which only
+rollouts tell (screening).
 """
 
 import re
@@ -17,7 +17,7 @@ from skillopt.edits import Edit, Op
 from skillopt.rollouts import Rollout
 from skillopt.tasks import Task
 
-__all__ = ["NOTHING_SAID", "ground", "sink_ungrounded"]
+__all__ = ["NOTHING_SAID", "ground"]
 
 NOTHING_SAID: Final = 0.5
 """The number of an edit that evidence speaks neither for nor against."""
@@ -71,17 +71,6 @@ def ground(edits: Sequence[Edit], shown: Sequence[tuple[Task, Rollout]]) -> dict
         frozenset(task.id for task, rollout in shown if rollout.score is not None and not rollout.score.passed),
     )
     return {edit.id: _support(edit, evidence) for edit in edits}
-
-
-def sink_ungrounded(edits: Sequence[Edit], numbers: Mapping[str, float], least: float) -> tuple[Edit, ...]:
-    """Put the edits whose number is below the least one last; otherwise the order stays.
-
-    Args:
-        edits: Best first.
-        numbers: By id.
-        least: In [0, 1]; 0 changes nothing.
-    """
-    return tuple(sorted(edits, key=lambda edit: numbers[edit.id] < least))
 
 
 def _support(edit: Edit, evidence: _Evidence) -> float:

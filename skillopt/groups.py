@@ -1,7 +1,7 @@
 """Candidate patches of one step, compared within their group.
 
 Owns what each candidate is to look for, on which sample order, and the advantage of a patch in its group. Does
-not own asking for them (reflection), what supports an edit (grounding) or gains over steps (gains).
+not own asking for them (reflection), what supports an edit (grounding).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from typing import Final, TypeVar
 from skillopt.edits import Op
 from skillopt.grounding import NOTHING_SAID
 
-__all__ = ["OPS", "Reading", "advantages", "plan_readings", "rotate", "value_of"]
+__all__ = ["Reading", "advantages", "plan_readings", "rotate", "value_of"]
 
 T = TypeVar("T")
 
-OPS: Final = (Op.ADD, Op.REPLACE, Op.DELETE)
-"""Kinds of edit in the order in which a group looks for them, before anything is known."""
+_OPS: Final = (Op.ADD, Op.REPLACE, Op.DELETE)
+"""Kinds of edit in the order in which a group looks for them."""
 
 _FOCUS: Final = MappingProxyType(
     {
@@ -47,17 +47,16 @@ class Reading:
     turn: float
 
 
-def plan_readings(groups: int, order: Sequence[Op] = OPS) -> tuple[Reading, ...]:
+def plan_readings(groups: int) -> tuple[Reading, ...]:
     """Say what each reading of a group looks for; a single one looks for whatever helps.
 
     Args:
-        groups: Readings.
-        order: Kinds of edit, the most promising first; a group of four begins again with the first.
+        groups: Readings; the fourth looks for the same as the first.
     """
     if groups == 1:
         return (Reading("any", "", 0.0),)
     return tuple(
-        Reading(order[number % len(order)].value, _FOCUS[order[number % len(order)]], number / groups)
+        Reading(_OPS[number % len(_OPS)].value, _FOCUS[_OPS[number % len(_OPS)]], number / groups)
         for number in range(groups)
     )
 

@@ -63,11 +63,6 @@ class Optimizer:
 
     def events(self) -> Iterator[Event]:
         """Run the loop to its end, yielding what happens as it happens."""
-        for event in self._run():
-            self._lessons.note(event)
-            yield event
-
-    def _run(self) -> Iterator[Event]:
         start, suite = self._start, self._suite
         yield RunStarted(start.name, start.digest, suite.name, suite.digest, self._drafter.steps)
         try:

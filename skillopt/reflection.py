@@ -12,13 +12,13 @@ from typing import TypeVar
 from skillopt.budget import Schedule, clip
 from skillopt.documents import SkillDocument
 from skillopt.edit_checks import Refusal, check_edits, join_edits
-from skillopt.edits import Edit, Op, Patch
+from skillopt.edits import Edit, Patch
 from skillopt.errors import ReplyError
 from skillopt.events import EditsGrounded, Event, FailuresNamed, PatchesCompared
 from skillopt.evidence import render_rollouts
 from skillopt.failures import FailureKind, NamedFailure, kind_of
-from skillopt.grounding import ground, sink_ungrounded
-from skillopt.groups import OPS, Reading, advantages, plan_readings, rotate, value_of
+from skillopt.grounding import ground
+from skillopt.groups import Reading, advantages, plan_readings, rotate, value_of
 from skillopt.ports import Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
@@ -51,12 +51,11 @@ _Measured = tuple[Task, Rollout]
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What the optimizer model is told beside the evidence; a group looks for kinds of edit in the order of `ops`."""
+    """What the optimizer model is told beside the evidence."""
 
     document: SkillDocument
     rejected: tuple[str, ...]
     memory: str
-    ops: tuple[Op, ...] = OPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,6 @@ def propose(
     gained = _compare(pool, edits, numbers)
     ranked: Sequence[Edit] = _rank(runner, briefing, tuple(alone), settings, budget)
     ranked = sorted(ranked, key=lambda edit: -gained[edit.id])
-    ranked = sink_ungrounded(ranked, numbers, settings.least_grounding)
     changes = [alone[edit] for edit in ranked]
     kept = clip(changes, _allowed(runner, briefing, ranked, settings, budget), settings.token_budget)
     patch, conflicts = join_edits(briefing.document, kept, settings.allow)
@@ -164,7 +162,7 @@ def _reflect(
     """Reflect on minibatches of failures, in each reading of the group, and of successes; merge each reading."""
     failures = [pair for pair in measured if pair[1].score is not None and not pair[1].score.passed]
     successes = [pair for pair in measured if pair[1].score is not None and pair[1].score.passed]
-    readings = plan_readings(settings.proposal_groups, briefing.ops)
+    readings = plan_readings(settings.proposal_groups)
     prompts: list[str] = []
     for reading in readings:
         aim = Aim(failures=True, budget=budget, focus=reading.focus, kinds=settings.name_failures)

@@ -108,15 +108,6 @@ class Settings(BaseModel):
             le=1,
         ),
     ] = 0.1
-    least_grounding: Annotated[
-        float,
-        Field(
-            description="Support by the rollouts it cites, from 0 to 1, below which an edit is ranked behind the "
-            "others; 0.5 is what evidence speaks neither for nor against. 0 ranks none down, and all are reported.",
-            ge=0,
-            le=1,
-        ),
-    ] = 0.0
     proposal_groups: Annotated[
         int,
         Field(
@@ -126,10 +117,6 @@ class Settings(BaseModel):
             le=12,
         ),
     ] = 2
-    revision_gains: Annotated[
-        bool,
-        Field(description="Whether reflections are told which kinds of edit have helped in this run, and how often."),
-    ] = False
     screen_trials: Annotated[
         int, Field(description="Most rollouts of an edit that is tried alone before the gate; 0 for no screen.", ge=0)
     ] = 5

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.edits import Edit, Op
-from skillopt.grounding import NOTHING_SAID, ground, sink_ungrounded
+from skillopt.grounding import NOTHING_SAID, ground
 from skillopt.ports import RolloutRequest
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.tasks import Task, VerifierSpec
@@ -83,13 +83,6 @@ def test_a_deletion_is_judged_by_the_text_that_goes_and_an_addition_not_by_where
     add = Edit("a", Op.ADD, "- Write a date as found.", content="- Bewahre Ruhe.", tasks=("date-0",))
     numbers = ground([delete, add], ALL)
     assert numbers["d"] > NOTHING_SAID == numbers["a"]
-
-
-def test_ungrounded_edits_go_last_and_all_else_keeps_its_order() -> None:
-    edits = [Edit(name, Op.ADD, content="- x") for name in "abcd"]
-    numbers = {"a": 0.4, "b": 0.5, "c": 0.3, "d": 0.9}
-    assert [edit.id for edit in sink_ungrounded(edits, numbers, 0.5)] == ["b", "d", "a", "c"]
-    assert [edit.id for edit in sink_ungrounded(edits, numbers, 0.0)] == ["a", "b", "c", "d"]
 
 
 @given(

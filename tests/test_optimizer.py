@@ -378,17 +378,3 @@ def test_a_model_that_suspects_every_verifier_cannot_stop_the_training_and_is_re
 
 def test_with_kinds_off_no_verifier_is_suspected_on_a_word_of_the_model() -> None:
     assert not only(run(ScriptedRunner(by_words, accuse("train-5")), name_failures=False), VerifierSuspected)
-
-
-def test_what_kinds_of_edit_have_won_is_told_to_later_reflections_when_it_is_asked_for() -> None:
-    def unhelpful(prompt: str) -> str:
-        if prompt.startswith("Task: reflect on failures"):
-            return json.dumps({"edits": [{"op": "add", "content": "- noise", "tasks": ["train-0"]}]})
-        return teach(prompt)
-
-    for asked in (True, False):
-        runner = ScriptedRunner(by_words, unhelpful)
-        run(runner, revision_gains=asked)
-        told = ["Edits so far: add won 0 of 1" in text for text in runner.prompts if text.startswith("Task: reflect")]
-        assert not told[0]
-        assert told[1] is asked
