@@ -15,12 +15,11 @@ __all__ = ["Schedule", "clip", "scheduled_edits"]
 
 
 class Schedule(StrEnum):
-    """How the edit budget moves over the steps; `autonomous` lets the optimizer model choose."""
+    """How the edit budget moves over the steps."""
 
     CONSTANT = "constant"
     LINEAR = "linear"
     COSINE = "cosine"
-    AUTONOMOUS = "autonomous"
 
 
 def scheduled_edits(schedule: Schedule, step: int, steps: int, most: int, least: int) -> int:
@@ -30,7 +29,7 @@ def scheduled_edits(schedule: Schedule, step: int, steps: int, most: int, least:
     [4, 4, 3, 3, 3, 2, 2, 2]
 
     Args:
-        schedule: The curve; `autonomous` gives the upper bound of the model's choice.
+        schedule: The curve.
         step: 1 to `steps`.
         steps: Steps in the run, ≥ 1.
         most: Edits at the start, ≥ `least`.
@@ -38,7 +37,7 @@ def scheduled_edits(schedule: Schedule, step: int, steps: int, most: int, least:
     """
     done = step / steps
     match schedule:
-        case Schedule.CONSTANT | Schedule.AUTONOMOUS:
+        case Schedule.CONSTANT:
             share = 1.0
         case Schedule.LINEAR:
             share = 1.0 - done

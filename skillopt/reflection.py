@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from skillopt.budget import Schedule, clip
+from skillopt.budget import clip
 from skillopt.documents import SkillDocument
 from skillopt.edit_checks import Refusal, check_edits, join_edits
 from skillopt.edits import Edit, Patch
@@ -23,19 +23,16 @@ from skillopt.ports import Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 from skillopt.stages import (
-    EDIT_COUNT_SCHEMA,
     EDITS_SCHEMA,
     RANKING_SCHEMA,
     REFLECTION_SCHEMA,
     Aim,
     ProposedEdit,
     Reflection,
-    ask_edit_count,
     ask_merge,
     ask_ranking,
     ask_reflection,
     ask_repair,
-    read_edit_count,
     read_edits,
     read_ranking,
     read_reflection,
@@ -144,10 +141,10 @@ def propose(
     alone = {change.edit: change for change in sound}
     numbers = ground(tuple(edits.values()), measured)
     gained = _compare(pool, edits, numbers)
-    ranked: Sequence[Edit] = _rank(runner, briefing, tuple(alone), settings, budget)
+    ranked: Sequence[Edit] = _rank(runner, briefing, tuple(alone), budget)
     ranked = sorted(ranked, key=lambda edit: -gained[edit.id])
     changes = [alone[edit] for edit in ranked]
-    kept = clip(changes, _allowed(runner, briefing, ranked, settings, budget), settings.token_budget)
+    kept = clip(changes, budget, settings.token_budget)
     patch, conflicts = join_edits(briefing.document, kept, settings.allow)
     dropped = [
         (edit, "over the edit budget of this step") for edit in ranked if edit not in {change.edit for change in kept}
@@ -246,22 +243,12 @@ def _merge(
     return level[0] if level else ()
 
 
-def _rank(
-    runner: Runner, briefing: Briefing, edits: Sequence[Edit], settings: Settings, budget: int
-) -> tuple[Edit, ...]:
-    """Put edits in order, best first; fewer than fit need no order unless their number is chosen."""
-    if len(edits) <= budget and settings.schedule is not Schedule.AUTONOMOUS:
+def _rank(runner: Runner, briefing: Briefing, edits: Sequence[Edit], budget: int) -> tuple[Edit, ...]:
+    """Put edits in order, best first; as many as fit need none."""
+    if len(edits) <= budget:
         return tuple(edits)
     prompt = ask_ranking(briefing.document, edits, budget=budget, memory=briefing.memory)
-    return consult(runner, [prompt], lambda reply: read_ranking(reply, edits), RANKING_SCHEMA)[0] if edits else ()
-
-
-def _allowed(runner: Runner, briefing: Briefing, edits: Sequence[Edit], settings: Settings, budget: int) -> int:
-    """Give the number of edits to try; under the autonomous schedule the model chooses it."""
-    if settings.schedule is not Schedule.AUTONOMOUS or not edits:
-        return budget
-    prompt = ask_edit_count(edits, budget=budget, rejected=briefing.rejected)
-    return consult(runner, [prompt], lambda reply: read_edit_count(reply, budget), EDIT_COUNT_SCHEMA)[0]
+    return consult(runner, [prompt], lambda reply: read_ranking(reply, edits), RANKING_SCHEMA)[0]
 
 
 def _chunks(items: Sequence[C], size: int) -> list[tuple[C, ...]]:

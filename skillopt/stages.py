@@ -22,7 +22,6 @@ from skillopt.prompts import fill
 
 __all__ = [
     "EDITS_SCHEMA",
-    "EDIT_COUNT_SCHEMA",
     "META_UPDATE_SCHEMA",
     "RANKING_SCHEMA",
     "REFLECTION_SCHEMA",
@@ -30,14 +29,12 @@ __all__ = [
     "Aim",
     "ProposedEdit",
     "Reflection",
-    "ask_edit_count",
     "ask_merge",
     "ask_meta_update",
     "ask_ranking",
     "ask_reflection",
     "ask_repair",
     "ask_slow_update",
-    "read_edit_count",
     "read_edits",
     "read_meta_update",
     "read_ranking",
@@ -141,11 +138,6 @@ class _Ranking(BaseModel):
     order: tuple[str, ...]
 
 
-class _EditCount(BaseModel):
-    reasoning: str = ""
-    edits: Annotated[int, Field(ge=1)]
-
-
 class _Guidance(BaseModel):
     reasoning: str = ""
     guidance: Annotated[str, Field(max_length=4_000)]
@@ -178,7 +170,6 @@ def _strict(part: object) -> object:
 EDITS_SCHEMA: Final = _schema_of(_Edits)
 REFLECTION_SCHEMA: Final = _schema_of(_Reflection)
 RANKING_SCHEMA: Final = _schema_of(_Ranking)
-EDIT_COUNT_SCHEMA: Final = _schema_of(_EditCount)
 SLOW_UPDATE_SCHEMA: Final = _schema_of(_Guidance)
 META_UPDATE_SCHEMA: Final = _schema_of(_Memory)
 
@@ -266,25 +257,6 @@ def read_ranking(reply: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
         raise ReplyError(message)
     named = tuple(dict.fromkeys(order))
     return tuple(by_id[identity] for identity in named) + tuple(edit for edit in edits if edit.id not in named)
-
-
-def ask_edit_count(edits: Sequence[Edit], *, budget: int, rejected: Sequence[str]) -> str:
-    """Ask how many edits to try, for the autonomous schedule; `read_edit_count` reads it."""
-    listed = "\n".join(f"[{edit.id}] {edit.summary}; why: {edit.rationale}" for edit in edits)
-    return fill("edit_count", budget=str(budget), edits=fence("edits", listed), rejected=_lines(rejected))
-
-
-def read_edit_count(reply: str, budget: int) -> int:
-    """Read a number of edits between 1 and the budget.
-
-    Raises:
-        ReplyError: The reply is not the JSON asked for, or the number is out of range.
-    """
-    count = _read(reply, _EditCount).edits
-    if count > budget:
-        message = f"expected at most {budget} edits, found {count}"
-        raise ReplyError(message)
-    return count
 
 
 def ask_slow_update(document: SkillDocument, comparison: str) -> str:

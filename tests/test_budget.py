@@ -18,7 +18,6 @@ def changes(*tokens: int) -> list[Change]:
         (Schedule.COSINE, [4, 4, 3, 3, 3, 2, 2, 2]),
         (Schedule.LINEAR, [4, 4, 3, 3, 3, 3, 2, 2]),
         (Schedule.CONSTANT, [4] * 8),
-        (Schedule.AUTONOMOUS, [4] * 8),
     ],
 )
 def test_schedules_lead_from_most_to_least(schedule: Schedule, edits: list[int]) -> None:

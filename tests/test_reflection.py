@@ -68,13 +68,6 @@ def test_more_edits_than_the_budget_are_ranked_and_cut_and_the_rest_is_said_to_b
     ]
 
 
-def test_the_autonomous_schedule_lets_the_model_choose_how_many() -> None:
-    edits = [{"op": "add", "content": f"- {word}"} for word in ("a", "b", "c")]
-    runner = runner_that_says(*edits, rank={"order": []}, choose={"edits": 1})
-    settings = make_settings(("t", {"schedule": "autonomous"}))
-    assert len(propose(runner, BRIEFING, measured(1, 0), settings, 1, 4).patch.changes) == 1
-
-
 def test_the_token_budget_passes_over_an_edit_that_is_too_large() -> None:
     runner = runner_that_says({"op": "add", "content": "- " + "long " * 400}, {"op": "add", "content": "- short"})
     settings = make_settings(("t", {"token_budget": 50}))

@@ -20,7 +20,6 @@ from skillopt.stages import (
     ask_reflection,
     ask_repair,
     ask_slow_update,
-    read_edit_count,
     read_edits,
     read_meta_update,
     read_ranking,
@@ -76,7 +75,6 @@ def test_any_text_is_read_or_refused_and_never_breaks_the_reader(reply: str) -> 
         read_reflection,
         read_slow_update,
         read_meta_update,
-        lambda text: read_edit_count(text, 4),
     ):
         with suppress(ReplyError):
             read(reply)
@@ -89,12 +87,6 @@ def test_a_ranking_puts_named_edits_first_and_keeps_the_others() -> None:
 def test_a_ranking_of_edits_that_were_not_there_is_refused() -> None:
     with pytest.raises(ReplyError, match="s9e9"):
         read_ranking('{"order": ["s9e9"]}', EDITS)
-
-
-@pytest.mark.parametrize("reply", ['{"edits": 0}', '{"edits": 5}', '{"edits": "two"}'])
-def test_a_number_of_edits_out_of_range_is_refused(reply: str) -> None:
-    with pytest.raises(ReplyError):
-        read_edit_count(reply, 4)
 
 
 def test_merge_and_ranking_show_every_edit() -> None:

@@ -34,7 +34,6 @@ class Situation:
         rejected: What was tried and not kept.
         budget: Most edits.
         wanted: The kind of edit that is asked for; empty for whatever helps.
-        gains: (kind of edit, how many won, how many were tried), as far as that is told.
     """
 
     failing: tuple[tuple[str, str], ...]
@@ -43,7 +42,6 @@ class Situation:
     rejected: tuple[str, ...]
     budget: int
     wanted: str = ""
-    gains: tuple[tuple[str, int, int], ...] = ()
 
 
 def seeded(seed: int, *parts: object) -> Random:
@@ -116,7 +114,7 @@ def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
     why = f"{len(tasks)} {'tasks show' if len(tasks) > 1 else 'task shows'} {_name(symptom)}."
     bullets = [line for line in shown.lines if line.startswith("- ")]
     wanted = shown.wanted if habits.obeys and draw.random() < habits.obeys else ""
-    if wanted == "delete" or (not wanted and draw.random() < _taste(habits, shown.gains)):
+    if wanted == "delete" or (not wanted and draw.random() < habits.delete):
         draft.delete(bullets, tasks, why)
         return
     right = "" if symptom == _UNCLEAR else rule_line(symptom, draw.randrange(world.wordings))
@@ -132,16 +130,6 @@ def _answer(draft: _Draft, symptom: int, tasks: tuple[str, ...]) -> None:
 
 def _replaces(habits: Habits, wanted: str, draw: Random) -> bool:
     return wanted == "replace" or (not wanted and habits.replace > 0 and draw.random() < habits.replace)
-
-
-def _taste(habits: Habits, gains: Sequence[tuple[str, int, int]]) -> float:
-    """Give the chance of a deletion: the habit, and where it learns, weighed by how often each kind has won."""
-    if not habits.learns:
-        return habits.delete
-    # As if each kind had been tried twice more and had won once.
-    won = {kind: (wins + 1) / (tried + 2) for kind, wins, tried in gains}
-    gone, new = habits.delete * won.get("delete", 0.5), (1 - habits.delete) * won.get("add", 0.5)
-    return gone / (gone + new)
 
 
 def _wrong_line(world: World, draw: Random) -> str:

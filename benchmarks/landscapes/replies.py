@@ -57,7 +57,6 @@ class SimulatedModel:
             "reflect on successes": _leave,
             "merge proposals": _merge,
             "rank edits": self._rank,
-            "choose the number of edits": _count,
             "write durable guidance": self._guide,
             "write optimizer memory": _remember,
         }
@@ -77,7 +76,6 @@ class SimulatedModel:
                 prompt.rejected,
                 budget,
                 prompt.wanted_kind,
-                prompt.gains,
             ),
         )
 
@@ -122,10 +120,6 @@ def _counted(edit: ProposedEdit) -> ProposedEdit:
     count = len(edit.tasks)
     symptom = edit.rationale.partition(" show")[2].partition(" ")[2]
     return replace(edit, rationale=f"{count} {'tasks show' if count > 1 else 'task shows'} {symptom}")
-
-
-def _count(prompt: Prompt) -> Mapping[str, object]:
-    return {"reasoning": "", "edits": max(1, min(prompt.budget, (len(prompt.listed) + 1) // 2))}
 
 
 def _remember(prompt: Prompt) -> Mapping[str, object]:

@@ -28,7 +28,6 @@ class Habits:
         slanders: Chance that it calls a sound verifier broken.
         replace: Chance that a line which puts the needed rule out of force gives way to the new line in one edit.
         obeys: Chance that an edit is of the kind that the prompt asks to look for, whatever the other habits.
-        learns: Whether the share of deletions follows what the prompt tells of how often each kind of edit has won.
     """
 
     wrong: float = 0.5
@@ -43,7 +42,6 @@ class Habits:
     slanders: float = 0.0
     replace: float = 0.0
     obeys: float = 0.0
-    learns: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +171,7 @@ WORLDS: Final[dict[str, World]] = {
     "spoiled": World(
         "the first document puts 4 of the 12 rules out of force; the optimizer model looks for what it is told to",
         spoiled=4,
-        habits=Habits(0.5, harmful=0.2, delete=0.25, heed=0.5, replace=0.2, obeys=0.8, learns=True),
+        habits=Habits(0.5, harmful=0.2, delete=0.25, heed=0.5, replace=0.2, obeys=0.8),
     ),
 }
 """Every world by name."""

@@ -69,7 +69,6 @@ class EmbeddedModel:
             "reflect on successes": self._spare,
             "merge proposals": _merge,
             "rank edits": self._rank,
-            "choose the number of edits": _count,
             "write durable guidance": self._guide,
             "write optimizer memory": _remember,
         }
@@ -120,13 +119,6 @@ def _merge(prompt: Prompt) -> Mapping[str, object]:
         elif kept[twin].content == edit.content:
             kept[twin] = kept[twin].citing(edit.tasks)
     return {"reasoning": "Joined edits that say the same.", "edits": [_shown(edit) for edit in kept]}
-
-
-def _count(prompt: Prompt) -> Mapping[str, object]:
-    return {
-        "reasoning": "About half, from the top.",
-        "edits": max(1, min(prompt.budget, (len(prompt.listed) + 1) // 2)),
-    }
 
 
 def _remember(prompt: Prompt) -> Mapping[str, object]:

@@ -18,7 +18,6 @@ _FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{12})\n(.*?)\n\1 \2>>>", re.DOTALL)
 _TASK = re.compile(r"Task: (.+)")
 _KINDS = re.compile(r'^\{"diagnosis": .*"failures": ', re.MULTILINE)
 _WANTED = re.compile(r"^In this reading, .*prefer edits that (add|replace|delete)\b", re.MULTILINE)
-_GAIN = re.compile(r"\b(add|replace|delete) won (\d+) of (\d+)")
 _BUDGET = re.compile(r"\bat most (\d+)(?: edits|\.)|Only (\d+) of them", re.IGNORECASE)
 _HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)
 _ROLLOUT = re.compile(r"^### Task (\S+)$", re.MULTILINE)
@@ -74,13 +73,6 @@ class Prompt:
         """Give the kind of edit that this reading is to look for; empty for whatever helps."""
         found = _WANTED.search(self.text.partition("<<<")[0])
         return found[1] if found else ""
-
-    @cached_property
-    def gains(self) -> tuple[tuple[str, int, int], ...]:
-        """List (kind of edit, how many won, how many were tried) as the memory begins with it, if it does."""
-        first = self.memory.partition("\n")[0]
-        found = _GAIN.findall(first) if first.startswith("Edits so far: ") else []
-        return tuple((kind, int(won), int(tried)) for kind, won, tried in found)
 
     @cached_property
     def _fenced(self) -> dict[str, str]:

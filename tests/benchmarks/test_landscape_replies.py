@@ -20,14 +20,12 @@ from skillopt.groups import plan_readings
 from skillopt.models.embedded_prompts import ProposedEdit, read_prompt
 from skillopt.stages import (
     Aim,
-    ask_edit_count,
     ask_merge,
     ask_meta_update,
     ask_ranking,
     ask_reflection,
     ask_repair,
     ask_slow_update,
-    read_edit_count,
     read_edits,
     read_meta_update,
     read_ranking,
@@ -167,16 +165,12 @@ def test_a_model_without_the_habit_names_no_failure_and_proposes_the_same_whethe
     assert not read_reflection(model.reply(reflection(kinds=True)).text).failures
 
 
-def test_what_a_reading_is_to_look_for_and_what_has_won_are_read_from_the_prompt() -> None:
-    line = "Edits so far: add won 3 of 5 (+0.20); delete won 0 of 2 (-0.10); about action won 3 of 7 (+0.05)."
+def test_what_a_reading_is_to_look_for_is_read_from_the_prompt() -> None:
     for reading in plan_readings(3):
         aim = Aim(failures=True, budget=4, focus=reading.focus, kinds=True)
-        memory = f"{line}\nAccepted: replace won 1 of 1"
-        prompt = read_prompt(ask_reflection(START.document, fence("evidence", ""), aim, rejected=(), memory=memory))
+        prompt = read_prompt(ask_reflection(START.document, fence("evidence", ""), aim, rejected=(), memory=""))
         assert prompt.wanted_kind == reading.name
-        assert prompt.gains == (("add", 3, 5), ("delete", 0, 2))
-    plain = read_prompt(reflection())
-    assert (plain.wanted_kind, plain.gains) == ("", ())
+    assert not read_prompt(reflection()).wanted_kind
 
 
 @pytest.mark.parametrize(("wanted", "ops"), [("add", {"add"}), ("delete", {"delete"}), ("replace", {"add", "replace"})])
@@ -205,18 +199,6 @@ def test_a_line_in_the_way_is_replaced_as_often_as_planted() -> None:
     ]
     assert len(ops) == 300
     assert ops.count("replace") / 300 == pytest.approx(0.2, abs=0.07)
-
-
-def test_a_model_that_learns_deletes_less_where_deletions_are_told_to_have_failed() -> None:
-    def deletions(chosen: World, gains: tuple[tuple[str, int, int], ...]) -> float:
-        shown = replace(situation(document_of((idle_line(1),)), budget=1), gains=gains)
-        return sum(edit.op == "delete" for seed in range(400) for edit in propose(chosen, seed, shown)) / 400
-
-    told = (("add", 7, 8), ("delete", 0, 8))
-    assert deletions(world(delete=0.5, learns=True), ()) == pytest.approx(0.5, abs=0.08)
-    # 0.1 against 0.8, each kind counted as one more won and one more lost
-    assert deletions(world(delete=0.5, learns=True), told) == pytest.approx(1 / 9, abs=0.06)
-    assert deletions(world(delete=0.5), told) == deletions(world(delete=0.5), ())
 
 
 def test_an_unreadable_reply_is_repaired_by_answering_the_prompt_again() -> None:
@@ -249,8 +231,6 @@ def test_edits_are_ranked_by_the_tasks_that_show_them_where_the_world_says_so() 
 
 def test_the_other_stages_get_what_they_ask_for() -> None:
     model = SimulatedModel(PLAIN, 0)
-    count = model.reply(ask_edit_count([edit("a", 1), edit("b", 2)], budget=4, rejected=())).text
-    assert read_edit_count(count, 4) == 1
     memory = model.reply(ask_meta_update("", ["one"], ["two"], fence("comparison", ""))).text
     assert read_meta_update(memory) == "Accepted: one\nNot kept: two"
 

@@ -18,14 +18,12 @@ from skillopt.models.embedded_proposals import advise
 from skillopt.stages import (
     Aim,
     ProposedEdit,
-    ask_edit_count,
     ask_merge,
     ask_meta_update,
     ask_ranking,
     ask_reflection,
     ask_repair,
     ask_slow_update,
-    read_edit_count,
     read_edits,
     read_meta_update,
     read_ranking,
@@ -329,14 +327,6 @@ def test_a_ranking_puts_edits_with_more_tasks_first() -> None:
     reply = EmbeddedModel().reply(ask_ranking(SkillDocument(SKILL), edits, budget=2, memory=""))
 
     assert [edit.id for edit in read_ranking(reply.text, edits)] == ["e5", "e3", "e2"]
-
-
-def test_the_number_of_edits_is_between_one_and_the_budget() -> None:
-    for count in range(1, 9):
-        edits = [Edit(f"e{at}", Op.ADD, content=f"- Rule {at}.") for at in range(count)]
-        reply = EmbeddedModel().reply(ask_edit_count(edits, budget=3, rejected=()))
-
-        assert 1 <= read_edit_count(reply.text, 3) <= 3
 
 
 def test_guidance_keeps_what_it_said_and_adds_little() -> None:
