@@ -9,7 +9,6 @@ from typing import Final
 
 from skillopt.budget import scheduled_edits
 from skillopt.contamination import protect
-from skillopt.credit import Credit, CreditBook
 from skillopt.documents import Skill
 from skillopt.drafts import Draft
 from skillopt.edit_checks import check_edits, check_leaks
@@ -55,7 +54,6 @@ class Drafter:
         self._train = suite.tasks(Split.TRAIN)
         self._protected = protect(suite) if settings.scan_leaks else None
         self._suspects = Suspects(len(self._train), settings.suspect_share)
-        self._credit = CreditBook()
         self._on_trust: set[str] = set()
         self.readiness = Readiness(settings, len(self._train), len(suite.tasks(Split.VAL)))
         batches = -(-len(self._train) // settings.batch_size)
@@ -72,15 +70,9 @@ class Drafter:
         stubborn = set(self.draft.stubborn) - self._suspects.set_aside
         return self.readiness.due(self.draft, len(self._failing), len(stubborn))
 
-    @property
-    def credits(self) -> tuple[Credit, ...]:
-        """Say what each waiting edit is worth."""
-        return self._credit.estimate(self.draft.waiting)
-
     def accept(self, candidate: Skill) -> None:
         """Go on from a candidate that the gate has accepted."""
         self.draft.accept(candidate)
-        self._credit.clear()
         self.readiness.note_verdict(self.draft, accepted=True)
 
     def keep(self) -> None:
@@ -138,11 +130,9 @@ class Drafter:
         return gone
 
     def _run(self, epoch: int, step: int, batch: Sequence[Task]) -> Sequence[Rollout]:
-        """Run the draft on a batch, and credit the edits that wait."""
-        draft = self.draft
-        rollouts = self._runner.rollouts([RolloutRequest(draft.skill, task, epoch - 1) for task in batch])
+        """Run the draft on a batch."""
+        rollouts = self._runner.rollouts([RolloutRequest(self.draft.skill, task, epoch - 1) for task in batch])
         check_coverage(f"step {step}", rollouts, self._settings.coverage)
-        self._credit.note(draft.waiting, self._scored(rollouts))
         return rollouts
 
     def _step(self, epoch: int, step: int, shown: _Shown) -> Iterator[Event]:
@@ -211,8 +201,6 @@ class Drafter:
         kept: list[Edit] = []
         for one in screen(self._runner, draft.skill, alone, tasks, settings, trial):
             edit = one.change.edit
-            self._credit.note((*draft.waiting, edit), self._scored(one.with_it))
-            self._credit.note(draft.waiting, self._scored(one.without))
             yield EditScreened(step, edit, one.tasks, one.before, one.after, one.kept, one.reason)
             if one.kept:
                 kept.append(edit)

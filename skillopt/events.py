@@ -9,7 +9,6 @@ from functools import cache
 
 from pydantic import TypeAdapter
 
-from skillopt.credit import Credit
 from skillopt.edits import Change, Edit
 from skillopt.gate import Tally, Verdict
 
@@ -149,8 +148,8 @@ class StepFailed:
 class GateDecided:
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
-    `kind` is `edits`, `slow update`, or `change` for one by people. `text` is the candidate's SKILL.md, `credits` what
-    each edit seems to be worth, `passed` whether a change is what was asked for; None for candidates.
+    `kind` is `edits`, `slow update`, or `change` for one by people. `text` is the candidate's SKILL.md, `passed`
+    whether a change is what was asked for; None for candidates.
     """
 
     step: int
@@ -158,7 +157,6 @@ class GateDecided:
     changes: tuple[Change, ...]
     verdict: Verdict
     text: str = ""
-    credits: tuple[Credit, ...] = ()
     rollouts: int | None = None
     passed: bool | None = None
 
@@ -175,7 +173,6 @@ class VersionAccepted:
     changes: tuple[Change, ...]
     verdict: Verdict
     rollouts: int
-    credits: tuple[Credit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def render_version(result: ShownVersion) -> str:
 
 
 def _edit(number: int, recorded: RecordedEdit) -> str:
-    change, screened, credit = recorded.change, recorded.screened, recorded.credit
+    change, screened = recorded.change, recorded.screened
     lines = [f"edit {number}, about {change.tokens} tokens: {plain(change.edit.summary)}"]
     lines.append(f"  why: {plain(change.edit.rationale) or 'no reason was given'}")
     if change.edit.tasks:
@@ -98,10 +98,6 @@ def _edit(number: int, recorded: RecordedEdit) -> str:
     if screened is not None:
         tried = f"{screened.before:.3f} -> {screened.after:.3f} on {screened.tasks} train tasks"
         lines.append(f"  alone: {tried}: {plain(screened.reason)}")
-    if credit is not None:
-        lines.append(
-            f"  credit: {credit.gain:+.3f} a task, standard error {credit.error:.3f}, {credit.rollouts} rollouts"
-        )
     return "\n".join(lines)
 
 

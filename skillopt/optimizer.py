@@ -118,15 +118,14 @@ class Optimizer:
         progress = max(epoch / self._settings.epochs, self._runner.share)
         rounds = self._runner.affords(2 * len(self._val))
         verdict = self._gatekeeper.decide(f"step {step}", drafter.draft.incumbent, candidate, progress, rounds)
-        worth = drafter.credits if changes else ()
         asked = self._runner.rollouts_asked
-        yield GateDecided(step, kind, changes, verdict, text, worth, asked)
+        yield GateDecided(step, kind, changes, verdict, text, asked)
         lines = [change.edit.summary for change in changes] or [kind]
         if verdict.outcome is Outcome.ACCEPT:
             drafter.accept(candidate)
             self._lessons.accepted += lines
             self._versions += 1
-            yield VersionAccepted(self._versions, epoch, step, kind, text, changes, verdict, asked, worth)
+            yield VersionAccepted(self._versions, epoch, step, kind, text, changes, verdict, asked)
         elif self._waits(verdict.outcome):
             drafter.keep()
         else:

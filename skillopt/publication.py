@@ -9,7 +9,6 @@ from collections import Counter
 from dataclasses import dataclass
 from textwrap import fill, indent
 
-from skillopt.credit import Credit
 from skillopt.edits import Change, Op
 from skillopt.events import VersionAccepted
 from skillopt.expectation import expectation
@@ -62,9 +61,7 @@ def body_of(event: VersionAccepted) -> str:
     )
     if expected := expectation(verdict.after, verdict.expected):
         result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
-    worth = {credit.edit: credit for credit in event.credits}
-    edits = (_paragraph(change, worth.get(change.edit.id)) for change in event.changes)
-    return "\n\n".join([*edits, fill(result, _WIDTH)])
+    return "\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)])
 
 
 def trailers_of(origin: Origin, event: VersionAccepted, usage: Usage) -> tuple[tuple[str, str], ...]:
@@ -98,18 +95,14 @@ def _rules(count: int) -> str:
     return "a rule" if count == 1 else f"{count} rules"
 
 
-def _paragraph(change: Change, worth: Credit | None) -> str:
+def _paragraph(change: Change) -> str:
     edit = change.edit
     place = f" in {_inert(plain(edit.section))}" if edit.section else ""
     old, new = (indent(_inert(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
     reason = fill(f"{_inert(plain(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
-    paragraph = f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
-    if worth is None or not worth.rollouts:
-        return paragraph
-    told = f"worth {worth.gain:+.2f} ± {worth.error:.2f} there, told from {worth.rollouts} train rollouts"
-    return f"{paragraph}\n{fill(f'Credit: {told}.', _WIDTH)}"
+    return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
 
 
 def _inert(text: str) -> str:

@@ -46,8 +46,6 @@ class Screened:
         reason: Why, in words.
         solved: Tasks that passed with it.
         passing: Tasks that passed without it.
-        with_it: Its rollouts.
-        without: Those of the draft without it.
     """
 
     change: Change
@@ -58,8 +56,6 @@ class Screened:
     reason: str
     solved: tuple[str, ...]
     passing: tuple[str, ...]
-    with_it: tuple[Rollout, ...] = ()
-    without: tuple[Rollout, ...] = ()
 
 
 @dataclass(slots=True)
@@ -188,8 +184,6 @@ def _judged(one: _Tried, metric: Metric) -> Screened:
         reason,
         _passed(one.with_it),
         _passed(one.without),
-        tuple(one.with_it),
-        tuple(one.without),
     )
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from skillopt.credit import Credit
 from skillopt.edits import Change, Edit, Op
 from skillopt.events import (
     BaselineMeasured,
@@ -45,7 +44,7 @@ EVENTS: list[Event] = [
     EditRefused(1, EDIT, "no"),
     EditScreened(1, EDIT, 3, 0.25, 0.5, kept=True, reason="alone on 3 of its tasks 0.250 -> 0.500"),
     StepFailed(1, "reflection", "no JSON"),
-    GateDecided(1, "edits", CHANGES, VERDICT, "text", (Credit("s1e1", 0.1, 0.05, 40),)),
+    GateDecided(1, "edits", CHANGES, VERDICT, "text"),
     VersionAccepted(1, 1, 1, "edits", "---\nname: é\n---\n\r\n", CHANGES, VERDICT, 60),
     MemoryUpdated(1, "notes"),
     EpochEnded(1, 2),

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.credit import Credit
 from skillopt.edits import Change, Edit, Op
 from skillopt.events import VersionAccepted
 from skillopt.gate import Outcome, Verdict
@@ -58,10 +57,3 @@ def test_the_words_of_a_model_close_no_issue_and_call_nobody(text: str) -> None:
     body = body_of(accepted(replace(ADD, rationale=text, content=f"- {text}")))
     assert text not in body
     assert not re.search(r"#\d|@\w|GH-\d|/issues/\d", body)
-
-
-def test_an_edit_says_what_it_seems_to_be_worth() -> None:
-    event = replace(accepted(ADD, DELETE), credits=(Credit("s4e1", 0.31, 0.08, 12), Credit("s4e2", 0.0, 0.3, 0)))
-    body = " ".join(body_of(event).split())
-    assert "Credit: worth +0.31 ± 0.08 there, told from 12 train rollouts." in body
-    assert body.count("Credit") == 1

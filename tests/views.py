@@ -1,6 +1,5 @@
 """A run made up for tests of reports: its events, the rollouts behind them, and the view of both."""
 
-from skillopt.credit import Credit
 from skillopt.documents import Skill, SkillDocument
 from skillopt.edits import Change, Edit, Op
 from skillopt.events import (
@@ -97,11 +96,11 @@ EVENTS: tuple[Event, ...] = (
     EditRefused(1, _WRONG, "expected '- No such line.' exactly once in the body, found it nowhere"),
     EditScreened(1, _DATES, 2, 0.0, 1.0, kept=True, reason="alone on 2 of the tasks it cites: it helps"),
     EditScreened(1, _ALONE, 1, 0.0, 0.0, kept=False, reason="alone on 1 of the tasks it cites: it changes nothing"),
-    GateDecided(1, "edits", (_change(_DATES),), _ACCEPTED, TEXTS[1], (Credit("s1e1", 0.4, 0.1, 40),)),
+    GateDecided(1, "edits", (_change(_DATES),), _ACCEPTED, TEXTS[1]),
     VersionAccepted(1, 1, 1, "edits", TEXTS[1], (_change(_DATES),), _ACCEPTED, 60),
     StepStarted(1, 2, 3),
     EditScreened(2, _UPPER, 1, 0.0, 1.0, kept=True, reason="alone on 1 of the tasks it cites: it helps"),
-    GateDecided(2, "edits", (_change(_UPPER),), _REJECTED, TEXTS[2], ()),
+    GateDecided(2, "edits", (_change(_UPPER),), _REJECTED, TEXTS[2]),
     StepFailed(2, "reflection", "no edit was left to try"),
     EpochEnded(1, 1),
 )

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.commit_text import Version
-from skillopt.credit import Credit
 from skillopt.edits import Change
 from skillopt.errors import UsageError
-from skillopt.events import EditScreened, Event, GateDecided, VersionAccepted, decode_event
+from skillopt.events import EditScreened, Event, VersionAccepted, decode_event
 from skillopt.gate import Verdict
 from skillopt.ledger import Ledger
 
@@ -29,12 +28,10 @@ class RecordedEdit:
     Args:
         change: The edit as it was applied; its rationale is untrusted, as is all that models wrote.
         screened: How it did alone, on the tasks that it cites; None where it was not tried alone.
-        credit: What the gate's rollouts say it is worth; None where that was not estimated.
     """
 
     change: Change
     screened: EditScreened | None
-    credit: Credit | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +74,6 @@ def _recorded(events: Sequence[Event], step: str) -> RecordedVersion | None:
     if not accepted:
         return None
     event = accepted[-1]
-    decided = [one for one in events if isinstance(one, GateDecided) and one.text == event.text]
-    credits_ = {credit.edit: credit for credit in (decided[-1].credits if decided else ())}
     screens = {one.edit.id: one for one in events if isinstance(one, EditScreened) and one.step <= event.step}
-    edits = (
-        RecordedEdit(change, screens.get(change.edit.id), credits_.get(change.edit.id)) for change in event.changes
-    )
-    return RecordedVersion(event.verdict, tuple(edits))
+    edits = tuple(RecordedEdit(change, screens.get(change.edit.id)) for change in event.changes)
+    return RecordedVersion(event.verdict, edits)

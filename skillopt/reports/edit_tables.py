@@ -8,8 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from skillopt.credit import Credit
-from skillopt.reports.record import EditView, Fate, RunView
+from skillopt.reports.record import EditView, Fate, RunView, ScreenView
 from skillopt.reports.room import Room, count, more, names, said
 
 __all__ = ["not_taken", "taken"]
@@ -30,11 +29,11 @@ def taken(view: RunView, room: Room) -> str:
         return "\n\n".join(lines or ["No edit was taken."])
     rows = [
         f"| {number} | {_change(edit, room)} | {said(edit.rationale, room)} | {names(edit.tasks, room)} "
-        f"| {_credit(edit.credit)} | +{edit.tokens_added} -{edit.tokens_removed} |"
+        f"| {_alone(edit.screen)} | +{edit.tokens_added} -{edit.tokens_removed} |"
         for number, edit in enumerate(edits[: room.edits], 1)
     ]
-    head = ["| | edit | why, in the proposer's words | train tasks behind it | credit | tokens |", "|" + "---|" * 6]
-    note = "Credit: estimated effect on a task's score ± standard error. Tokens are estimates."
+    head = ["| | edit | why, in the proposer's words | train tasks behind it | alone | tokens |", "|" + "---|" * 6]
+    note = "Alone: mean score without the edit → with it, on train tasks it cites. Tokens are estimates."
     return "\n\n".join(["\n".join([*head, *rows]) + more(len(edits) - len(rows), "edit", view.run), note, *lines])
 
 
@@ -84,7 +83,8 @@ def _change(edit: EditView, room: Room) -> str:
     return f"{edit.op}{place}: {shown}"
 
 
-def _credit(credit: Credit | None) -> str:
-    if credit is None:
+def _alone(screen: ScreenView | None) -> str:
+    """Say what an edit came to alone."""
+    if screen is None:
         return "—"
-    return f"{credit.gain:+.3f} ± {credit.error:.3f}, {count(credit.rollouts, 'rollout')}"
+    return f"{screen.before:.2f} → {screen.after:.2f} on {count(screen.tasks, 'task')}"

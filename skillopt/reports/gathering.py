@@ -210,21 +210,17 @@ class _Gathering:
         candidate = _digest(self._recorded.start, event.text) if event.text else ""
         tasks = self._pairs(Split.VAL, self._versions[-1].digest, candidate)
         for change in event.changes:
-            credit = next((one for one in event.credits if one.edit == change.edit.id), None)
             self._edits[change.edit.id] = replace(
                 self._known(change.edit, event.step),
                 fate=_FATES.get(verdict.outcome, Fate.REJECTED),
                 reason=verdict.reason,
-                credit=credit,
                 gate=number,
                 diff=change.diff,
             )
         gate = GateView(number, event.step, event.kind, verdict, at, passed=event.passed)
         ids = tuple(change.edit.id for change in event.changes)
         limits = _limits(tasks, self._view.confidence)
-        self._gates.append(
-            replace(gate, edits=ids, interval=limits, tasks=tasks, credits=event.credits, rollouts=event.rollouts)
-        )
+        self._gates.append(replace(gate, edits=ids, interval=limits, tasks=tasks, rollouts=event.rollouts))
         if event.kind == "change":
             size, score = estimate_tokens(event.text), verdict.after
             self._versions.append(VersionView(1, "", candidate, event.text, size, 0, "change", score, number, at=at))

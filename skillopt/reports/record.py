@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from skillopt.credit import Credit
 from skillopt.events import VerifierSuspected
 from skillopt.gate import Outcome, Tally, Verdict
 from skillopt.rollouts import Usage
@@ -89,7 +88,6 @@ class EditView:
         tokens_added, tokens_removed: Estimated tokens of `after` and of `before`.
         fate, reason: What became of it, and why.
         screen: What it came to alone, None where it was not tried alone.
-        credit: What the gate's rollouts say of it, None where they say nothing.
         gate, version: Numbers of the last gate that it met, and of the version that it came with; None for none.
         support: How far the rollouts it cites speak for it, in [0, 1]; None where it was not told.
         diff: Unified diff of this edit alone, empty when it met no gate.
@@ -109,7 +107,6 @@ class EditView:
     fate: Fate
     reason: str
     screen: ScreenView | None = None
-    credit: Credit | None = None
     gate: int | None = None
     version: int | None = None
     support: float | None = None
@@ -140,7 +137,6 @@ class GateView:
         interval: Limits of the gain, each at the confidence of the settings; None when not known.
         rollouts: Rollouts asked so far in the run, None when it is not recorded.
         version, tasks: What was accepted, None for nothing; the tasks of `val` in order, empty without the suite.
-        credits: What each edit is worth, as far as the rollouts tell.
         passed: Whether a change by people is what was asked for, None for candidates.
     """
 
@@ -154,7 +150,6 @@ class GateView:
     rollouts: int | None = None
     version: int | None = None
     tasks: tuple[PairView, ...] = ()
-    credits: tuple[Credit, ...] = ()
     passed: bool | None = None
 
 
