@@ -36,8 +36,6 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "gate after every step, none waits": {"gate_edits": "1"},
     "gate on all tasks, one look each": {"gate": "paired"},
     "gate by a greater mean": {"gate": "strict"},
-    "a skill of 2,000 tokens as bad as a failure": {"worst_tokens": "2000"},
-    "a skill of 500 tokens as bad as a failure": {"worst_tokens": "500"},
     "batches of 24, 8 shown at a time": {"batch_size": "24", "minibatch_size": "8"},
 }
 """What is changed in each row."""

@@ -59,12 +59,6 @@ class CappedRunner:
         self._measured += len(found)
         return found
 
-    @property
-    def share(self) -> float:
-        """Give the share used of the rollouts that training may ask for, in [0, 1]; 0 where there is no cap."""
-        cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._sealed)
-        return min(1.0, self.rollouts_asked / cap) if cap else 0.0
-
     def affords(self, rollouts: int) -> int:
         """Say how many times training may still ask for so many rollouts; at least 1, and many without a cap."""
         settings = self._settings

@@ -66,7 +66,7 @@ class ChangeGate:
         after: The new text.
         suite: Its tasks.
         settings: The gate's rule, metric, confidence and coverage. The rule `strict` compares with a recorded score,
-            which there is none of, and is taken as `paired`. Scores alone are compared, whatever else is weighed.
+            which there is none of, and is taken as `paired`.
         runner: Runs rollouts.
         demand: What is asked.
     """
@@ -77,8 +77,7 @@ class ChangeGate:
         rule = GateRule.PAIRED if settings.gate is GateRule.STRICT else settings.gate
         self._before, self._after = before, after
         self._suite = suite
-        scores_alone = dict.fromkeys(settings.weighed, 0)
-        self._settings = settings.model_copy(update={"gate": rule, **scores_alone})
+        self._settings = settings.model_copy(update={"gate": rule})
         self._runner = CappedRunner(_WithoutSkill(runner), settings, 0)
         self._demand = demand
         self.judged: Judged | None = None

@@ -16,7 +16,7 @@ from skillopt.documents import Skill, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate import GateRule, Outcome, Verdict, compare, least_gain, tally
 from skillopt.noise import Noise
-from skillopt.objectives import Scalarization, Worth, measured_worth
+from skillopt.objectives import Worth, measured_worth
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
@@ -31,27 +31,16 @@ _FIRST_SHARE = 0.75
 """Share of a comparison's error that its first round may spend."""
 
 
+_Sides = tuple[Skill, Skill]
+"""Incumbent and candidate."""
+
+
 @dataclass(slots=True)
 class _Pairs:
     """Rollouts of incumbent and candidate on the same tasks."""
 
     before: list[Rollout] = field(default_factory=list)
     after: list[Rollout] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Sides:
-    """Who is compared, and what is weighed."""
-
-    incumbent: Skill
-    candidate: Skill
-    scalarization: Scalarization
-
-    @property
-    def tokens(self) -> tuple[int, int]:
-        """Estimate the tokens of both."""
-        before, after = (estimate_tokens(skill.document.text) for skill in (self.incumbent, self.candidate))
-        return before, after
 
 
 class Gatekeeper:
@@ -120,14 +109,13 @@ class Gatekeeper:
         check_coverage("baseline", self._recorded, settings.coverage)
         return trials
 
-    def decide(self, place: str, incumbent: Skill, candidate: Skill, progress: float = 1.0, rounds: int = 0) -> Verdict:
+    def decide(self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0) -> Verdict:
         """Compare a candidate with the incumbent.
 
         Args:
             place: Where in the run this is, for errors.
             incumbent: What the candidate must beat.
             candidate: What is tried.
-            progress: How far the run is, in [0, 1]: the weight of whatever the settings weigh beside the score.
             rounds: How many runs of every task are affordable, so that none of the error is kept for more; 0 for all.
 
         Raises:
@@ -135,8 +123,7 @@ class Gatekeeper:
                 measure again what is missing.
         """
         settings = self._settings
-        worst = (settings.worst_tokens, settings.worst_usd, settings.worst_turns)
-        sides = _Sides(incumbent, candidate, Scalarization(*worst, progress))
+        sides = (incumbent, candidate)
         match settings.gate:
             case GateRule.SEQUENTIAL:
                 pairs, verdict = self._step_by_step(sides, min(rounds or settings.gate_rounds, settings.gate_rounds))
@@ -175,7 +162,7 @@ class Gatekeeper:
             if found is not None:
                 break
         self._spend(allowed, accepted=found is Outcome.ACCEPT)
-        verdict = self._worded(sides, pairs, found or Outcome.INCONCLUSIVE, confidence, 1.0 - allowed)
+        verdict = self._worded(pairs, found or Outcome.INCONCLUSIVE, confidence, 1.0 - allowed)
         return pairs, verdict
 
     @property
@@ -204,29 +191,28 @@ class Gatekeeper:
         Random(f"{settings.seed}/gate/{trial}").shuffle(order)
         for start in range(0, len(order), settings.gate_batch):
             batch = order[start : start + settings.gate_batch]
-            new = self._pairs(sides.incumbent, sides.candidate, batch, trial)
+            new = self._pairs(*sides, batch, trial)
             pairs.before += new.before
             pairs.after += new.after
             if first:
-                bets = update(bets, self._differences(sides, new, batch))
+                bets = update(bets, self._differences(new, batch))
                 if decide(bets) is Outcome.ACCEPT:
                     return Outcome.ACCEPT, bets
                 if decide(bets) is Outcome.REJECT and not self._noisy:
                     break
         if not first:
-            bets = update(bets, self._differences(sides, pairs, order))
+            bets = update(bets, self._differences(pairs, order))
         outcome = decide(bets)
         return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), bets
 
-    def _differences(self, sides: _Sides, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
+    def _differences(self, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
         """Give the candidate's gain for each task, trials averaged; None where nothing was measured."""
         found: dict[str, list[float]] = {}
-        metric, tokens = self._settings.metric, sides.tokens
+        metric = self._settings.metric
         for before, after in zip(pairs.before, pairs.after, strict=True):
             if before.score is not None and after.score is not None:
-                old = measured_worth(metric.of(before.score), tokens[0], [before])
-                new = measured_worth(metric.of(after.score), tokens[1], [after])
-                found.setdefault(before.task_id, []).append(sides.scalarization.gain(old, new))
+                gain = metric.of(after.score) - metric.of(before.score)
+                found.setdefault(before.task_id, []).append(gain)
         return [fmean(found[task.id]) if task.id in found else None for task in order]
 
     def _compared(self, pairs: _Pairs, rule: GateRule) -> Verdict:
@@ -240,17 +226,12 @@ class Gatekeeper:
             coverage=settings.coverage,
         )
 
-    def _worded(self, sides: _Sides, pairs: _Pairs, outcome: Outcome, confidence: float, wanted: float) -> Verdict:
+    def _worded(self, pairs: _Pairs, outcome: Outcome, confidence: float, wanted: float) -> Verdict:
         verdict = self._compared(pairs, GateRule.STRICT)
         if verdict.outcome is Outcome.INVALID:
             return verdict
         tasks = verdict.wins + verdict.ties + verdict.losses
-        gained, of = f"gain {verdict.gain:+.3f}", ""
-        if counted := sides.scalarization.counted:
-            gains = [gain for gain in self._differences(sides, pairs, self._tasks) if gain is not None]
-            weighed = f"{' and '.join(counted)} weighed in ({sides.scalarization.progress:.0%})"
-            gained, of = f"{gained}, {fmean(gains):+.3f} with {weighed},", " of the latter"
-        found = f"{gained} on {tasks} of {len(self._tasks)} tasks at confidence {confidence:.3f}{of}"
+        found = f"gain {verdict.gain:+.3f} on {tasks} of {len(self._tasks)} tasks at confidence {confidence:.3f}"
         asked = f"{wanted:.3f} asked for"
         reason = f"{found}: {asked if outcome is not Outcome.REJECT else 'not better than the incumbent'}"
         return replace(verdict, outcome=outcome, reason=reason, confidence=confidence)
@@ -317,8 +298,10 @@ def first_failure(rollouts: Sequence[Rollout]) -> str:
 
 def _worths(sides: _Sides, pairs: _Pairs, verdict: Verdict) -> tuple[Worth, ...]:
     """Give what was found of both: scores as in the verdict, costs over all their rollouts with a score."""
-    found = zip((verdict.before, verdict.after), sides.tokens, (pairs.before, pairs.after), strict=True)
-    return tuple(measured_worth(score, tokens, rollouts) for score, tokens, rollouts in found)
+    found = zip((verdict.before, verdict.after), sides, (pairs.before, pairs.after), strict=True)
+    return tuple(
+        measured_worth(score, estimate_tokens(skill.document.text), rollouts) for score, skill, rollouts in found
+    )
 
 
 def _share_of(number: int, rounds: int, *, noisy: bool) -> float:

@@ -1,21 +1,16 @@
-"""More than the score: the tokens of a skill, what its rollouts cost, and what of it is worth what.
+"""The Pareto front over score, tokens, dollars and turns.
 
-Owns the loss that joins several objectives in one number, and which of several things are beaten by none on every
-objective. Does not own hard limits of hosts (validation) or the gate's
-test (betting).
+Owns what is known of a skill by every objective, and which of several are beaten by none on all of them. Does not own
+hard limits of hosts (validation) or the gate's test (betting).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Final
 
 from skillopt.rollouts import Rollout
 
-__all__ = ["Scalarization", "Worth", "front", "known_losses", "measured_worth"]
-
-_AUGMENTATION: Final = 0.05
-"""How much the mean of all terms counts beside the greatest one, as in Knowles 2006 (ParEGO)."""
+__all__ = ["Worth", "front", "known_losses", "measured_worth"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,61 +33,6 @@ class Worth:
     def costs(self) -> tuple[float | None, ...]:
         """Give what is to be kept small beside the score's loss."""
         return (self.tokens, self.usd, self.turns)
-
-
-@dataclass(frozen=True, slots=True)
-class Scalarization:
-    """The loss of a task: the augmented weighted Chebyshev distance from doing it perfectly for nothing.
-
-    It is the greatest of `1 - score` and `progress * cost / worst` of each cost, the latter share at most 1, and 5% of
-    their mean on top, divided so that it lies in [0, 1]. Unlike a weighted sum, the maximum can reach every point of a
-    front that bends inwards; the mean lets a saving count where another objective is the greatest. Costs count little
-    at first, while it is still open what the score could be, and in full at the end.
-
-    Args:
-        tokens: Tokens of a skill that are as bad as failing the task; 0 does not count them, as with all below.
-        usd: US dollars that are.
-        turns: Model calls that are.
-        progress: How far the run is, in [0, 1]: the weight of each cost, where the score has 1.
-
-    Source:
-        Steuer and Choo 1983; weights annealed over a search as in MOCHA.
-    """
-
-    tokens: float = 0.0
-    usd: float = 0.0
-    turns: float = 0.0
-    progress: float = 1.0
-
-    @property
-    def counted(self) -> tuple[str, ...]:
-        """Name the costs that count; none when the score alone does."""
-        worst = {"tokens": self.tokens, "US dollars": self.usd, "turns": self.turns}
-        return tuple(name for name, amount in worst.items() if amount > 0 and self.progress > 0)
-
-    def gain(self, before: Worth, after: Worth) -> float:
-        """Give how much smaller the second one's loss is, in [-1, 1].
-
-        A cost that is not known of one counts for neither. Where no cost counts it is the difference of the scores.
-        """
-        worst = (self.tokens, self.usd, self.turns)
-        costs = [
-            (self._term(old, amount), self._term(new, amount))
-            for old, new, amount in zip(before.costs, after.costs, worst, strict=True)
-            if amount > 0 and self.progress > 0 and old is not None and new is not None
-        ]
-        if not costs:
-            return after.score - before.score
-        old_loss = self._loss([1.0 - before.score, *(old for old, _ in costs)])
-        return old_loss - self._loss([1.0 - after.score, *(new for _, new in costs)])
-
-    def _term(self, cost: float, worst: float) -> float:
-        return self.progress * min(1.0, cost / worst)
-
-    def _loss(self, terms: Sequence[float]) -> float:
-        """Join terms, the first with weight 1 and the others with that of the progress."""
-        mean = sum(terms) / (1.0 + self.progress * (len(terms) - 1))
-        return min(1.0, (max(terms) + _AUGMENTATION * mean) / (1.0 + _AUGMENTATION))
 
 
 def measured_worth(score: float, tokens: float, rollouts: Sequence[Rollout]) -> Worth:

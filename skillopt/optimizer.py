@@ -115,9 +115,8 @@ class Optimizer:
         """Compare a candidate with the incumbent on `val`, and take it, let it wait, or remember why not."""
         drafter, text = self._drafter, candidate.document.text
         kind = "edits" if changes else "slow update"
-        progress = max(epoch / self._settings.epochs, self._runner.share)
         rounds = self._runner.affords(2 * len(self._val))
-        verdict = self._gatekeeper.decide(f"step {step}", drafter.draft.incumbent, candidate, progress, rounds)
+        verdict = self._gatekeeper.decide(f"step {step}", drafter.draft.incumbent, candidate, rounds)
         asked = self._runner.rollouts_asked
         yield GateDecided(step, kind, changes, verdict, text, asked)
         lines = [change.edit.summary for change in changes] or [kind]

@@ -164,21 +164,6 @@ class Settings(BaseModel):
     confidence: Annotated[
         float, Field(description="Confidence that the gain is real which the gate asks for.", gt=0.5, lt=1)
     ] = 0.9
-    worst_tokens: Annotated[
-        int,
-        Field(
-            description="Tokens of SKILL.md (estimated) that are as bad as failing a task: the `sequential` gate then "
-            "weighs them against scores. 0 lets tokens break ties only.",
-            ge=0,
-        ),
-    ] = 0
-    worst_usd: Annotated[
-        float,
-        Field(description="The same for US dollars that the target takes for a task; 0 does not count them.", ge=0),
-    ] = 0.0
-    worst_turns: Annotated[
-        int, Field(description="The same for model calls of the target in a task; 0 does not count them.", ge=0)
-    ] = 0
     max_broken: Annotated[
         int,
         Field(
@@ -282,12 +267,6 @@ class Settings(BaseModel):
         float, Field(description="Days after which `nightly` trains a skill again; 0 for never.", ge=0)
     ] = 30.0
     share: Annotated[float, Field(description="Most of a night's budget that the skill may take.", gt=0, le=1)] = 0.5
-
-    @property
-    def weighed(self) -> tuple[str, ...]:
-        """Name the settings that let the gate weigh more than scores."""
-        names = {"worst_tokens": self.worst_tokens, "worst_usd": self.worst_usd, "worst_turns": self.worst_turns}
-        return tuple(name for name, worst in names.items() if worst)
 
     @property
     def identity(self) -> str:

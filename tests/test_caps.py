@@ -24,16 +24,6 @@ def test_what_was_asked_before_counts_once() -> None:
     assert runner.rollouts_asked == 3
 
 
-def test_the_share_used_is_of_the_rollouts_that_training_may_ask_for() -> None:
-    def runner(cap: int) -> CappedRunner:
-        return CappedRunner(ScriptedRunner(lambda request: scored(request, 1.0), str), Settings(max_rollouts=cap), 6)
-
-    capped, free = runner(10), runner(0)
-    for one in (capped, free):
-        one.rollouts(batch(3))
-    assert (capped.share, free.share) == (0.75, 0.0)
-
-
 def test_what_is_kept_back_for_the_last_gate_is_free_after_its_release() -> None:
     runner = CappedRunner(
         ScriptedRunner(lambda request: scored(request, 1.0), str), Settings(max_rollouts=5), 0, kept=3

@@ -117,9 +117,6 @@ def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_howeve
     assert accepted / runs <= 0.1 + 3 * (0.1 * 0.9 / runs) ** 0.5
 
 
-LONG, SHORT = skill("Say so. " * 800), skill("Say so. " * 50)
-
-
 def costing(**costs: float | None) -> ScriptedRunner:
     """Old and new score the same; the new one takes other turns or dollars, where the old one takes 10 of each."""
 
@@ -132,55 +129,12 @@ def costing(**costs: float | None) -> ScriptedRunner:
     return ScriptedRunner(run, str)
 
 
-def test_of_two_skills_that_score_the_same_the_much_shorter_one_is_accepted_once_tokens_count() -> None:
-    for progress, worst, outcome in (
-        (1.0, 2000, Outcome.ACCEPT),
-        (0.0, 2000, Outcome.REJECT),
-        (1.0, 0, Outcome.REJECT),
-    ):
-        verdict = keeper(costing(), worst_tokens=worst).decide("here", LONG, SHORT, progress)
-        assert verdict.outcome is outcome
-        assert (verdict.before, verdict.after, verdict.wins) == (1.0, 1.0, 0)
-        assert ("tokens weighed in (100%)" in verdict.reason) == (outcome is Outcome.ACCEPT)
-
-
-def test_a_gain_that_takes_many_more_turns_is_not_accepted_once_turns_count() -> None:
-    def run(request: RolloutRequest) -> Rollout:
-        done = scored(request, 1.0 if request.skill == NEW else float(int(request.task.id[4:]) % 2))
-        return replace(done, trajectory=replace(done.trajectory, usage=Usage(30 if request.skill == NEW else 2)))
-
-    assert keeper(ScriptedRunner(run, str)).decide("here", OLD, NEW).outcome is Outcome.ACCEPT
-    verdict = keeper(ScriptedRunner(run, str), worst_turns=40).decide("here", OLD, NEW)
-    assert verdict.outcome is not Outcome.ACCEPT
-    assert verdict.gain > 0
-
-
-@pytest.mark.parametrize(("costs", "outcome"), [({"usd": 1.0}, Outcome.ACCEPT), ({"usd": None}, Outcome.REJECT)])
-def test_dollars_that_nobody_knows_are_not_taken_for_a_saving(costs: dict[str, float | None], outcome: Outcome) -> None:
-    assert keeper(costing(**costs), worst_usd=10.0).decide("here", OLD, NEW).outcome is outcome
-
-
 @pytest.mark.parametrize("gate", ["sequential", "paired"])
-def test_a_verdict_tells_what_both_sides_are_worth_whatever_is_weighed(gate: str) -> None:
+def test_a_verdict_tells_what_both_sides_are_worth(gate: str) -> None:
     before, after = keeper(costing(turns=4, usd=None), gate=gate).decide("here", OLD, NEW).worths
     assert (before.score, before.usd, before.turns) == (1.0, 10.0, 10.0)
     assert (after.score, after.usd, after.turns) == (1.0, None, 4.0)
     assert before.tokens == estimate_tokens(OLD.document.text)
-
-
-def test_a_run_in_which_nothing_gains_in_loss_accepts_no_more_often_than_promised() -> None:
-    runs, accepted = 300, 0
-    for seed in range(runs):
-        draw = Random(seed)
-
-        def luck(request: RolloutRequest, draw: Random = draw) -> Rollout:
-            done = scored(request, float(draw.random() < 0.5))
-            return replace(done, trajectory=replace(done.trajectory, usage=Usage(draw.randrange(1, 20))))
-
-        gatekeeper = keeper(ScriptedRunner(luck, str), gate_rounds=2, worst_turns=20, worst_tokens=2000)
-        found = [gatekeeper.decide("here", OLD, NEW, number / 6).outcome for number in range(1, 7)]
-        accepted += Outcome.ACCEPT in found
-    assert accepted / runs <= 0.1 + 3 * (0.1 * 0.9 / runs) ** 0.5
 
 
 def test_a_dead_provider_is_no_verdict() -> None:

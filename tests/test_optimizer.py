@@ -111,15 +111,6 @@ def test_versions_are_numbered_one_by_one_whatever_the_number_of_edits() -> None
     )
 
 
-def test_what_is_weighed_beside_the_score_weighs_more_from_epoch_to_epoch() -> None:
-    gates = {"gate_edits": 1, "edit_budget": 1, "min_edits": 1, "reflections": 1, "slow_tasks": 0}
-    events = run(ScriptedRunner(by_words, teach), **gates, epochs=4, worst_tokens=5000, patience=0)
-    shares = [
-        int(share) for one in only(events, GateDecided) for share in re.findall(r"in \((\d+)%\)", one.verdict.reason)
-    ]
-    assert shares == [25, 50, 75, 100]
-
-
 def test_the_optimizer_model_never_sees_a_word_of_val_or_test() -> None:
     runner = ScriptedRunner(by_words, teach)
     run(runner)

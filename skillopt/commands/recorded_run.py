@@ -89,8 +89,7 @@ class RecordedRun:
         plan, record = self._plan, self._record
         target, proposer, *_ = plan.identities
         settings = plan.target.settings
-        metric = ", ".join((settings.metric.value, *settings.weighed))
-        origin = Origin(self.skill.name, record.id, target, proposer, record.suite_digest, metric)
+        origin = Origin(self.skill.name, record.id, target, proposer, record.suite_digest, settings.metric.value)
         trailers = trailers_of(origin, event, self.runner.usage)
         document = SkillDocument(event.text)
         self._write(document, subject_of(self.skill.name, event), body_of(event), trailers, at)

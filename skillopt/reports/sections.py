@@ -60,7 +60,6 @@ def headline(view: RunView) -> str:
     if taken:
         gate = taken[-1]
         found = score_line(gate.verdict, gate.interval, view.confidence)
-        found += f", with {weighed} weighed in" if (weighed := _weighed(view)) else ""
         if expected := expectation(gate.verdict.after, gate.verdict.expected):
             found += f"; {expected} when measured again"
         return f"**{gate.verdict.outcome.value}** on `val`, not tested on the sealed `test` split: {found}."
@@ -128,10 +127,7 @@ def gates(view: RunView, room: Room) -> str:
         "|" + "---|" * 8,
     ]
     rows = [_gate(gate) for gate in view.gates[-room.gates :]]
-    weighed = _weighed(view)
-    told = f"\n\nConfidence is that of the gain with {weighed} weighed in; gains are those of scores."
-    note = told if weighed else ""
-    return "\n".join([*head, *rows]) + more(len(view.gates) - len(rows), "earlier gate", view.run) + note
+    return "\n".join([*head, *rows]) + more(len(view.gates) - len(rows), "earlier gate", view.run)
 
 
 def flips(view: RunView, room: Room) -> str:
@@ -194,9 +190,9 @@ def guarantee(view: RunView) -> str:
             f"most.{several}"
         )
     if view.gate_rule == "sequential":
-        weighed = _weighed(view)
-        better = f"no better, with {weighed} weighed in," if weighed else "no better"
-        return f"All gates of this run together accept a version that is {better} with probability {error:.2f} at most."
+        return (
+            f"All gates of this run together accept a version that is no better with probability {error:.2f} at most."
+        )
     if view.gate_rule == "paired":
         total = min(1.0, error * max(1, gates_run))
         return f"Each gate errs with probability {error:.2f} at most, all {gates_run} together with {total:.2f}."
@@ -302,14 +298,6 @@ def _gate(gate: GateView) -> str:
         f"| {verdict.gain:+.3f}{span} | {verdict.wins} / {verdict.ties} / {verdict.losses}{tasks} "
         f"| {sure(verdict.confidence)} |"
     )
-
-
-def _weighed(view: RunView) -> str:
-    """Name the settings by which the gates weighed more than scores; empty when scores alone decided."""
-    if is_change(view):
-        return ""
-    settings = ("worst_tokens", "worst_usd", "worst_turns")
-    return ", ".join(f"`{name}`" for name, value in view.settings if name in settings and value not in ("0", "0.0"))
 
 
 def _listed(tasks: Sequence[str], room: Room) -> str:

@@ -100,11 +100,6 @@ def test_nothing_of_training_is_said_of_a_change() -> None:
     assert "No version was accepted" not in page
 
 
-def test_a_change_is_compared_by_scores_alone_and_its_report_says_nothing_else() -> None:
-    view = replace(make_change_view(), settings=(("worst_tokens", "2000"),))
-    assert "weighed in" not in markdown(view)
-
-
 def test_both_texts_of_a_change_have_the_score_that_its_gate_measured() -> None:
     view = make_change_view()
     assert [(version.score, version.expected) for version in view.versions] == [(0.4, None), (0.8, None)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from skillopt.events import VerifierSuspected
 from skillopt.reports.markdown import render
 from tests.reports.hostile import attack, tags_of
-from tests.views import HEAD, make_view
+from tests.views import make_view
 
 
 def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_sealed_test() -> None:
@@ -32,15 +32,6 @@ def test_a_version_that_no_release_check_saw_is_told_with_what_to_expect() -> No
     text = render(make_view(ended=False))
     assert "confidence 0.970; expect 0.750 when measured again" in text
     assert "expected scores allow for that, and no release check corrects them." in text
-
-
-def test_where_more_than_scores_was_weighed_every_confidence_says_so() -> None:
-    settings = (("worst_tokens", "2000"), ("worst_usd", "0.0"), ("worst_turns", "30"))
-    text = render(make_view(ended=False, head=replace(HEAD, settings=settings)))
-    assert "confidence 0.970, with `worst_tokens`, `worst_turns` weighed in" in text
-    assert "Confidence is that of the gain with `worst_tokens`, `worst_turns` weighed in" in text
-    assert "no better, with `worst_tokens`, `worst_turns` weighed in, with probability 0.10" in text
-    assert "weighed in" not in render(make_view(ended=False))
 
 
 def test_every_edit_that_was_taken_is_shown_as_a_diff() -> None:

@@ -47,8 +47,7 @@ def test_it_begins_with_the_marker_and_leads_with_the_verdict_its_limits_and_the
 def test_it_shows_each_edit_with_its_reason_train_tasks_what_it_came_to_alone_and_tokens() -> None:
     (row,) = (line for line in BODY.splitlines() if "Dates vary." in line)
     assert (
-        "<code>Dates vary.</code> | <code>train1</code>, <code>train2</code> | 0.00 → 1.00 on 2 tasks | +7 -0 |"
-        in row
+        "<code>Dates vary.</code> | <code>train1</code>, <code>train2</code> | 0.00 → 1.00 on 2 tasks | +7 -0 |" in row
     )
 
 
