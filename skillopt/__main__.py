@@ -1,6 +1,6 @@
 """`python -m skillopt` is the command line."""
 
-from skillopt.cli import main
+from skillopt.cli.entry import main
 
 if __name__ == "__main__":
     main()

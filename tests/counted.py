@@ -10,7 +10,7 @@ what was paid, however the process ends.
 import os
 import sys
 
-from skillopt.cli import main
+from skillopt.cli.entry import main
 from skillopt.harnesses import HARNESSES, Driver
 from skillopt.harnesses.embedded import EmbeddedHarness
 from skillopt.ledger import reply_key, rollout_key

@@ -11,7 +11,7 @@ from typing import IO
 
 import pytest
 
-from skillopt.cli import run
+from skillopt.cli.entry import run
 from skillopt.ledger import Ledger
 from tests.projects import make_project
 from tests.servers.fake_anthropic import fake_anthropic

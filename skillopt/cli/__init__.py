@@ -1,5 +1,4 @@
-"""The command line: arguments in, results on stdout, progress on stderr, documented exit codes."""
+"""The command line: one file for each command, with its options and its text, and the documented exit codes.
 
-from skillopt.cli.entry import main, run
-
-__all__ = ["main", "run"]
+What a command does lives in `commands`.
+"""

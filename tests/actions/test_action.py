@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from skillopt.cli.github_action import MOST_SUMMARY_BYTES, main
 from skillopt.commands.nightly import Nightly, SkillNight, Training
 from skillopt.commands.offering import Offer
-from skillopt.github_action import MOST_SUMMARY_BYTES, main
 from skillopt.night_summary import render_night
 from skillopt.report_files import cut_report
 from tests.actions.runner import ACTION, ROOT, Done, Runner, read_yaml

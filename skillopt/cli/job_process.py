@@ -1,4 +1,4 @@
-"""The process of a job: `python -m skillopt.job_process FOLDER` runs the command that the folder names.
+"""The process of a job: `python -m skillopt.cli.job_process FOLDER` runs the command that the folder names.
 
 Owns that a job's end is written down whatever its command did. Does not own jobs (jobs) or commands (cli).
 """
@@ -21,7 +21,7 @@ def main(folder: Path) -> int:
         folder: The job's folder.
     """
     let_go()
-    from skillopt.cli import run  # noqa: PLC0415 - slow, and somebody waits until this lets go
+    from skillopt.cli.entry import run  # noqa: PLC0415 - slow, and somebody waits until this lets go
 
     # A parent in the background may have left Ctrl-C ignored, and cancelling is the same signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)

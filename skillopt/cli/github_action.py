@@ -1,6 +1,6 @@
 """What `.github/actions/skillopt` does between its inputs and its outputs: run the command line, and tell GitHub.
 
-    python -P -m skillopt.github_action run|comment
+    python -P -m skillopt.cli.github_action run|comment
 
 Owns the inputs, the default base, outputs, annotations, the job's summary and the comment. Does not own what a
 command does (cli) or how a report looks (reports). The step that runs rollouts has no token of a gate's job, and the
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from skillopt.cli import run as run_command
+from skillopt.cli.entry import run as run_command
 from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.forge import load_forge
 from skillopt.report_files import append_report, cut_report, write_report
