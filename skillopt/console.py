@@ -1,6 +1,6 @@
 """Results of commands as text for people, one renderer per kind of result.
 
-Owns wording and layout on stdout. Does not own progress (progress) or JSON (cli).
+Owns wording and layout on stdout. Does not own progress or JSON (cli).
 """
 
 from collections import Counter

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from skillopt.cli.progress import ProgressWatch
 from skillopt.event_lines import describe
 from skillopt.events import GateDecided, StepStarted
-from skillopt.progress import ProgressWatch
 from skillopt.runner import Activity
 from tests.test_events import EVENTS
 

@@ -82,9 +82,9 @@ def bisect(
     A binary search with as many runs as the confidence asks for; runs that are recorded are free. Ends with 1 when
     no single version is found.
     """
+    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.commands.bisect_task import Span  # noqa: PLC0415 - imported on use
     from skillopt.commands.bisect_task import bisect as run  # noqa: PLC0415 - as above
-    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)

@@ -32,10 +32,10 @@ def nightly(
     One pull request for each skill, kept up to date. Running it again goes on where it stopped. Ends with 3 when
     something failed; the other skills have had their turn all the same.
     """
+    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.commands.nightly import Budget  # noqa: PLC0415 - imported on use
     from skillopt.commands.nightly import nightly as run  # noqa: PLC0415 - as above
     from skillopt.night_summary import render_night  # noqa: PLC0415 - as above
-    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.report_files import append_report  # noqa: PLC0415 - as above
 
     flags = flags_of(settings, workers=workers, forge=forge, remote=remote)

@@ -70,9 +70,9 @@ def propose(
 
     Ends with 1 when the gate does not take them, with 2 when one cannot be tried; then none was.
     """
+    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.commands.propose import propose as run  # noqa: PLC0415 - imported on use
     from skillopt.commands.propose import read_edits  # noqa: PLC0415 - as above
-    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)

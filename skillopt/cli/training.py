@@ -76,8 +76,8 @@ def evaluate(
 
     With several subjects, each is compared with the first, task by task.
     """
+    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.commands.evaluate import evaluate as run  # noqa: PLC0415 - imported on use
-    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.tasks import Split  # noqa: PLC0415 - as above
 
     caps = {"max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
@@ -114,8 +114,8 @@ def optimize(
 
     The same command continues a run that was interrupted; what was answered is never paid again.
     """
+    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.commands.optimize import optimize as run  # noqa: PLC0415 - imported on use
-    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
 
     flags = flags_of(
         settings,
@@ -161,8 +161,8 @@ def transfer(
     On each, it is compared task by task with no skill and with the text that training started from. Ends
     with 3 when a target could not be measured; the others are shown all the same.
     """
+    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.commands.transfer import transfer as run  # noqa: PLC0415 - imported on use
-    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.tasks import Split  # noqa: PLC0415 - as above
 
     flags = flags_of(settings, workers=workers, max_usd=max_usd, max_tokens=max_tokens, max_minutes=max_minutes)

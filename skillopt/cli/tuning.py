@@ -72,9 +72,9 @@ def tune(
     Every trial runs the real loop once for each seed. Nothing is committed and the sealed test is not touched. The
     same command continues a search that was interrupted. Needs Optuna: pip install 'skillopt-mcp[tune]'.
     """
+    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
     from skillopt.commands.tune import TuneOptions  # noqa: PLC0415 - imported on use
     from skillopt.commands.tune import tune as run  # noqa: PLC0415 - as above
-    from skillopt.progress import ProgressWatch  # noqa: PLC0415 - as above
 
     flags = flags_of(
         settings,

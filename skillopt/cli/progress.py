@@ -1,7 +1,4 @@
-"""Progress of a run on stderr: a live line on a terminal, plain lines elsewhere.
-
-Owns what is shown while something runs. Does not own results, which go to stdout (cli).
-"""
+"""Progress of a run on stderr: a live line on a terminal, plain lines elsewhere."""
 
 import time
 from types import TracebackType
