@@ -19,9 +19,14 @@ from skillopt.suites import evals_of, load_suite
 from skillopt.tasks import Suite
 from skillopt.versions import Repository
 
-__all__ = ["CONFIG", "Project", "Selection", "Target"]
+__all__ = ["CONFIG", "SKILL_FOLDERS", "Project", "Selection", "Target", "find_skills"]
 
 CONFIG = "skillopt.toml"
+
+SKILL_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
+"""Where skills lie in a repository, by convention."""
+
+_SUITE_FOLDERS = ("suites", "benchmarks/suites", "evals")
 _PREFIX = "SKILLOPT_"
 _ENTRY_KEYS = ("path", "suite")
 
@@ -206,3 +211,17 @@ def _environment(variables: Mapping[str, str]) -> dict[str, object]:
             key = variable.removeprefix(_PREFIX).lower()
             found[key] = tuple(filter(None, text.split(","))) if key == "allow" else text
     return found
+
+
+def find_skills(root: Path) -> list[tuple[str, str, str]]:
+    """List the skills where they lie by convention: name, folder, and suite (empty when there is none)."""
+    skills = []
+    for parent in SKILL_FOLDERS:
+        for document in sorted((root / parent).glob("*/SKILL.md")):
+            name = document.parent.name
+            spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
+            places = (root / place / spelling for place in _SUITE_FOLDERS for spelling in spellings)
+            suite = next((place for place in places if place.exists()), None) or evals_of(document.parent)
+            shown = "" if suite is None else suite.relative_to(root).as_posix()
+            skills.append((name, document.parent.relative_to(root).as_posix(), shown))
+    return skills

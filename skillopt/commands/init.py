@@ -4,15 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.errors import UsageError
-from skillopt.project import Project
-from skillopt.suites import evals_of
+from skillopt.project import Project, find_skills
 
-__all__ = ["SKILL_FOLDERS", "Initialized", "find_skills", "init"]
-
-SKILL_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
-"""Where skills lie in a repository, by convention."""
-
-_SUITE_FOLDERS = ("suites", "benchmarks/suites", "evals")
+__all__ = ["Initialized", "init"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +36,6 @@ def init(*, folder: Path | None = None) -> Initialized:
         message = f"cannot write {project.config}: {error.strerror}; make the folder writable or run this elsewhere"
         raise UsageError(message) from error
     return Initialized(str(project.config), created=True, skills=found)
-
-
-def find_skills(root: Path) -> list[tuple[str, str, str]]:
-    """List the skills where they lie by convention: name, folder, and suite (empty when there is none)."""
-    skills = []
-    for parent in SKILL_FOLDERS:
-        for document in sorted((root / parent).glob("*/SKILL.md")):
-            name = document.parent.name
-            spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
-            places = (root / place / spelling for place in _SUITE_FOLDERS for spelling in spellings)
-            suite = next((place for place in places if place.exists()), None) or evals_of(document.parent)
-            shown = "" if suite is None else suite.relative_to(root).as_posix()
-            skills.append((name, document.parent.relative_to(root).as_posix(), shown))
-    return skills
 
 
 def _render(skills: tuple[tuple[str, str, str], ...]) -> str:

@@ -12,13 +12,12 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 
-from skillopt.commands.init import find_skills
 from skillopt.commands.read_once import ReadOnce
 from skillopt.commands.snapshot import Snapshot, configured_folder, snapshot_of
 from skillopt.commit_text import Version
 from skillopt.errors import RepositoryError, SkillError, UsageError
 from skillopt.frontmatter import Fields, Value, read_frontmatter
-from skillopt.project import Project, Selection
+from skillopt.project import Project, Selection, find_skills
 from skillopt.skill_folder import MAX_BYTES, MAX_FILES, SKILL_FILE, files_of, skill_from_files
 from skillopt.suites import evals_of
 from skillopt.tasks import File

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from skillopt.commands.init import SKILL_FOLDERS
-from skillopt.project import CONFIG, Project
+from skillopt.project import CONFIG, SKILL_FOLDERS, Project
 from skillopt.stamps import Stamp
 from skillopt.versions import Repository
 
