@@ -1,7 +1,7 @@
 """Following a run on a terminal: the same lines again and again until it ends.
 
 Owns painting, and that what is no terminal gets the lines once. Does not own the lines (reports.terminal) or reading
-the record (commands.report).
+the record (commands.watch).
 """
 
 from collections.abc import Callable

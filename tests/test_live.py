@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from skillopt.commands.report import followed
+from skillopt.commands.watch import followed
 from skillopt.events import RunStarted, encode_event
 from skillopt.ledger import Ledger, RunRecord
 from skillopt.live import follow

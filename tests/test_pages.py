@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from skillopt.commands.pages import page, rollout_text
-from skillopt.commands.report import find_run, report, view_of
+from skillopt.commands.report import report
 from skillopt.commands.serve import LivePages
 from skillopt.errors import UsageError
 from skillopt.events import EpochEnded, encode_event
 from skillopt.ledger import Ledger
 from skillopt.project import Project
+from skillopt.reports.load_view import find_run, load_view
 from tests.projects import make_project, skillopt, train
 
 Ask = Callable[[str], str]
@@ -75,7 +76,7 @@ def test_without_the_suite_no_rollout_of_a_task_that_may_be_held_out_is_shown(fo
 def test_a_rollout_is_there_whole_as_text_unless_it_is_held_out(folder: Path) -> None:
     project = Project.find(folder)
     with closing(Ledger.open(folder, read_only=True)) as ledger:
-        view = view_of(project, ledger, find_run(ledger))
+        view = load_view(project, ledger, find_run(ledger))
         assert "== user\nClean the vendor table" in rollout_text(ledger, view, keys(folder, "train")[0])
         held_out = keys(folder, "val")[0]
         with pytest.raises(UsageError, match="may be shown, found none"):

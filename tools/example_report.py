@@ -14,9 +14,9 @@ from typing import Final
 
 from benchmarks.demo import make_repository
 from skillopt.commands.pages import page_of
-from skillopt.commands.report import find_run, view_of
 from skillopt.ledger import Ledger
 from skillopt.project import Project
+from skillopt.reports.load_view import find_run, load_view
 
 __all__ = ["make_report"]
 
@@ -45,7 +45,7 @@ def make_report(folder: Path) -> dict[str, str]:
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SKILLOPT_"))}
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=outside)
     with closing(Ledger.open(folder, read_only=True)) as ledger:
-        view = view_of(Project.find(folder), ledger, find_run(ledger))
+        view = load_view(Project.find(folder), ledger, find_run(ledger))
         versions = tuple(replace(version, commit="", at="") for version in view.versions)
         gates = tuple(replace(gate, at="") for gate in view.gates)
         fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)

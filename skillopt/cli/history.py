@@ -131,7 +131,7 @@ def watch(
 
     from rich.console import Console  # noqa: PLC0415 - as above
 
-    from skillopt.commands.report import followed  # noqa: PLC0415 - as above
+    from skillopt.commands.watch import followed  # noqa: PLC0415 - as above
     from skillopt.live import follow  # noqa: PLC0415 - as above
     from skillopt.reports import render_view  # noqa: PLC0415 - as above
 

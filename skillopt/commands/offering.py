@@ -7,7 +7,6 @@ Owns doing what upkeep decides, in an order that can stop anywhere and be taken 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillopt.commands.report import view_of
 from skillopt.commands.skill_state import SkillState, Trunk
 from skillopt.errors import ForgeError, LedgerError
 from skillopt.events import Event, ReleaseCheckWithheld, SealedTestMeasured, decode_event
@@ -16,6 +15,7 @@ from skillopt.ledger import Ledger, RunRecord
 from skillopt.ports import Forge, PullRequest
 from skillopt.project import Project
 from skillopt.remotes import Remote, Tips
+from skillopt.reports.load_view import load_view
 from skillopt.reports.pull_request import pull_request_body, pull_request_title
 from skillopt.upkeep import Action, BranchFacts, decide
 
@@ -176,7 +176,7 @@ def _words(place: Place, release: _Release, ledger: Ledger) -> tuple[str, str]:
     if release.record is None:
         message = "a version is offered only with the record of its run"
         raise AssertionError(message)
-    view = view_of(place.project, ledger, release.record)
+    view = load_view(place.project, ledger, release.record)
     return pull_request_title(view), pull_request_body(view)
 
 

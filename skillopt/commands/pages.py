@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from skillopt.commands.report import find_run, view_of
 from skillopt.errors import UsageError
 from skillopt.ledger import Ledger, ResultRow
 from skillopt.project import Project
 from skillopt.reports.html import MOST_ROLLOUTS, Listed, Rollouts, Seen, choose, render_page, write_rollout
+from skillopt.reports.load_view import find_run, load_view
 from skillopt.reports.record import RunView
 from skillopt.tasks import Split
 
@@ -35,7 +35,7 @@ def page(
     """
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        view = view_of(project, ledger, find_run(ledger, name), suite)
+        view = load_view(project, ledger, find_run(ledger, name), suite)
         return page_of(ledger, view, all_splits=all_splits)
 
 

@@ -1,26 +1,14 @@
-"""The user actions `report` and `watch`: everything that ledger and git hold of a run, as one view.
+"""Read what is recorded of a run, for the command `report`. Spends nothing and changes nothing."""
 
-Owns finding the run that is meant, and what is read for it. Spends nothing and changes nothing. Does not own what a
-record tells (reports.gathering) or the forms that it is shown in (reports).
-"""
-
-import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
-from skillopt.documents import Skill
-from skillopt.errors import SkilloptError, UsageError
-from skillopt.events import Event, decode_event
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.locks import is_locked
-from skillopt.project import Project, Selection
-from skillopt.reports.gathering import Recorded, digests_of, gather
-from skillopt.reports.record import Asked, Limits, RunView
-from skillopt.skill_folder import decode_skill
-from skillopt.tasks import Split
+from skillopt.ledger import Ledger
+from skillopt.project import Project
+from skillopt.reports.load_view import find_run, load_view
+from skillopt.reports.record import RunView
 
-__all__ = ["find_run", "followed", "report", "view_of"]
+__all__ = ["report"]
 
 
 def report(name: str | None = None, *, suite: Path | None = None, folder: Path | None = None) -> RunView:
@@ -37,140 +25,4 @@ def report(name: str | None = None, *, suite: Path | None = None, folder: Path |
     """
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        return view_of(project, ledger, find_run(ledger, name), suite)
-
-
-@contextmanager
-def followed(name: str | None = None, *, folder: Path | None = None) -> Iterator[Callable[[], RunView]]:
-    """Open the record of a run to be looked at again and again.
-
-    Args:
-        name: Which run, as for `report`.
-        folder: Where the command is given; the current folder when None.
-
-    Yields:
-        What gives the run as it is now; without what single tasks came to, which takes longer to read.
-
-    Raises:
-        UsageError: There is no such run.
-    """
-    project = Project.find(folder or Path.cwd())
-    with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        run = find_run(ledger, name).id
-
-        def look() -> RunView:
-            record = ledger.run(run)
-            return gather(_head(project, ledger, record), Recorded(*_told(ledger, record)))
-
-        yield look
-
-
-def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
-    """Find the run that a user means.
-
-    Args:
-        ledger: Where runs are.
-        name: Its id or the beginning of it, or the skill whose newest run is meant; None for the newest of all.
-            A gate that is over is meant only where there is nothing else.
-
-    Raises:
-        UsageError: There is no such run.
-    """
-    # A gate has said its verdict where it was asked for; whoever asks for a skill's run means what trained it.
-    runs = sorted(ledger.runs(), key=lambda run: run.kind == "gate" and run.state != "running")
-    if not runs:
-        raise UsageError("no runs yet; train a skill with `skillopt optimize`")
-    if name is None:
-        return runs[0]
-    return next((run for run in runs if run.skill == name), None) or ledger.run(name)
-
-
-def view_of(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
-    """Put together what is recorded of a run.
-
-    Args:
-        project: Where it was.
-        ledger: Its open ledger.
-        record: The run.
-        suite: Where its tasks are, when that is not configured.
-    """
-    start, events = _told(ledger, record)
-    head = _head(project, ledger, record)
-    doer = head.target + (f" judge={head.judge}" if head.judge else "")
-    results = ledger.results(digests_of(start, events), doer)
-    splits, commits = _splits(project, record, suite), _commits(project, record)
-    return gather(head, Recorded(start, events, results, splits, commits))
-
-
-def _told(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
-    """Give the skill that a run starts from, and its events."""
-    events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
-    return decode_skill(record.skill, record.start), events
-
-
-def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
-    identity, target, model, *rest = json.loads(record.config)
-    settings: dict[str, object] = json.loads(identity)
-    judge = rest[0] if len(rest) > (record.kind != "training") else ""
-    gone = record.state == "running" and not is_locked(project.root, record.skill)
-    spend = ledger.spending(record.id)
-    return RunView(
-        run=record.id,
-        skill=record.skill,
-        kind=record.kind,
-        state="interrupted" if gone else record.state,
-        reason=record.reason,
-        started=record.started_at,
-        ended=record.ended_at,
-        branch=f"skillopt/{record.skill}",
-        base=record.base,
-        suite_digest=record.suite_digest,
-        target=target,
-        model=model,
-        judge=judge,
-        preset=str(settings.get("preset", "")),
-        metric=str(settings.get("metric", "")),
-        gate_rule=str(settings.get("gate", "")),
-        confidence=_number(settings, "confidence") or 0.9,
-        seed=int(_number(settings, "seed")),
-        settings=tuple((name, _plain(value)) for name, value in settings.items()),
-        limits=Limits(
-            int(_number(settings, "max_rollouts")),
-            int(_number(settings, "max_calls")),
-            _number(settings, "max_usd"),
-            int(_number(settings, "max_tokens")),
-        ),
-        spend=spend,
-        rollouts=Asked(None, spend["target"].calls if "target" in spend else 0),
-        calls=Asked(None, spend["optimizer"].calls if "optimizer" in spend else 0),
-    )
-
-
-def _number(settings: Mapping[str, object], name: str) -> float:
-    found = settings.get(name)
-    return float(found) if isinstance(found, int | float) else 0.0
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _splits(project: Project, record: RunRecord, path: Path | None) -> Mapping[str, Split]:
-    """Give the run's tasks in the suite's order; none when the suite is not there or not the one of the run."""
-    try:
-        suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()
-    except SkilloptError:
-        return {}
-    return {task.id: split for split, task in suite.splits} if suite.digest == record.suite_digest else {}
-
-
-def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:
-    """Give the commits of a run's versions by their numbers, 0 for the text it starts from where that was committed."""
-    try:
-        versions = project.repository().versions(record.skill)
-    except SkilloptError:
-        return {}
-    made = [version for version in reversed(versions) if version.trailer("Skillopt-Run") == record.id]
-    accepted = [version.sha for version in made if version.trailer("Val-After")]
-    starts = [version.sha for version in made if not version.trailer("Val-After")][:1]
-    return dict(enumerate(accepted, 1)) | dict(enumerate(starts))
+        return load_view(project, ledger, find_run(ledger, name), suite)

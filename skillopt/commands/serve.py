@@ -12,7 +12,6 @@ from threading import Lock
 from typing import Final
 
 from skillopt.commands.pages import page_of, rollout_text
-from skillopt.commands.report import view_of
 from skillopt.commands.status import run_status
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.ledger import Ledger, RunRecord
@@ -20,6 +19,7 @@ from skillopt.locks import is_locked
 from skillopt.loopback import Answer, LoopbackServer
 from skillopt.project import Project
 from skillopt.reports.html import Entry, live_policy, render_index
+from skillopt.reports.load_view import load_view
 from skillopt.tasks import digest_of
 
 __all__ = ["LivePages", "serve"]
@@ -78,7 +78,7 @@ class LivePages:
         stamp = self._stamp(ledger, record)
         kept = self._kept.get(record.id)
         if kept is None or kept.stamp != stamp:
-            view = view_of(self._project, ledger, record)
+            view = load_view(self._project, ledger, record)
             body = page_of(ledger, view, all_splits=self._all_splits, live=True)
             self._kept[record.id] = kept = Answer(body, stamp=stamp, policy=live_policy())
             for oldest in list(self._kept)[:-_KEPT]:
@@ -92,7 +92,7 @@ class LivePages:
         return digest_of(record.id, *told, str(len(events)))
 
     def _rollout(self, ledger: Ledger, record: RunRecord, key: str) -> Answer | None:
-        view = view_of(self._project, ledger, record)
+        view = load_view(self._project, ledger, record)
         try:
             return Answer(rollout_text(ledger, view, key, all_splits=self._all_splits), "plain")
         except UsageError:

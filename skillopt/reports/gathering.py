@@ -1,7 +1,7 @@
 """Puts together what the record of a run tells: events, recorded rollouts and commits become one view.
 
 Owns what becomes of an edit in the end, and which recorded rollouts belong to a comparison. Does not own the shape
-(record), reading ledger and git (commands) or showing it.
+(record), reading ledger and git (load_view) or showing it.
 """
 
 from collections import defaultdict

@@ -1,0 +1,32 @@
+"""Look at the record of a run again and again while it goes on, for the command `watch`. Reads only."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from skillopt.ledger import Ledger
+from skillopt.project import Project
+from skillopt.reports.load_view import find_run, load_progress
+from skillopt.reports.record import RunView
+
+__all__ = ["followed"]
+
+
+@contextmanager
+def followed(name: str | None = None, *, folder: Path | None = None) -> Iterator[Callable[[], RunView]]:
+    """Open the record of a run to be looked at again and again.
+
+    Args:
+        name: Which run, as for `report`.
+        folder: Where the command is given; the current folder when None.
+
+    Yields:
+        What gives the run as it is now; without what single tasks came to, which takes longer to read.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    project = Project.find(folder or Path.cwd())
+    with closing(Ledger.open(project.root, read_only=True)) as ledger:
+        run = find_run(ledger, name).id
+        yield lambda: load_progress(project, ledger, ledger.run(run))
