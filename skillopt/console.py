@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import singledispatch
 
 from skillopt.changes import GateReport
-from skillopt.commands.bisect_task import Bisected
+from skillopt.commands.bisect import Bisected
 from skillopt.commands.blame import Blamed
 from skillopt.commands.doctor import Diagnosis
 from skillopt.commands.estimate import Cost, Estimated
@@ -22,7 +22,7 @@ from skillopt.commands.nightly import Nightly, SkillNight, Training
 from skillopt.commands.optimize import Optimized
 from skillopt.commands.propose import Tried
 from skillopt.commands.registration import Registered
-from skillopt.commands.show_version import ShownVersion
+from skillopt.commands.show import ShownVersion
 from skillopt.commands.status import Status
 from skillopt.commands.transfer import TargetRow, Transferred
 from skillopt.commands.tune import Tuned

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Final
 
-from skillopt.commands.bisect_task import Bisected
+from skillopt.commands.bisect import Bisected
 from skillopt.commands.blame import Blamed, BlamedLine
 from skillopt.commands.graph import Graphed, GraphedVersion
 from skillopt.commands.history import WordDiffed
 from skillopt.commands.recorded_version import RecordedEdit
-from skillopt.commands.show_version import ShownVersion
+from skillopt.commands.show import ShownVersion
 from skillopt.inert import plain, plain_lines
 from skillopt.word_diff import PieceKind
 

@@ -37,7 +37,7 @@ def show(
     Each edit with the tasks that motivated it, how it did alone, and what it is worth, as far as the ledger here
     holds that.
     """
-    from skillopt.commands.show_version import show as run  # noqa: PLC0415 - imported on use
+    from skillopt.commands.show import show as run  # noqa: PLC0415 - imported on use
 
     print_result(run(select(None), version), as_json=as_json)
 
@@ -83,8 +83,8 @@ def bisect(
     no single version is found.
     """
     from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
-    from skillopt.commands.bisect_task import Span  # noqa: PLC0415 - imported on use
-    from skillopt.commands.bisect_task import bisect as run  # noqa: PLC0415 - as above
+    from skillopt.commands.bisect import Span  # noqa: PLC0415 - imported on use
+    from skillopt.commands.bisect import bisect as run  # noqa: PLC0415 - as above
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)

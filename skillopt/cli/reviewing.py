@@ -71,8 +71,8 @@ def gate(
     from skillopt.change_gate import Demand  # noqa: PLC0415 - imported on use
     from skillopt.changes import Required  # noqa: PLC0415 - as above
     from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
-    from skillopt.commands.gate_change import GateOptions  # noqa: PLC0415 - as above
-    from skillopt.commands.gate_change import gate as run  # noqa: PLC0415 - as above
+    from skillopt.commands.gate import GateOptions  # noqa: PLC0415 - as above
+    from skillopt.commands.gate import gate as run  # noqa: PLC0415 - as above
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)

@@ -1,7 +1,6 @@
 """The user action `gate`: may this change of skills be merged? For changes by people as by the optimizer.
 
-Owns which skills a change touches, and what becomes of each. Does not own what is found in a text (change_checks),
-the measurement (change_gate), or reading revisions (revision_project, revisions).
+Every skill that differs is checked as text (change_checks), then measured against its old text (change_gate).
 """
 
 import json

@@ -1,6 +1,6 @@
 """The user action `show`: one version, what it changed and why, edit by edit, with the numbers behind it.
 
-Reads git, and the ledger for what a commit has no room for. Does not own either.
+Reads git, and the ledger for what is too long for a commit.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""The user action `bisect`: which version of a skill broke a task.
+"""The user action `bisect`: find the version of a skill that broke a train or val task, by binary search.
 
-Owns which texts are searched, and that the sealed test is not. Does not own the search (bisection).
+Tasks of the sealed test cannot be searched.
 """
 
 from collections.abc import Mapping, Sequence
