@@ -10,18 +10,20 @@ from functools import singledispatch
 from skillopt.changes import GateReport
 from skillopt.commands.bisect import Bisected
 from skillopt.commands.blame import Blamed
+from skillopt.commands.diff import Diffed
 from skillopt.commands.doctor import Diagnosis
 from skillopt.commands.estimate import Cost, Estimated
 from skillopt.commands.evaluate import Evaluated, Subject
 from skillopt.commands.evidence import Evidence, Shown
 from skillopt.commands.graph import Graphed
-from skillopt.commands.history import Diffed, Logged, LoggedVersion, RolledBack
 from skillopt.commands.init import Initialized
 from skillopt.commands.jobs import JobReport, Jobs
+from skillopt.commands.log import Logged, LoggedVersion
 from skillopt.commands.nightly import Nightly, SkillNight, Training
 from skillopt.commands.optimize import Optimized
 from skillopt.commands.propose import Tried
 from skillopt.commands.registration import Registered
+from skillopt.commands.rollback import RolledBack
 from skillopt.commands.show import ShownVersion
 from skillopt.commands.status import Status
 from skillopt.commands.transfer import TargetRow, Transferred

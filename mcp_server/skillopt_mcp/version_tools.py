@@ -8,7 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from skillopt.commands.history import diff, log, rollback
+from skillopt.commands.diff import diff
+from skillopt.commands.log import log
+from skillopt.commands.rollback import rollback
 from skillopt.commands.serving import Overview, SkillRow, overview, selection_of, served_skill
 from skillopt.errors import UsageError
 from skillopt_mcp.addresses import SKILL_FILE, address_of

@@ -41,7 +41,7 @@ def log(
 
         show(draw(select(skill)), as_json=as_json)
         return
-    from skillopt.commands.history import log as run  # noqa: PLC0415 - imported on use
+    from skillopt.commands.log import log as run  # noqa: PLC0415 - imported on use
 
     show(run(select(skill)), as_json=as_json)
 
@@ -59,7 +59,7 @@ def diff(
     if words:
         _show_words(select(skill), before, after, as_json=as_json)
         return
-    from skillopt.commands.history import diff as run  # noqa: PLC0415 - imported on use
+    from skillopt.commands.diff import diff as run  # noqa: PLC0415 - imported on use
 
     show(run(select(skill), before, after), as_json=as_json)
 
@@ -72,7 +72,7 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Publish an older version as a new commit."""
-    from skillopt.commands.history import rollback as run  # noqa: PLC0415 - imported on use
+    from skillopt.commands.rollback import rollback as run  # noqa: PLC0415 - imported on use
 
     show(run(select(skill), version), as_json=as_json)
 
@@ -146,7 +146,7 @@ def watch(
 
 
 def _show_words(selection: "Selection", before: str | None, after: str | None, *, as_json: bool) -> None:
-    from skillopt.commands.history import diff_by_words  # noqa: PLC0415 - imported on use
+    from skillopt.commands.diff import diff_by_words  # noqa: PLC0415 - imported on use
     from skillopt.history_text import render_words  # noqa: PLC0415 - as above
 
     found = diff_by_words(selection, before, after)

@@ -1,0 +1,111 @@
+"""The user action `diff`: compare two versions of a skill, line by line or word by word. Reads git only."""
+
+from dataclasses import dataclass
+
+from skillopt.commands.lineage import starting_commit, versions_of
+from skillopt.documents import SkillDocument
+from skillopt.edits import unified
+from skillopt.project import Selection, Target
+from skillopt.skill_folder import files_of, ships
+from skillopt.tasks import File
+from skillopt.versions import Repository
+from skillopt.word_diff import Hunk, diff_words
+
+__all__ = ["Diffed", "FileWords", "WordDiffed", "diff", "diff_by_words"]
+
+_WORKTREE = "worktree"
+
+
+@dataclass(frozen=True, slots=True)
+class Diffed:
+    """The difference of two versions of a skill; `text` is a unified diff, empty when they are equal."""
+
+    skill: str
+    before: str
+    after: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileWords:
+    """What changed in one file, word by word."""
+
+    path: str
+    hunks: tuple[Hunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WordDiffed:
+    """The difference of two versions of a skill word by word; files that are the same are left out."""
+
+    skill: str
+    before: str
+    after: str
+    files: tuple[FileWords, ...]
+
+
+def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
+    """Show what changed between two versions of a skill.
+
+    Args:
+        selection: The skill.
+        before: A version, or `worktree`; None for the text that training started from.
+        after: A version, or `worktree`; None for the newest version.
+
+    Raises:
+        UsageError: A version does not exist.
+    """
+    sides = _sides(selection, before, after)
+    texts = [unified(old, new, path, context=3) for path, old, new in sides.documents]
+    return Diffed(sides.skill, sides.before, sides.after, "\n".join(text for text in texts if text))
+
+
+def diff_by_words(selection: Selection, before: str | None, after: str | None) -> WordDiffed:
+    """Show what changed between two versions of a skill, word by word.
+
+    Args:
+        selection: The skill.
+        before: A version, or `worktree`; None for the text that training started from.
+        after: A version, or `worktree`; None for the newest version.
+
+    Raises:
+        UsageError: A version does not exist.
+    """
+    sides = _sides(selection, before, after)
+    files = (FileWords(path, diff_words(old.text, new.text)) for path, old, new in sides.documents)
+    return WordDiffed(sides.skill, sides.before, sides.after, tuple(file for file in files if file.hunks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """Two versions, and each file as both have it; a file that one lacks is empty there."""
+
+    skill: str
+    before: str
+    after: str
+    documents: tuple[tuple[str, SkillDocument, SkillDocument], ...]
+
+
+def _sides(selection: Selection, before: str | None, after: str | None) -> _Sides:
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    if before is None or after is None:
+        versions = versions_of(repository, target.name)
+        before = before or starting_commit(versions)
+        after = after or versions[0].sha
+    old, new = (_files(repository, target, side) for side in (before, after))
+    paths = sorted({file.path for file in (*old, *new)})
+    return _Sides(
+        target.name, before, after, tuple((path, _document(old, path), _document(new, path)) for path in paths)
+    )
+
+
+def _files(repository: Repository, target: Target, version: str) -> tuple[File, ...]:
+    if version == _WORKTREE:
+        return files_of(target.skill())
+    files = repository.read_folder(repository.resolve(version), repository.relative(target.folder))
+    return tuple(file for file in files if ships(file.path))
+
+
+def _document(files: tuple[File, ...], path: str) -> SkillDocument:
+    return SkillDocument.parse(next((file.content for file in files if file.path == path), b""))
