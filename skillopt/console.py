@@ -15,10 +15,9 @@ from skillopt.commands.doctor import Diagnosis
 from skillopt.commands.estimate import Cost, Estimated
 from skillopt.commands.evaluate import Evaluated, Subject
 from skillopt.commands.evidence import Evidence, Shown
-from skillopt.commands.graph import Graphed
 from skillopt.commands.init import Initialized
 from skillopt.commands.jobs import JobReport, Jobs
-from skillopt.commands.log import Logged, LoggedVersion
+from skillopt.commands.log import Graphed, Logged, LoggedVersion
 from skillopt.commands.nightly import Nightly, SkillNight, Training
 from skillopt.commands.optimize import Optimized
 from skillopt.commands.propose import Tried

@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.commands.bisect import Bisected
 from skillopt.commands.blame import Blamed, BlamedLine
 from skillopt.commands.diff import WordDiffed
-from skillopt.commands.graph import Graphed, GraphedVersion
+from skillopt.commands.log import Graphed, GraphedVersion
 from skillopt.commands.recorded_version import RecordedEdit
 from skillopt.commands.show import ShownVersion
 from skillopt.inert import plain, plain_lines

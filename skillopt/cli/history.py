@@ -37,7 +37,7 @@ def log(
     Each with the target it was trained on, and stale when another one is configured.
     """
     if graph:
-        from skillopt.commands.graph import graph as draw  # noqa: PLC0415 - imported on use
+        from skillopt.commands.log import graph as draw  # noqa: PLC0415 - imported on use
 
         show(draw(select(skill)), as_json=as_json)
         return
