@@ -1,17 +1,52 @@
-"""The application that every command joins, and what comes before a command.
-
-Does not own any command.
-"""
+"""The application: every command, in the order of `--help`, and the options that come before a command."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from skillopt import __version__
+from skillopt.cli import (
+    bisect,
+    blame,
+    diff,
+    doctor,
+    estimate,
+    evaluate,
+    evidence,
+    gate,
+    init,
+    jobs,
+    log,
+    nightly,
+    optimize,
+    propose,
+    report,
+    rollback,
+    serve,
+    show,
+    status,
+    transfer,
+    tuning,
+    watch,
+)
 
 __all__ = ["app"]
+
+_COMMANDS: Final[tuple[Callable[..., None], ...]] = (
+    *(init.init, doctor.doctor),
+    *(estimate.estimate, evaluate.evaluate, optimize.optimize, transfer.transfer, tuning.tune),
+    *(evidence.evidence, propose.propose),
+    nightly.nightly,
+    gate.gate,
+    *(status.status, log.log, diff.diff, rollback.rollback, report.report, watch.watch),
+    *(show.show, blame.blame, bisect.bisect),
+    serve.serve,
+    *(jobs.jobs, jobs.job, jobs.cancel),
+)
+"""Every command, in the order of help."""
 
 app = typer.Typer(
     name="skillopt",
@@ -37,10 +72,14 @@ def root(
         typer.echo(f"skillopt-mcp {__version__}")
         raise typer.Exit
     if folder is not None:
-        from skillopt.errors import UsageError  # noqa: PLC0415 - imported on use
+        from skillopt.errors import UsageError
 
         try:
             os.chdir(folder)
         except OSError as error:
             message = f"-C: cannot enter {str(folder)!r}: {error.strerror}"
             raise UsageError(message) from error
+
+
+for command in _COMMANDS:
+    app.command()(command)

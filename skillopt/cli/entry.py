@@ -1,8 +1,4 @@
-"""The way in: run a command and end with the documented exit code.
-
-Owns turning our errors into a line on stderr. Importing the modules of commands registers them, in the
-order in which help lists them.
-"""
+"""Run a command and end with the documented exit code; our errors become one line on stderr."""
 
 import os
 import sys
@@ -11,18 +7,10 @@ from collections.abc import Sequence
 
 import typer
 
-# In the order of help.
-# isort: off
-from skillopt.cli import projects, training, tuning, proposing, nightly, reviewing, history, lineage, pages, jobs
-
-# isort: on
 from skillopt.cli.app import app
 from skillopt.cli.output import INTERRUPTED
 
-__all__ = ["COMMANDS", "main", "run"]
-
-COMMANDS = (projects, training, tuning, proposing, nightly, reviewing, history, lineage, pages, jobs)
-"""The modules that hold the commands."""
+__all__ = ["main", "run"]
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +30,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        from skillopt.errors import SkilloptError  # noqa: PLC0415 - imported on use
+        from skillopt.errors import SkilloptError
 
         if not isinstance(error, SkilloptError):
             raise

@@ -21,7 +21,7 @@ def main(folder: Path) -> int:
         folder: The job's folder.
     """
     let_go()
-    from skillopt.cli.entry import run  # noqa: PLC0415 - slow, and somebody waits until this lets go
+    from skillopt.cli.entry import run  # slow, and somebody waits until this lets go
 
     # A parent in the background may have left Ctrl-C ignored, and cancelling is the same signal.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -4,24 +4,21 @@ from typing import Annotated
 
 import typer
 
-from skillopt.cli.app import app
 from skillopt.cli.options import JsonOption
 from skillopt.cli.output import show
 
-__all__: list[str] = []
+__all__ = ["cancel", "job", "jobs"]
 
 _JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job, as `skillopt jobs` lists it.")]
 
 
-@app.command()
 def jobs(*, as_json: JsonOption = False) -> None:
     """List the newest jobs that agents started."""
-    from skillopt.commands.jobs import jobs as run  # noqa: PLC0415 - imported on use
+    from skillopt.commands.jobs import jobs as run
 
     show(run(), as_json=as_json)
 
 
-@app.command()
 def job(
     job_id: _JobArgument,
     *,
@@ -29,17 +26,16 @@ def job(
     as_json: JsonOption = False,
 ) -> None:
     """Show how a job is, and what to do next."""
-    from skillopt.commands.jobs import job as run  # noqa: PLC0415 - imported on use
+    from skillopt.commands.jobs import job as run
 
     show(run(job_id, wait=wait), as_json=as_json)
 
 
-@app.command()
 def cancel(job_id: _JobArgument, *, as_json: JsonOption = False) -> None:
     """End a job; what it was answered is kept.
 
     The first time it waits for calls under way, which are paid for; a second time it drops them.
     """
-    from skillopt.commands.jobs import cancel as run  # noqa: PLC0415 - imported on use
+    from skillopt.commands.jobs import cancel as run
 
     show(run(job_id), as_json=as_json)

@@ -22,6 +22,7 @@ __all__ = [
     "PresetOption",
     "QuietOption",
     "RolloutsOption",
+    "RunArgument",
     "SandboxOption",
     "SeedOption",
     "SetOption",
@@ -29,6 +30,7 @@ __all__ = [
     "SplitOption",
     "StartOption",
     "SuiteOption",
+    "SummaryOption",
     "TokensOption",
     "TrialsOption",
     "UsdOption",
@@ -39,6 +41,9 @@ __all__ = [
 
 SkillArgument = Annotated[
     str | None, typer.Argument(help="Name in skillopt.toml, or a skill folder. May be left out if there is only one.")
+]
+RunArgument = Annotated[
+    str | None, typer.Argument(metavar="RUN", help="Id of the run, or a skill for its newest; the newest of all.")
 ]
 SuiteOption = Annotated[
     Path | None, typer.Option("--suite", help="Suite folder or file, instead of the configured one.")
@@ -65,13 +70,16 @@ StartOption = Annotated[
 AllSplitsOption = Annotated[
     bool, typer.Option("--all-splits", help="Show rollouts of held-out tasks, too; do not write edits by them.")
 ]
+SummaryOption = Annotated[
+    Path | None, typer.Option("--summary", metavar="FILE", help="Append Markdown, as to $GITHUB_STEP_SUMMARY.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 
 
 def select(name: str | None, suite: Path | None = None, flags: Mapping[str, object] | None = None) -> "Selection":
     """Say what the user points at."""
-    from skillopt.project import Selection  # noqa: PLC0415 - imported on use
+    from skillopt.project import Selection
 
     return Selection(name, flags or {}, suite)
 
@@ -82,7 +90,7 @@ def flags_of(pairs: list[str] | None, **named: object) -> dict[str, object]:
     for pair in pairs or []:
         key, equals, text = pair.partition("=")
         if not equals:
-            from skillopt.errors import SettingsError  # noqa: PLC0415 - imported on use
+            from skillopt.errors import SettingsError
 
             message = f"--set: expected KEY=VALUE, found {pair!r}"
             raise SettingsError(message)

@@ -31,7 +31,7 @@ def show(result: Any, *, as_json: bool) -> None:  # noqa: ANN401 - any command's
     if as_json:
         typer.echo(as_json_text(result))
         return
-    from skillopt.console import render  # noqa: PLC0415 - imported on use
+    from skillopt.console import render
 
     typer.echo(render(result))
 

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from skillopt.cli.app import app
 from skillopt.cli.options import (
     HarnessOption,
     JsonOption,
@@ -27,10 +26,9 @@ from skillopt.cli.options import (
 )
 from skillopt.cli.output import interruptible, show
 
-__all__: list[str] = []
+__all__ = ["tune"]
 
 
-@app.command()
 def tune(
     skill: SkillArgument = None,
     *,
@@ -72,9 +70,9 @@ def tune(
     Every trial runs the real loop once for each seed. Nothing is committed and the sealed test is not touched. The
     same command continues a search that was interrupted. Needs Optuna: pip install 'skillopt-mcp[tune]'.
     """
-    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
-    from skillopt.commands.tune import TuneOptions  # noqa: PLC0415 - imported on use
-    from skillopt.commands.tune import tune as run  # noqa: PLC0415 - as above
+    from skillopt.cli.progress import ProgressWatch
+    from skillopt.commands.tune import TuneOptions
+    from skillopt.commands.tune import tune as run
 
     flags = flags_of(
         settings,

@@ -1,17 +1,15 @@
-"""The command that shows runs in a browser: `serve`."""
+"""The command `serve`."""
 
 import json
 from typing import Annotated
 
 import typer
 
-from skillopt.cli.app import app
 from skillopt.cli.options import AllSplitsOption, JsonOption
 
-__all__: list[str] = []
+__all__ = ["serve"]
 
 
-@app.command()
 def serve(
     *,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0 for any free port.")] = 0,
@@ -22,7 +20,7 @@ def serve(
 
     Read-only, on the loopback address, below a path that only you are told; Ctrl-C ends it.
     """
-    from skillopt.commands.serve import serve as run  # noqa: PLC0415 - imported on use
+    from skillopt.commands.serve import serve as run
 
     def announce(address: str) -> None:
         typer.echo(json.dumps({"address": address}) if as_json else address)

@@ -1,11 +1,10 @@
-"""The commands for whoever proposes edits in the optimizer model's place: `evidence`, `propose`."""
+"""The command `propose`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from skillopt.cli.app import app
 from skillopt.cli.options import (
     HarnessOption,
     JsonOption,
@@ -24,29 +23,9 @@ from skillopt.cli.options import (
 )
 from skillopt.cli.output import interruptible, show
 
-__all__: list[str] = []
+__all__ = ["propose"]
 
 
-@app.command()
-def evidence(
-    skill: SkillArgument = None,
-    *,
-    start: StartOption = "auto",
-    suite: SuiteOption = None,
-    settings: SetOption = None,
-    harness: HarnessOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Show what is recorded of the skill on train tasks.
-
-    It is what a proposer of edits needs to know; nothing of val or test is in it. Spends nothing.
-    """
-    from skillopt.commands.evidence import evidence as run  # noqa: PLC0415 - imported on use
-
-    show(run(select(skill, suite, flags_of(settings, harness=harness)), start=start), as_json=as_json)
-
-
-@app.command()
 def propose(
     edits: Annotated[
         Path,
@@ -70,9 +49,9 @@ def propose(
 
     Ends with 1 when the gate does not take them, with 2 when one cannot be tried; then none was.
     """
-    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
-    from skillopt.commands.propose import propose as run  # noqa: PLC0415 - imported on use
-    from skillopt.commands.propose import read_edits  # noqa: PLC0415 - as above
+    from skillopt.cli.progress import ProgressWatch
+    from skillopt.commands.propose import propose as run
+    from skillopt.commands.propose import read_edits
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)

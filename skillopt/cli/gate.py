@@ -1,11 +1,10 @@
-"""The command for whoever reviews a change of skills: `gate`."""
+"""The command `gate`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from skillopt.cli.app import app
 from skillopt.cli.options import (
     HarnessOption,
     JsonOption,
@@ -14,6 +13,7 @@ from skillopt.cli.options import (
     RolloutsOption,
     SetOption,
     SuiteOption,
+    SummaryOption,
     TokensOption,
     UsdOption,
     WorkersOption,
@@ -24,10 +24,9 @@ from skillopt.cli.output import interruptible, show
 if TYPE_CHECKING:
     from skillopt.changes import GateReport
 
-__all__: list[str] = []
+__all__ = ["gate"]
 
 
-@app.command()
 def gate(
     base: Annotated[
         str, typer.Argument(metavar="BASE", help="What the change is to be merged into: a commit, branch or tag.")
@@ -48,9 +47,7 @@ def gate(
         bool, typer.Option("--direct", help="Compare with BASE itself, not with the merge base.")
     ] = False,
     junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
-    summary: Annotated[
-        Path | None, typer.Option("--summary", metavar="FILE", help="Append Markdown, as to $GITHUB_STEP_SUMMARY.")
-    ] = None,
+    summary: SummaryOption = None,
     github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub on stderr.")] = False,
     suite: SuiteOption = None,
     settings: SetOption = None,
@@ -68,11 +65,11 @@ def gate(
     Every skill that differs is validated, scanned, and measured on val against its old text. Ends with 1 when one is
     refused, with 3 when one could not be measured, with 0 when all passed or no skill differs.
     """
-    from skillopt.change_gate import Demand  # noqa: PLC0415 - imported on use
-    from skillopt.changes import Required  # noqa: PLC0415 - as above
-    from skillopt.cli.progress import ProgressWatch  # noqa: PLC0415 - as above
-    from skillopt.commands.gate import GateOptions  # noqa: PLC0415 - as above
-    from skillopt.commands.gate import gate as run  # noqa: PLC0415 - as above
+    from skillopt.change_gate import Demand
+    from skillopt.changes import Required
+    from skillopt.cli.progress import ProgressWatch
+    from skillopt.commands.gate import GateOptions
+    from skillopt.commands.gate import gate as run
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
@@ -87,10 +84,10 @@ def gate(
 
 def _write(report: "GateReport", junit: Path | None, summary: Path | None, github: bool) -> None:
     """Write what was asked for beside the result."""
-    from skillopt.report_files import append_report, write_report  # noqa: PLC0415 - imported on use
-    from skillopt.reports.gate_annotations import render_annotations  # noqa: PLC0415 - as above
-    from skillopt.reports.gate_junit import render_junit  # noqa: PLC0415 - as above
-    from skillopt.reports.gate_summary import render_gate_summary  # noqa: PLC0415 - as above
+    from skillopt.report_files import append_report, write_report
+    from skillopt.reports.gate_annotations import render_annotations
+    from skillopt.reports.gate_junit import render_junit
+    from skillopt.reports.gate_summary import render_gate_summary
 
     if github and (lines := render_annotations(report)):
         typer.echo(lines, err=True)

@@ -1,0 +1,44 @@
+"""The command `report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillopt.cli.options import AllSplitsOption, JsonOption, RunArgument, SuiteOption
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["report"]
+
+
+def report(
+    name: RunArgument = None,
+    *,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", "-f", help="markdown, pull-request, json, junit or html; else by the suffix of --output."
+        ),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of stdout.")] = None,
+    all_splits: AllSplitsOption = False,
+    suite: SuiteOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Report a run: verdict, edits, gates, test, cost, tasks by version; as html with rollouts, too."""
+    from skillopt.commands.pages import page
+    from skillopt.commands.report import report as run
+    from skillopt.report_files import write_report
+    from skillopt.reports import format_of, render_view
+
+    chosen = format_of("json" if as_json else form, output)
+    if chosen == "html":
+        text = page(name, all_splits=all_splits, suite=suite)
+    else:
+        text = render_view(run(name, suite=suite), chosen)
+    if output is None:
+        typer.echo(text.rstrip("\n"))
+    else:
+        write_report(output, text.rstrip("\n"))
