@@ -1,7 +1,7 @@
 """Untrusted text made inert for people's eyes: what every medium shares, and terminals and logs.
 
 Owns that nothing in such a text hides, and that on a terminal or in a log it stays on its line and steers nothing.
-Does not own Markdown (reports.inert_markdown), HTML (reports.html.inert_html), or what is shown (reports, console).
+Does not own Markdown (reports.inert_markdown), HTML (reports.html.inert_html), or what is shown (reports, cli).
 """
 
 import re

@@ -1,6 +1,6 @@
 """The difference of two texts, word by word inside the lines that changed.
 
-Owns which words are the same, gone or new. Does not own how that is shown (history_text, reports.html.line_diff).
+Owns which words are the same, gone or new. Does not own how that is shown (cli.diff, reports.html.line_diff).
 """
 
 import re

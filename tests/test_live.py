@@ -15,10 +15,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from skillopt.cli.watch import follow
 from skillopt.commands.watch import followed
 from skillopt.events import RunStarted, encode_event
 from skillopt.ledger import Ledger, RunRecord
-from skillopt.live import follow
 from skillopt.locks import writer_lock
 from skillopt.reports.record import RunView
 from skillopt.skill_folder import encode_skill

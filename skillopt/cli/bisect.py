@@ -1,6 +1,6 @@
-"""The command `bisect`."""
+"""The command `bisect`: its options, and its result as text."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,8 +19,11 @@ from skillopt.cli.options import (
     flags_of,
     select,
 )
-from skillopt.cli.output import interruptible
-from skillopt.cli.output import show as print_result
+from skillopt.cli.output import SHORT, interruptible, show
+from skillopt.inert import plain
+
+if TYPE_CHECKING:
+    from skillopt.commands.bisect import Bisected
 
 __all__ = ["bisect"]
 
@@ -56,6 +59,21 @@ def bisect(
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     with interruptible(), ProgressWatch(quiet=quiet) as watch:
         found = run(select(skill, suite, flags), task, Span(good, bad), trials=trials, watch=watch)
-    print_result(found, as_json=as_json)
+    show(found, _text, as_json=as_json)
     if not found.culprit:
         raise typer.Exit(1)
+
+
+def _text(result: "Bisected") -> str:
+    """Render what a search found and what it rests on."""
+    lines = [f"{result.skill}, task {plain(result.task)}, {result.texts} texts: {plain(result.reason)}"]
+    for text in result.measured:
+        mark = "<- broke it" if text.commit == result.culprit else ""
+        score = f"passed {text.passed} of {text.trials}, score {text.score:.3f}"
+        lines.append("  ".join(filter(None, (text.commit[:SHORT], score, plain(text.subject), mark))))
+    lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
+    if result.culprit:
+        lines.append(f"look further: skillopt show {result.culprit[:SHORT]}")
+    elif result.shown:
+        lines.append("more trials may tell: --trials, or a higher --max-rollouts")
+    return "\n".join(lines)

@@ -1,15 +1,15 @@
-"""The command `blame`."""
+"""The command `blame`: its options, and its result as text."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillopt.cli.options import (
-    JsonOption,
-    SkillArgument,
-    select,
-)
-from skillopt.cli.output import show as print_result
+from skillopt.cli.options import JsonOption, SkillArgument, select
+from skillopt.cli.output import SHORT, listed, show
+from skillopt.inert import plain
+
+if TYPE_CHECKING:
+    from skillopt.commands.blame import Blamed, BlamedLine
 
 __all__ = ["blame"]
 
@@ -26,4 +26,22 @@ def blame(
     """
     from skillopt.commands.blame import blame as run
 
-    print_result(run(select(skill), find), as_json=as_json)
+    show(run(select(skill), find), _text, as_json=as_json)
+
+
+def _text(result: "Blamed") -> str:
+    """Render each line with where it comes from."""
+    rows = [(*_source(line), str(line.number), plain(line.text)) for line in result.lines]
+    if not rows:
+        return f"{result.skill} {result.version[:SHORT]}: no such line"
+    widths = [max(len(row[at]) for row in rows) for at in range(3)]
+    lines = []
+    for *cells, number, text in rows:
+        left = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        lines.append(f"{left}  {number.rjust(4)} | {text}".rstrip())
+    return "\n".join(lines)
+
+
+def _source(line: "BlamedLine") -> tuple[str, str, str]:
+    run = plain(line.run) if line.version else "people"
+    return line.commit[:SHORT], run or "rollback", listed(line.tasks)

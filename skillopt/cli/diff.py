@@ -1,18 +1,25 @@
-"""The command `diff`."""
+"""The command `diff`: its options, and its result as text."""
 
 import os
+import re
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
-from skillopt.cli.output import as_json_text, show
+from skillopt.cli.output import SHORT, as_json_text, show
+from skillopt.inert import plain, plain_lines
 
 if TYPE_CHECKING:
+    from skillopt.commands.diff import Diffed, WordDiffed
     from skillopt.project import Selection
+    from skillopt.word_diff import PieceKind
 
 __all__ = ["diff"]
+
+_COMMIT: Final = re.compile(r"[0-9a-f]{40,64}")
+_MARKS: Final = {"gone": ("[-", "-]", "31"), "new": ("{+", "+}", "32")}
 
 
 def diff(
@@ -29,13 +36,46 @@ def diff(
         return
     from skillopt.commands.diff import diff as run
 
-    show(run(select(skill), before, after), as_json=as_json)
+    show(run(select(skill), before, after), _text, as_json=as_json)
 
 
 def _show_words(selection: "Selection", before: str | None, after: str | None, *, as_json: bool) -> None:
     from skillopt.commands.diff import diff_by_words
-    from skillopt.history_text import render_words
 
     found = diff_by_words(selection, before, after)
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    typer.echo(as_json_text(found) if as_json else render_words(found, colour=colour))
+    typer.echo(as_json_text(found) if as_json else _words_text(found, colour=colour))
+
+
+def _text(result: "Diffed") -> str:
+    return result.text or f"{result.skill}: {result.before} and {result.after} are the same"
+
+
+def _words_text(result: "WordDiffed", *, colour: bool) -> str:
+    """Render a difference word by word: in colours, or as `[-gone-]{+new+}`."""
+    lines = []
+    for file in result.files:
+        lines.append(f"--- {plain(file.path)}, {_named(result.before)} -> {_named(result.after)}")
+        for hunk in file.hunks:
+            text = "".join(_piece(piece.kind, piece.text, colour=colour) for piece in hunk.pieces)
+            lines += [f"@@ line {hunk.before} -> {hunk.after} @@", text.removesuffix("\n")]
+    same = f"{result.skill}: {_named(result.before)} and {_named(result.after)} are the same"
+    return "\n".join(lines) or same
+
+
+def _named(version: str) -> str:
+    """Shorten a commit; what the user typed otherwise stays as it is."""
+    return version[:SHORT] if _COMMIT.fullmatch(version) else plain(version)
+
+
+def _piece(kind: "PieceKind", text: str, *, colour: bool) -> str:
+    """Mark a piece line by line, so that no mark spans a line end."""
+    from skillopt.word_diff import PieceKind
+
+    shown = "\n".join(plain_lines(line) for line in text.split("\n"))
+    if kind is PieceKind.SAME:
+        return shown
+    left, right, code = _MARKS[kind]
+    if colour:
+        left, right = f"\x1b[{code}m", "\x1b[0m"
+    return "\n".join(f"{left}{line}{right}" if line else "" for line in shown.split("\n"))

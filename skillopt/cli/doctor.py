@@ -1,11 +1,14 @@
-"""The command `doctor`."""
+"""The command `doctor`: its options, and its result as text."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillopt.cli.options import JsonOption
 from skillopt.cli.output import show
+
+if TYPE_CHECKING:
+    from skillopt.commands.doctor import Diagnosis
 
 __all__ = ["doctor"]
 
@@ -22,6 +25,10 @@ def doctor(
     from skillopt.commands.doctor import doctor as run
 
     diagnosis = run(probe=probe)
-    show(diagnosis, as_json=as_json)
+    show(diagnosis, _text, as_json=as_json)
     if not diagnosis.healthy:
         raise typer.Exit(2)
+
+
+def _text(result: "Diagnosis") -> str:
+    return "\n".join(f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.found}" for check in result.checks)

@@ -1,17 +1,17 @@
-"""The command `estimate`."""
+"""The command `estimate`: its options, and its result as text."""
 
-from skillopt.cli.options import (
-    JsonOption,
-    PresetOption,
-    SetOption,
-    SkillArgument,
-    SuiteOption,
-    flags_of,
-    select,
-)
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from skillopt.cli.options import JsonOption, PresetOption, SetOption, SkillArgument, SuiteOption, flags_of, select
 from skillopt.cli.output import show
 
+if TYPE_CHECKING:
+    from skillopt.commands.estimate import Cost, Estimated
+
 __all__ = ["estimate"]
+
+_MOST_STEPS = 12
 
 
 def estimate(
@@ -25,4 +25,43 @@ def estimate(
     """Tell what a run could take; spends nothing."""
     from skillopt.commands.estimate import estimate as run
 
-    show(run(select(skill, suite, flags_of(settings, preset=preset))), as_json=as_json)
+    show(run(select(skill, suite, flags_of(settings, preset=preset))), _text, as_json=as_json)
+
+
+def _text(result: "Estimated") -> str:
+    train, val, test = result.tasks
+    gain = (
+        f"a gain below {result.resolvable_gain:.1%} of tasks is noise at confidence {result.confidence:g}"
+        if result.resolvable_gain is not None
+        else f"val is too small to certify any gain at confidence {result.confidence:g}; add tasks"
+    )
+    return "\n".join(
+        [
+            f"{result.skill}: {train} train, {val} val, {test} test tasks",
+            f"steps: at most {result.steps}, edits per step {_edits(result.edits)}",
+            f"rollouts: {result.least_rollouts} to {result.most_rollouts}",
+            f"optimizer calls: up to {result.most_calls}",
+            f"resolution: {gain}",
+            *(_cost(result.cost) if result.cost else []),
+            "nothing was run; recorded rollouts would be free",
+        ]
+    )
+
+
+def _edits(budgets: Sequence[int]) -> str:
+    """Give the edit budget of each step; of many steps, the first and the last."""
+    if len(set(budgets)) == 1:
+        return f"at most {budgets[0]}"
+    shown = map(str, budgets) if len(budgets) <= _MOST_STEPS else (str(budgets[0]), "…", str(budgets[-1]))
+    return ", ".join(shown)
+
+
+def _cost(cost: "Cost") -> list[str]:
+    if not cost.measured_rollouts:
+        return ["cost: unknown until this target is measured; run `skillopt evaluate` first"]
+    dollars = "price unknown" if cost.usd is None else f"${cost.usd[0]:.2f} to ${cost.usd[1]:.2f}"
+    replies = f"{cost.measured_calls} optimizer calls" if cost.measured_calls else "no optimizer call yet, not counted"
+    return [
+        f"cost: {cost.tokens[0]:,} to {cost.tokens[1]:,} tokens, {dollars}",
+        f"measured on {cost.measured_rollouts} rollouts, {replies}",
+    ]

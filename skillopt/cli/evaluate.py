@@ -1,6 +1,6 @@
-"""The command `evaluate`."""
+"""The command `evaluate`: its options, and its result as text."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,6 +23,9 @@ from skillopt.cli.options import (
     select,
 )
 from skillopt.cli.output import interruptible, show
+
+if TYPE_CHECKING:
+    from skillopt.commands.evaluate import Evaluated, Subject
 
 __all__ = ["evaluate"]
 
@@ -64,4 +67,22 @@ def evaluate(
         subjects = tuple(of or ["worktree"])
         selection = select(skill, suite, flags)
         found = run(selection, subjects=subjects, split=Split(split), trials=trials, watch=watch)
-    show(found, as_json=as_json)
+    show(found, _text, as_json=as_json)
+
+
+def _text(result: "Evaluated") -> str:
+    lines = [f"{result.skill} on {result.split}, {result.trials} trial(s) a task, {result.paid_rollouts} newly run"]
+    return "\n".join([*lines, *(_subject(subject) for subject in result.subjects)])
+
+
+def _subject(subject: "Subject") -> str:
+    tally = subject.tally
+    missing = f", {tally.missing} not measured" if tally.missing else ""
+    line = f"{subject.name}: score {tally.score:.3f}, {tally.passed:.0%} of {tally.measured} tasks passed{missing}"
+    verdict = subject.against_first
+    if verdict is None:
+        return line
+    return (
+        f"{line}; against the first {verdict.gain:+.3f}, {verdict.wins} better, {verdict.ties} equal, "
+        f"{verdict.losses} worse, confidence {verdict.confidence:.2f}"
+    )

@@ -1,4 +1,4 @@
-"""The command `gate`."""
+"""The command `gate`: its options, and its result as text."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -19,7 +19,7 @@ from skillopt.cli.options import (
     WorkersOption,
     flags_of,
 )
-from skillopt.cli.output import interruptible, show
+from skillopt.cli.output import append_report, interruptible, show, write_report
 
 if TYPE_CHECKING:
     from skillopt.changes import GateReport
@@ -70,13 +70,14 @@ def gate(
     from skillopt.cli.progress import ProgressWatch
     from skillopt.commands.gate import GateOptions
     from skillopt.commands.gate import gate as run
+    from skillopt.reports.gate_text import render_gate_text
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     demand = Demand(Required(require), margin, release)
     with interruptible(), ProgressWatch(quiet=quiet) as watch:
         report = run(base, head, GateOptions(demand, strict, direct, flags, suite), watch)
-    show(report, as_json=as_json)
+    show(report, render_gate_text, as_json=as_json)
     _write(report, junit, summary, github)
     if report.exit_code:
         raise typer.Exit(report.exit_code)
@@ -84,7 +85,6 @@ def gate(
 
 def _write(report: "GateReport", junit: Path | None, summary: Path | None, github: bool) -> None:
     """Write what was asked for beside the result."""
-    from skillopt.report_files import append_report, write_report
     from skillopt.reports.gate_annotations import render_annotations
     from skillopt.reports.gate_junit import render_junit
     from skillopt.reports.gate_summary import render_gate_summary

@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from skillopt.cli.entry import run as run_command
+from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.forge import load_forge
-from skillopt.report_files import append_report, cut_report, write_report
 from skillopt.settings import Settings
 
-__all__ = ["MOST_SUMMARY_BYTES", "main"]
+__all__ = ["MOST_SUMMARY_BYTES", "cut_report", "main"]
 
 MOST_SUMMARY_BYTES: Final = 1024 * 1024
 """Of one step; GitHub shows nothing of a longer one."""
@@ -34,6 +34,7 @@ MOST_SUMMARY_BYTES: Final = 1024 * 1024
 _MOST_COMMENT: Final = 65_536 - 200
 """Bytes of a comment; the rest is for the mark by which it is found again."""
 
+_CUT: Final = "\nThe rest is left out here; the reports of the job have all of it.\n"
 _COMMANDS: Final = ("nightly", "gate")
 _ANNOTATION: Final = re.compile(r"::(?:error|warning|notice) file=")
 _FILES: Final = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
@@ -92,7 +93,7 @@ def _run() -> int:
         summary = reports / f"{command}.md"
         with chdir(_folder()), _unsteered():
             ended = _call([command, *arguments[0], "--summary", str(summary), "--json", "--", *arguments[1]])
-            told = _night(ended, reports) if command == "nightly" else _gate(ended)
+            outcome = _night(ended, reports) if command == "nightly" else _gate(ended)
     except SkilloptError:
         _write_outputs(outputs, {"verdict": "error", "exit-code": "2"})
         raise
@@ -105,7 +106,7 @@ def _run() -> int:
     else:
         append_report(shown, cut_report(summary.read_text(encoding="utf-8"), MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
     kept = {"reports": str(reports), "summary": str(summary) if summary.is_file() else ""}
-    _write_outputs(outputs, {"exit-code": str(ended.code), **told, **kept})
+    _write_outputs(outputs, {"exit-code": str(ended.code), **outcome, **kept})
     return ended.code
 
 
@@ -125,6 +126,22 @@ def _comment() -> int:
     except SkilloptError as error:
         _tell("warning", f"no comment: {error}")
     return 0
+
+
+def cut_report(text: str, most: int) -> str:
+    r"""Keep the first lines of a Markdown text where only so many bytes are shown, and say that there is more.
+
+    >>> cut_report("one\ntwo\n", 8) == "one\ntwo\n", cut_report("word\n" * 30, 80).count("word")
+    (True, 2)
+
+    Args:
+        text: The report; no block of it may reach over several lines.
+        most: Most bytes in UTF-8, at least a hundred.
+    """
+    if len(text.encode()) <= most:
+        return text
+    kept = text.encode()[: most - len(_CUT)].decode("utf-8", "ignore")
+    return kept[: kept.rfind("\n") + 1] + _CUT
 
 
 def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:

@@ -1,11 +1,14 @@
-"""The commands for jobs, which run in processes of their own: `jobs`, `job`, `cancel`."""
+"""The commands `jobs`, `job` and `cancel`: their options, and their results as text."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skillopt.cli.options import JsonOption
-from skillopt.cli.output import show
+from skillopt.cli.output import job_line, show, spent
+
+if TYPE_CHECKING:
+    from skillopt.commands.jobs import JobReport, Jobs
 
 __all__ = ["cancel", "job", "jobs"]
 
@@ -16,7 +19,7 @@ def jobs(*, as_json: JsonOption = False) -> None:
     """List the newest jobs that agents started."""
     from skillopt.commands.jobs import jobs as run
 
-    show(run(), as_json=as_json)
+    show(run(), _list_text, as_json=as_json)
 
 
 def job(
@@ -28,7 +31,7 @@ def job(
     """Show how a job is, and what to do next."""
     from skillopt.commands.jobs import job as run
 
-    show(run(job_id, wait=wait), as_json=as_json)
+    show(run(job_id, wait=wait), _job_text, as_json=as_json)
 
 
 def cancel(job_id: _JobArgument, *, as_json: JsonOption = False) -> None:
@@ -38,4 +41,17 @@ def cancel(job_id: _JobArgument, *, as_json: JsonOption = False) -> None:
     """
     from skillopt.commands.jobs import cancel as run
 
-    show(run(job_id), as_json=as_json)
+    show(run(job_id), _job_text, as_json=as_json)
+
+
+def _list_text(result: "Jobs") -> str:
+    return "\n".join(map(job_line, result.jobs)) or "no jobs yet; agents start them through skillopt-mcp"
+
+
+def _job_text(result: "JobReport") -> str:
+    lines = [job_line(result.job), *result.events]
+    if result.run is not None:
+        lines += [f"spent by the {role}: {spent(usage)}" for role, usage in result.run.spent.items()]
+    output = result.job.output if result.job.exit_code is not None else ""
+    lines += [part.rstrip() for part in (result.job.progress, output) if part.strip()]
+    return "\n".join([*lines, f"next: {result.next_step}"])

@@ -1,16 +1,20 @@
-"""The command `log`."""
+"""The command `log`: its options, and its result as text."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
-from skillopt.cli.output import show
+from skillopt.cli.output import SHORT, show
+from skillopt.inert import plain
 
 if TYPE_CHECKING:
-    pass
+    from skillopt.commands.log import Graphed, GraphedVersion, Logged, LoggedVersion
 
 __all__ = ["log"]
+
+_SIGNS: Final = {"accepted": "*", "rollback": "<", "start": "o"}
 
 
 def log(
@@ -26,8 +30,68 @@ def log(
     if graph:
         from skillopt.commands.log import graph as draw
 
-        show(draw(select(skill)), as_json=as_json)
+        show(draw(select(skill)), _graph_text, as_json=as_json)
         return
     from skillopt.commands.log import log as run
 
-    show(run(select(skill)), as_json=as_json)
+    show(run(select(skill)), _text, as_json=as_json)
+
+
+def _text(result: "Logged") -> str:
+    if not result.versions:
+        return f"{result.skill}: no versions yet"
+    return "\n".join([f"branch {result.branch}", *map(_version, result.versions)])
+
+
+def _version(version: "LoggedVersion") -> str:
+    from skillopt.staleness import Fit, TargetName
+
+    after, stale = version.trailer("Val-After"), version.staleness
+    expected = f", expect {version.trailer('Val-Expected')}" if version.trailer("Val-Expected") else ""
+    scores = f"val {version.trailer('Val-Before')} -> {after}{expected}" if after else ""
+    target = f"trained on {TargetName.parse(version.harness)}" if version.harness else ""
+    remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
+    return "  ".join(filter(None, (version.sha[:10], version.at, version.subject, scores, remark or target)))
+
+
+def _graph_text(result: "Graphed") -> str:
+    """Draw the line of versions, newest first, with an arc from each rollback to what it goes back to."""
+    if not result.versions:
+        return f"{result.skill}: no versions yet"
+    arcs = _arcs(result.versions)
+    lines = [f"branch {result.branch}"]
+    for row, arc in zip(result.versions, arcs, strict=True):
+        version = row.version
+        cells = [plain(version.sha[:SHORT]), version.at, plain(version.subject), *_numbers(row)]
+        lines.append(f"{_SIGNS[row.kind]} {arc} {'  '.join(cells)}".replace("   ", "  "))
+    legend = "* accepted, < went back, o training started here"
+    return "\n".join([*lines, f"{legend}; a bracket spans what a rollback undid" if any(arcs) else legend])
+
+
+def _numbers(row: "GraphedVersion") -> Iterator[str]:
+    trailer = row.version.trailer
+    if row.gain is not None:
+        counts = plain(trailer("Wins-Ties-Losses"))
+        expected = f", expect {plain(trailer('Val-Expected'))}" if trailer("Val-Expected") else ""
+        yield f"val {plain(trailer('Val-Before'))} -> {plain(trailer('Val-After'))} ({row.gain:+.3f}){expected}"
+        yield f"{counts} better/equal/worse, confidence {plain(trailer('Confidence'))}"
+    if row.restores:
+        yield f"as it was in {plain(row.restores[:SHORT])}"
+    if row.undone:
+        yield "undone"
+
+
+def _arcs(rows: Sequence["GraphedVersion"]) -> list[str]:
+    """Give the drawing beside each row: `.` where an arc begins, `|` where it goes on, and a `'` where it ends."""
+    places = {row.version.sha: at for at, row in enumerate(rows)}
+    drawn = [""] * len(rows)
+    for at, row in enumerate(rows):
+        if not row.restores:
+            continue
+        end = places.get(row.restores, len(rows) - 1)
+        column = max(len(text) for text in drawn[at : end + 1])
+        for place in range(at, end + 1):
+            sign = "." if place == at else "'" if place == end else "|"
+            drawn[place] = drawn[place].ljust(column) + sign
+    width = max(map(len, drawn))
+    return [text.ljust(width) for text in drawn]

@@ -1,4 +1,6 @@
-"""The command `optimize`."""
+"""The command `optimize`: its options, and its result as text."""
+
+from typing import TYPE_CHECKING
 
 from skillopt.cli.options import (
     CallsOption,
@@ -21,7 +23,10 @@ from skillopt.cli.options import (
     flags_of,
     select,
 )
-from skillopt.cli.output import interruptible, show
+from skillopt.cli.output import interruptible, show, spent
+
+if TYPE_CHECKING:
+    from skillopt.commands.optimize import Optimized
 
 __all__ = ["optimize"]
 
@@ -69,4 +74,28 @@ def optimize(
     )
     with interruptible(), ProgressWatch(quiet=quiet, max_rollouts=max_rollouts or 0) as watch:
         found = run(select(skill, suite, flags), start=start, watch=watch)
-    show(found, as_json=as_json)
+    show(found, _text, as_json=as_json)
+
+
+def _text(result: "Optimized") -> str:
+    lines = [f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {result.reason}"]
+    if result.test is None:
+        kept = f"{len(result.versions)} versions on branch {result.branch}, not tested"
+        kept += f": {result.withheld}" if result.withheld else ""
+        lines.append(kept if result.versions else "no version was accepted; the skill is as it was")
+    else:
+        test = result.test
+        lines.append(f"sealed test score: {test.before.score:.3f} -> {test.after.score:.3f}")
+        lines.append(f"sealed test passed: {test.before.passed:.0%} -> {test.after.passed:.0%}")
+        lines.append(f"test verdict: {test.verdict.outcome.value}, {test.verdict.reason}")
+        lines.append(f"{len(result.versions)} versions on branch {result.branch}, newest {result.versions[-1][:10]}")
+    lines.append(
+        f"asked: {result.rollouts} rollouts, {result.calls} optimizer calls; "
+        f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
+    )
+    lines += [f"spent by the {role}: {spent(usage)}" for role, usage in result.spent.items()]
+    if result.versions:
+        lines.append(
+            f"look further: skillopt log {result.skill}; skillopt diff {result.skill}; skillopt report {result.run}"
+        )
+    return "\n".join(lines)

@@ -1,19 +1,41 @@
-"""Results on stdout, as text or JSON, and the end of a command that was interrupted.
-
-Does not own how a result looks (console).
-"""
+"""Results on stdout, as text or JSON, reports in files, and the end of a command that was interrupted."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
-__all__ = ["INTERRUPTED", "as_json_text", "interruptible", "show"]
+from skillopt.inert import plain
 
-INTERRUPTED = 130
+if TYPE_CHECKING:
+    from skillopt.jobs import Job
+    from skillopt.rollouts import Usage
+
+__all__ = [
+    "INTERRUPTED",
+    "SHORT",
+    "append_report",
+    "as_json_text",
+    "interruptible",
+    "job_line",
+    "listed",
+    "show",
+    "spent",
+    "write_report",
+]
+
+INTERRUPTED: Final = 130
+
+SHORT: Final = 10
+"""Characters of a commit that are shown."""
+
+_MOST_TASKS: Final = 6
+
+_Result = TypeVar("_Result")
 
 
 @contextmanager
@@ -26,14 +48,15 @@ def interruptible() -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from error
 
 
-def show(result: Any, *, as_json: bool) -> None:  # noqa: ANN401 - any command's frozen dataclass
-    """Print a command's result."""
-    if as_json:
-        typer.echo(as_json_text(result))
-        return
-    from skillopt.console import render
+def show(result: _Result, text: Callable[[_Result], str], *, as_json: bool) -> None:
+    """Print a command's result.
 
-    typer.echo(render(result))
+    Args:
+        result: A frozen dataclass.
+        text: Gives its text for people.
+        as_json: Whether to print it as JSON instead.
+    """
+    typer.echo(as_json_text(result) if as_json else text(result))
 
 
 def as_json_text(result: Any) -> str:  # noqa: ANN401 - any command's frozen dataclass
@@ -43,3 +66,63 @@ def as_json_text(result: Any) -> str:  # noqa: ANN401 - any command's frozen dat
 
 def _plain(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def spent(usage: "Usage") -> str:
+    """Give the consumption of a role in words; a price that is not known is named so."""
+    price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
+    return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
+
+
+def job_line(job: "Job") -> str:
+    """Give a job as one line."""
+    return f"{job.id}  {job.skill}: {job.command[0]}, {job.state.value}"
+
+
+def listed(tasks: Sequence[str]) -> str:
+    """List the names of tasks; of many, the first ones."""
+    more = f", … {len(tasks) - _MOST_TASKS} more" if len(tasks) > _MOST_TASKS else ""
+    return f"{', '.join(plain(task) for task in tasks[:_MOST_TASKS])}{more}"
+
+
+def append_report(path: Path, text: str, option: str) -> None:
+    """Add a report to a file to which others add theirs.
+
+    Args:
+        path: The file; it need not exist.
+        text: The report.
+        option: What named the file, for the error.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        from skillopt.errors import UsageError
+
+        message = f"cannot write {path}: {error.strerror}; choose another {option}"
+        raise UsageError(message) from error
+
+
+def write_report(path: Path, text: str, option: str = "--output") -> None:
+    """Write a report aside and put it in place.
+
+    Args:
+        path: The file.
+        text: The report.
+        option: What named the file, for the error.
+
+    Raises:
+        UsageError: The file cannot be written.
+    """
+    aside = path.with_name(f"{path.name}.new")
+    try:
+        aside.write_text(text.removesuffix("\n") + "\n", encoding="utf-8")
+        aside.replace(path)
+    except OSError as error:
+        from skillopt.errors import UsageError
+
+        message = f"cannot write {path}: {error.strerror}; choose another {option}"
+        raise UsageError(message) from error

@@ -1,7 +1,7 @@
-"""The command `propose`."""
+"""The command `propose`: its options, and its result as text."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,7 +21,10 @@ from skillopt.cli.options import (
     flags_of,
     select,
 )
-from skillopt.cli.output import interruptible, show
+from skillopt.cli.output import interruptible, show, spent
+
+if TYPE_CHECKING:
+    from skillopt.commands.propose import Tried
 
 __all__ = ["propose"]
 
@@ -57,6 +60,32 @@ def propose(
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     with interruptible(), ProgressWatch(quiet=quiet) as watch:
         found = run(select(skill, suite, flags), read_edits(edits), start=start, watch=watch)
-    show(found, as_json=as_json)
+    show(found, _text, as_json=as_json)
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)
+
+
+def _text(result: "Tried") -> str:
+    if result.refused:
+        lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
+        return "\n".join([*lines, result.reason])
+    lines = [f"tried {result.run} on {result.skill}"]
+    lines += [
+        f"edit {one.edit.id[1:]} {'kept' if one.kept else 'dropped'}: {one.reason}: {one.edit.summary}"
+        for one in result.screened
+    ]
+    if verdict := result.verdict:
+        lines.append(
+            f"gate: {verdict.outcome.value}, val score {verdict.before:.3f} -> {verdict.after:.3f}, {verdict.wins} "
+            f"better, {verdict.ties} equal, {verdict.losses} worse: {verdict.reason}"
+        )
+        lines.append(f"this was proposal {result.looks} measured on this suite; the more, the less one verdict says")
+    else:
+        lines.append(f"nothing reached the gate: {result.reason}")
+    lines.append(
+        f"committed {result.version[:10]} on branch {result.branch}" if result.version else "nothing committed"
+    )
+    lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
+    return "\n".join(
+        [*lines, *(f"spent by the {role}: {spent(usage)}" for role, usage in (result.spent or {}).items())]
+    )

@@ -1,14 +1,12 @@
-"""The command `report`."""
+"""The command `report`: its options, and its result as text."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from skillopt.cli.options import AllSplitsOption, JsonOption, RunArgument, SuiteOption
-
-if TYPE_CHECKING:
-    pass
+from skillopt.cli.output import write_report
 
 __all__ = ["report"]
 
@@ -30,7 +28,6 @@ def report(
     """Report a run: verdict, edits, gates, test, cost, tasks by version; as html with rollouts, too."""
     from skillopt.commands.pages import page
     from skillopt.commands.report import report as run
-    from skillopt.report_files import write_report
     from skillopt.reports import format_of, render_view
 
     chosen = format_of("json" if as_json else form, output)

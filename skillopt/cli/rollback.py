@@ -1,4 +1,4 @@
-"""The command `rollback`."""
+"""The command `rollback`: its options, and its result as text."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,7 +8,7 @@ from skillopt.cli.options import JsonOption, select
 from skillopt.cli.output import show
 
 if TYPE_CHECKING:
-    pass
+    from skillopt.commands.rollback import RolledBack
 
 __all__ = ["rollback"]
 
@@ -22,4 +22,8 @@ def rollback(
     """Publish an older version as a new commit."""
     from skillopt.commands.rollback import rollback as run
 
-    show(run(select(skill), version), as_json=as_json)
+    show(run(select(skill), version), _text, as_json=as_json)
+
+
+def _text(result: "RolledBack") -> str:
+    return f"{result.branch} is now {result.commit[:10]}, with the text of {result.version[:10]}"

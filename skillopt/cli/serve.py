@@ -1,4 +1,4 @@
-"""The command `serve`."""
+"""The command `serve`: its options, and its result as text."""
 
 import json
 from typing import Annotated

@@ -1,14 +1,18 @@
-"""The command `show`."""
+"""The command `show`: its options, and its result as text."""
 
-from typing import Annotated
+from textwrap import indent
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillopt.cli.options import (
-    JsonOption,
-    select,
-)
+from skillopt.cli.options import JsonOption, select
+from skillopt.cli.output import listed
 from skillopt.cli.output import show as print_result
+from skillopt.inert import plain, plain_lines
+
+if TYPE_CHECKING:
+    from skillopt.commands.recorded_version import RecordedEdit
+    from skillopt.commands.show import ShownVersion
 
 __all__ = ["show"]
 
@@ -25,4 +29,36 @@ def show(
     """
     from skillopt.commands.show import show as run
 
-    print_result(run(select(None), version), as_json=as_json)
+    print_result(run(select(None), version), _text, as_json=as_json)
+
+
+def _text(result: "ShownVersion") -> str:
+    """Render a version: message, numbers, edits with what is recorded of each, and the difference."""
+    version = result.version
+    parts = [f"{result.skill} {version.sha}\n{version.at}  {plain(version.subject)}"]
+    recorded = result.recorded
+    # The edits are listed below with more beside them; the last paragraph is the result.
+    body = version.body if recorded is None else version.body.rpartition("\n\n")[2]
+    if body:
+        parts.append(indent(plain_lines(body), "  "))
+    parts.append("\n".join(f"{plain(key)}: {plain(value)}" for key, value in version.trailers))
+    if recorded is not None:
+        parts += [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
+        for change, tasks in (("fixed", recorded.verdict.fixed), ("broke", recorded.verdict.broken)):
+            if tasks:
+                parts.append(f"{change} on val: {listed(tasks)}")
+    elif result.kind == "accepted":
+        parts.append("the ledger here holds nothing of its run; this is what its commit says")
+    return "\n\n".join([*parts, plain_lines(result.diff) or "no text changed"])
+
+
+def _edit(number: int, recorded: "RecordedEdit") -> str:
+    change, screened = recorded.change, recorded.screened
+    lines = [f"edit {number}, about {change.tokens} tokens: {plain(change.edit.summary)}"]
+    lines.append(f"  why: {plain(change.edit.rationale) or 'no reason was given'}")
+    if change.edit.tasks:
+        lines.append(f"  motivated by train tasks {listed(change.edit.tasks)}")
+    if screened is not None:
+        tried = f"{screened.before:.3f} -> {screened.after:.3f} on {screened.tasks} train tasks"
+        lines.append(f"  alone: {tried}: {plain(screened.reason)}")
+    return "\n".join(lines)

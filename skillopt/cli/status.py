@@ -1,18 +1,42 @@
-"""The command `status`."""
+"""The command `status`: its options, and its result as text."""
 
 from typing import TYPE_CHECKING
 
 from skillopt.cli.options import JsonOption
-from skillopt.cli.output import show
+from skillopt.cli.output import job_line, show, spent
 
 if TYPE_CHECKING:
-    pass
+    from skillopt.commands.status import Status
 
 __all__ = ["status"]
+
+_INDENT = "\n  spent by the "
 
 
 def status(*, as_json: JsonOption = False) -> None:
     """List the runs of this project."""
     from skillopt.commands.status import status as run
 
-    show(run(), as_json=as_json)
+    show(run(), _text, as_json=as_json)
+
+
+def _text(result: "Status") -> str:
+    from skillopt.expectation import expectation
+    from skillopt.jobs import JobState
+
+    rows = [
+        f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"
+        f"{'' if row.kind == 'gate' else f', step {row.step}, {row.versions} versions'}"
+        f"{'' if row.val is None else f', val {row.val:.3f}'}{_then(expectation(row.val, row.expected))}"
+        f"{f' ({row.reason})' if row.reason else ''}"
+        f"{''.join(f'{_INDENT}{role}: {spent(usage)}' for role, usage in row.spent.items())}"
+        for row in result.runs
+    ]
+    under_way = [f"job {job_line(job)}" for job in result.jobs if job.state is JobState.RUNNING]
+    counts = f"recorded: {result.rollouts} rollouts, {result.replies} replies"
+    return "\n".join([*under_way, *(rows or ["no runs yet"]), counts])
+
+
+def _then(text: str) -> str:
+    """Join what may be empty to what stands before it."""
+    return f", {text}" if text else ""

@@ -1,6 +1,6 @@
-"""The command `transfer`."""
+"""The command `transfer`: its options, and its result as text."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,10 @@ from skillopt.cli.options import (
     select,
 )
 from skillopt.cli.output import interruptible, show
+
+if TYPE_CHECKING:
+    from skillopt.commands.transfer import TargetRow, Transferred
+    from skillopt.gate import Verdict
 
 __all__ = ["transfer"]
 
@@ -56,6 +60,38 @@ def transfer(
     with interruptible(), ProgressWatch(quiet=quiet) as watch:
         selection = select(skill, suite, flags)
         found = run(selection, targets=to, version=version, split=Split(split), trials=trials, watch=watch)
-    show(found, as_json=as_json)
+    show(found, _text, as_json=as_json)
     if not found.complete:
         raise typer.Exit(3)
+
+
+def _text(result: "Transferred") -> str:
+    from skillopt.staleness import TargetName
+
+    head = f"{result.skill} {result.version[:10]} on {result.split}, {result.trials} trial(s) a task"
+    trained = f"; trained on {TargetName.parse(result.trained_on)}" if result.trained_on else ""
+    paid = sum(row.paid_rollouts for row in result.targets)
+    titles = ("target", "no skill", "first", "version", "against no skill", "against the first")
+    rows = [titles, *(_cells(row) for row in result.targets)]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(titles))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        [
+            f"{head}, {paid} newly run{trained}",
+            *lines,
+            *(f"{row.target}: {row.reason}" for row in result.targets if row.reason),
+            "verdicts: wins/ties/losses of the version, task by task",
+        ]
+    )
+
+
+def _cells(row: "TargetRow") -> tuple[str, ...]:
+    found = row.found
+    if found is None:
+        return (row.target, row.status, "", "", "", "")
+    scores = (f"{tally.score:.3f}" for tally in (found.no_skill, found.first, found.version))
+    return (row.target, *scores, _outcome(found.against_no_skill), _outcome(found.against_first))
+
+
+def _outcome(verdict: "Verdict") -> str:
+    return f"{verdict.outcome.value} {verdict.wins}/{verdict.ties}/{verdict.losses}"

@@ -1,7 +1,7 @@
-"""The command that searches for settings: `tune`."""
+"""The command `tune`: its options, and its result as text."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,7 +26,12 @@ from skillopt.cli.options import (
 )
 from skillopt.cli.output import interruptible, show
 
+if TYPE_CHECKING:
+    from skillopt.commands.tune import Tuned
+
 __all__ = ["tune"]
+
+_MOST_ATTEMPTS = 12
 
 
 def tune(
@@ -90,4 +95,30 @@ def tune(
     options = TuneOptions(trials, seeds, names, held_out, prune_error, check, max_rollouts, plot)
     with interruptible(), ProgressWatch(quiet=quiet) as watch:
         found = run(select(skill, suite, flags), options, start=start, watch=watch)
-    show(found, as_json=as_json)
+    show(found, _text, as_json=as_json)
+
+
+def _text(result: "Tuned") -> str:
+    from skillopt.reports.attempts_table import format_attempts
+
+    lines = [
+        f"search {result.study} on {result.skill}: {len(result.attempts)} settings tried, each by {_cases(result)}"
+    ]
+    lines += [result.reason] if result.reason else []
+    if result.recommended is None:
+        return "\n".join([*lines, "no settings are measured yet; the same command goes on"])
+    lines.append(format_attempts(result.attempts, result.recommended, most=_MOST_ATTEMPTS))
+    if result.check:
+        lines.append(f"recommended, on further seeds that chose nothing: {result.check}")
+    elif result.recommended:
+        lines.append("not compared on further seeds: the scores above are those of a winner, and flatter it")
+    settings = (
+        f"recommended, for skillopt.toml:\n{result.settings.rstrip()}"
+        if result.settings
+        else "recommended: the settings in force"
+    )
+    return "\n".join([*lines, settings, f"newly run: {result.paid_rollouts} rollouts", f"plot: {result.plot}"])
+
+
+def _cases(result: "Tuned") -> str:
+    return f"{len(result.cases)} runs ({result.cases[0]} to {result.cases[-1].rpartition(' ')[2]}) at most"

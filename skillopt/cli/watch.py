@@ -1,5 +1,6 @@
-"""The command `watch`."""
+"""The command `watch`: its options, and its result as text."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,9 +9,14 @@ from skillopt.cli.options import JsonOption, RunArgument
 from skillopt.cli.output import INTERRUPTED
 
 if TYPE_CHECKING:
-    pass
+    from rich.console import Console
+    from rich.text import Text
 
-__all__ = ["watch"]
+    from skillopt.reports.record import RunView
+
+__all__ = ["follow", "watch"]
+
+_RUNNING = "running"
 
 
 def watch(
@@ -31,7 +37,6 @@ def watch(
     from rich.console import Console
 
     from skillopt.commands.watch import followed
-    from skillopt.live import follow
     from skillopt.reports import render_view
 
     try:
@@ -42,3 +47,41 @@ def watch(
                 follow(look, Console(highlight=False), lambda: time.sleep(interval), once=once)
     except KeyboardInterrupt as error:
         raise typer.Exit(INTERRUPTED) from error
+
+
+def follow(
+    read: "Callable[[], RunView]", console: "Console", wait: Callable[[], None], *, once: bool = False
+) -> "RunView":
+    """Show a run until it ends; the run itself is not touched.
+
+    Args:
+        read: Gives the run as it is now.
+        console: Where it is shown.
+        wait: Lets time pass between two looks.
+        once: Show it once, however it stands.
+
+    Returns:
+        The run as it was shown last.
+    """
+    from rich.live import Live
+
+    view = read()
+    if once or not console.is_terminal or console.is_dumb_terminal:  # which cannot go back
+        console.print(_painted(view, console), soft_wrap=True)
+        return view
+    with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
+        live.update(_painted(view, console), refresh=True)
+        while view.state == _RUNNING:
+            wait()
+            view = read()
+            live.update(_painted(view, console), refresh=True)
+    return view
+
+
+def _painted(view: "RunView", console: "Console") -> "Text":
+    from rich.text import Text
+
+    from skillopt.reports.terminal import frame
+
+    # A Text is shown as it is: markup in it means nothing.
+    return Text(frame(view, console.width), no_wrap=True, overflow="crop")

@@ -1,7 +1,7 @@
 """The user action `tune`: search for settings under which the loop gains most for the fewest rollouts.
 
 Owns what a search on a real suite is made of and what it came to. Does not own the search (tuning), what a case is
-scored on (tuning_runs) or how the result looks (console).
+scored on (tuning_runs) or how the result looks (cli).
 """
 
 from contextlib import closing

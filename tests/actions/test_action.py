@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from skillopt.cli.github_action import MOST_SUMMARY_BYTES, main
+from skillopt.cli.github_action import MOST_SUMMARY_BYTES, cut_report, main
+from skillopt.cli.nightly import render_night
 from skillopt.commands.nightly import Nightly, SkillNight, Training
 from skillopt.commands.offering import Offer
-from skillopt.night_summary import render_night
-from skillopt.report_files import cut_report
 from tests.actions.runner import ACTION, ROOT, Done, Runner, read_yaml
 from tests.changes import GOOD, commit, make_change
 from tests.nights import TOKEN, make_nights
