@@ -20,7 +20,7 @@ def doctor(
 ) -> None:
     """Check what a run needs.
 
-    Ends with 2 when something is amiss; each failing row says how to mend it.
+    Ends with 2 when a check fails; each failing row says how to mend it.
     """
     from skillopt.commands.doctor import doctor as run
 

@@ -41,7 +41,7 @@ def gate(
     margin: Annotated[
         float, typer.Option(min=0.0, max=0.99, help="With not-worse: a loss of so much must be ruled out; 0 for none.")
     ] = 0.0,
-    strict: Annotated[bool, typer.Option("--strict", help="Let warnings refuse, and a missing suite.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse for warnings and for a missing suite, too.")] = False,
     release: Annotated[bool, typer.Option("--release", help="What passes on val is compared on test, too.")] = False,
     direct: Annotated[
         bool, typer.Option("--direct", help="Compare with BASE itself, not with the merge base.")

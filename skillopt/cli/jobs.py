@@ -25,17 +25,17 @@ def jobs(*, as_json: JsonOption = False) -> None:
 def job(
     job_id: _JobArgument,
     *,
-    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Wait for its end, so long at most.")] = 0.0,
+    wait: Annotated[float, typer.Option("--wait", metavar="SECONDS", help="Wait for its end, at most so long.")] = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how a job is, and what to do next."""
+    """Show the state of a job, and what to do next."""
     from skillopt.commands.jobs import job as run
 
     show(run(job_id, wait=wait), _job_text, as_json=as_json)
 
 
 def cancel(job_id: _JobArgument, *, as_json: JsonOption = False) -> None:
-    """End a job; what it was answered is kept.
+    """End a job; the answers it recorded are kept.
 
     The first time it waits for calls under way, which are paid for; a second time it drops them.
     """

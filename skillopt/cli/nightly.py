@@ -34,7 +34,7 @@ def nightly(
     """Train every skill that is due, and offer what improved.
 
     One pull request for each skill, kept up to date. Running it again goes on where it stopped. Ends with 3 when
-    something failed; the other skills have had their turn all the same.
+    something failed; the other skills are trained all the same.
     """
     from skillopt.cli.progress import ProgressWatch
     from skillopt.commands.nightly import Budget

@@ -53,7 +53,7 @@ def optimize(
 ) -> None:
     """Train the skill, or go on with a run.
 
-    The same command continues a run that was interrupted; what was answered is never paid again.
+    The same command continues a run that was interrupted; recorded answers are never paid for again.
     """
     from skillopt.cli.progress import ProgressWatch
     from skillopt.commands.optimize import optimize as run

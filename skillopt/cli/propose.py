@@ -50,7 +50,7 @@ def propose(
 ) -> None:
     """Try edits of your own: screen, gate, and commit.
 
-    Ends with 1 when the gate does not take them, with 2 when one cannot be tried; then none was.
+    Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
     """
     from skillopt.cli.progress import ProgressWatch
     from skillopt.commands.propose import propose as run

@@ -18,7 +18,7 @@ def serve(
 ) -> None:
     """Show the runs of this project as live pages in a browser on this machine.
 
-    Read-only, on the loopback address, below a path that only you are told; Ctrl-C ends it.
+    Read-only, on the loopback address, under a random path that is printed here only; Ctrl-C ends it.
     """
     from skillopt.commands.serve import serve as run
 

@@ -30,7 +30,7 @@ def watch(
 ) -> None:
     """Follow a run on the terminal until it ends; Ctrl-C ends the watching only.
 
-    What is no terminal gets one look.
+    Without a terminal, the run is shown once.
     """
     import time
 

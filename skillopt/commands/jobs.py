@@ -36,7 +36,7 @@ _EDITS = "edits.json"
 _NEXT = {
     JobState.RUNNING: "It goes on by itself. Look again in half a minute or later.",
     JobState.CANCELLED: "What was answered is kept; start the same again to continue.",
-    JobState.LOST: "Its process is gone without a word: it was killed, or the machine was. What was answered is kept; "
+    JobState.LOST: "Its process ended without a result: it was killed, or the machine was. What was answered is kept; "
     "start the same again to continue.",
 }
 _AFTER = {
