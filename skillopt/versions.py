@@ -131,13 +131,6 @@ class Repository:
         found = ((name.removeprefix(_BRANCHES), sha) for sha, name in rows)
         return {name: sha for name, sha in found if _SKILL_NAME.fullmatch(name)}
 
-    def moving_paths(self) -> tuple[Path, ...]:
-        """List what git writes when a skill's branch moves or the repository changes; not all of it need exist."""
-        found = os.fsdecode(run_git(self.root, "rev-parse", "--git-dir", "--git-common-dir")).splitlines()
-        own, common = (self.root / path for path in found)
-        names = ("refs/heads/skillopt", "packed-refs", "reftable/tables.list", "config", "shallow")
-        return (own / "HEAD", *(common / name for name in names))
-
     def resolve(self, text: str) -> str:
         """Turn what a user calls a version into a commit.
 

@@ -1,15 +1,18 @@
-"""A project is looked at anew when something in it moved, and only then."""
+"""A change of a branch or of skillopt.toml is in the next answer, and what did not change is read once."""
 
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from skillopt.commands.serving import branch_tips, served_skill, served_skills
-from skillopt.commands.snapshot import known_snapshot, snapshot_of
+from skillopt import versions
+from skillopt.commands import serving
+from skillopt.commands.serving import branch_tips, served_page, served_skill, served_skills
+from skillopt.commands.snapshot import snapshot_of
 from skillopt.errors import RepositoryError, SkillError, UsageError
+from skillopt.git_process import run_git
 from tests.mcp_clients import accept
 from tests.projects import git
 from tests.repositories import make_repository
@@ -23,11 +26,17 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def settle(folder: Path) -> None:
-    """Make all that git wrote look an hour old, so that nothing waits for the clock."""
-    past = time.time() - 3600
-    for path in (folder / "skillopt.toml", *(folder / ".git").rglob("*")):
-        os.utime(path, (past, past))
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The git commands that read something, in the order of their start."""
+    commands: list[str] = []
+
+    def noted(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+        commands.append(arguments[0])
+        return run_git(folder, *arguments, stdin=stdin, env=env)
+
+    monkeypatch.setattr(versions, "run_git", noted)
+    return commands
 
 
 def text(folder: Path) -> str:
@@ -35,17 +44,23 @@ def text(folder: Path) -> str:
     return file.content.decode()
 
 
-def test_nothing_is_looked_at_again_while_nothing_moves(project: Path) -> None:
-    settle(project)
-    first = snapshot_of(project)
+def test_while_nothing_changes_git_lists_the_branches_and_is_asked_nothing_else(
+    project: Path, started: list[str]
+) -> None:
     assert text(project).endswith("- Sort.\n")
-    assert snapshot_of(project) is known_snapshot(project) is first
-    assert served_skill(project, "rows") is served_skill(project, "rows")
+    started.clear()
+    assert text(project).endswith("- Sort.\n")
+    assert [skill.name for skill in served_skills(project)] == ["rows"]
+    assert started == ["for-each-ref", "for-each-ref"]
 
 
-def test_right_after_a_change_git_is_asked_each_time(project: Path) -> None:
-    assert snapshot_of(project) is not snapshot_of(project)
-    assert known_snapshot(project) is None
+def add_skill(project: Path, name: str) -> None:
+    document = project / "skills" / name / "SKILL.md"
+    document.parent.mkdir(parents=True)
+    document.write_text(f"---\nname: {name}\ndescription: Cleans {name}.\n---\n# Rules\n")
+    git(project, "add", "skills")
+    git(project, "commit", "--quiet", "-m", "Add a skill")
+    accept(project, skill=name, text="- Add.\n")
 
 
 def commits(project: Path) -> None:
@@ -64,26 +79,96 @@ def deletes(project: Path) -> None:
     git(project, "branch", "-D", "skillopt/rows")
 
 
-def configures(project: Path) -> None:
-    (project / "skillopt.toml").write_text("")
+CHANGES = [commits, resets, packs, deletes]
 
 
-@pytest.mark.parametrize("change", [commits, resets, packs, deletes, configures])
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_moves_is_seen_at_once(project: Path, change: Callable[[Path], None], *, packed: bool) -> None:
+def test_what_happens_to_a_branch_is_seen_at_once(
+    project: Path, change: Callable[[Path], None], *, packed: bool
+) -> None:
     if packed:
         packs(project)
-    settle(project)
-    before = snapshot_of(project)
-    assert known_snapshot(project) is before
+    assert text(project).endswith("- Sort.\n")
     change(project)
-    assert known_snapshot(project) is None or (packed and change is packs)
     tip = git(project, "for-each-ref", "--format=%(objectname)", "refs/heads/skillopt/rows")
     assert branch_tips(project) == ({"rows": tip} if tip else {})
+    served = [skill.version for skill in served_skills(project)]
+    assert served == ([tip] if change in (commits, packs) else [])
+
+
+def test_a_changed_configuration_is_seen_at_once(project: Path) -> None:
+    config = project / "skillopt.toml"
+    before = config.read_bytes()
+    assert text(project).endswith("- Sort.\n")
+    config.write_text('[skills.rows]\npath = "../rows"\n')
+    with pytest.raises(RepositoryError, match="lies outside"):
+        text(project)
+    assert served_skills(project) == ()
+    config.unlink()
+    assert text(project).endswith("- Sort.\n")
+    config.write_bytes(before)
+    assert text(project).endswith("- Sort.\n")
+
+
+def test_a_configured_folder_that_changes_keeping_size_and_time_is_seen(project: Path) -> None:
+    config = project / "skillopt.toml"
+    config.write_text('[skills.rows]\npath = "/skill/rows"\n')
+    with pytest.raises(RepositoryError, match="lies outside"):
+        text(project)
+    times = config.stat()
+    config.write_text('[skills.rows]\npath = "skills/rows"\n')
+    os.utime(config, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert text(project).endswith("- Sort.\n")
+
+
+def test_two_projects_that_are_asked_in_turn_are_not_mixed_up(project: Path, tmp_path: Path) -> None:
+    other = make_repository(tmp_path / "other")
+    accept(other, text="- Trim.\n")
+    for _ in range(2):
+        assert text(project).endswith("- Sort.\n")
+        assert text(other).endswith("- Trim.\n")
+
+
+def test_many_threads_that_ask_while_versions_are_accepted_each_see_a_version_whole(project: Path) -> None:
+    def read(_: int) -> str:
+        return text(project)
+
+    with ThreadPoolExecutor(8) as threads:
+        before = threads.map(read, range(8))
+        accept(project, text="- Trim.\n")
+        after = threads.map(read, range(16))
+        assert all(found.endswith(("- Sort.\n", "- Sort.\n- Trim.\n")) for found in before)
+        assert all(found.endswith("- Sort.\n- Trim.\n") for found in after)
+
+
+def test_files_that_together_are_too_large_to_be_kept_are_served_all_the_same(
+    project: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = sum(len(file.content) for file in served_skill(project, "rows").files)
+    add_skill(project, "sums")
+    for limit, reads in ((2 * size + 50, 0), (size, 1)):
+        monkeypatch.setattr(serving, "_KEPT_BYTES", limit)
+        (project / "skillopt.toml").write_text(f"# {limit}\n")
+        first = served_skills(project)
+        assert [skill.name for skill in first] == ["rows", "sums"]
+        started.clear()
+        assert served_skills(project) == first
+        assert started.count("ls-tree") == reads
+
+
+def test_a_page_ends_with_the_name_that_the_next_one_follows(project: Path) -> None:
+    add_skill(project, "sums")
+    git(project, "branch", "skillopt/tables")
+    pages = [served_page(project, after, 1) for after in ("", "rows", "sums")]
+    assert [([skill.name for skill in skills], last) for skills, last in pages] == [
+        (["rows"], "rows"),
+        (["sums"], "sums"),
+        ([], None),
+    ]
 
 
 def test_a_new_version_is_served_at_once_and_the_old_one_by_its_name(project: Path) -> None:
-    settle(project)
     old = served_skill(project, "rows").version
     new = accept(project, text="- Trim.\n")
     assert text(project).endswith("- Sort.\n- Trim.\n")
@@ -94,22 +179,19 @@ def test_a_new_version_is_served_at_once_and_the_old_one_by_its_name(project: Pa
 def test_a_linked_work_tree_sees_what_moves_in_the_other(project: Path) -> None:
     linked = project.parent / "linked"
     git(project, "worktree", "add", "--quiet", "--detach", str(linked))
-    settle(project)
-    assert snapshot_of(linked) is known_snapshot(linked)
+    assert text(linked).endswith("- Sort.\n")
     commits(project)
     assert text(linked).endswith("- Trim.\n")
 
 
 def test_a_repository_that_is_made_further_in_counts(project: Path) -> None:
     inner = project / "skills"
-    settle(project)
     assert set(branch_tips(inner)) == {"rows"}
     git(inner, "init", "--quiet")
     assert branch_tips(inner) == {}
 
 
 def test_a_project_that_goes_away_is_gone(project: Path) -> None:
-    settle(project)
     snapshot_of(project)
     project.rename(project.with_name("away"))
     with pytest.raises(RepositoryError):

@@ -1,8 +1,7 @@
 """The Skills extension of MCP (SEP-2640): accepted versions of skills as resources.
 
-Owns the methods `skills/list`, `skills/get` and `resources/directory/read`, and the ordinary resource
-methods over the same files, for clients that do not know the extension. Does not own which versions may be
-served (serving), or how long an answer is good for (remembered).
+The methods `skills/list`, `skills/get` and `resources/directory/read`, and the ordinary resource methods over
+the same files, for clients that do not know the extension.
 """
 
 from base64 import b64encode
@@ -29,10 +28,9 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from skillopt.commands.serving import ServedFile, ServedSkill, branch_tips, served_skill, served_skills
+from skillopt.commands.serving import ServedFile, ServedSkill, served_page, served_skill, served_skills
 from skillopt.errors import UsageError
 from skillopt_mcp.addresses import SKILL_FILE, Address, address_of, read_address
-from skillopt_mcp.remembered import Remembered
 
 __all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "DirectoryParams", "SkillParams", "SkillResources"]
 
@@ -45,7 +43,6 @@ _META = "io.github.skillopt/"
 _FOREVER_MS = 24 * 60 * 60 * 1000  # a version never changes
 _FOLDER = "inode/directory"
 _SKILLS_A_PAGE = 20
-_PAGES_KEPT = 64
 _RESOURCES_A_PAGE = 200
 _TYPES = MimeTypes(filenames=())
 _TEXT_TYPES = {".md": "text/markdown", ".yaml": "application/yaml", ".yml": "application/yaml"}
@@ -75,14 +72,13 @@ class SkillResources:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._pages = Remembered[str, dict[str, object]](folder, _PAGES_KEPT)
-        self._read = Remembered[tuple[str, str | None], ServedSkill](folder, 1)
 
     async def list_skills(self, ctx: _Context, params: PaginatedRequestParams) -> dict[str, object]:
         """Answer `skills/list`: the newest accepted version of every skill."""
         after = _name_after(params.cursor)
-        page = await self._pages.get(after, lambda: _skills_after(self._folder, after))
-        return {**page, **_cached(ctx, CACHED_MS)}
+        skills, last = await to_thread.run_sync(served_page, self._folder, after, _SKILLS_A_PAGE)
+        more = {} if last is None else {"nextCursor": str(Address(last))}
+        return {"skills": [_entry(skill, None) for skill in skills], **more, **_cached(ctx, CACHED_MS)}
 
     async def get_skill(self, ctx: _Context, params: SkillParams) -> dict[str, object]:
         """Answer `skills/get`, for older versions too."""
@@ -141,19 +137,10 @@ class SkillResources:
     async def _found(self, address: Address | None) -> ServedSkill | None:
         if address is None:
             return None
-        name, version = address.skill, address.version
         try:
-            return await self._read.get((name, version), lambda: served_skill(self._folder, name, version))
+            return await to_thread.run_sync(served_skill, self._folder, address.skill, address.version)
         except UsageError:
             return None
-
-
-def _skills_after(folder: Path, after: str) -> dict[str, object]:
-    """Give a page of `skills/list`."""
-    names = sorted(name for name in branch_tips(folder) if name > after)
-    skills = [_entry(skill, None) for skill in served_skills(folder, names[:_SKILLS_A_PAGE])]
-    more = {"nextCursor": str(Address(names[_SKILLS_A_PAGE - 1]))} if len(names) > _SKILLS_A_PAGE else {}
-    return {"skills": skills, **more}
 
 
 def _unknown(kind: str, uri: str) -> MCPError:

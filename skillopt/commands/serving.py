@@ -1,27 +1,25 @@
-"""What the MCP server serves: the accepted versions of skills, as git has them.
+"""The accepted versions of skills that the MCP server offers, read from git.
 
-Owns which version of which skill may be served and reading it whole. Nothing here looks at the work
-tree, except for where skillopt.toml says that a skill lies. Does not own the protocol (skillopt_mcp), or
-when git has to be asked again (snapshot).
+Nothing here looks at the work tree, except for where skillopt.toml says that a skill lies.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
-from skillopt.commands.read_once import ReadOnce
-from skillopt.commands.snapshot import Snapshot, configured_folder, snapshot_of
+from skillopt.commands.init import SKILL_FOLDERS, find_skills
+from skillopt.commands.snapshot import Snapshot, snapshot_of
 from skillopt.commit_text import Version
 from skillopt.errors import RepositoryError, SkillError, UsageError
 from skillopt.frontmatter import Fields, Value, read_frontmatter
-from skillopt.project import Project, Selection, find_skills
+from skillopt.project import CONFIG, Project, Selection
 from skillopt.skill_folder import MAX_BYTES, MAX_FILES, SKILL_FILE, files_of, skill_from_files
 from skillopt.suites import evals_of
 from skillopt.tasks import File
-from skillopt.versions import Repository
 
 __all__ = [
     "Overview",
@@ -31,13 +29,13 @@ __all__ = [
     "branch_tips",
     "overview",
     "selection_of",
+    "served_page",
     "served_skill",
     "served_skills",
 ]
 
 _SHORTEST = 7  # characters of a commit that name it
-_KEPT_BYTES = 64 * 1024 * 1024  # of versions that were read
-_KEPT_NEWEST = 1024
+_KEPT_BYTES = 64 * 1024 * 1024  # of files of newest versions that are kept in memory
 _SHOWN = 80
 
 
@@ -109,27 +107,38 @@ class Overview:
     skills: tuple[SkillRow, ...]
 
 
-def branch_tips(folder: Path) -> dict[str, str]:
+def branch_tips(folder: Path) -> Mapping[str, str]:
     """Give the newest commit of every skill's branch; none where there is no repository."""
     try:
-        return dict(snapshot_of(folder).tips)
+        return snapshot_of(folder).tips
     except RepositoryError:
         return {}
 
 
-def served_skills(folder: Path, names: Sequence[str] | None = None) -> tuple[ServedSkill, ...]:
-    """List the newest accepted version of every skill that can be served, sorted by name.
+def served_skills(folder: Path) -> tuple[ServedSkill, ...]:
+    """List the newest accepted version of every skill that can be served, sorted by name."""
+    return served_page(folder)[0]
+
+
+def served_page(folder: Path, after: str = "", most: int | None = None) -> tuple[tuple[ServedSkill, ...], str | None]:
+    """List one page of the newest accepted versions, sorted by name.
 
     Args:
         folder: A folder of the project.
-        names: Only these skills.
+        after: The name that the page before ended with.
+        most: How many branches a page has; None for all.
+
+    Returns:
+        The skills that can be served, and the name that the page ends with when another one follows.
     """
     try:
-        snapshot = snapshot_of(folder)
+        catalogue = _catalogue_of(folder)
     except RepositoryError:
-        return ()
-    wanted = sorted(snapshot.tips if names is None else names)
-    return tuple(skill for name in wanted if (skill := _try_served(snapshot, name)))
+        return (), None
+    names = sorted(name for name in catalogue.tips if name > after)
+    shown = names[:most]
+    skills = tuple(skill for name in shown if (skill := _try_newest(catalogue, name)))
+    return skills, shown[-1] if len(names) > len(shown) else None
 
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
@@ -144,7 +153,8 @@ def served_skill(folder: Path, name: str, version: str | None = None) -> ServedS
         UsageError: There is no such version.
         SkillError: It cannot be served: it is over a limit, or its name or description are not as hosts expect.
     """
-    return _served(snapshot_of(folder), name, version)
+    catalogue = _catalogue_of(folder)
+    return catalogue.newest(name) if version is None else catalogue.version(name, version)
 
 
 def selection_of(folder: Path, name: str) -> Selection:
@@ -169,31 +179,95 @@ def overview(folder: Path) -> Overview:
         SettingsError: skillopt.toml cannot be read.
     """
     project = Project.find(folder)
-    tips = branch_tips(folder)
-    paths = _paths(project)
-    rows = tuple(_row(project, name, paths.get(name, ""), on_branch=name in tips) for name in sorted({*paths, *tips}))
-    return Overview(_has_repository(folder), bool(project.entries), rows)
-
-
-def _try_served(snapshot: Snapshot, name: str) -> ServedSkill | None:
     try:
-        return _served(snapshot, name, None)
+        catalogue = _catalogue_of(folder)
+    except RepositoryError:
+        catalogue = None
+    paths = _paths(project)
+    names = sorted({*paths, *(catalogue.tips if catalogue else ())})
+    rows = tuple(_row(project, name, paths.get(name, ""), catalogue) for name in names)
+    return Overview(catalogue is not None, bool(project.entries), rows)
+
+
+class _Catalogue:
+    """What is served of one snapshot and one skillopt.toml. Threads may share it.
+
+    Args:
+        snapshot: The repository and its branch tips.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._repository = snapshot.repository
+        self.tips = snapshot.tips
+        self._kept: dict[str, ServedSkill] = {}
+        self._left = _KEPT_BYTES
+        self._lock = Lock()
+
+    def newest(self, name: str) -> ServedSkill:
+        """Read the newest accepted version of a skill, once as long as all that is kept is not too large."""
+        kept = self._kept.get(name)
+        if kept is None:
+            kept = self._read(name, _only(name, self.versions(name)[:1], None))
+            size = sum(len(file.content) for file in kept.files)
+            with self._lock:
+                if name not in self._kept and size <= self._left:
+                    self._kept[name] = kept
+                    self._left -= size
+        return kept
+
+    def version(self, name: str, wanted: str) -> ServedSkill:
+        """Read an accepted version by the start of its commit; no other commit of the repository can be named."""
+        named = (version for version in self.versions(name) if len(wanted) >= _SHORTEST)
+        return self._read(name, _only(name, [version for version in named if version.sha.startswith(wanted)], wanted))
+
+    def versions(self, name: str) -> tuple[Version, ...]:
+        """List the accepted versions of a skill, newest first."""
+        return self._repository.versions(name, self.tips.get(name))
+
+    def _read(self, name: str, version: Version) -> ServedSkill:
+        configured = (self._repository.relative(folder) for folder in self._folders if folder.name == name)
+        places = (*configured, *(f"{parent}/{name}" for parent in SKILL_FOLDERS))
+        for place in places:
+            files = self._repository.read_folder(version.sha, place)
+            if any(file.path == SKILL_FILE for file in files):
+                return _checked(name, version, files)
+        sought = " or ".join(places)
+        raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {sought} of {version.sha[:10]}, found none")
+
+    @cached_property
+    def _folders(self) -> tuple[Path, ...]:
+        project = Project.read(self._repository.root)
+        return tuple(_configured_folder(project, name) for name in project.entries)
+
+
+def _catalogue_of(folder: Path) -> _Catalogue:
+    """Give the catalogue of a project as it is now; a change of any tip or of skillopt.toml makes another one."""
+    snapshot = snapshot_of(folder)
+    try:
+        config = (snapshot.repository.root / CONFIG).read_bytes()
+    except OSError:
+        config = b""
+    return _catalogue(snapshot, config)
+
+
+@lru_cache(maxsize=1)
+def _catalogue(snapshot: Snapshot, _config: bytes) -> _Catalogue:
+    return _Catalogue(snapshot)
+
+
+def _try_newest(catalogue: _Catalogue, name: str) -> ServedSkill | None:
+    try:
+        return catalogue.newest(name)
     except UsageError:
         return None
 
 
-def _served(snapshot: Snapshot, name: str, wanted: str | None) -> ServedSkill:
-    found = _accepted(snapshot, name, wanted)
-    places = snapshot.places(name)
-    return _read_once.get((name, found.sha, places), lambda: _read(snapshot.repository, name, found, places))
-
-
-def _row(project: Project, name: str, path: str, *, on_branch: bool) -> SkillRow:
-    versions = project.repository().versions(name) if on_branch else ()
+def _row(project: Project, name: str, path: str, catalogue: _Catalogue | None) -> SkillRow:
+    versions = catalogue.versions(name) if catalogue and name in catalogue.tips else ()
     problem = ""
-    if versions:
+    if catalogue and versions:
         try:
-            served_skill(project.root, name)
+            catalogue.newest(name)
         except UsageError as error:
             problem = str(error)
     return SkillRow(name, path, _suite(project, path) if path else "", versions, problem)
@@ -202,19 +276,16 @@ def _row(project: Project, name: str, path: str, *, on_branch: bool) -> SkillRow
 def _suite(project: Project, path: str) -> str:
     folder = (project.root / path).resolve()
     entries = project.entries.items()
-    configured = (entry.get("suite") for name, entry in entries if configured_folder(project, name) == folder)
+    configured = (entry.get("suite") for name, entry in entries if _configured_folder(project, name) == folder)
     found = next(filter(None, configured), None) or evals_of(folder)
     if not isinstance(found, Path):
         return str(found or "")
     return found.relative_to(folder).as_posix()
 
 
-def _has_repository(folder: Path) -> bool:
-    try:
-        Repository.find(folder)
-    except RepositoryError:
-        return False
-    return True
+def _configured_folder(project: Project, name: str) -> Path:
+    """Give the folder of a configured skill."""
+    return (project.root / str(project.entries[name].get("path", f"skills/{name}"))).resolve()
 
 
 def _paths(project: Project) -> dict[str, str]:
@@ -222,49 +293,19 @@ def _paths(project: Project) -> dict[str, str]:
     found = {name: path for name, path, _ in reversed(find_skills(project.root))}
     root = project.root.resolve()
     for name in project.entries:
-        folder = configured_folder(project, name)
+        folder = _configured_folder(project, name)
         if folder.is_relative_to(root):
             found[folder.name] = folder.relative_to(root).as_posix()
     return found
 
 
-def _accepted(snapshot: Snapshot, name: str, wanted: str | None) -> Version:
-    """Find an accepted version; no other commit of the repository can be named."""
-    tip = snapshot.tips.get(name)
-    if wanted is None and tip:
-        newest = _newest(snapshot.repository, name, tip)
-        found = [newest] if newest else []
-    else:
-        every = snapshot.repository.versions(name, tip)
-        named = (version for version in every if len(wanted or "") >= _SHORTEST)
-        found = [version for version in named if version.sha.startswith(wanted or "")]
+def _only(name: str, found: Sequence[Version], wanted: str | None) -> Version:
+    """Give the one version that was found."""
     if len(found) == 1:
         return found[0]
     expected = "an accepted version" if wanted is None else f"one accepted version that starts with {_short(wanted)}"
     step = "see `skillopt log`" if wanted else "until training has one accepted, its text is only in the work tree"
     raise UsageError(f"skill {name!r}: expected {expected}, found {len(found) or 'none'}; {step}")
-
-
-@lru_cache(_KEPT_NEWEST)
-def _newest(repository: Repository, name: str, tip: str) -> Version | None:
-    """Find the newest version on a branch by its tip, whose past never changes."""
-    return next(iter(repository.versions(name, tip)), None)
-
-
-def _size(skill: ServedSkill) -> int:
-    return sum(len(file.content) for file in skill.files)
-
-
-_read_once = ReadOnce[ServedSkill](_KEPT_BYTES, _size)
-
-
-def _read(repository: Repository, name: str, version: Version, places: tuple[str, ...]) -> ServedSkill:
-    for place in places:
-        files = repository.read_folder(version.sha, place)
-        if any(file.path == SKILL_FILE for file in files):
-            return _checked(name, version, files)
-    sought = " or ".join(places)
-    raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {sought} of {version.sha[:10]}, found none")
 
 
 def _checked(name: str, version: Version, files: tuple[File, ...]) -> ServedSkill:

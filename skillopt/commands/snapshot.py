@@ -1,100 +1,51 @@
-"""A project as git has it at a moment, kept for as long as nothing in it moves.
+"""The branch tips of a repository at one moment, which name all of its accepted versions."""
 
-Owns what has to be unchanged for that: the branches of skills, the repository and skillopt.toml. Starting git
-takes longer than most answers that need it, and a client asks several things at once. Does not own what is
-done with it (serving).
-"""
-
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from skillopt.project import CONFIG, SKILL_FOLDERS, Project
-from skillopt.stamps import Stamp
+from skillopt.errors import RepositoryError
 from skillopt.versions import Repository
 
-__all__ = ["Snapshot", "configured_folder", "known_snapshot", "snapshot_of"]
+__all__ = ["Snapshot", "snapshot_of"]
 
-_MOST = 16  # projects
-_kept: dict[Path, tuple[Stamp, "Snapshot"]] = {}
+_Tips = tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A project at a moment.
+    """A repository and where its skills' branches end. What is read of equal snapshots is equal.
 
     Args:
-        folder: A folder of the project.
-        repository: The repository around it.
+        repository: The repository.
+        branches: (skill, newest commit) of every skill's branch.
     """
 
-    def __init__(self, folder: Path, repository: Repository) -> None:
-        self._folder = folder
-        self._places: dict[str, tuple[str, ...]] = {}
-        self.repository = repository
-        self.tips = repository.tips()
+    repository: Repository
+    branches: _Tips
 
-    @cached_property
-    def project(self) -> Project:
-        """Give the project's configuration.
-
-        Raises:
-            SettingsError: It cannot be read.
-        """
-        return Project.find(self._folder)
-
-    def places(self, name: str) -> tuple[str, ...]:
-        """List where in the repository a skill may lie: as configured, else by convention.
-
-        Raises:
-            RepositoryError: It is configured to lie outside.
-        """
-        if name not in self._places:
-            configured = (self.repository.relative(folder) for folder in self._folders if folder.name == name)
-            self._places[name] = (*configured, *(f"{parent}/{name}" for parent in SKILL_FOLDERS))
-        return self._places[name]
-
-    @cached_property
-    def _folders(self) -> tuple[Path, ...]:
-        return tuple(configured_folder(self.project, name) for name in self.project.entries)
+    @property
+    def tips(self) -> Mapping[str, str]:
+        """Give the newest commit of every skill's branch, by the skill's name."""
+        return dict(self.branches)
 
 
 def snapshot_of(folder: Path) -> Snapshot:
-    """Give the project around a folder as it is now, without starting git when nothing moved since the last time.
+    """Take a snapshot of the repository around a folder: one `git for-each-ref`.
 
     Raises:
-        RepositoryError: There is no repository.
+        RepositoryError: There is no repository, or git cannot list its branches.
     """
-    known = known_snapshot(folder)
-    if known is not None:
-        return known
-    repository = Repository.find(folder)
-    # Taken before anything is read, so that what changes in between is seen the next time.
-    stamp = Stamp.take(_watched(folder, repository))
-    snapshot = Snapshot(folder, repository)
-    if len(_kept) >= _MOST:
-        _kept.clear()
-    _kept[folder] = stamp, snapshot
-    return snapshot
+    try:
+        tips = Repository(folder).tips()
+    except RepositoryError:
+        Repository.find(folder)  # says why there is none, and what to do
+        raise
+    return _snapshot(folder, tuple(tips.items()))
 
 
-def known_snapshot(folder: Path) -> Snapshot | None:
-    """Give the snapshot that was made last when nothing moved since; git is never started."""
-    kept = _kept.get(folder)
-    return kept[1] if kept is not None and kept[0].holds() else None
-
-
-def configured_folder(project: Project, name: str) -> Path:
-    """Give the folder of a configured skill."""
-    return (project.root / str(project.entries[name].get("path", f"skills/{name}"))).resolve()
-
-
-def _watched(folder: Path, repository: Repository) -> Iterator[Path]:
-    """List what changes when another snapshot is due."""
-    yield from repository.moving_paths()
-    yield repository.root / CONFIG
-    root = repository.root.resolve()
-    # A repository that is made further in is the one that counts from then on.
-    for inner in (folder.resolve(), *folder.resolve().parents):
-        if inner == root:
-            break
-        yield inner / ".git"
+# Where the repository begins is asked again when the tips change: one that is made further in has others.
+@lru_cache(maxsize=1)
+def _snapshot(folder: Path, branches: _Tips) -> Snapshot:
+    return Snapshot(Repository.find(folder), branches)
