@@ -168,6 +168,15 @@ class ProviderError(InfrastructureError):
         self.kind = kind
         self.retry_after = retry_after
 
+    @property
+    def transient(self) -> bool:
+        """Whether the same call may work later."""
+        return self.kind.transient
+
+    def with_words(self, more: str) -> "ProviderError":
+        """Make the same failure with more said at the end of its message."""
+        return ProviderError(self.kind, f"{self}{more}", self.retry_after)
+
 
 class AnswersPendingError(InfrastructureError):
     """Work was handed off and is not done yet; the message says where it lies and how to go on."""
@@ -190,6 +199,10 @@ class ForgeError(InfrastructureError):
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+    def with_words(self, more: str) -> "ForgeError":
+        """Make the same failure with more said at the end of its message."""
+        return type(self)(f"{self}{more}", self.retry_after)
 
 
 class ForgeAccessError(ForgeError):

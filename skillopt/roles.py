@@ -1,8 +1,4 @@
-"""Who does what in a run: the target's harness, the optimizer model, the judge, and what they may spend.
-
-Owns putting the drivers of a run together from its settings, each wrapped in patience and metering. Does
-not own any driver.
-"""
+"""The drivers of a run: the target's harness, the optimizer model and the judge, with retries and metering."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,13 +10,14 @@ from skillopt.harnesses import Wanted, load_harness
 from skillopt.harnesses.sandbox import warning
 from skillopt.ledger import rollout_key
 from skillopt.metering import Meter, MeteredHarness, MeteredModel
-from skillopt.models import load_model
+from skillopt.models import MODELS, load_model
 from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.retry import PatientModel, Retry
 from skillopt.settings import Settings
 from skillopt.spending import NO_CAPS, Caps
 from skillopt.tasks import Suite
 
-__all__ = ["Roles", "caps_of", "load_roles", "load_target"]
+__all__ = ["Roles", "caps_of", "load_patient_model", "load_roles", "load_target"]
 
 _LONGEST_CALL: Final = 600.0
 """Seconds that an agent's command line gets for one answer."""
@@ -78,7 +75,19 @@ def load_target(settings: Settings, root: Path) -> Harness:
         SettingsError: There is no such harness, or it lacks what it needs.
     """
     folder = _handoff(root)
-    return load_harness(settings.harness, Wanted(settings, folder, lambda name: load_model(name, settings, folder)))
+    return load_harness(
+        settings.harness, Wanted(settings, folder, lambda name: load_patient_model(name, settings, folder))
+    )
+
+
+def load_patient_model(name: str, settings: Settings, folder: Path) -> Model:
+    """Make a model by its name, as `load_model` does, whose transient failures are retried.
+
+    Raises:
+        SettingsError: There is no such model, or it lacks what it needs.
+    """
+    model = load_model(name, settings, folder)
+    return PatientModel(model, Retry(settings.retry_seconds)) if MODELS[name.partition("/")[0]].retried else model
 
 
 def load_roles(
@@ -109,7 +118,9 @@ def load_roles(
     harness = load_target(settings, root)
     for one in meters:
         harness = MeteredHarness(harness, one)
-    model = _metered(load_model(settings.model, settings, folder), meters, "optimizer", longest) if optimizer else None
+    model = None
+    if optimizer:
+        model = _metered(load_patient_model(settings.model, settings, folder), meters, "optimizer", longest)
     judge = None
     if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
         name = settings.judge or settings.model
@@ -118,7 +129,7 @@ def load_roles(
                 f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
                 'set judge, as in judge = "anthropic/claude-haiku-4-5"'
             )
-        judge = _metered(load_model(name, settings, folder), meters, "judge", longest)
+        judge = _metered(load_patient_model(name, settings, folder), meters, "judge", longest)
     agent = settings.harness.partition("/")[0] in _AGENTS
     return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "")
 

@@ -25,9 +25,9 @@ from benchmarks.priority.correlation import interval
 from benchmarks.priority.references import REFERENCES
 from skillopt import __version__
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.models import load_model
 from skillopt.ports import Model
 from skillopt.presets import make_settings
+from skillopt.roles import load_patient_model
 from skillopt.rollouts import Usage
 from skillopt.settings import Settings
 
@@ -89,7 +89,9 @@ def _ask_all(names: Sequence[str], chosen: argparse.Namespace) -> Iterator[Answe
 
 
 def _model(name: str, case: Case, settings: Settings) -> Model:
-    return REFERENCES[name](case) if name in REFERENCES else load_model(name, settings)
+    return (
+        REFERENCES[name](case) if name in REFERENCES else load_patient_model(name, settings, Path(".skillopt/handoff"))
+    )
 
 
 def _table(answers: Sequence[Answered]) -> str:

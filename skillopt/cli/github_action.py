@@ -24,6 +24,8 @@ from skillopt.cli.entry import run as run_command
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.forge import load_forge
+from skillopt.report_files import append_report, cut_report, write_report
+from skillopt.retry import PatientForge, Retry
 from skillopt.settings import Settings
 
 __all__ = ["MOST_SUMMARY_BYTES", "cut_report", "main"]
@@ -122,7 +124,8 @@ def _comment() -> int:
     # Not the project's settings: they are part of the change, and say where a token is sent.
     settings = Settings(forge="github", forge_url=os.environ.get("GITHUB_API_URL", ""))
     try:
-        load_forge(settings, "", Path()).comment(int(asked["number"]), "gate", cut_report(text, _MOST_COMMENT))
+        forge = PatientForge(load_forge(settings, "", Path()), Retry(settings.retry_seconds))
+        forge.comment(int(asked["number"]), "gate", cut_report(text, _MOST_COMMENT))
     except SkilloptError as error:
         _tell("warning", f"no comment: {error}")
     return 0

@@ -24,6 +24,7 @@ from skillopt.locks import state_folder, writer_lock
 from skillopt.metering import Meter
 from skillopt.project import CONFIG, Project, Selection
 from skillopt.remotes import Login, Remote
+from skillopt.retry import PatientForge, Retry
 from skillopt.rollouts import Usage
 from skillopt.runner import Watch
 from skillopt.spending import Caps
@@ -195,7 +196,8 @@ def _find_place(project: Project, flags: Mapping[str, object]) -> Place:
     account = find_account(settings)
     login = Login(account.web, account.token) if account else None
     remote = Remote.find(repository, settings.remote, login) if settings.remote else None
-    forge = load_forge(settings, remote.url if remote else "", state_folder(project.root) / "pull-requests")
+    drafts = state_folder(project.root) / "pull-requests"
+    forge = PatientForge(load_forge(settings, remote.url if remote else "", drafts), Retry(settings.retry_seconds))
     if remote is None:
         names = Remote.names(repository)
         # A repository without any remote may be trained; a name that leads nowhere is a mistake.

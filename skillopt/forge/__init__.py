@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from skillopt.credentials import mask
 from skillopt.errors import SettingsError, UsageError
-from skillopt.forge.patience import PatientForge
 from skillopt.harnesses.agent_process import first_set
 from skillopt.ports import Forge
 from skillopt.settings import Settings
@@ -105,4 +104,4 @@ def load_forge(settings: Settings, url: str, folder: Path) -> Forge:
         found = mask(url) or "no remote"
         message = f"forge {name!r}: expected a remote that names a repository, found {found!r}; set GITHUB_REPOSITORY"
         raise UsageError(message)
-    return PatientForge(cast("Forge", driver(account, repository)), settings.retry_seconds)  # as above
+    return cast("Forge", driver(account, repository))  # as above

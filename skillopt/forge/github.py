@@ -1,6 +1,6 @@
 """Pull requests on GitHub or GitHub Enterprise.
 
-Owns the requests, by PyGithub. Its retries are off (patience has a bound), its pause between writes is on, for
+Owns the requests, by PyGithub. Its retries are off (retry has a bound), its pause between writes is on, for
 GitHub asks for one second. Does not own what a failure means (github_failures).
 """
 

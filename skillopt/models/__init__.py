@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import SettingsError
-from skillopt.models.patience import PatientModel
 from skillopt.ports import Model
 from skillopt.settings import Settings
 
@@ -21,25 +20,25 @@ __all__ = ["MODELS", "Driver", "load_model"]
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Where a driver is, as `module:class`, what its class takes, and whether failed calls are repeated."""
+    """Where a driver is, as `module:class`, what its class takes, and whether its failed calls should be retried."""
 
     path: str
     takes: tuple[str, ...]
-    patient: bool = False
+    retried: bool = False
 
 
 MODELS: Final = {
-    "anthropic": Driver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), patient=True),
+    "anthropic": Driver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), retried=True),
     "claude-code": Driver("skillopt.models.claude_code:ClaudeCodeModel", ("model", "prices")),
     "codex": Driver("skillopt.models.codex:CodexModel", ("model", "prices")),
     "embedded": Driver("skillopt.models.embedded:EmbeddedModel", ("seed",)),
     "handoff": Driver("skillopt.models.handoff:HandoffModel", ("folder",)),
-    "openai": Driver("skillopt.models.openai:OpenAIModel", ("model", "prices"), patient=True),
+    "openai": Driver("skillopt.models.openai:OpenAIModel", ("model", "prices"), retried=True),
     "openai-compatible": Driver(
-        "skillopt.models.openai_compatible:OpenAICompatibleModel", ("model", "prices", "base_url"), patient=True
+        "skillopt.models.openai_compatible:OpenAICompatibleModel", ("model", "prices", "base_url"), retried=True
     ),
 }
-"""Every driver by name; the command lines of agents repeat failed calls by themselves."""
+"""Every driver by name; the command lines of agents retry failed calls by themselves."""
 
 
 def load_model(name: str, settings: Settings, folder: Path = Path(".skillopt/handoff")) -> Model:
@@ -47,7 +46,7 @@ def load_model(name: str, settings: Settings, folder: Path = Path(".skillopt/han
 
     Args:
         name: One of MODELS, with `/model` behind it to choose which.
-        settings: Seed, prices, patience and addresses.
+        settings: Seed, prices and addresses.
         folder: Where prompts are handed off.
 
     Raises:
@@ -73,5 +72,4 @@ def load_model(name: str, settings: Settings, folder: Path = Path(".skillopt/han
     }
     module, _, factory = driver.path.partition(":")
     chosen = {option: options[option]() for option in driver.takes}
-    made = cast("Model", getattr(import_module(module), factory)(**chosen))  # the table names only models
-    return PatientModel(made, settings.retry_seconds) if driver.patient else made
+    return cast("Model", getattr(import_module(module), factory)(**chosen))  # the table names only models

@@ -1,7 +1,7 @@
 """What an exception of a provider's SDK means.
 
 Owns the classification of the SDKs' exceptions, whose classes have the same names and attributes in
-both of them. Does not own repeating a call (patience).
+both of them. Does not own repeating a call (retry).
 """
 
 from collections.abc import Mapping

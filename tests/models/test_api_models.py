@@ -11,9 +11,9 @@ from skillopt.models.anthropic import AnthropicModel
 from skillopt.models.api_failures import seconds_asked
 from skillopt.models.openai import OpenAIModel
 from skillopt.models.openai_compatible import OpenAICompatibleModel
-from skillopt.models.patience import PatientModel
 from skillopt.ports import Model
 from skillopt.prices import Price
+from skillopt.retry import PatientModel, Retry
 from skillopt.rollouts import Status, Usage
 from skillopt.stages import EDITS_SCHEMA
 from tests.contracts.model_contract import ModelContract
@@ -127,7 +127,7 @@ def test_a_passing_failure_is_waited_out(wire: Wire, make: Make) -> None:
         return FAULTS["529"](wire, body) if left and not left.pop() else wire.say(body, "At last.")
 
     with wire.serve(answer) as server:
-        model = PatientModel(make(server.url), 60, clock=lambda: 0.0, sleep=lambda _: None)
+        model = PatientModel(make(server.url), Retry(60, clock=lambda: 0.0, sleep=lambda _: None))
         assert model.reply("Say something.").text == "At last."
         assert len(server.requests) == 3
 

@@ -1,0 +1,135 @@
+"""Retry with exponential backoff, jitter and a deadline, for models and forges.
+
+The SDKs' own retries are off: they sleep as long as they are asked to, whatever their timeout is.
+"""
+
+import time
+from collections.abc import Callable
+from itertools import count
+from random import Random
+from typing import Final, TypeVar
+
+from skillopt.errors import ForgeError, ProviderError
+from skillopt.ports import Forge, Model, PullRequest
+from skillopt.rollouts import Reply, Usage
+
+__all__ = ["PatientForge", "PatientModel", "Retry"]
+
+_FIRST: Final = 0.5
+_LONGEST: Final = 30.0
+
+_Value = TypeVar("_Value")
+
+
+class Retry:
+    """Repeats calls that fail for a transient reason, until one succeeds or time is up.
+
+    Args:
+        seconds: How long a call may go on being repeated; a longer wait is not begun.
+        clock: Seconds that only rise.
+        sleep: Waits so many seconds.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._sleep = sleep
+        # Calls that failed together must not come back together; which draw each gets changes no result.
+        self._draws = Random(0)
+
+    def call(self, request: Callable[[], _Value]) -> _Value:
+        """Make a call, and again as long as it fails for a transient reason.
+
+        Raises:
+            ProviderError: A model's failure does not pass, or not within the time.
+            ForgeError: The same of a forge.
+        """
+        begun = self._clock()
+        for attempt in count():
+            try:
+                return request()
+            except (ProviderError, ForgeError) as error:
+                pause = self._pause(error.retry_after, attempt)
+                over = self._clock() - begun + pause > self._seconds
+                if not error.transient or over:
+                    tried = f"; tried {attempt + 1} times" if attempt else ""
+                    asked = f"; it asks to wait {pause:.0f} s" if over and error.retry_after else ""
+                    raise error.with_words(f"{tried}{asked}") from error
+                self._sleep(pause)
+        raise AssertionError
+
+    def _pause(self, asked: float | None, attempt: int) -> float:
+        backoff = min(_LONGEST, _FIRST * 2.0**attempt) * (0.5 + 0.5 * self._draws.random())
+        return max(backoff, asked or 0.0)
+
+
+class PatientModel:
+    """A model whose transient failures are retried.
+
+    Args:
+        model: Where the answers come from.
+        retry: How long, and how often.
+    """
+
+    def __init__(self, model: Model, retry: Retry) -> None:
+        self._model = model
+        self._retry = retry
+
+    @property
+    def identity(self) -> str:
+        """Name the model; waiting changes no answer."""
+        return self._model.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound what a call consumes; what failed before has cost nothing."""
+        return self._model.worst_case(prompt, system=system)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Answer one prompt.
+
+        Raises:
+            ProviderError: The failure does not pass, or not within the time.
+        """
+        return self._retry.call(lambda: self._model.reply(prompt, system=system, schema=schema))
+
+
+class PatientForge:
+    """A forge whose transient failures are retried.
+
+    Args:
+        forge: What answers.
+        retry: How long, and how often.
+    """
+
+    def __init__(self, forge: Forge, retry: Retry) -> None:
+        self._forge = forge
+        self._retry = retry
+
+    def default_branch(self) -> str:
+        """Name the branch that pull requests go to."""
+        return self._retry.call(self._forge.default_branch)
+
+    def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
+        """List the newest pull requests from a branch."""
+        return self._retry.call(lambda: self._forge.pull_requests(branch))
+
+    def create(self, branch: str, into: str, title: str, body: str) -> PullRequest:
+        """Open a pull request, or give the one that is open."""
+        return self._retry.call(lambda: self._forge.create(branch, into, title, body))
+
+    def update(self, number: int, title: str, body: str) -> None:
+        """Give a pull request this title and text."""
+        self._retry.call(lambda: self._forge.update(number, title, body))
+
+    def comment(self, number: int, topic: str, body: str) -> None:
+        """Say something about a topic."""
+        self._retry.call(lambda: self._forge.comment(number, topic, body))
+
+    def close(self, number: int) -> None:
+        """Close a pull request."""
+        self._retry.call(lambda: self._forge.close(number))

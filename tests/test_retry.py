@@ -1,0 +1,171 @@
+"""Transient failures of models and forges are waited out, within a bound of ours."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import FailureKind, ForgeAccessError, ForgeDownError, ForgeError, ForgeLimitError, ProviderError
+from skillopt.forge.folder import FolderForge
+from skillopt.ports import Forge
+from skillopt.retry import PatientForge, PatientModel, Retry
+from skillopt.rollouts import Reply, Usage
+from tests.contracts.forge_contract import ForgeContract
+
+Failure = ProviderError | ForgeError
+
+
+class Clock:
+    """Time that passes only by waiting."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.pauses: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+
+def provider(kind: FailureKind, retry_after: float | None = None) -> ProviderError:
+    return ProviderError(kind, f"{kind}: words", retry_after)
+
+
+def repeat(clock: Clock, *failures: Failure, seconds: float = 60.0) -> str:
+    """Make a call that fails like this, one failure after the other, and then succeeds."""
+    left = list(failures)
+
+    def call() -> str:
+        if left:
+            raise left.pop(0)
+        return "done"
+
+    return Retry(seconds, clock, clock.sleep).call(call)
+
+
+DOWN = [provider(FailureKind.OVERLOADED), ForgeDownError("down")]
+
+
+@pytest.mark.parametrize("failure", DOWN)
+def test_each_wait_is_up_to_twice_as_long_as_the_one_before(failure: Failure) -> None:
+    clock = Clock()
+    assert repeat(clock, *[failure] * 4) == "done"
+    assert len(clock.pauses) == 4
+    assert all(0.25 * 2**at <= pause <= 0.5 * 2**at for at, pause in enumerate(clock.pauses))
+
+
+def test_calls_that_fail_together_do_not_come_back_together() -> None:
+    clock = Clock()
+    retry = Retry(60.0, clock, clock.sleep)
+    for _ in range(4):
+        left = [provider(FailureKind.SERVER)]
+
+        def call(left: list[ProviderError] = left) -> None:
+            if left:
+                raise left.pop()
+
+        retry.call(call)
+    assert len(set(clock.pauses)) == 4
+
+
+def test_no_wait_is_longer_than_half_a_minute_unless_asked_for() -> None:
+    clock = Clock()
+    repeat(clock, *[ForgeDownError("down")] * 12, seconds=1000.0)
+    assert 15 <= max(clock.pauses) <= 30
+
+
+@pytest.mark.parametrize("failure", [provider(FailureKind.RATE_LIMIT, 7.0), ForgeLimitError("slow down", 7.0)])
+def test_the_wait_that_is_asked_for_is_kept(failure: Failure) -> None:
+    clock = Clock()
+    repeat(clock, failure)
+    assert clock.pauses == [7.0]
+
+
+def test_a_wait_past_the_bound_is_not_begun_and_the_message_says_so() -> None:
+    clock = Clock()
+    with pytest.raises(ProviderError, match=r"\Arate_limit: words; it asks to wait 120 s\Z") as caught:
+        repeat(clock, provider(FailureKind.RATE_LIMIT, 120.0))
+    assert (clock.pauses, caught.value.retry_after, caught.value.kind) == ([], 120.0, FailureKind.RATE_LIMIT)
+    with pytest.raises(ForgeLimitError, match=r"\Aslow down; it asks to wait 3600 s\Z") as told:
+        repeat(clock, ForgeLimitError("slow down", 3600.0))
+    assert (clock.pauses, told.value.retry_after) == ([], 3600.0)
+
+
+@pytest.mark.parametrize("failure", DOWN)
+def test_what_stays_down_is_given_up_within_the_bound(failure: Failure) -> None:
+    clock = Clock()
+    with pytest.raises(type(failure), match=rf"{failure}; tried \d+ times") as caught:
+        repeat(clock, *[failure] * 99, seconds=20)
+    assert caught.value.__cause__ is failure
+    assert clock.now <= 20
+
+
+LASTING: list[Failure] = [*(provider(kind) for kind in FailureKind if not kind.transient), ForgeAccessError("no")]
+
+
+@pytest.mark.parametrize("failure", LASTING)
+def test_what_does_not_pass_is_not_repeated_and_says_nothing_more(failure: Failure) -> None:
+    clock = Clock()
+    with pytest.raises(type(failure)) as caught:
+        repeat(clock, failure)
+    assert (str(caught.value), clock.pauses) == (str(failure), [])
+
+
+class OnceDown:
+    """A model that fails once, then answers."""
+
+    identity = "once-down"
+
+    def __init__(self) -> None:
+        self.failures = [provider(FailureKind.SERVER)]
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        return Usage(1, len(prompt + system), 1, 1.0)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        if self.failures:
+            raise self.failures.pop()
+        return Reply(prompt + system + schema)
+
+
+def test_a_patient_model_answers_with_what_the_model_says_in_the_end() -> None:
+    clock = Clock()
+    model = PatientModel(OnceDown(), Retry(60.0, clock, clock.sleep))
+    assert model.reply("a", system="b", schema="c").text == "abc"
+    assert model.identity == "once-down"
+    assert model.worst_case("ab", system="c") == Usage(1, 3, 1, 1.0)
+
+
+class OnceDownForge(FolderForge):
+    """Fails at each new method once, then answers."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.asked: set[str] = set()
+
+    def __getattribute__(self, name: str) -> object:
+        found = super().__getattribute__(name)
+        if name not in ("default_branch", "pull_requests", "create", "update", "comment", "close"):
+            return found
+
+        def answer(*given: object) -> object:
+            if name not in self.asked:
+                self.asked.add(name)
+                raise ForgeDownError("down")
+            return found(*given)
+
+        return answer
+
+
+class TestPatientForge(ForgeContract):
+    """The contract holds of a forge that fails once at every method."""
+
+    @pytest.fixture
+    def forge(self, tmp_path: Path) -> Forge:
+        clock = Clock()
+        return PatientForge(OnceDownForge(tmp_path), Retry(60.0, clock, clock.sleep))
+
+    def remarks(self, forge: Forge, number: int) -> list[str]:  # noqa: ARG002 - there is one
+        return Path(forge.pull_requests("skillopt/rows")[0].url).read_text().strip().split("\n\n---\n\n")[1:]
