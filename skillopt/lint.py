@@ -1,9 +1,7 @@
-"""What a change may not add to a skill unless the user allows it.
+"""Lint of a change to a skill: classes of text that may not be added unless the user allows them.
 
-Owns the classes of refused text and finding what a change introduces. Whole documents are compared,
-so text that two harmless edits form together is found. Matching sees through entities, escapes,
-full-width letters and hidden characters, and takes linear time. Does not own applying edits (edits)
-or judging the skill as it was (validation).
+Whole documents are compared, so text that two harmless edits form together is found. Matching sees through
+entities, escapes, full-width letters and hidden characters, and takes time in proportion to the text's length.
 """
 
 import re
@@ -31,6 +29,7 @@ class LintClass(StrEnum):
     URL = "url"
     PERMISSION_KEY = "permission-key"
     CREDENTIAL = "credential"
+    LONG_LINE = "long-line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,17 @@ class _Match:
 
 
 _MOST_FINDINGS = 20
+_LONGEST_LINE = 10_000
+"""Characters of a line; a longer one is refused, and looked at in pieces of this length."""
+
+_PIECE_OVERLAP = 1_000
+"""Characters that a piece shares with the one before, so that what is cut in one is whole in the other."""
+
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_NUMBERED = re.compile(r"&#0*(?P<digits>[0-9]++)")
+_MOST_DIGITS = 7
+"""Of a character's number."""
+
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 _DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
 _MARKER = re.compile(r"<!--\s*skillopt:")
@@ -73,7 +82,9 @@ _COMMENT_END = re.compile(r"--!?>")
 _DECLARATION = re.compile(r"<(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
 _COMMAND = re.compile(r"!`+[^`]*`*")
-_COMMAND_FENCE = re.compile(r"(?P<fence>`{3}|~{3})[`~]*[ \t]*!")
+# A run is taken whole or not at all: tried again at each of its characters, it would take quadratic time.
+_FENCE_RUN = re.compile(r"(?P<ticks>[`~]++)[ \t]*+(?P<mark>!?)")
+_FENCE = re.compile(r"`{3}|~{3}")
 _SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
 _REST = r"[^\s<>\"`]*"
 _DOMAINS = (
@@ -120,6 +131,7 @@ _ADVICE = {
     LintClass.URL: "name the source without an address",
     LintClass.PERMISSION_KEY: "leave permissions to the user",
     LintClass.CREDENTIAL: "leave it out, and revoke it if it is real",
+    LintClass.LONG_LINE: f"break it into lines of at most {_LONGEST_LINE:,}",
 }
 
 
@@ -175,7 +187,11 @@ def _scan(text: str) -> list[_Match]:
     found = [*_hidden(text), *_comments(text), *_commands(text)]
     matches = [replace(match, line=bisect_right(starts, match.line)) for match in found]
     for number, line in enumerate(_LINE_END.split(text), 1):
-        matches += [replace(match, line=number) for match in _line_matches(line)]
+        for piece in _pieces(line):
+            matches += [replace(match, line=number) for match in _line_matches(piece)]
+        if len(line) > _LONGEST_LINE:
+            what = f"a line of {len(line):,} characters"
+            matches.append(_Match(LintClass.LONG_LINE, line, number, line, what))
     return sorted(matches, key=lambda match: match.line)
 
 
@@ -210,14 +226,24 @@ def _commands(text: str) -> Iterator[_Match]:
     for match in _COMMAND.finditer(text):
         yield _Match(LintClass.COMMAND_SUBSTITUTION, match[0], match.start(), match[0], "a command run on load")
     position = 0
-    while (opening := _COMMAND_FENCE.search(text, position)) is not None:
-        end = text.find(opening["fence"], opening.end())
-        position = len(text) if end < 0 else end + 3
-        block = text[opening.start() : position]
-        yield _Match(LintClass.COMMAND_SUBSTITUTION, block, opening.start(), block, "commands run on load")
+    while (run := _FENCE_RUN.search(text, position)) is not None:
+        position = run.end()
+        fence = _FENCE.search(run["ticks"])
+        if fence and run["mark"]:
+            start, end = run.start() + fence.start(), text.find(fence[0], run.end())
+            position = len(text) if end < 0 else end + len(fence[0])
+            block = text[start:position]
+            yield _Match(LintClass.COMMAND_SUBSTITUTION, block, start, block, "commands run on load")
 
 
 # What stands on one line is found line by line, and remembered, because versions share most lines.
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Cut a line that is too long, so that no pattern sees more than so many characters at once."""
+    yield line[:_LONGEST_LINE]
+    for start in range(_LONGEST_LINE, len(line), _LONGEST_LINE - _PIECE_OVERLAP):
+        yield line[start - _PIECE_OVERLAP : start + _LONGEST_LINE - _PIECE_OVERLAP]
 
 
 @lru_cache(maxsize=4096)
@@ -229,10 +255,16 @@ def _line_matches(line: str) -> tuple[_Match, ...]:
 def _as_read(line: str) -> str:
     """Give a line as a reader takes it: no entities, escapes, look-alike letters or hidden characters."""
     if "&" in line:
-        line = unescape(line)
+        line = unescape(_NUMBERED.sub(_short_number, line))
     if not line.isascii():
         line = unicodedata.normalize("NFKC", without_hidden(line)).translate(_DASHES)
     return _ESCAPE.sub("", line)
+
+
+def _short_number(reference: re.Match[str]) -> str:
+    """Leave out leading zeros, and numbers that no character has: Python reads only numbers of some length."""
+    kept = reference["digits"]
+    return f"&#{kept}" if len(kept) <= _MOST_DIGITS else "\ufffd"
 
 
 def _markup(line: str) -> Iterator[_Match]:
