@@ -1,7 +1,6 @@
-"""Minibatches of train tasks, for the loops that are written here.
+"""Minibatches of train tasks, for the loops that are written here: it imports the standard library alone.
 
-Owns the order: shuffled passes, each cut into batches of one size, a remainder left out. It imports
-the standard library alone.
+Shuffled passes, each cut into batches of one size; a remainder is left out.
 """
 
 from collections.abc import Iterator
@@ -11,15 +10,16 @@ __all__ = ["minibatches"]
 
 
 def minibatches(tasks: tuple[str, ...], size: int, seed: int) -> Iterator[tuple[str, ...]]:
-    """Yield batches without end.
+    """Yield batches without end; where there are fewer tasks than a batch has, all of them are one.
 
     Args:
-        tasks: What to draw from.
-        size: Of a batch.
+        tasks: What to draw from; without any there is no batch.
+        size: Of a batch, ≥ 1.
         seed: Of the order.
     """
     draw, order = Random(seed), list(tasks)
-    while True:
+    size = min(size, len(order))
+    while order:
         draw.shuffle(order)
         for start in range(0, len(order) - size + 1, size):
             yield tuple(order[start : start + size])
