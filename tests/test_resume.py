@@ -193,3 +193,27 @@ def test_killed_at_each_commit_in_turn_it_still_gets_there(tmp_path: Path, proje
     assert {attempt.returncode for attempt in attempts} == {-signal.SIGKILL}
     assert skillopt(project, *COMMAND, reference.seed, PATH=path).returncode == 0
     assert look(project) == reference.ended
+
+
+@pytest.mark.parametrize("start", ["worktree", "branch"])
+def test_a_run_whose_start_was_named_goes_on_after_it_has_moved_the_branch(
+    tmp_path: Path, project: Path, reference: Reference, start: str
+) -> None:
+    command = (*COMMAND, reference.seed, "--start", start)
+    assert skillopt(project, *command, PATH=deadly_git(tmp_path, "update-ref", "after")).returncode == -signal.SIGKILL
+    assert tips(project)
+    ended = skillopt(project, *command)
+    assert json.loads(ended.stdout)["resumed"]
+    assert look(project) == reference.ended
+
+
+def test_a_work_tree_that_was_changed_since_is_another_run(tmp_path: Path, project: Path, reference: Reference) -> None:
+    path = deadly_git(tmp_path, "update-ref", "after")
+    command = (*COMMAND, reference.seed, "--start", "worktree")
+    assert skillopt(project, *command, PATH=path).returncode == -signal.SIGKILL
+    skill = project / "skills" / "rows" / "SKILL.md"
+    skill.write_text(skill.read_text(encoding="utf-8") + "- Keep the order of rows.\n", encoding="utf-8")
+    skillopt(project, *command, PATH=path)
+    with closing(Ledger.open(project, read_only=True)) as ledger:
+        newest, oldest = ledger.runs()
+    assert newest.start != oldest.start

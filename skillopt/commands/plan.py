@@ -1,8 +1,4 @@
-"""What a run is made of, settled before anything is spent: target, suite, roles, and where it starts.
-
-Owns choosing the text that training starts from, and finding the run that a command continues. Does not
-own what a run does (optimizer, proposals) or recording it (recorded_run).
-"""
+"""Plan of a run, made before anything is spent: target, suite, roles, starting text, and the run that it continues."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +10,7 @@ from skillopt.ledger import Ledger, RunRecord
 from skillopt.metering import Meter
 from skillopt.project import Selection, Target
 from skillopt.roles import Roles, load_roles
-from skillopt.skill_folder import encode_skill, skill_from_files
+from skillopt.skill_folder import decode_skill, encode_skill, skill_from_files
 from skillopt.tasks import Suite, digest_of
 from skillopt.validation import check_trainable
 from skillopt.versions import Repository
@@ -88,10 +84,27 @@ def begin_run(plan: Plan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool
     settings, suite = plan.target.settings, plan.suite
     config = json.dumps([settings.identity, *plan.identities])
     interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
-    if interrupted is not None and start == "auto":
+    if interrupted is not None and _started_so(plan, interrupted, start):
         ledger.begin_run(interrupted)
         return interrupted, True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
+
+
+def _started_so(plan: Plan, run: RunRecord, start: Start) -> bool:
+    """Tell whether a run began with the text that is asked for.
+
+    The run itself may have moved the branch since: a branch that ends with one of its versions is where it goes on.
+    """
+    if start == "auto":
+        return True
+    name, repository = plan.target.name, plan.repository
+    if start == "branch":
+        newest = next(iter(repository.versions(name)), None)
+        is_own = newest is not None and newest.trailer("Skillopt-Run") == run.id
+        if newest is not None and is_own and newest.sha == repository.branch_tip(name):
+            return True
+    asked = incumbent_of(plan.target, repository, start)
+    return asked.digest == decode_skill(name, run.start).digest
 
 
 def record_run(plan: Plan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:
