@@ -18,9 +18,10 @@ from skillopt.betting import Bets, Plan, decide, update
 from skillopt.caps import BudgetReached
 from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import Metric, Outcome
+from skillopt.gate import Outcome
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
+from skillopt.settings import Metric
 from skillopt.tasks import Task
 
 __all__ = ["Bisection", "Found", "Probe"]

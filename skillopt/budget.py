@@ -6,20 +6,12 @@ not own what a run may consume (caps, spending).
 
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import assert_never
 
 from skillopt.edits import Change
+from skillopt.settings import Schedule
 
-__all__ = ["Schedule", "clip", "scheduled_edits"]
-
-
-class Schedule(StrEnum):
-    """How the edit budget moves over the steps."""
-
-    CONSTANT = "constant"
-    LINEAR = "linear"
-    COSINE = "cosine"
+__all__ = ["clip", "scheduled_edits"]
 
 
 def scheduled_edits(schedule: Schedule, step: int, steps: int, most: int, least: int) -> int:

@@ -26,11 +26,11 @@ from skillopt.changes import Judged, Required
 from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
 from skillopt.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
-from skillopt.gate import GateRule, Metric, Outcome, Verdict, compare, tally
+from skillopt.gate import Outcome, Verdict, compare, tally
 from skillopt.gating import Gatekeeper, check_coverage, first_failure
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Reply, Rollout
-from skillopt.settings import Settings
+from skillopt.settings import GateRule, Metric, Settings
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["ChangeGate", "Demand", "exchanged"]

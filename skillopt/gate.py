@@ -11,15 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
-from typing import Final, assert_never
+from typing import Final
 
 from skillopt.objectives import Worth
-from skillopt.rollouts import Rollout, Score
+from skillopt.rollouts import Rollout
+from skillopt.settings import GateRule, Metric
 from skillopt.sign_flip import p_value
 
 __all__ = [
-    "GateRule",
-    "Metric",
     "Outcome",
     "Tally",
     "Verdict",
@@ -31,35 +30,6 @@ __all__ = [
 
 _UNSEEN: Final = 0.25
 """Squared difference that is reckoned to those seen, so that a few tasks that agree do not look certain."""
-
-
-class Metric(StrEnum):
-    """Which number of a score is compared."""
-
-    SOFT = "soft"
-    HARD = "hard"
-    MIXED = "mixed"
-
-    def of(self, score: Score) -> float:
-        """Read the number, in [0, 1]."""
-        match self:
-            case Metric.SOFT:
-                number = score.value
-            case Metric.HARD:
-                number = float(score.passed)
-            case Metric.MIXED:
-                number = (score.value + score.passed) / 2
-            case _:
-                assert_never(self)
-        return number
-
-
-class GateRule(StrEnum):
-    """What a candidate must show: a greater mean (`strict`), or confidence as well, on all tasks or on enough."""
-
-    STRICT = "strict"
-    PAIRED = "paired"
-    SEQUENTIAL = "sequential"
 
 
 class Outcome(StrEnum):

@@ -14,12 +14,12 @@ from statistics import fmean
 from skillopt.betting import Bets, Plan, decide, update
 from skillopt.documents import Skill, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import GateRule, Outcome, Verdict, compare, least_gain, tally
+from skillopt.gate import Outcome, Verdict, compare, least_gain, tally
 from skillopt.noise import Noise
 from skillopt.objectives import Worth, measured_worth
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
+from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Task
 
 __all__ = ["Gatekeeper", "check_coverage", "first_failure", "resolvable_gain"]

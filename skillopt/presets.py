@@ -9,10 +9,8 @@ from difflib import get_close_matches
 
 from pydantic import ValidationError
 
-from skillopt.budget import Schedule
 from skillopt.errors import SettingsError
-from skillopt.gate import GateRule, Metric
-from skillopt.settings import Preset, Settings
+from skillopt.settings import GateRule, Metric, Preset, Schedule, Settings
 
 __all__ = ["PRESETS", "make_settings"]
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
 from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured
-from skillopt.gate import GateRule, Outcome, compare, tally
+from skillopt.gate import Outcome, compare, tally
 from skillopt.gating import first_failure
 from skillopt.ports import RolloutRequest, Runner
-from skillopt.settings import Settings
+from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Task
 
 __all__ = ["Released", "check_release", "look_confidence"]

@@ -15,11 +15,11 @@ from skillopt.betting import Bets, Plan, decide, update
 from skillopt.documents import Skill
 from skillopt.edits import Change, apply_edits
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import Metric, Outcome
+from skillopt.gate import Outcome
 from skillopt.gating import first_failure
 from skillopt.ports import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
+from skillopt.settings import Metric, Settings
 from skillopt.tasks import Task
 
 __all__ = ["SCREEN_TRIALS", "Known", "Screened", "screen"]

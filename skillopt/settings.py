@@ -5,17 +5,16 @@ presets, files and flags (presets).
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from skillopt.budget import Schedule
-from skillopt.gate import GateRule, Metric
 from skillopt.lint import LintClass
 from skillopt.prices import Price
+from skillopt.rollouts import Score
 from skillopt.tasks import digest_of
 
-__all__ = ["Preset", "Settings", "SkillMode"]
+__all__ = ["GateRule", "Metric", "Preset", "Schedule", "Settings", "SkillMode"]
 
 _HARMLESS = {
     *("workers", "max_minutes", "retry_seconds", "breaker"),
@@ -35,6 +34,43 @@ class SkillMode(StrEnum):
 
     FORCED = "forced"
     DISCOVERY = "discovery"
+
+
+class Schedule(StrEnum):
+    """How the edit budget moves over the steps."""
+
+    CONSTANT = "constant"
+    LINEAR = "linear"
+    COSINE = "cosine"
+
+
+class GateRule(StrEnum):
+    """What a candidate must show: a greater mean (`strict`), or confidence as well, on all tasks or on enough."""
+
+    STRICT = "strict"
+    PAIRED = "paired"
+    SEQUENTIAL = "sequential"
+
+
+class Metric(StrEnum):
+    """Which number of a score is compared."""
+
+    SOFT = "soft"
+    HARD = "hard"
+    MIXED = "mixed"
+
+    def of(self, score: Score) -> float:
+        """Read the number, in [0, 1]."""
+        match self:
+            case Metric.SOFT:
+                number = score.value
+            case Metric.HARD:
+                number = float(score.passed)
+            case Metric.MIXED:
+                number = (score.value + score.passed) / 2
+            case _:
+                assert_never(self)
+        return number
 
 
 class Settings(BaseModel):

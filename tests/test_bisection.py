@@ -8,10 +8,10 @@ from skillopt.bisection import Bisection, Found
 from skillopt.caps import CappedRunner
 from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import Metric
 from skillopt.ports import RolloutRequest
 from skillopt.presets import make_settings
 from skillopt.rollouts import Rollout
+from skillopt.settings import Metric
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

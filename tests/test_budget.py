@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.budget import Schedule, clip, scheduled_edits
+from skillopt.budget import clip, scheduled_edits
 from skillopt.edits import Change, Edit, Op
+from skillopt.settings import Schedule
 
 
 def changes(*tokens: int) -> list[Change]:

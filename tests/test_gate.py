@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.gate import GateRule, Metric, Outcome, Verdict, compare, least_gain, noise_floor, tally
+from skillopt.gate import Outcome, Verdict, compare, least_gain, noise_floor, tally
 from skillopt.ports import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.settings import GateRule, Metric
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import scored
 

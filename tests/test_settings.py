@@ -2,12 +2,10 @@
 
 import pytest
 
-from skillopt.budget import Schedule
 from skillopt.errors import SettingsError
-from skillopt.gate import GateRule, Metric
 from skillopt.lint import LintClass
 from skillopt.presets import PRESETS, make_settings
-from skillopt.settings import Preset, Settings
+from skillopt.settings import GateRule, Metric, Preset, Schedule, Settings
 
 
 def test_later_layers_win_over_earlier_ones_and_all_win_over_the_preset() -> None:

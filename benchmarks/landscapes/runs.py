@@ -24,10 +24,10 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.gate import Metric, Outcome
+from skillopt.gate import Outcome
 from skillopt.optimizer import Optimizer
 from skillopt.presets import make_settings
-from skillopt.settings import Preset, Settings
+from skillopt.settings import Metric, Preset, Settings
 
 __all__ = ["Job", "Run", "run_job"]
 

@@ -13,7 +13,7 @@ from benchmarks.landscapes.lines import START, block_line, read, rule_line
 from benchmarks.landscapes.tasks import deck, needed_rules
 from benchmarks.landscapes.worlds import World
 from skillopt.documents import Skill, SkillDocument, estimate_tokens
-from skillopt.gate import Metric
+from skillopt.settings import Metric
 from skillopt.tasks import Split
 
 __all__ = ["best_document", "best_score", "chances", "document_of", "start_of", "true_score", "wanted_rule"]

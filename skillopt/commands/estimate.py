@@ -6,12 +6,11 @@ from pathlib import Path
 
 from skillopt.budget import scheduled_edits
 from skillopt.errors import SkilloptError
-from skillopt.gate import GateRule
 from skillopt.gating import resolvable_gain
 from skillopt.ledger import Ledger
 from skillopt.project import Selection, Target
 from skillopt.roles import load_roles
-from skillopt.settings import Settings
+from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Split, Suite
 
 __all__ = ["Cost", "Estimated", "estimate"]

@@ -20,7 +20,7 @@ from skillopt.commands.revision_project import RevisionProject
 from skillopt.contamination import protect
 from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InfrastructureError, SkillError, SuiteError, UsageError
-from skillopt.gate import GateRule, least_gain
+from skillopt.gate import least_gain
 from skillopt.gating import resolvable_gain
 from skillopt.inert import plain
 from skillopt.ledger import Ledger, RunRecord
@@ -31,7 +31,7 @@ from skillopt.revisions import FolderChange, changed_folders, changed_in_worktre
 from skillopt.roles import caps_of, load_roles
 from skillopt.rollouts import Usage
 from skillopt.runner import Watch
-from skillopt.settings import Settings
+from skillopt.settings import GateRule, Settings
 from skillopt.skill_folder import SKILL_FILE, encode_skill
 from skillopt.tasks import Split, Suite, digest_of
 

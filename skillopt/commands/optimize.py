@@ -13,7 +13,6 @@ from skillopt.commands.recorded_run import RecordedRun
 from skillopt.commands.releases import released_of
 from skillopt.errors import SettingsError
 from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured
-from skillopt.gate import GateRule
 from skillopt.ledger import Ledger
 from skillopt.locks import writer_lock
 from skillopt.metering import Meter
@@ -21,6 +20,7 @@ from skillopt.optimizer import Optimizer
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runner import Watch
+from skillopt.settings import GateRule
 from skillopt.tasks import Split
 
 __all__ = ["Optimized", "optimize"]

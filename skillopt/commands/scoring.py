@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
 from skillopt.executors.threads import ThreadExecutor
-from skillopt.gate import GateRule, Outcome, Tally, Verdict, compare, tally
+from skillopt.gate import Outcome, Tally, Verdict, compare, tally
 from skillopt.ledger import Ledger
 from skillopt.ports import RolloutRequest
 from skillopt.roles import Roles
 from skillopt.rollouts import Rollout
 from skillopt.runner import RecordedRunner, Watch
-from skillopt.settings import Settings
+from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Task
 
 __all__ = ["NO_SKILL", "Measured", "Scoring"]

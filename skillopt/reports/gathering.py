@@ -29,7 +29,7 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.gate import Metric, Outcome, Tally, Verdict
+from skillopt.gate import Outcome, Tally, Verdict
 from skillopt.ledger import ResultRow
 from skillopt.objectives import Worth, front, known_losses
 from skillopt.reports.record import (
@@ -49,6 +49,7 @@ from skillopt.reports.record import (
     VersionView,
 )
 from skillopt.rollouts import Score
+from skillopt.settings import Metric
 from skillopt.tasks import Split, digest_of
 
 __all__ = ["Recorded", "digests_of", "gather"]

@@ -20,7 +20,6 @@ from benchmarks.landscapes.truth import best_document, best_score, document_of, 
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.documents import Skill, SkillDocument
 from skillopt.events import Event, VersionAccepted
-from skillopt.gate import Metric
 from skillopt.ledger import Ledger
 from skillopt.optimizer import Optimizer
 from skillopt.ports import RolloutRequest
@@ -28,7 +27,7 @@ from skillopt.presets import make_settings
 from skillopt.roles import Roles
 from skillopt.rollouts import Rollout
 from skillopt.runner import RecordedRunner, Watch
-from skillopt.settings import Settings
+from skillopt.settings import Metric, Settings
 from skillopt.tasks import Split
 from skillopt.testing import InlineExecutor
 
