@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from skillopt.credentials import mask
 from skillopt.errors import SettingsError, UsageError
-from skillopt.harnesses.agent_process import first_set
+from skillopt.forge.patience import PatientForge
 from skillopt.ports import Forge
 from skillopt.settings import Settings
 
@@ -59,9 +59,9 @@ def find_account(settings: Settings) -> Account | None:
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         message = f"forge_url: expected an address with https, as in {_API}, found {mask(api)!r}; a token goes there"
         raise SettingsError(message)
-    found = first_set(*_TOKENS)
+    token = next(filter(None, map(os.environ.get, _TOKENS)), None)
     web = f"{parts.scheme}://{parts.netloc.removeprefix('api.')}/"
-    return Account(api, web, found[1].strip()) if found else None
+    return Account(api, web, token.strip()) if token else None
 
 
 def repository_in(url: str) -> str:
