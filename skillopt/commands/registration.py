@@ -14,20 +14,52 @@ import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import ClassVar, Protocol, cast
 
-from skillopt.claude_servers import ClaudeServers
-from skillopt.codex_servers import CodexServers
 from skillopt.errors import SettingsError, UsageError
 from skillopt.project import Project
 
-__all__ = ["Registered", "RegistryChange", "register"]
+__all__ = ["Registered", "RegistryChange", "ServerFile", "register"]
 
 _PROGRAM = "skillopt-mcp"
-_FILES: dict[str, type[ClaudeServers] | type[CodexServers]] = {"claude-code": ClaudeServers, "codex": CodexServers}
+_FILES = {
+    "claude-code": "skillopt.claude_servers:ClaudeServers",
+    "codex": "skillopt.codex_servers:CodexServers",
+}
+"""Client → `module:class` of the file that names its servers."""
+
 _OTHER = "registered there with other settings, which stay as they are"
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _NEW_MODE = 0o666  # less what the umask takes away
+
+
+class ServerFile(Protocol):
+    """The file in which a client names its MCP servers, as text."""
+
+    SHOWN: ClassVar[str]
+    """Our entry, for people."""
+
+    def __init__(self, text: str | None, source: str) -> None:
+        """Take the text, None when there is no file, and its path for messages."""
+
+    def entry(self) -> object:
+        """Give what is registered under our name, None for nothing.
+
+        Raises:
+            SettingsError: The text is not what the client reads.
+        """
+
+    @property
+    def ours(self) -> bool:
+        """Tell whether what is registered under our name is what we would write."""
+
+    def added(self) -> str:
+        """Give the text with our entry in it."""
+
+    def removed(self) -> str | None:
+        """Give the text without our entry; None when no file is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +138,11 @@ def register(
 
 
 def _plan(client: str, folder: Path, *, undo: bool) -> _Edit:
+    module, _, name = _FILES[client].partition(":")
+    kind = cast("type[ServerFile]", getattr(import_module(module), name))  # the table names only such classes
     path = _place(client, folder)
     before = _read(path)
-    servers = _FILES[client](_decoded(before, path), str(path))
+    servers = kind(_decoded(before, path), str(path))
     reason = _reason_to_keep(servers, undo=undo)
     if reason:
         return _Edit(path, before, before, RegistryChange(client, str(path), "keep", reason))
@@ -118,7 +152,7 @@ def _plan(client: str, folder: Path, *, undo: bool) -> _Edit:
     return _Edit(path, before, None if text is None else text.encode(), told)
 
 
-def _reason_to_keep(servers: ClaudeServers | CodexServers, *, undo: bool) -> str:
+def _reason_to_keep(servers: ServerFile, *, undo: bool) -> str:
     """Say why a file stays as it is, empty when it does not."""
     if servers.entry() is None:
         return "not registered there" if undo else ""
