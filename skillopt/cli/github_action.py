@@ -24,7 +24,6 @@ from skillopt.cli.entry import run as run_command
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.forge import load_forge
-from skillopt.report_files import append_report, cut_report, write_report
 from skillopt.retry import PatientForge, Retry
 from skillopt.settings import Settings
 

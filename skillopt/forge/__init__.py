@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 
 from skillopt.credentials import mask
 from skillopt.errors import SettingsError, UsageError
-from skillopt.forge.patience import PatientForge
 from skillopt.ports import Forge
 from skillopt.settings import Settings
 
