@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.reports import record
-from skillopt.search_space import DEFAULT_SPACE
 from skillopt.suites import load_suite
 from skillopt.tasks import Split
+from skillopt.tuning.studies import RANGES
 from tests.nights import make_nights
 from tests.projects import git, make_project, skillopt
 from tools.generate_docs import main as generate_docs
@@ -54,8 +54,6 @@ def test_every_skillopt_and_git_command_of_the_readme_works_in_order(tmp_path: P
 def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_path: Path) -> None:
     page = CHECKOUT / "docs" / "tuning.md"
     folder = make_project(tmp_path / "project", tasks=16, name="my-skill")
-    (dials,) = blocks(page, "toml")
-    (folder / "dials.toml").write_text(dials, encoding="utf-8")
     commands = [
         line.removeprefix("$ skillopt ").split() for block in blocks(page, "console") for line in block.splitlines()
     ]
@@ -65,13 +63,12 @@ def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_pa
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
         found.append(json.loads(ended.stdout))
     assert found[0]["study"] == found[1]["study"]
-    assert found[1]["attempts"][:4] == found[0]["attempts"]
-    assert found[2]["study"] == found[3]["study"]
-    assert found[2]["paid_rollouts"] <= 400
-    assert len(found[3]["attempts"]) == 2
-    assert (folder / "front.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert found[1]["trials"][:3] == found[0]["trials"]
+    assert found[2]["study"] == found[3]["study"] != found[0]["study"]
+    assert found[2]["paid_rollouts"] <= 100
+    assert len(found[3]["trials"]) == 2
     shown = page.read_text(encoding="utf-8")
-    assert all(f"`{name}`" in shown for name in DEFAULT_SPACE)
+    assert all(f"| `{name}` | {least} to {most} |" in shown for name, (least, most) in RANGES.items())
 
 
 def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> None:

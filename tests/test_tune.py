@@ -10,20 +10,21 @@ import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
+import optuna
 import pytest
 
-from skillopt.commands.tuning_runs import tuning_suite
+from skillopt.commands.tune import tuning_suite
 from skillopt.errors import UsageError
+from skillopt.locks import writer_lock
 from skillopt.suites import load_suite
-from skillopt.tasks import Split
+from skillopt.tasks import Split, Suite
 from tests.projects import git, make_project, skillopt
 
 FAST = ("--set", "epochs=2", "--set", "batch_size=6", "--set", "confidence=0.7")
 SEARCH = (
-    *("tune", "rows", "--trials", "3", "--seeds", "2", "--check", "2"),
-    *("--space", "reflections,screen_tasks"),
+    *("tune", "rows", "--trials", "3", "--seeds", "2"),
+    *("--space", "reflections,batch_size"),
     *FAST,
 )
 
@@ -54,7 +55,7 @@ def search(folder: Path, *arguments: str, expected: int = 0) -> dict[str, Any]:
 
 def outcome(found: dict[str, Any]) -> dict[str, Any]:
     """Leave out what tells where a search was and who paid."""
-    return {key: value for key, value in found.items() if key not in {"journal", "plot", "paid_rollouts"}}
+    return {key: value for key, value in found.items() if key not in {"storage", "plot", "paid_rollouts"}}
 
 
 def tasks_run(folder: Path) -> set[str]:
@@ -62,17 +63,28 @@ def tasks_run(folder: Path) -> set[str]:
         return {task for (task,) in database.execute("SELECT DISTINCT task FROM calls WHERE kind = 'rollout'")}
 
 
-def test_a_search_finds_settings_and_says_what_they_are_worth(searched: tuple[Path, dict[str, Any]]) -> None:
+def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, dict[str, Any]]) -> None:
     _, found = searched
-    assert [one["number"] for one in found["attempts"]] == [0, 1, 2]
-    assert found["attempts"][0]["values"] == {"reflections": 4, "screen_tasks": 4}
-    assert found["cases"] == ["seed 0", "seed 1"]
-    for one in found["attempts"]:
-        assert all(0 <= result["score"] <= 1 and result["rollouts"] > 0 for result in one["results"].values())
-    assert found["recommended"] in found["front"]
+    assert [one["number"] for one in found["trials"]] == [0, 1, 2]
+    assert found["trials"][0]["params"] == {"reflections": 4, "batch_size": 6}
+    assert found["seeds"] == [0, 1]
+    for one in found["trials"]:
+        assert all(0 <= score <= 1 for score in one["scores"])
+        assert one["rollouts"] > 0
+    best = max(found["trials"], key=lambda one: (not one["pruned"], one["score"], -one["rollouts"]))
+    assert found["best"] == best["number"]
     assert found["reason"] == ""
     assert found["paid_rollouts"] > 0
-    assert ET.parse(found["plot"]).getroot().tag.endswith("svg")  # noqa: S314 - our own file
+    page = Path(found["plot"]).read_text(encoding="utf-8")
+    assert "<script src" not in page
+    assert "reflections" in page
+
+
+def test_the_study_is_one_that_any_tool_of_optuna_reads(searched: tuple[Path, dict[str, Any]]) -> None:
+    _, found = searched
+    loaded = optuna.load_study(study_name=found["study"], storage=f"sqlite:///{found['storage']}")
+    assert [trial.params for trial in loaded.trials] == [one["params"] for one in found["trials"]]
+    assert loaded.best_value == found["trials"][found["best"]]["score"]
 
 
 def test_nothing_is_committed_and_the_sealed_test_is_not_touched(searched: tuple[Path, dict[str, Any]]) -> None:
@@ -91,20 +103,16 @@ def test_the_same_command_again_runs_nothing_and_shows_the_same(searched: tuple[
     assert again["paid_rollouts"] == 0
     assert outcome(again) == outcome(found)
     shown = skillopt(folder, *SEARCH).stdout
-    assert "| attempt | score | rollouts | cases |" in shown
+    assert "| trial | score | rollouts | runs | settings |" in shown
     assert "newly run: 0 rollouts" in shown
-    if found["recommended"]:
-        assert "recommended, on further seeds that chose nothing: score" in shown
-        assert found["settings"].rstrip() in shown
-    else:
-        assert "recommended: the settings in force" in shown
+    assert (found["settings"].rstrip() or "best: the settings in force") in shown
 
 
-def test_the_settings_that_are_recommended_are_those_of_a_run(searched: tuple[Path, dict[str, Any]]) -> None:
+def test_the_best_settings_are_shown_as_lines_that_a_run_takes(searched: tuple[Path, dict[str, Any]]) -> None:
     folder, found = searched
-    best = found["attempts"][found["recommended"]]["values"]
+    best = found["trials"][found["best"]]["params"]
     lines = dict(line.split(" = ") for line in found["settings"].splitlines())
-    assert {name: json.loads(value) for name, value in lines.items()} == (best if found["recommended"] else {})
+    assert {name: json.loads(value) for name, value in lines.items()} == (best if found["best"] else {})
     assert skillopt(folder, "estimate", *(w for k, v in lines.items() for w in ("--set", f"{k}={v}"))).returncode == 0
 
 
@@ -116,7 +124,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_gives_the_search_that_was_not
         command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as started:
         assert started.stderr is not None
-        said = next(line for line in started.stderr if line.startswith("attempt 2 of"))
+        said = next(line for line in started.stderr if line.startswith("trial 2 of"))
         started.send_signal(signal.SIGINT)
         said += started.stderr.read()
         assert started.wait(60) == 130
@@ -140,27 +148,41 @@ def test_kill_is_survived_too(project: Path, searched: tuple[Path, dict[str, Any
 def test_a_cap_is_never_passed_and_a_higher_one_goes_on(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
     whole = searched[1]["paid_rollouts"]
     first = search(project, "--max-rollouts", "100")
-    assert first["reason"].startswith("the cap of 100 rollouts leaves ")
-    assert first["paid_rollouts"] <= 100
+    assert "used up" in first["reason"]
+    assert first["reason"].endswith("the same command with a higher cap goes on")
+    assert first["paid_rollouts"] == 100
     again = search(project, "--max-rollouts", "100")
-    assert (again["paid_rollouts"], again["attempts"]) == (0, first["attempts"])
+    assert (again["paid_rollouts"], again["trials"]) == (0, first["trials"])
     last = search(project, "--max-rollouts", str(whole))
     assert first["paid_rollouts"] + last["paid_rollouts"] == whole
     assert outcome(last) == outcome(searched[1])
 
 
+def test_a_cap_on_money_counts_what_the_search_paid_before(project: Path) -> None:
+    spent = search(project, "--trials", "1")
+    assert spent["paid_rollouts"] > 0
+    refused = search(project, "--trials", "2", "--max-tokens", "1")
+    assert refused["trials"] == spent["trials"]
+    assert refused["paid_rollouts"] == 0
+    assert "raise max_tokens" in refused["reason"]
+
+
 def test_more_trials_go_on_from_the_study(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
-    search(project, "--trials", "2", "--check", "0")
+    search(project, "--trials", "2")
     assert outcome(search(project)) == outcome(searched[1])
+
+
+def test_a_second_process_is_told_that_the_search_is_under_way(searched: tuple[Path, dict[str, Any]]) -> None:
+    folder, found = searched
+    with writer_lock(folder, found["study"]):
+        assert "run this again" in skillopt(folder, *SEARCH).stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--space", "reflection"), "did you mean 'reflections'?"),
-        (("--space", "missing.toml"), "cannot read 'missing.toml'"),
-        (("--held-out", "0.1"), "expected at least 4 train tasks to score settings on"),
-        (("--held-out", "0.9"), "found 14 of 16 held out"),
+        (("--space", "reflection"), "expected some of epochs, batch_size, edit_budget, reflections, patience, found"),
+        (("--space", "confidence"), "expected some of"),
         (("--trials", "0"), "--trials"),
     ],
 )
@@ -187,12 +209,13 @@ def test_without_optuna_the_command_says_how_to_install_it(project: Path, tmp_pa
 
 def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original: Path) -> None:
     suite = load_suite(original / "suites" / "rows.jsonl")
-    made = tuning_suite(suite, 0.25, 3)
+    made = tuning_suite(suite, 3)
     train, val, test = (set(made.tasks(split)) for split in Split)
     assert (len(train), len(test)) == (12, 4)
     assert train | test == set(suite.tasks(Split.TRAIN))
     assert val == set(suite.tasks(Split.VAL))
     assert not test & set(suite.tasks(Split.TEST))
-    assert tuning_suite(suite, 0.25, 3) == made != tuning_suite(suite, 0.25, 4)
-    with pytest.raises(UsageError, match="found 1 of 16 held out"):
-        tuning_suite(suite, 0.05, 3)
+    assert tuning_suite(suite, 3) == made != tuning_suite(suite, 4)
+    few = Suite(suite.name, tuple(pair for pair in suite.splits if not pair[1].id.startswith("train1")))
+    with pytest.raises(UsageError, match="expected at least 16 train tasks"):
+        tuning_suite(few, 3)

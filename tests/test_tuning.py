@@ -1,154 +1,111 @@
-"""A study: it finds what is good, and one that was interrupted anywhere is the one that never was."""
+"""A study finds what is good, and one that was interrupted anywhere is the one that never was."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
+import optuna
 import pytest
 
-from skillopt.attempts import Attempt, Result, front, recommend
-from skillopt.errors import BusyError, UsageError
-from skillopt.search_space import Choices, Range, Space, Value, nearest
-from skillopt.tuning import Measure, Search, open_study, tune
+from skillopt.commands.tune import _changes
+from skillopt.errors import SettingsError
+from skillopt.presets import make_settings
+from skillopt.settings import Preset, Settings
+from skillopt.tuning.studies import RANGES, Search, Trial, choose_ranges, open_study, run_trials, trials_of
 
-SPACE: Space = {"reflections": Range(1, 12), "screen_confidence": Range(0.5, 0.95, 0.05), "gate": Choices(("a", "b"))}
-SEARCH = Search(
-    "a test", SPACE, {"reflections": 12, "screen_confidence": 0.5, "gate": "b"}, tuple("abcdefghijkl"), error=0.2
-)
-ATTEMPTS = 14
+TRIALS = 14
+SEEDS = tuple(range(3, 11))
 
 
 class Stop(Exception):  # noqa: N818 - stands for Ctrl-C, which is no error either
     """Whatever may end the process."""
 
 
-def result_of(values: Mapping[str, Value], case: str) -> Result:
-    """Score best with 4 reflections and gate `a`; each case has its own difficulty."""
-    miss = (
-        abs(int(values["reflections"]) - 4) / 10
-        + abs(float(values["screen_confidence"]) - 0.7)
-        + (values["gate"] == "b") / 5
-    )
-    return Result(max(0.0, 0.95 - miss - ord(case) % 5 / 20), 100 + 40 * int(values["reflections"]))
+def measure_until(stop: int) -> tuple[Callable[[Mapping[str, int], int], tuple[float, int]], list[int]]:
+    """Give a measure that is best with 4 reflections and stops the process instead of giving one result more."""
+    done: list[int] = []
 
-
-def measure_until(stop: int = 10**6) -> tuple[Measure, list[str]]:
-    """Give a measure that stops the process instead of giving one result more, and the list of what it measured."""
-    done: list[str] = []
-
-    def measure(values: Mapping[str, Value], cases: Sequence[str]) -> Generator[Result, None, None]:
-        for case in cases:
-            if len(done) == stop:
-                raise Stop
-            done.append(case)
-            yield result_of(values, case)
+    def measure(params: Mapping[str, int], seed: int) -> tuple[float, int]:
+        if len(done) == stop:
+            raise Stop
+        done.append(seed)
+        miss = abs(params["reflections"] - 4) / 10 + abs(params["patience"] - 2) / 20
+        return 0.95 - miss - seed % 5 / 20 - seed / 1000, 100 + 40 * params["reflections"]
 
     return measure, done
 
 
-def go_on(file: Path, stop: int = 10**6, search: Search = SEARCH) -> tuple[tuple[Attempt, ...], int]:
+def go_on(file: Path, stop: int = 10**6, trials: int = TRIALS, start: int = 6) -> tuple[tuple[Trial, ...], int]:
     measure, done = measure_until(stop)
-    with open_study(file, search) as study:
-        with suppress(Stop):
-            tune(study, ATTEMPTS, measure, lambda _: None)
-        return tuple(study.attempts), len(done)
+    ranges = {name: RANGES[name] for name in ("reflections", "patience")}
+    with open_study(file, "test") as study, suppress(Stop):
+        run_trials(study, Search(ranges, {"reflections": start, "patience": 4}, SEEDS, measure), trials, lambda _: None)
+    with open_study(file, "test") as study:
+        return trials_of(study), len(done)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Attempt, ...], int]:
-    return go_on(tmp_path_factory.mktemp("whole") / "study.journal")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Trial, ...], int]:
+    return go_on(tmp_path_factory.mktemp("whole") / "study.db")
 
 
-def test_a_search_begins_where_it_is_told_and_ends_better(whole: tuple[tuple[Attempt, ...], int]) -> None:
-    attempts, done = whole
-    assert [one.number for one in attempts] == list(range(ATTEMPTS))
-    assert attempts[0].values == SEARCH.start
-    best = recommend(attempts)
-    assert best.score > attempts[0].score + 0.2
-    assert best.rollouts < attempts[0].rollouts
-    assert any(one.given_up for one in attempts)
-    assert done == sum(len(one.results) for one in attempts) < ATTEMPTS * len(SEARCH.cases)
-    assert all(not one.given_up for one in front(attempts))
+def test_a_search_begins_where_it_is_told_ends_better_and_gives_up_what_loses(
+    whole: tuple[tuple[Trial, ...], int],
+) -> None:
+    trials, done = whole
+    assert [one.number for one in trials] == list(range(TRIALS))
+    assert trials[0].params == {"reflections": 6, "patience": 4}
+    assert max(one.score for one in trials if not one.pruned) > trials[0].score + 0.2
+    assert any(one.pruned for one in trials)
+    assert done == sum(len(one.scores) for one in trials) < TRIALS * len(SEEDS)
+    best = max((one for one in trials if not one.pruned), key=lambda one: one.score)
+    assert best.params["reflections"] == 4
 
 
-def test_settings_are_tried_once_and_lie_on_the_dials(whole: tuple[tuple[Attempt, ...], int]) -> None:
-    values = [one.values for one in whole[0]]
-    assert all(one not in values[:at] for at, one in enumerate(values))
-    assert all(
-        nearest(SPACE[name], value) == pytest.approx(value)
-        for one in values
-        for name, value in one.items()
-        if name != "gate"
-    )
-
-
-@pytest.mark.parametrize("stops", [(1,), (7, 5, 1), (12,), (13, 30), (60, 2, 2)])
+@pytest.mark.parametrize("stops", [(0, 0), (1,), (9, 3), (30, 2, 2)])
 def test_a_study_that_was_interrupted_goes_on_as_if_it_had_not_been(
-    stops: tuple[int, ...], whole: tuple[tuple[Attempt, ...], int], tmp_path: Path
+    stops: tuple[int, ...], whole: tuple[tuple[Trial, ...], int], tmp_path: Path
 ) -> None:
-    file = tmp_path / "study.journal"
-    measured = [go_on(file, stop)[1] for stop in stops]
-    attempts, rest = go_on(file)
-    assert attempts == whole[0]
-    assert sum(measured) + rest == whole[1], "no case is measured twice"
+    for stop in stops:
+        go_on(tmp_path / "study.db", stop)
+    assert go_on(tmp_path / "study.db")[0] == whole[0]
 
 
-@pytest.mark.parametrize("end", range(1, 40, 3))
-def test_a_process_that_was_killed_while_writing_costs_at_most_that_line(
-    end: int, whole: tuple[tuple[Attempt, ...], int], tmp_path: Path
-) -> None:
-    file = tmp_path / "study.journal"
-    go_on(file, 20)
-    file.write_bytes(file.read_bytes()[:-end])
-    Path(f"{file}.lock").symlink_to(file)
-    attempts, rest = go_on(file)
-    assert attempts == whole[0]
-    assert whole[1] - 20 <= rest <= whole[1] - 19
+def test_a_trial_whose_process_was_killed_is_begun_again(whole: tuple[tuple[Trial, ...], int], tmp_path: Path) -> None:
+    go_on(tmp_path / "study.db", trials=2)
+    with open_study(tmp_path / "study.db", "test") as study:
+        study.ask()
+    trials, _ = go_on(tmp_path / "study.db")
+    assert trials == whole[0]
+    storage = f"sqlite:///{tmp_path / 'study.db'}"
+    states = [trial.state for trial in optuna.load_study(study_name="test", storage=storage).trials]
+    assert optuna.trial.TrialState.RUNNING not in states
 
 
-def test_more_attempts_go_on_from_those_that_are_there(whole: tuple[tuple[Attempt, ...], int], tmp_path: Path) -> None:
-    measure, _ = measure_until()
-    for count in (3, 2, ATTEMPTS):
-        with open_study(tmp_path / "study.journal", SEARCH) as study:
-            found = tune(study, count, measure, lambda _: None)
+def test_more_trials_go_on_and_fewer_change_nothing(whole: tuple[tuple[Trial, ...], int], tmp_path: Path) -> None:
+    for count in (3, 2, TRIALS):
+        found = go_on(tmp_path / "study.db", trials=count)[0]
     assert found == whole[0]
 
 
-def test_another_seed_asks_for_other_settings(whole: tuple[tuple[Attempt, ...], int], tmp_path: Path) -> None:
-    other, _ = go_on(tmp_path / "study.journal", search=replace(SEARCH, seed=1))
-    assert [one.values for one in other] != [one.values for one in whole[0]]
+@pytest.mark.parametrize("name", RANGES)
+def test_both_ends_of_a_range_are_settings_that_a_run_takes(name: str) -> None:
+    for end in RANGES[name]:
+        for preset in Preset:
+            base = make_settings(("test", {"preset": preset.value}))
+            changes = _changes(base, {name: end})
+            assert getattr(make_settings(("test", {**base.model_dump(), **changes})), name) == end
 
 
-def test_a_file_of_another_search_is_left_alone(tmp_path: Path) -> None:
-    file = tmp_path / "study.journal"
-    go_on(file, 3)
-    before = file.read_bytes()
-    with (
-        pytest.raises(UsageError, match="holds a search over something else"),
-        open_study(file, replace(SEARCH, title="another suite")),
-    ):
-        pass
-    assert file.read_bytes() == before
+def test_ranges_are_those_of_the_names_and_hold_what_is_set_now() -> None:
+    start = {name: getattr(Settings(), name) for name in RANGES}
+    assert choose_ranges((), start) == RANGES
+    assert choose_ranges(("patience",), {"patience": 0}) == {"patience": (0, 4)}
+    with pytest.raises(SettingsError, match="found 'gate'"):
+        choose_ranges(("patience", "gate"), start)
 
 
-def test_two_processes_do_not_work_on_one_study(tmp_path: Path) -> None:
-    file = tmp_path / "study.journal"
-    with (
-        open_study(file, SEARCH),
-        pytest.raises(BusyError, match="another process works on"),
-        open_study(file, SEARCH),
-    ):
-        pass
-
-
-def test_the_journal_is_a_study_of_optuna(whole: tuple[tuple[Attempt, ...], int], tmp_path: Path) -> None:
-    import optuna  # noqa: PLC0415 - an optional dependency
-
-    file = tmp_path / "study.journal"
-    go_on(file)
-    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(file)))
-    loaded = optuna.load_study(study_name=None, storage=storage)
-    assert [trial.user_attrs["number"] for trial in loaded.trials] == list(range(ATTEMPTS))
-    kept = {one.number for one in front(whole[0])}
-    assert kept <= {trial.number for trial in loaded.best_trials}
+def test_the_least_number_of_edits_follows_a_budget_below_it() -> None:
+    base = Settings()
+    assert _changes(base, {"edit_budget": 2}) == {"edit_budget": 2, "min_edits": 2}
+    assert _changes(base, {"edit_budget": base.min_edits}) == {"edit_budget": base.min_edits}

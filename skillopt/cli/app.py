@@ -29,7 +29,7 @@ from skillopt.cli import (
     show,
     status,
     transfer,
-    tuning,
+    tune,
     watch,
 )
 
@@ -37,7 +37,7 @@ __all__ = ["app"]
 
 _COMMANDS: Final[tuple[Callable[..., None], ...]] = (
     *(init.init, doctor.doctor),
-    *(estimate.estimate, evaluate.evaluate, optimize.optimize, transfer.transfer, tuning.tune),
+    *(estimate.estimate, evaluate.evaluate, optimize.optimize, transfer.transfer, tune.tune),
     *(evidence.evidence, propose.propose),
     nightly.nightly,
     gate.gate,

@@ -1,221 +1,173 @@
-"""The user action `tune`: search for settings under which the loop gains most for the fewest rollouts.
+"""The user action `tune`: an Optuna study over settings, each trial being whole runs of the loop on a real suite."""
 
-Owns what a search on a real suite is made of and what it came to. Does not own the search (tuning), what a case is
-scored on (tuning_runs) or how the result looks (cli).
-"""
-
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json import dumps
-from pathlib import Path
+from random import Random
+from statistics import fmean
 
-from skillopt.attempts import Attempt, Confirmation, Result, confirm, front, recommend
 from skillopt.commands.plan import Plan, Start, incumbent_of, make_plan
-from skillopt.commands.tuning_runs import TuningRuns, case_of, tuning_suite
 from skillopt.documents import Skill
-from skillopt.errors import SettingsError
-from skillopt.events import Event, StepStarted
+from skillopt.errors import UsageError
+from skillopt.events import RunEnded, SealedTestMeasured, StepStarted
+from skillopt.executors.threads import ThreadExecutor
+from skillopt.gating import check_coverage
 from skillopt.ledger import Ledger
-from skillopt.locks import state_folder
-from skillopt.metering import OutOfBudget
+from skillopt.locks import state_folder, writer_lock
+from skillopt.metering import Meter, OutOfBudget
+from skillopt.optimizer import Optimizer
+from skillopt.ports import RolloutRequest
 from skillopt.project import Selection
-from skillopt.reports.front_plot import draw_front
-from skillopt.runner import Activity, Watch
-from skillopt.search_space import (
-    DEFAULT_SPACE,
-    Space,
-    as_toml,
-    overrides,
-    read_space,
-    space_of_names,
-    start_values,
-)
-from skillopt.tasks import Suite
-from skillopt.tuning import Search, Study, check_optuna, open_study
-from skillopt.tuning import tune as go_on
+from skillopt.roles import caps_of, load_roles
+from skillopt.runner import RecordedRunner, Watch
+from skillopt.settings import Settings
+from skillopt.spending import NO_CAPS
+from skillopt.tasks import Split, Suite, digest_of
+from skillopt.tuning import studies
+from skillopt.tuning.studies import Search, Trial
 
-__all__ = ["TuneOptions", "Tuned", "tune"]
+__all__ = ["TuneOptions", "Tuned", "tune", "tuning_suite"]
+
+_HELD_OUT, _LEAST_HELD_OUT = 0.25, 4
 
 
 @dataclass(frozen=True, slots=True)
 class TuneOptions:
-    """How a search is made.
+    """How a search is made: settings to try (those in force first), runs of the loop for each, and names of settings.
 
-    Args:
-        attempts: Settings to try, those that are in force included.
-        seeds: Runs of the loop for each.
-        space: Names of settings, or a TOML file of dials; empty for the usual ones.
-        held_out: Share of the train tasks that score the settings and train nothing.
-        error: Probability of giving up an attempt that is no worse than those it is compared with; 0 never gives up.
-        check: Further seeds on which the recommended settings are compared with those in force; 0 for none.
-        max_rollouts: Rollouts that all commands of the search may newly run; 0 for no cap.
-        plot: Where the plot goes; None for beside the study.
+    `max_rollouts` caps what all commands of the search newly run together; 0 for no cap.
     """
 
-    attempts: int = 16
+    trials: int = 16
     seeds: int = 8
     space: tuple[str, ...] = ()
-    held_out: float = 0.25
-    error: float = 0.1
-    check: int = 8
     max_rollouts: int = 0
-    plot: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """What a search came to.
+    """What a search came to: its trials, the place of the best one, and the lines of that one for skillopt.toml.
 
-    Args:
-        skill: Name of the skill.
-        study: Id of the search; its answers are recorded under it.
-        journal: The study, as Optuna keeps it.
-        cases: Names of the cases.
-        attempts: What was tried, in order.
-        front: Numbers of the attempts that none beats in score and in rollouts, cheapest first.
-        recommended: The number of the attempt to use; None when none is finished.
-        settings: The lines for skillopt.toml; empty when there is nothing to change.
-        check: The recommended settings against those in force, on further seeds; None when there is nothing to compare.
-        reason: Why it ended; empty when everything asked for is done.
-        paid_rollouts: Rollouts that this command ran itself.
-        plot: The plot; empty when there is nothing to plot.
+    `storage` is Optuna's database, `plot` the file of its plots, and `reason` says why the search ended early.
     """
 
-    skill: str
     study: str
-    journal: str
-    cases: tuple[str, ...]
-    attempts: tuple[Attempt, ...]
-    front: tuple[int, ...]
-    recommended: int | None
+    storage: str
+    seeds: tuple[int, ...]
+    trials: tuple[Trial, ...]
+    best: int | None
     settings: str
-    check: Confirmation | None
     reason: str
     paid_rollouts: int
     plot: str
 
 
 def tune(selection: Selection, options: TuneOptions, *, start: Start = "auto", watch: Watch | None = None) -> Tuned:
-    """Search for better settings, or go on with the search that was interrupted.
-
-    Commits nothing and never runs a task of the sealed test.
+    """Search for better settings, or go on with the search that was interrupted; commits nothing.
 
     Args:
-        selection: The skill, its suite and the settings to begin with; caps on money, tokens and time hold for all runs
-            of the search together.
+        selection: The skill, its suite and the settings in force; caps on money and tokens hold for the whole search.
         options: How the search is made.
         start: Which text training starts from when work tree and branch differ.
         watch: Follows the search.
 
     Raises:
         UsageError: Something is missing or wrong; nothing was spent.
+        BusyError: Another process works on this search.
         InvalidMeasurementError: Too little could be measured; the same command continues.
     """
-    check_optuna()
-    plan = make_plan(selection)
-    base, root = plan.target.settings, plan.repository.root
-    suite = tuning_suite(plan.suite, options.held_out, base.seed)
+    studies.check_optuna()
+    base = selection.project().target(selection).settings
+    ranges = studies.choose_ranges(options.space, {name: getattr(base, name) for name in studies.RANGES})
+    plan, watch = make_plan(selection), watch or Watch()
+    root, seeds = plan.repository.root, tuple(range(base.seed, base.seed + options.seeds))
+    suite = tuning_suite(plan.suite, base.seed)
     skill = incumbent_of(plan.target, plan.repository, start)
-    search = _search(plan, suite, skill, options)
-    study, watch = search.digest[:12], watch or Watch()
-    journal = state_folder(root) / "tuning" / f"{plan.target.name}-{study}.journal"
-    with open_study(journal, search) as opened, closing(Ledger.open(root)) as ledger:
-        runs = TuningRuns(plan, suite, skill, (ledger, study), _Quieter(watch), options.max_rollouts)
-        most = options.attempts * options.seeds + 2 * options.check
-        watch.notice(f"searching {', '.join(search.space)}: up to {most} runs of the loop, study {study}")
-        reason, check = "", None
+    uncapped = base.model_copy(update={"max_usd": 0.0, "max_tokens": 0})  # with a higher cap the same search goes on
+    identity = [uncapped.identity, *plan.identities, suite.digest, skill.digest, sorted(ranges.items()), seeds]
+    name, folder, reason = f"{plan.target.name}-{digest_of(dumps(identity))[:12]}", state_folder(root), ""
+    storage, page = folder / "tuning.db", folder / f"{name}.html"
+    with writer_lock(root, name), studies.open_study(storage, name) as study, closing(Ledger.open(root)) as ledger:
+        runs = _Runs(plan, suite, skill, (ledger, name, watch), options.max_rollouts)
+        search = Search(ranges, {key: getattr(base, key) for key in ranges}, seeds, runs.measure)
+        watch.notice(f"{plan.roles.notice}\nsearching {', '.join(ranges)} in study {name}".strip())
         try:
-            go_on(opened, options.attempts, runs.measure, watch.notice)
-            check = _check(opened, options.check, base.seed + options.seeds, runs, watch)
+            studies.run_trials(study, search, options.trials, watch.notice)
         except OutOfBudget as over:
-            reason = str(over)
-        attempts, paid = tuple(opened.attempts), runs.paid_rollouts
-    best = recommend(attempts).number if attempts else None
-    plot = options.plot or journal.with_suffix(".svg")
-    if best is not None:
-        _write(plot, draw_front(attempts, best))
-    return Tuned(
-        skill=plan.target.name,
-        study=study,
-        journal=str(journal),
-        cases=search.cases,
-        attempts=attempts,
-        front=tuple(attempt.number for attempt in front(attempts)),
-        recommended=best,
-        settings=as_toml(overrides(base, attempts[best].values)) if best else "",
-        check=check,
-        reason=reason,
-        paid_rollouts=paid,
-        plot=str(plot) if best is not None else "",
-    )
+            reason = f"{over}; the same command with a higher cap goes on"
+        trials, paid = studies.trials_of(study), runs.rollouts - runs.before
+        # Of equal scores the cheapest, and of those the first.
+        best = min((one for one in trials if not one.pruned), key=lambda one: (-one.score, one.rollouts), default=None)
+        if best:
+            studies.plot(study, page)
+    changes = _changes(base, best.params) if best and best.params != search.start else {}
+    lines = "".join(f"{key} = {value}\n" for key, value in sorted(changes.items()))
+    shown = (lines, reason, paid, str(page) if best else "")
+    return Tuned(name, str(storage), seeds, trials, best.number if best else None, *shown)
 
 
-def _search(plan: Plan, suite: Suite, skill: Skill, options: TuneOptions) -> Search:
-    base, space = plan.target.settings, _space(options.space)
-    # With a higher cap the same search goes on.
-    uncapped = base.model_copy(update={"max_usd": 0.0, "max_tokens": 0})
-    title = dumps([uncapped.identity, *plan.identities, suite.digest, skill.digest])
-    cases = tuple(case_of(base.seed + number) for number in range(options.seeds))
-    return Search(title, space, start_values(base, space), cases, base.seed, options.error)
+def _changes(base: Settings, params: Mapping[str, int]) -> dict[str, int]:
+    """Give the settings that a trial sets; `min_edits` follows an `edit_budget` below it."""
+    most = params.get("edit_budget", base.edit_budget)
+    return {**params, **({"min_edits": most} if base.min_edits > most else {})}
 
 
-def _space(asked: tuple[str, ...]) -> Space:
-    """Take dials from a file, or by name; both may be asked for, and a file's dial comes before the usual one."""
-    names = [name for name in asked if not name.endswith(".toml")]
-    space = dict(space_of_names(names)) if asked else dict(DEFAULT_SPACE)
-    for file in (Path(name) for name in asked if name.endswith(".toml")):
-        try:
-            text = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            message = f"--space: cannot read {str(file)!r}: {error}"
-            raise SettingsError(message) from error
-        space |= read_space(text, str(file))
-    return space
+def tuning_suite(suite: Suite, seed: int) -> Suite:
+    """Give the suite that a search trains on: a quarter of `train` is its test, and the sealed `test` is not in it.
 
-
-def _check(study: Study, seeds: int, first: int, runs: TuningRuns, watch: Watch) -> Confirmation | None:
-    """Run the recommended settings and the first ones on seeds that chose nothing."""
-    best = recommend(study.attempts)
-    if not seeds or not best.number:
-        return None
-    cases = [case_of(seed) for seed in range(first, first + seeds)]
-    found: list[list[Result]] = []
-    for name, values in (("the settings in force", study.search.start), ("the recommended settings", best.values)):
-        watch.notice(f"{name} on {seeds} further seeds")
-        found.append(list(study.measured(values, cases, runs.measure)))
-    return confirm(*found)
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the plot aside and put it in place."""
-    aside = path.with_name(f"{path.name}.new")
-    try:
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror}; choose another --plot"
-        raise SettingsError(message) from error
-
-
-class _Quieter(Watch):
-    """Follows the runs of a search without a line for everything that happens in each.
-
-    Args:
-        watch: Who follows.
+    What is held out motivates no edit and decides no gate, so it scores settings without the bias of the gate's tasks.
     """
+    train = suite.tasks(Split.TRAIN)
+    count = round(_HELD_OUT * len(train))
+    if count < _LEAST_HELD_OUT:
+        raise UsageError(f"expected at least 16 train tasks, a quarter of which score settings, found {len(train)}")
+    held_out = {task.id for task in Random(f"{seed}/held out").sample(train, count)}
+    left = [(split, task) for split, task in suite.splits if split is not Split.TEST]
+    return Suite(suite.name, tuple((Split.TEST if task.id in held_out else split, task) for split, task in left))
 
-    def __init__(self, watch: Watch) -> None:
-        self._watch = watch
 
-    def event(self, event: Event) -> None:
-        """Pass on where the run is."""
-        if isinstance(event, StepStarted):
-            self._watch.event(event)
+class _Runs:
+    """Runs of the loop that leave nothing behind but what was answered."""
 
-    def activity(self, activity: Activity) -> None:
-        """Pass on progress inside a batch."""
-        self._watch.activity(activity)
+    def __init__(self, plan: Plan, suite: Suite, skill: Skill, kept: tuple[Ledger, str, Watch], cap: int) -> None:
+        self._plan, self._suite, self._skill, self._kept, self._cap = plan, suite, skill, kept, cap
+        self.before = self.rollouts
+        self._meter = Meter(replace(caps_of(plan.target.settings), rollouts=max(0, cap - self.before)))
+        for usage in kept[0].spending(kept[1]).values():
+            self._meter.replayed(usage)
 
-    def notice(self, text: str) -> None:
-        """Pass on what the user should know."""
-        self._watch.notice(text)
+    @property
+    def rollouts(self) -> int:
+        """Count what all commands of the search have run."""
+        spent = self._kept[0].spending(self._kept[1])
+        return spent["target"].calls if "target" in spent else 0
+
+    def measure(self, params: Mapping[str, int], seed: int) -> tuple[float, int]:
+        """Train with some settings under a seed; give the last text's score on the tasks held out, and the rollouts."""
+        if 0 < self._cap <= self.rollouts:
+            raise OutOfBudget("all rollouts that the search may run are used up")
+        base, (ledger, study, watch) = self._plan.target.settings, self._kept
+        own = {"seed": seed, "max_usd": 0.0, "max_tokens": 0, "max_minutes": 0.0}  # these caps are the meter's
+        settings = Settings.model_validate({**base.model_dump(), **_changes(base, params), **own})
+        # What is recorded was counted above: a meter without caps takes it.
+        root, free = self._plan.repository.root, Meter(NO_CAPS)
+        roles = replace(load_roles(settings, self._suite, root, meter=free, allowance=self._meter), notice="")
+        executor = ThreadExecutor(settings.workers, watch.notice)
+        runner = RecordedRunner(ledger, study, roles, executor, watch, settings.breaker)
+        tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
+        for event in Optimizer(self._skill, self._suite, settings, runner).events():
+            runner.keep_gaps()
+            if isinstance(event, StepStarted):  # all else would be a line for everything in each run
+                watch.event(event)
+            elif isinstance(event, SealedTestMeasured):
+                scores = [event.verdict.after]
+                asked -= 2 * len(tasks)
+            elif isinstance(event, RunEnded):
+                asked += event.rollouts
+        if not scores:
+            found = runner.rollouts([RolloutRequest(self._skill, task) for task in tasks])
+            check_coverage("held-out tasks", found, settings.coverage)
+            runner.keep_gaps()
+            scores = [settings.metric.of(one.score) for one in found if one.score is not None]
+        return fmean(scores), asked
