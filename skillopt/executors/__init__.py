@@ -1,1 +1,0 @@
-"""Executors: how independent calls run at the same time. One file per driver."""
