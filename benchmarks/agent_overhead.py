@@ -14,17 +14,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from statistics import median
 
-from skillopt.documents import Skill, SkillDocument
-from skillopt.harnesses.claude_code import ClaudeCodeHarness
-from skillopt.harnesses.codex import CodexHarness
-from skillopt.harnesses.sandbox import Choice, Sandbox
-from skillopt.harnesses.workspace import Workspace
-from skillopt.ports import Harness, RolloutRequest
+from skillopt.agents.claude_code.harness import ClaudeCodeHarness
+from skillopt.agents.codex.harness import CodexHarness
+from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
+from skillopt.sandbox.bubblewrap import Choice, Sandbox
+from skillopt.sandbox.workspace import Workspace
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.fake_openai import fake_openai
-from tests.servers.loopback import LoopbackServer
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.fake_openai import fake_openai
+from tests.fakes.loopback import LoopbackServer
 from tools.fetch_agents import find_agent
 
 __all__ = ["agent_overheads"]

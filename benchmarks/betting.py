@@ -32,8 +32,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
-from skillopt.betting import Bets, Plan, decide, update
-from skillopt.gate import Outcome
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.sequential_test import Bets, Plan, decide, update
 
 __all__ = ["main", "run"]
 

@@ -18,11 +18,11 @@ those. Measured with seed 0 and 200 changes a row:
 
 from random import Random
 
-from skillopt.change_gate import ChangeGate, Demand
-from skillopt.documents import Skill, SkillDocument
-from skillopt.ports import RolloutRequest
 from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
+from skillopt.review.gate import ChangeGate, Demand
 from skillopt.rollouts import Rollout
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -20,7 +20,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from skillopt.tasks import File
-from skillopt.versions import Repository, VersionDraft
+from skillopt.versions.repository import Repository, VersionDraft
 
 __all__ = ["SKILLS", "mcp_ratios"]
 

@@ -21,14 +21,14 @@ from benchmarks.demo import make_repository
 from benchmarks.mcp_speed import SKILLS, mcp_ratios
 from benchmarks.throughput import measure_throughput
 from skillopt import __version__
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.harnesses.embedded import EmbeddedHarness
-from skillopt.ledger import Ledger
-from skillopt.measurement import measure
-from skillopt.ports import RolloutRequest
-from skillopt.roles import Roles
-from skillopt.runner import RecordedRunner, Watch
-from skillopt.skill_folder import read_skill
+from skillopt.demo.harness import EmbeddedHarness
+from skillopt.execution.roles import Roles
+from skillopt.execution.rollout import measure
+from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.protocols import RolloutRequest
+from skillopt.skills.folder import read_skill
+from skillopt.storage.ledger import Ledger
 from skillopt.suites import load_suite
 from skillopt.tasks import Split
 

@@ -20,12 +20,12 @@ from typing import ClassVar, Final
 
 from anthropic import Anthropic
 
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.ledger import Ledger
-from skillopt.ports import RolloutRequest
-from skillopt.roles import load_roles
-from skillopt.runner import Activity, RecordedRunner, Watch
+from skillopt.execution.roles import load_roles
+from skillopt.execution.runner import Activity, RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.protocols import RolloutRequest
 from skillopt.settings import Settings
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
 __all__ = ["Throughput", "measure_throughput"]

@@ -1,6 +1,6 @@
 """A user's project: its root, its skillopt.toml, and the skill and suite a command is about.
 
-Owns finding and reading configuration. Does not own what settings mean (settings) or git (versions).
+Owns finding and reading configuration. Does not own what settings mean (settings) or git (versions.repository).
 """
 
 import os
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from skillopt.documents import Skill
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.presets import make_settings
 from skillopt.settings import Settings
-from skillopt.skill_folder import read_skill
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import read_skill
 from skillopt.suites import evals_of, load_suite
 from skillopt.tasks import Suite
-from skillopt.versions import Repository
+from skillopt.versions.repository import Repository
 
 __all__ = ["CONFIG", "SKILL_FOLDERS", "Project", "Selection", "Target", "find_skills"]
 

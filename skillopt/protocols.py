@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
-from skillopt.documents import Skill
 from skillopt.rollouts import Reply, Rollout, Score, Trajectory, Usage
+from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
 __all__ = ["Executor", "Forge", "Harness", "Model", "PullRequest", "RolloutRequest", "Runner", "Verifier"]

@@ -1,7 +1,7 @@
 """What a rollout is: the trajectory of one trial of one task under one skill, and its score.
 
 Owns the values that harnesses and verifiers produce and the loop consumes. Does not own how they
-are produced (harnesses, verifiers) or stored (ledger).
+are produced (harnesses, verifiers) or stored (storage.ledger).
 """
 
 from collections.abc import Iterable, Mapping

@@ -9,9 +9,9 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from skillopt.lint import LintClass
 from skillopt.prices import Price
 from skillopt.rollouts import Score
+from skillopt.safety.lint import LintClass
 from skillopt.tasks import digest_of
 
 __all__ = ["GateRule", "Metric", "Preset", "Schedule", "Settings", "SkillMode"]

@@ -7,7 +7,7 @@ that keeps nothing. Does not own real drivers.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from skillopt.ports import RolloutRequest
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 
 __all__ = ["InlineExecutor", "ScriptedHarness", "ScriptedModel", "ScriptedRunner", "scored"]

@@ -14,9 +14,9 @@ from typing import Final
 
 from benchmarks.demo import make_repository
 from skillopt.commands.pages import page_of
-from skillopt.ledger import Ledger
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
+from skillopt.storage.ledger import Ledger
 
 __all__ = ["make_report"]
 

@@ -19,7 +19,7 @@ from skillopt.commands.optimize import optimize
 from skillopt.commands.report import report
 from skillopt.project import Selection
 from skillopt.reports.pull_request import pull_request_body, pull_request_title
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
 from tools.example_report import make_report
 from tools.example_review import make_review
 

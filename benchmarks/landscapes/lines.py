@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.documents import Skill, SkillDocument
+from skillopt.skills.document import Skill, SkillDocument
 
 __all__ = ["SECTION", "START", "Reading", "block_line", "harm_line", "idle_line", "is_doubtful", "read", "rule_line"]
 

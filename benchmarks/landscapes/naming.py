@@ -2,7 +2,7 @@
 
 Owns the draw from a failing task to its kind. It errs as often as the habits of the world say, and what it says
 of a task follows from what it is shown of it: the same evidence gets the same name in every reading. Does not own
-what follows from a name (skillopt.suspicion).
+what follows from a name (skillopt.loop.suspect_verifiers).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from benchmarks.landscapes.proposer import seeded
 from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.worlds import World
-from skillopt.failures import FailureKind
+from skillopt.prompts.failure_kinds import FailureKind
 
 __all__ = ["name_failures"]
 

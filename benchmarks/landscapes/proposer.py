@@ -14,7 +14,7 @@ from typing import Final
 
 from benchmarks.landscapes.lines import SECTION, block_line, harm_line, idle_line, is_doubtful, rule_line
 from benchmarks.landscapes.worlds import Habits, World
-from skillopt.models.embedded_prompts import ProposedEdit
+from skillopt.demo.prompts import ProposedEdit
 
 __all__ = ["Situation", "propose", "seeded"]
 

@@ -13,8 +13,8 @@ from typing import Final
 from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.worlds import World
-from skillopt.failures import FailureKind
-from skillopt.models.embedded_prompts import Prompt, ProposedEdit, read_prompt, tasks_counted
+from skillopt.demo.prompts import Prompt, ProposedEdit, read_prompt, tasks_counted
+from skillopt.prompts.failure_kinds import FailureKind
 from skillopt.rollouts import Reply, Usage
 
 __all__ = ["SimulatedModel"]

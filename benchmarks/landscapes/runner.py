@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Final
 
 from benchmarks.landscapes.target import Target
-from skillopt.documents import Skill, SkillDocument
-from skillopt.ports import Model, RolloutRequest
+from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier
 

@@ -13,9 +13,9 @@ from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import broken_tasks, make_suite
 from benchmarks.landscapes.truth import best_score, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
-from skillopt.documents import SkillDocument, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
-from skillopt.events import (
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import (
     BaselineMeasured,
     Event,
     GateDecided,
@@ -24,10 +24,10 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.gate import Outcome
-from skillopt.optimizer import Optimizer
+from skillopt.loop.optimizer import Optimizer
 from skillopt.presets import make_settings
 from skillopt.settings import Metric, Preset, Settings
+from skillopt.skills.document import SkillDocument, estimate_tokens
 
 __all__ = ["Job", "Run", "run_job"]
 

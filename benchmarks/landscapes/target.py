@@ -13,7 +13,7 @@ from struct import unpack
 from benchmarks.landscapes.tasks import DONE, flaky_tasks, needed_rules, part_names
 from benchmarks.landscapes.truth import chances, wanted_rule
 from benchmarks.landscapes.worlds import World
-from skillopt.ports import RolloutRequest
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Trajectory, Usage
 
 __all__ = ["Target"]

@@ -12,8 +12,8 @@ from math import prod
 from benchmarks.landscapes.lines import START, block_line, read, rule_line
 from benchmarks.landscapes.tasks import deck, needed_rules
 from benchmarks.landscapes.worlds import World
-from skillopt.documents import Skill, SkillDocument, estimate_tokens
 from skillopt.settings import Metric
+from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.tasks import Split
 
 __all__ = ["best_document", "best_score", "chances", "document_of", "start_of", "true_score", "wanted_rule"]

@@ -16,9 +16,9 @@ from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import best_score, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.peers.exchange import BudgetSpentError, Edit, Outcome, Proposal, Terms
-from skillopt.documents import Skill, SkillDocument, estimate_tokens
-from skillopt.ports import RolloutRequest
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory
+from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.tasks import Split, VerifierSpec
 from skillopt.verifiers import load_verifier
 

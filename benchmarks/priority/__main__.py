@@ -25,9 +25,9 @@ from benchmarks.priority.correlation import interval
 from benchmarks.priority.references import REFERENCES
 from skillopt import __version__
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.ports import Model
+from skillopt.execution.roles import load_patient_model
 from skillopt.presets import make_settings
-from skillopt.roles import load_patient_model
+from skillopt.protocols import Model
 from skillopt.rollouts import Usage
 from skillopt.settings import Settings
 

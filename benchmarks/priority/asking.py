@@ -11,14 +11,10 @@ from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
 from benchmarks.priority.cases import Case
 from benchmarks.priority.correlation import kendall, spearman
-from skillopt.edits import Edit, Op
 from skillopt.errors import ReplyError
-from skillopt.evidence import render_rollouts
-from skillopt.ports import Model
-from skillopt.reflection import consult
-from skillopt.rollouts import Reply, Usage
-from skillopt.settings import Settings
-from skillopt.stages import (
+from skillopt.loop.reflection import consult
+from skillopt.prompts.evidence import render_rollouts
+from skillopt.prompts.stages import (
     EDITS_SCHEMA,
     RANKING_SCHEMA,
     REFLECTION_SCHEMA,
@@ -28,6 +24,10 @@ from skillopt.stages import (
     read_ranking,
     read_reflection,
 )
+from skillopt.protocols import Model
+from skillopt.rollouts import Reply, Usage
+from skillopt.settings import Settings
+from skillopt.skills.edits import Edit, Op
 
 __all__ = ["Answered", "answer"]
 

@@ -17,11 +17,11 @@ from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import make_suite, needed_rules
 from benchmarks.landscapes.truth import document_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
-from skillopt.documents import SkillDocument
-from skillopt.edits import Edit, Op, apply_edits
 from skillopt.errors import EditError
-from skillopt.ports import RolloutRequest
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import Split, Task
 
 __all__ = ["Case", "make_case"]

@@ -13,11 +13,11 @@ from typing import Final
 from benchmarks.landscapes.proposer import seeded
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.priority.cases import Case
-from skillopt.edits import Edit
-from skillopt.grounding import ground
-from skillopt.models.embedded_prompts import read_prompt
-from skillopt.ports import Model
+from skillopt.demo.prompts import read_prompt
+from skillopt.loop.citation_support import ground
+from skillopt.protocols import Model
 from skillopt.rollouts import Reply, Usage
+from skillopt.skills.edits import Edit
 
 __all__ = ["REFERENCES"]
 

@@ -11,14 +11,14 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
-from skillopt.commands.snapshot import Snapshot, snapshot_of
-from skillopt.commit_text import Version
 from skillopt.errors import RepositoryError, SkillError, UsageError
-from skillopt.frontmatter import Fields, Value, read_frontmatter
 from skillopt.project import CONFIG, SKILL_FOLDERS, Project, Selection, find_skills
-from skillopt.skill_folder import MAX_BYTES, MAX_FILES, SKILL_FILE, files_of, skill_from_files
+from skillopt.skills.folder import MAX_BYTES, MAX_FILES, SKILL_FILE, files_of, skill_from_files
+from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
 from skillopt.suites import evals_of
 from skillopt.tasks import File
+from skillopt.versions.commit_message import Version
+from skillopt.versions.snapshot import Snapshot, snapshot_of
 
 __all__ = [
     "Overview",

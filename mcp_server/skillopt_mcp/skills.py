@@ -28,9 +28,9 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from skillopt.commands.serving import ServedFile, ServedSkill, served_page, served_skill, served_skills
 from skillopt.errors import UsageError
 from skillopt_mcp.addresses import SKILL_FILE, Address, address_of, read_address
+from skillopt_mcp.catalogue import ServedFile, ServedSkill, served_page, served_skill, served_skills
 
 __all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "DirectoryParams", "SkillParams", "SkillResources"]
 

@@ -21,11 +21,11 @@ from skillopt.commands.jobs import (
     start_proposal,
     start_training,
 )
-from skillopt.commands.plan import Start
 from skillopt.commands.propose import Offered, OfferedEdit, Refused, check
-from skillopt.commands.serving import selection_of
 from skillopt.errors import UsageError
 from skillopt.project import Selection
+from skillopt.runs.plan import Start
+from skillopt_mcp.catalogue import selection_of
 from skillopt_mcp.pages import page_of, quoted, table
 from skillopt_mcp.version_tools import Page, SkillName
 

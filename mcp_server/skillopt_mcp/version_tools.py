@@ -11,9 +11,9 @@ from pydantic import Field
 from skillopt.commands.diff import diff
 from skillopt.commands.log import log
 from skillopt.commands.rollback import rollback
-from skillopt.commands.serving import Overview, SkillRow, overview, selection_of, served_skill
 from skillopt.errors import UsageError
 from skillopt_mcp.addresses import SKILL_FILE, address_of
+from skillopt_mcp.catalogue import Overview, SkillRow, overview, selection_of, served_skill
 from skillopt_mcp.pages import page_of, table
 
 __all__ = ["Page", "SkillName", "list_skills", "read_skill", "rollback_skill"]

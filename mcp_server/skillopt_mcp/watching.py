@@ -18,9 +18,9 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent
 from mcp_types import EmptyResult, NotificationParams, SubscribeRequestParams, UnsubscribeRequestParams
 
-from skillopt.commands.serving import branch_tips, served_skill
 from skillopt.errors import UsageError
 from skillopt_mcp.addresses import address_of
+from skillopt_mcp.catalogue import branch_tips, served_skill
 
 __all__ = ["OlderClients", "Watch"]
 

@@ -22,8 +22,8 @@ from time import monotonic, sleep
 from typing import Final
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
-from skillopt.harnesses.sandbox import Sandbox
-from skillopt.harnesses.workspace import ProcessResult, Workspace, run_process
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.workspace import ProcessResult, Workspace, run_process
 from skillopt.tasks import File
 
 __all__ = ["AgentCommand", "AgentHome", "Ended", "find_program", "first_set", "prepare_folder", "program_version"]

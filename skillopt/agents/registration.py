@@ -25,8 +25,8 @@ __all__ = ["Registered", "RegistryChange", "ServerFile", "register"]
 
 _PROGRAM = "skillopt-mcp"
 _FILES = {
-    "claude-code": "skillopt.claude_servers:ClaudeServers",
-    "codex": "skillopt.codex_servers:CodexServers",
+    "claude-code": "skillopt.agents.claude_code.registration:ClaudeServers",
+    "codex": "skillopt.agents.codex.registration:CodexServers",
 }
 """Client → `module:class` of the file that names its servers."""
 

@@ -1,4 +1,4 @@
-"""The command line: one file for each command, with its options and its text, and the documented exit codes.
+"""The command line, one file per command: arguments in, results on stdout, progress on stderr, exit codes.
 
-What a command does lives in `commands`.
+What a command does is in commands.
 """

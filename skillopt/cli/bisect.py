@@ -20,7 +20,7 @@ from skillopt.cli.options import (
     select,
 )
 from skillopt.cli.output import SHORT, interruptible, show
-from skillopt.inert import plain
+from skillopt.safety.escaping import plain
 
 if TYPE_CHECKING:
     from skillopt.commands.bisect import Bisected

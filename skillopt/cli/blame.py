@@ -6,7 +6,7 @@ import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
 from skillopt.cli.output import SHORT, listed, show
-from skillopt.inert import plain
+from skillopt.safety.escaping import plain
 
 if TYPE_CHECKING:
     from skillopt.commands.blame import Blamed, BlamedLine

@@ -9,12 +9,12 @@ import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
 from skillopt.cli.output import SHORT, as_json_text, show
-from skillopt.inert import plain, plain_lines
+from skillopt.safety.escaping import plain, plain_lines
 
 if TYPE_CHECKING:
     from skillopt.commands.diff import Diffed, WordDiffed
     from skillopt.project import Selection
-    from skillopt.word_diff import PieceKind
+    from skillopt.skills.word_diff import PieceKind
 
 __all__ = ["diff"]
 
@@ -70,7 +70,7 @@ def _named(version: str) -> str:
 
 def _piece(kind: "PieceKind", text: str, *, colour: bool) -> str:
     """Mark a piece line by line, so that no mark spans a line end."""
-    from skillopt.word_diff import PieceKind
+    from skillopt.skills.word_diff import PieceKind
 
     shown = "\n".join(plain_lines(line) for line in text.split("\n"))
     if kind is PieceKind.SAME:

@@ -22,7 +22,7 @@ from skillopt.cli.options import (
 from skillopt.cli.output import append_report, interruptible, show, write_report
 
 if TYPE_CHECKING:
-    from skillopt.changes import GateReport
+    from skillopt.review.result import GateReport
 
 __all__ = ["gate"]
 
@@ -65,12 +65,12 @@ def gate(
     Every skill that differs is validated, scanned, and measured on val against its old text. Ends with 1 when one is
     refused, with 3 when one could not be measured, with 0 when all passed or no skill differs.
     """
-    from skillopt.change_gate import Demand
-    from skillopt.changes import Required
     from skillopt.cli.progress import ProgressWatch
     from skillopt.commands.gate import GateOptions
     from skillopt.commands.gate import gate as run
     from skillopt.reports.gate_text import render_gate_text
+    from skillopt.review.gate import Demand
+    from skillopt.review.result import Required
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)

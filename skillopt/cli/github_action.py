@@ -23,8 +23,8 @@ from typing import Any, Final, cast
 from skillopt.cli.entry import run as run_command
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
+from skillopt.execution.retry import PatientForge, Retry
 from skillopt.forge import load_forge
-from skillopt.retry import PatientForge, Retry
 from skillopt.settings import Settings
 
 __all__ = ["MOST_SUMMARY_BYTES", "cut_report", "main"]

@@ -8,8 +8,8 @@ from skillopt.cli.options import JsonOption
 from skillopt.cli.output import show
 
 if TYPE_CHECKING:
+    from skillopt.agents.registration import Registered
     from skillopt.commands.init import Initialized
-    from skillopt.commands.registration import Registered
 
 __all__ = ["init"]
 
@@ -25,7 +25,7 @@ def init(
 ) -> None:
     """Write skillopt.toml for the skills that are there."""
     if client or undo or dry_run:
-        from skillopt.commands.registration import register
+        from skillopt.agents.registration import register
 
         register(client, announce=lambda result: show(result, _registered, as_json=as_json), undo=undo, dry_run=dry_run)
         return

@@ -1,6 +1,6 @@
 """The process of a job: `python -m skillopt.cli.job_process FOLDER` runs the command that the folder names.
 
-Owns that a job's end is written down whatever its command did. Does not own jobs (jobs) or commands (cli).
+Owns that a job's end is written down whatever its command did. Does not own jobs (storage.jobs) or commands (cli).
 """
 
 import os
@@ -8,8 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
-from skillopt.executors.detached import let_go
-from skillopt.jobs import finish_job, job_process
+from skillopt.storage.detached_process import let_go
+from skillopt.storage.jobs import finish_job, job_process
 
 __all__ = ["main"]
 

@@ -7,7 +7,7 @@ import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
 from skillopt.cli.output import SHORT, show
-from skillopt.inert import plain
+from skillopt.safety.escaping import plain
 
 if TYPE_CHECKING:
     from skillopt.commands.log import Graphed, GraphedVersion, Logged, LoggedVersion
@@ -44,7 +44,7 @@ def _text(result: "Logged") -> str:
 
 
 def _version(version: "LoggedVersion") -> str:
-    from skillopt.staleness import Fit, TargetName
+    from skillopt.versions.staleness import Fit, TargetName
 
     after, stale = version.trailer("Val-After"), version.staleness
     expected = f", expect {version.trailer('Val-Expected')}" if version.trailer("Val-Expected") else ""

@@ -116,7 +116,7 @@ def _details(row: "SkillNight") -> Iterator[str]:
 
 def _code(text: str, most: int = _LONGEST) -> str:
     """Show a text from a repository or a provider as code that it cannot leave."""
-    from skillopt.inert import clip
     from skillopt.reports.inert_markdown import inline
+    from skillopt.safety.escaping import clip
 
     return inline(clip(text, most))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
-from skillopt.inert import plain
+from skillopt.safety.escaping import plain
 
 if TYPE_CHECKING:
-    from skillopt.jobs import Job
     from skillopt.rollouts import Usage
+    from skillopt.storage.jobs import Job
 
 __all__ = [
     "INTERRUPTED",

@@ -7,9 +7,9 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from skillopt.event_lines import describe
-from skillopt.events import Event, StepStarted
-from skillopt.runner import Activity, Watch
+from skillopt.execution.runner import Activity, Watch
+from skillopt.loop.event_lines import describe
+from skillopt.loop.events import Event, StepStarted
 
 __all__ = ["ProgressWatch"]
 

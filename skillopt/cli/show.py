@@ -8,11 +8,11 @@ import typer
 from skillopt.cli.options import JsonOption, select
 from skillopt.cli.output import listed
 from skillopt.cli.output import show as print_result
-from skillopt.inert import plain, plain_lines
+from skillopt.safety.escaping import plain, plain_lines
 
 if TYPE_CHECKING:
-    from skillopt.commands.recorded_version import RecordedEdit
     from skillopt.commands.show import ShownVersion
+    from skillopt.runs.version_record import RecordedEdit
 
 __all__ = ["show"]
 

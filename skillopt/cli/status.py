@@ -21,8 +21,8 @@ def status(*, as_json: JsonOption = False) -> None:
 
 
 def _text(result: "Status") -> str:
-    from skillopt.expectation import expectation
-    from skillopt.jobs import JobState
+    from skillopt.gate.expectation import expectation
+    from skillopt.storage.jobs import JobState
 
     rows = [
         f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"

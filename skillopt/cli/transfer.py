@@ -23,7 +23,7 @@ from skillopt.cli.output import interruptible, show
 
 if TYPE_CHECKING:
     from skillopt.commands.transfer import TargetRow, Transferred
-    from skillopt.gate import Verdict
+    from skillopt.gate.comparison import Verdict
 
 __all__ = ["transfer"]
 
@@ -66,7 +66,7 @@ def transfer(
 
 
 def _text(result: "Transferred") -> str:
-    from skillopt.staleness import TargetName
+    from skillopt.versions.staleness import TargetName
 
     head = f"{result.skill} {result.version[:10]} on {result.split}, {result.trials} trial(s) a task"
     trained = f"; trained on {TargetName.parse(result.trained_on)}" if result.trained_on else ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from skillopt.reports.record import RunView
+    from skillopt.reports.view import RunView
 
 __all__ = ["follow", "watch"]
 

@@ -1,4 +1,4 @@
-"""One function per user action; the command line and the MCP server call the same ones.
+"""User actions, one file each: the command line and the MCP server call the same functions, which print nothing.
 
-Each takes values and returns a frozen dataclass that both front ends show. None prints.
+Options and text output are in cli.
 """

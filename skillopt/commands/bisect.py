@@ -8,18 +8,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from skillopt.bisection import Bisection, Found
-from skillopt.caps import CappedRunner
-from skillopt.commands.lineage import TextState, texts_of
 from skillopt.errors import UsageError
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.ledger import Ledger
+from skillopt.execution.roles import load_roles
+from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.loop.caps import CappedRunner
 from skillopt.project import Selection
-from skillopt.roles import load_roles
+from skillopt.review.bisection import Bisection, Found
 from skillopt.rollouts import Usage
-from skillopt.runner import RecordedRunner, Watch
+from skillopt.runs.lineage import TextState, texts_of
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task
-from skillopt.versions import Repository
+from skillopt.versions.repository import Repository
 
 __all__ = ["Bisected", "BisectedText", "Span", "bisect"]
 

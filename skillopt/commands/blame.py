@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from skillopt.commands.lineage import ROLLBACK, TextState, texts_of
-from skillopt.commands.recorded_version import RecordedVersion, recorded_versions
-from skillopt.commit_text import Version
 from skillopt.project import Selection
+from skillopt.runs.lineage import ROLLBACK, TextState, texts_of
+from skillopt.runs.version_record import RecordedVersion, recorded_versions
+from skillopt.versions.commit_message import Version
 
 __all__ = ["Blamed", "BlamedLine", "blame"]
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from skillopt.commands.lineage import starting_commit, versions_of
-from skillopt.documents import SkillDocument
-from skillopt.edits import unified
 from skillopt.project import Selection, Target
-from skillopt.skill_folder import files_of, ships
+from skillopt.runs.lineage import starting_commit, versions_of
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import unified
+from skillopt.skills.folder import files_of, ships
+from skillopt.skills.word_diff import Hunk, diff_words
 from skillopt.tasks import File
-from skillopt.versions import Repository
-from skillopt.word_diff import Hunk, diff_words
+from skillopt.versions.repository import Repository
 
 __all__ = ["Diffed", "FileWords", "WordDiffed", "diff", "diff_by_words"]
 

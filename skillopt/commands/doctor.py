@@ -8,21 +8,21 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
+from skillopt.execution.logins import find_login, nested_session
+from skillopt.execution.roles import load_target
+from skillopt.execution.runner import PROBE
 from skillopt.forge import load_forge
-from skillopt.harnesses.sandbox import warning
-from skillopt.harnesses.workspace import Workspace
-from skillopt.ledger import Ledger
-from skillopt.logins import find_login, nested_session
 from skillopt.models import load_model
-from skillopt.ports import Harness, Model, RolloutRequest
 from skillopt.project import Project, Selection
-from skillopt.remotes import Remote
-from skillopt.roles import load_target
+from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
-from skillopt.runner import PROBE
+from skillopt.sandbox.bubblewrap import warning
+from skillopt.sandbox.workspace import Workspace
+from skillopt.skills.validation import Severity, validate
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Task, VerifierSpec
-from skillopt.validation import Severity, validate
-from skillopt.versions import Repository
+from skillopt.versions.remotes import Remote
+from skillopt.versions.repository import Repository
 
 __all__ = ["Check", "Diagnosis", "doctor"]
 

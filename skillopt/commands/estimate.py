@@ -4,13 +4,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.budget import scheduled_edits
 from skillopt.errors import SkilloptError
-from skillopt.gating import resolvable_gain
-from skillopt.ledger import Ledger
+from skillopt.execution.roles import load_roles
+from skillopt.gate.gate import resolvable_gain
+from skillopt.loop.edit_budget import scheduled_edits
 from skillopt.project import Selection, Target
-from skillopt.roles import load_roles
 from skillopt.settings import GateRule, Settings
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite
 
 __all__ = ["Cost", "Estimated", "estimate"]

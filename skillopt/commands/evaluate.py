@@ -3,15 +3,15 @@
 from contextlib import closing
 from dataclasses import dataclass
 
-from skillopt.commands.lineage import skill_at
-from skillopt.commands.plan import incumbent_of
-from skillopt.commands.scoring import NO_SKILL, Scoring
-from skillopt.documents import Skill
-from skillopt.gate import Tally, Verdict
-from skillopt.ledger import Ledger
+from skillopt.execution.roles import load_roles
+from skillopt.execution.runner import Watch
+from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection, Target
-from skillopt.roles import load_roles
-from skillopt.runner import Watch
+from skillopt.runs.lineage import skill_at
+from skillopt.runs.plan import incumbent_of
+from skillopt.runs.scoring import NO_SKILL, Scoring
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
 
 __all__ = ["INCUMBENT", "WORKTREE", "Evaluated", "Subject", "evaluate"]

@@ -1,25 +1,25 @@
 """The user action `evidence`: what a proposer of edits needs to know, from what is recorded.
 
 Owns that nothing of `val` or `test`, no verifier and no answer is in it. Spends nothing. Does not own the
-text form of a rollout (skillopt.evidence).
+text form of a rollout (skillopt.prompts.evidence).
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-from skillopt.commands.earlier_runs import runs_on
-from skillopt.commands.plan import Start, incumbent_of, make_plan
 from skillopt.commands.propose import SHORT
-from skillopt.documents import Skill
-from skillopt.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, decode_event
-from skillopt.evidence import render_rollout
-from skillopt.gate import Outcome
-from skillopt.ledger import Ledger
-from skillopt.ports import RolloutRequest
+from skillopt.execution.roles import Roles
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, decode_event
 from skillopt.project import Selection
-from skillopt.roles import Roles
+from skillopt.prompts.evidence import render_rollout
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.runs.earlier import runs_on
+from skillopt.runs.plan import Start, incumbent_of, make_plan
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Task
 
 __all__ = ["Evidence", "Shown", "evidence"]

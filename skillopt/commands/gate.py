@@ -1,6 +1,6 @@
 """The user action `gate`: may this change of skills be merged? For changes by people as by the optimizer.
 
-Every skill that differs is checked as text (change_checks), then measured against its old text (change_gate).
+Every skill that differs is checked as text (review.checks), then measured against its old text (review.gate).
 """
 
 import json
@@ -10,30 +10,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from skillopt.change_checks import ALWAYS_REFUSED, check_new_text
-from skillopt.change_gate import ChangeGate, Demand
-from skillopt.changes import ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
-from skillopt.commands.earlier_runs import earlier_outcomes, runs_on
-from skillopt.commands.plan import Plan
-from skillopt.commands.recorded_run import RecordedRun
-from skillopt.commands.revision_project import RevisionProject
-from skillopt.contamination import protect
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InfrastructureError, SkillError, SuiteError, UsageError
-from skillopt.gate import least_gain
-from skillopt.gating import resolvable_gain
-from skillopt.inert import plain
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.lint import LintClass
-from skillopt.metering import Meter
+from skillopt.execution.metering import Meter
+from skillopt.execution.roles import caps_of, load_roles
+from skillopt.execution.runner import Watch
+from skillopt.gate.comparison import least_gain
+from skillopt.gate.gate import resolvable_gain
 from skillopt.project import CONFIG, Project, Target
-from skillopt.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
-from skillopt.roles import caps_of, load_roles
+from skillopt.review.checks import ALWAYS_REFUSED, check_new_text
+from skillopt.review.gate import ChangeGate, Demand
+from skillopt.review.result import ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
 from skillopt.rollouts import Usage
-from skillopt.runner import Watch
+from skillopt.runs.earlier import earlier_outcomes, runs_on
+from skillopt.runs.plan import Plan
+from skillopt.runs.revision_project import RevisionProject
+from skillopt.runs.run import RecordedRun
+from skillopt.safety.escaping import plain
+from skillopt.safety.leaks import protect
+from skillopt.safety.lint import LintClass
 from skillopt.settings import GateRule, Settings
-from skillopt.skill_folder import SKILL_FILE, encode_skill
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.folder import SKILL_FILE, encode_skill
+from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Split, Suite, digest_of
+from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
 
 __all__ = ["WORKTREE", "GateOptions", "gate"]
 

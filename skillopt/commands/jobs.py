@@ -1,6 +1,6 @@
 """The user actions on jobs: start one, see how it is, end it.
 
-Owns what a job may be asked to do, and what to do next in each of its states. Does not own processes (jobs).
+Owns what a job may be asked to do, and what to do next in each of its states. Does not own processes (storage.jobs).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from skillopt.commands.plan import Start, make_plan
 from skillopt.commands.propose import Offered
 from skillopt.commands.status import RunStatus, run_status
 from skillopt.errors import UsageError
-from skillopt.event_lines import describe
-from skillopt.events import decode_event
-from skillopt.jobs import Job, JobState, cancel_job, list_jobs, start_job, wait_for_job
-from skillopt.ledger import Ledger, RunRecord
+from skillopt.loop.event_lines import describe
+from skillopt.loop.events import decode_event
 from skillopt.project import Project, Selection
+from skillopt.runs.plan import Start, make_plan
+from skillopt.storage.jobs import Job, JobState, cancel_job, list_jobs, start_job, wait_for_job
+from skillopt.storage.ledger import Ledger, RunRecord
 
 __all__ = [
     "JobReport",

@@ -5,12 +5,12 @@ Reads git; for the list, the configured target is asked for its identity, where 
 
 from dataclasses import dataclass, fields
 
-from skillopt.commands.lineage import ACCEPTED, ROLLBACK, trained_on
-from skillopt.commit_text import Version
 from skillopt.errors import SkilloptError
+from skillopt.execution.roles import load_target
 from skillopt.project import Project, Selection, Target
-from skillopt.roles import load_target
-from skillopt.staleness import Staleness, compare_targets
+from skillopt.runs.lineage import ACCEPTED, ROLLBACK, trained_on
+from skillopt.versions.commit_message import Version
+from skillopt.versions.staleness import Staleness, compare_targets
 
 __all__ = ["Graphed", "GraphedVersion", "Logged", "LoggedVersion", "graph", "log"]
 

@@ -2,7 +2,7 @@
 
 Owns the order of a night, its budget, and that one skill's failure costs no other its turn. A night has no state of
 its own: what is left to do is read from git, the ledger and the forge, so running it again goes on. Does not own
-training (optimize), what is due (due) or pull requests (offering).
+training (optimize), what is due (nightly.due) or pull requests (nightly.pull_requests).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,22 +12,22 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from skillopt.commands.offering import Offer, Place, offer
 from skillopt.commands.optimize import optimize
-from skillopt.commands.plan import Start
-from skillopt.commands.skill_state import SkillState, Trunk, read_state
-from skillopt.due import Due, in_order, why_due
 from skillopt.errors import BusyError, SkilloptError, UsageError
+from skillopt.execution.budget import Caps
+from skillopt.execution.metering import Meter
+from skillopt.execution.retry import PatientForge, Retry
+from skillopt.execution.runner import Watch
 from skillopt.forge import find_account, load_forge
-from skillopt.ledger import Ledger
-from skillopt.locks import state_folder, writer_lock
-from skillopt.metering import Meter
+from skillopt.nightly.due import Due, in_order, why_due
+from skillopt.nightly.pull_requests import Offer, Place, offer
+from skillopt.nightly.skill_state import SkillState, Trunk, read_state
 from skillopt.project import CONFIG, Project, Selection
-from skillopt.remotes import Login, Remote
-from skillopt.retry import PatientForge, Retry
 from skillopt.rollouts import Usage
-from skillopt.runner import Watch
-from skillopt.spending import Caps
+from skillopt.runs.plan import Start
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import state_folder, writer_lock
+from skillopt.versions.remotes import Login, Remote
 
 __all__ = ["Budget", "Nightly", "SkillNight", "Training", "nightly"]
 

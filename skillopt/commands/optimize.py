@@ -1,26 +1,26 @@
 """The user action `optimize`: begin or continue a run of the loop.
 
-Owns refusing a cap that allows nothing, and what a run came to. Does not own the loop (optimizer), where a
-run starts (plan) or how it is kept (recorded_run).
+Owns refusing a cap that allows nothing, and what a run came to. Does not own the loop (loop.optimizer), where a
+run starts (runs.plan) or how it is kept (runs.run).
 """
 
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-from skillopt.commands.plan import Plan, Start, begin_run, make_plan
-from skillopt.commands.recorded_run import RecordedRun
-from skillopt.commands.releases import released_of
 from skillopt.errors import SettingsError
-from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured
-from skillopt.ledger import Ledger
-from skillopt.locks import writer_lock
-from skillopt.metering import Meter
-from skillopt.optimizer import Optimizer
+from skillopt.execution.metering import Meter
+from skillopt.execution.runner import Watch
+from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured
+from skillopt.loop.optimizer import Optimizer
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
-from skillopt.runner import Watch
+from skillopt.runs.plan import Plan, Start, begin_run, make_plan
+from skillopt.runs.releases import released_of
+from skillopt.runs.run import RecordedRun
 from skillopt.settings import GateRule
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import writer_lock
 from skillopt.tasks import Split
 
 __all__ = ["Optimized", "optimize"]

@@ -9,11 +9,11 @@ from contextlib import closing
 from pathlib import Path
 
 from skillopt.errors import UsageError
-from skillopt.ledger import Ledger, ResultRow
 from skillopt.project import Project
 from skillopt.reports.html import MOST_ROLLOUTS, Listed, Rollouts, Seen, choose, render_page, write_rollout
 from skillopt.reports.load_view import find_run, load_view
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
+from skillopt.storage.ledger import Ledger, ResultRow
 from skillopt.tasks import Split
 
 __all__ = ["page", "page_of", "rollout_text"]

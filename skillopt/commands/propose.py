@@ -1,6 +1,6 @@
 """The user action `propose`: try edits that somebody else wrote, such as the agent that asks.
 
-Owns which incumbent they are for, and what became of each. Does not own screen and gate (proposals).
+Owns which incumbent they are for, and what became of each. Does not own screen and gate (loop.proposals).
 """
 
 import json
@@ -12,21 +12,21 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from skillopt.commands.earlier_runs import earlier_outcomes, runs_on
-from skillopt.commands.plan import Plan, Start, incumbent_of, make_plan, record_run
-from skillopt.commands.recorded_run import RecordedRun
-from skillopt.documents import Skill
-from skillopt.edits import Change, Edit, Op
 from skillopt.errors import EditError, UsageError
-from skillopt.events import EditScreened, GateDecided
-from skillopt.gate import Outcome, Verdict
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.locks import writer_lock
+from skillopt.execution.runner import Watch
+from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.loop.events import EditScreened, GateDecided
+from skillopt.loop.proposals import check_proposal, try_proposal
 from skillopt.project import Selection
-from skillopt.proposals import check_proposal, try_proposal
+from skillopt.prompts.stages import ProposedEdit
 from skillopt.rollouts import Usage
-from skillopt.runner import Watch
-from skillopt.stages import ProposedEdit
+from skillopt.runs.earlier import earlier_outcomes, runs_on
+from skillopt.runs.plan import Plan, Start, incumbent_of, make_plan, record_run
+from skillopt.runs.run import RecordedRun
+from skillopt.skills.document import Skill
+from skillopt.skills.edits import Change, Edit, Op
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import writer_lock
 from skillopt.tasks import digest_of
 
 __all__ = ["SHORT", "Offered", "OfferedEdit", "Refused", "Tried", "check", "propose", "read_edits"]

@@ -3,10 +3,10 @@
 from contextlib import closing
 from pathlib import Path
 
-from skillopt.ledger import Ledger
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
+from skillopt.storage.ledger import Ledger
 
 __all__ = ["report"]
 

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from skillopt.commands.lineage import versions_of
 from skillopt.errors import UsageError
 from skillopt.project import Selection
-from skillopt.skill_folder import files_of, skill_from_files
-from skillopt.versions import VersionDraft
+from skillopt.runs.lineage import versions_of
+from skillopt.skills.folder import files_of, skill_from_files
+from skillopt.versions.repository import VersionDraft
 
 __all__ = ["RolledBack", "rollback"]
 

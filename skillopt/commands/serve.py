@@ -1,7 +1,7 @@
 """The user action `serve`: the runs of a project as live pages for this machine's own browser.
 
 Owns the addresses of the pages and making each anew when the record has changed. Reads only. Does not own the pages
-(reports.html) or the server (loopback).
+(reports.html) or the server (reports.local_server).
 """
 
 import re
@@ -14,12 +14,12 @@ from typing import Final
 from skillopt.commands.pages import page_of, rollout_text
 from skillopt.commands.status import run_status
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.locks import is_locked
-from skillopt.loopback import Answer, LoopbackServer
 from skillopt.project import Project
 from skillopt.reports.html import Entry, live_policy, render_index
 from skillopt.reports.load_view import load_view
+from skillopt.reports.local_server import Answer, LoopbackServer
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import is_locked
 from skillopt.tasks import digest_of
 
 __all__ = ["LivePages", "serve"]

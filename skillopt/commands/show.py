@@ -5,16 +5,16 @@ Reads git, and the ledger for what is too long for a commit.
 
 from dataclasses import dataclass
 
-from skillopt.commands.lineage import ACCEPTED, ROLLBACK
-from skillopt.commands.recorded_version import RecordedVersion, recorded_versions
-from skillopt.commit_text import Version
-from skillopt.documents import SkillDocument
-from skillopt.edits import unified
 from skillopt.errors import UsageError
 from skillopt.project import Selection
-from skillopt.skill_folder import SKILL_FILE, ships
+from skillopt.runs.lineage import ACCEPTED, ROLLBACK
+from skillopt.runs.version_record import RecordedVersion, recorded_versions
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import unified
+from skillopt.skills.folder import SKILL_FILE, ships
 from skillopt.tasks import File
-from skillopt.versions import Repository
+from skillopt.versions.commit_message import Version
+from skillopt.versions.repository import Repository
 
 __all__ = ["ShownVersion", "show"]
 

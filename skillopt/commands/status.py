@@ -5,12 +5,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.events import Event, StepStarted, VersionAccepted, decode_event
-from skillopt.jobs import Job, list_jobs
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.locks import is_locked
+from skillopt.loop.events import Event, StepStarted, VersionAccepted, decode_event
 from skillopt.project import Project
 from skillopt.rollouts import Usage
+from skillopt.storage.jobs import Job, list_jobs
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import is_locked
 
 __all__ = ["RunStatus", "Status", "run_status", "status"]
 

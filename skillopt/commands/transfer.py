@@ -1,7 +1,7 @@
 """The user action `transfer`: score a version on other targets, against no skill and the first version.
 
 Owns that a target which cannot be measured is a row of its own and costs no other target its result.
-Does not own scoring (scoring) or which commit is which (lineage).
+Does not own scoring (runs.scoring) or which commit is which (runs.lineage).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,18 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt.commands.lineage import newest_version, skill_at, starting_commit, trained_on, versions_of
-from skillopt.commands.scoring import NO_SKILL, Scoring
-from skillopt.documents import Skill
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.gate import Tally, Verdict
-from skillopt.ledger import Ledger
-from skillopt.metering import Meter
+from skillopt.execution.metering import Meter
+from skillopt.execution.roles import Roles, caps_of, load_roles
+from skillopt.execution.runner import Watch
+from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection
-from skillopt.roles import Roles, caps_of, load_roles
 from skillopt.rollouts import Usage
-from skillopt.runner import Watch
+from skillopt.runs.lineage import newest_version, skill_at, starting_commit, trained_on, versions_of
+from skillopt.runs.scoring import NO_SKILL, Scoring
 from skillopt.settings import Settings
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["Comparison", "TargetRow", "Transferred", "transfer"]

@@ -7,22 +7,22 @@ from json import dumps
 from random import Random
 from statistics import fmean
 
-from skillopt.commands.plan import Plan, Start, incumbent_of, make_plan
-from skillopt.documents import Skill
 from skillopt.errors import UsageError
-from skillopt.events import RunEnded, SealedTestMeasured, StepStarted
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.gating import check_coverage
-from skillopt.ledger import Ledger
-from skillopt.locks import state_folder, writer_lock
-from skillopt.metering import Meter, OutOfBudget
-from skillopt.optimizer import Optimizer
-from skillopt.ports import RolloutRequest
+from skillopt.execution.budget import NO_CAPS
+from skillopt.execution.metering import Meter, OutOfBudget
+from skillopt.execution.roles import caps_of, load_roles
+from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.gate.gate import check_coverage
+from skillopt.loop.events import RunEnded, SealedTestMeasured, StepStarted
+from skillopt.loop.optimizer import Optimizer
 from skillopt.project import Selection
-from skillopt.roles import caps_of, load_roles
-from skillopt.runner import RecordedRunner, Watch
+from skillopt.protocols import RolloutRequest
+from skillopt.runs.plan import Plan, Start, incumbent_of, make_plan
 from skillopt.settings import Settings
-from skillopt.spending import NO_CAPS
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import state_folder, writer_lock
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.tuning import studies
 from skillopt.tuning.studies import Search, Trial

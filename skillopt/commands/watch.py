@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from skillopt.ledger import Ledger
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_progress
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
+from skillopt.storage.ledger import Ledger
 
 __all__ = ["followed"]
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from skillopt.harnesses.tables import OperationKind
+from skillopt.demo.tables import OperationKind
 
 __all__ = ["CELL_OPERATIONS", "fits_header", "snake_case", "split_currency"]
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from skillopt.models.embedded_advice import Symptom
-from skillopt.models.embedded_symptoms import ISO_DATE, NUMERIC_DATE, symptom_of
+from skillopt.demo.advice import Symptom
+from skillopt.demo.symptoms import ISO_DATE, NUMERIC_DATE, symptom_of
 
 __all__ = ["Feedback", "Finding", "WrongCell", "diagnose", "read_feedback"]
 

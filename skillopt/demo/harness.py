@@ -16,12 +16,12 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from skillopt.documents import estimate_tokens
-from skillopt.harnesses.rule_reading import Rule, read_rules
-from skillopt.harnesses.table_operations import apply_operations, settle
-from skillopt.harnesses.tables import Operation, Table
-from skillopt.ports import RolloutRequest
+from skillopt.demo.rule_reading import Rule, read_rules
+from skillopt.demo.table_operations import apply_operations, settle
+from skillopt.demo.tables import Operation, Table
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, ToolCall, Trajectory, Usage
+from skillopt.skills.document import estimate_tokens
 
 __all__ = ["EmbeddedHarness", "ignore_probability"]
 

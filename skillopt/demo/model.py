@@ -14,12 +14,12 @@ from hashlib import blake2b
 from random import Random
 from typing import Final
 
-from skillopt.documents import estimate_tokens
-from skillopt.models.embedded_advice import Symptom
-from skillopt.models.embedded_diagnosis import diagnose
-from skillopt.models.embedded_prompts import Prompt, ProposedEdit, read_prompt, tasks_counted
-from skillopt.models.embedded_proposals import advise, spare_lines
+from skillopt.demo.advice import Symptom
+from skillopt.demo.diagnosis import diagnose
+from skillopt.demo.prompts import Prompt, ProposedEdit, read_prompt, tasks_counted
+from skillopt.demo.proposals import advise, spare_lines
 from skillopt.rollouts import Reply, Usage
+from skillopt.skills.document import estimate_tokens
 
 __all__ = ["EmbeddedModel"]
 

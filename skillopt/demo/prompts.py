@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from skillopt.models.embedded_diagnosis import Feedback, read_feedback
+from skillopt.demo.diagnosis import Feedback, read_feedback
 
 __all__ = ["Prompt", "ProposedEdit", "read_prompt", "tasks_counted"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Final
 
-from skillopt.models.embedded_advice import ADVICE, IRRELEVANT, SUSPECTS, Advice
-from skillopt.models.embedded_diagnosis import Finding
-from skillopt.models.embedded_prompts import Prompt, ProposedEdit
+from skillopt.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Advice
+from skillopt.demo.diagnosis import Finding
+from skillopt.demo.prompts import Prompt, ProposedEdit
 
 __all__ = ["GOOD", "IRRELEVANT_SHARE", "advise", "spare_lines"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.harnesses.tables import OperationKind
+from skillopt.demo.tables import OperationKind
 
 __all__ = ["CLEAR", "VAGUE", "Reading", "RequestPattern", "VaguePattern"]
 

@@ -14,9 +14,9 @@ from typing import Final
 
 from markdown_it import MarkdownIt
 
-from skillopt.harnesses.cell_operations import snake_case
-from skillopt.harnesses.rule_patterns import CLEAR, VAGUE, Reading, RequestPattern, VaguePattern
-from skillopt.harnesses.tables import Operation, OperationKind
+from skillopt.demo.cell_operations import snake_case
+from skillopt.demo.rule_patterns import CLEAR, VAGUE, Reading, RequestPattern, VaguePattern
+from skillopt.demo.tables import Operation, OperationKind
 
 __all__ = ["Rule", "read_rules", "read_sentence", "sentences_of"]
 

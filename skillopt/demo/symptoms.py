@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from skillopt.models.embedded_advice import Symptom
+from skillopt.demo.advice import Symptom
 
 __all__ = ["ISO_DATE", "NUMERIC_DATE", "is_number", "symptom_of"]
 

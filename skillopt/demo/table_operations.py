@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from skillopt.harnesses.cell_operations import CELL_OPERATIONS, fits_header, snake_case, split_currency
-from skillopt.harnesses.tables import Operation, OperationKind, Table
+from skillopt.demo.cell_operations import CELL_OPERATIONS, fits_header, snake_case, split_currency
+from skillopt.demo.tables import Operation, OperationKind, Table
 
 __all__ = ["apply_operations", "settle"]
 

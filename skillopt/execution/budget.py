@@ -1,7 +1,7 @@
 """The arithmetic of caps: what is spent, what is reserved, and whether one more call fits.
 
 Owns that spent and reserved together never pass a cap, whatever order calls end in. Does not own waiting
-for calls to end (metering) or prices (prices).
+for calls to end (execution.metering) or prices (prices).
 """
 
 from collections.abc import Callable

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from skillopt.harnesses.agent_process import first_set
-from skillopt.harnesses.claude_command import find_claude_credential
+from skillopt.agents.claude_code.command import find_claude_credential
+from skillopt.agents.process import first_set
 
 __all__ = ["find_login", "nested_session"]
 

@@ -1,7 +1,7 @@
 """Keeping the caps while several calls run: every call is reserved before it is made.
 
 Owns the lock, the clock, and who pays (role by role). A call that does not fit beside those under way
-waits for them to end; one that does not fit alone is not made. Does not own the arithmetic (spending).
+waits for them to end; one that does not fit alone is not made. Does not own the arithmetic (execution.budget).
 """
 
 import time
@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from threading import Condition
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
-from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.execution.budget import Account, Caps
+from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
-from skillopt.spending import Account, Caps
 
 __all__ = ["Meter", "MeteredHarness", "MeteredModel", "OutOfBudget"]
 

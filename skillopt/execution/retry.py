@@ -10,7 +10,7 @@ from random import Random
 from typing import Final, TypeVar
 
 from skillopt.errors import ForgeError, ProviderError
-from skillopt.ports import Forge, Model, PullRequest
+from skillopt.protocols import Forge, Model, PullRequest
 from skillopt.rollouts import Reply, Usage
 
 __all__ = ["PatientForge", "PatientModel", "Retry"]

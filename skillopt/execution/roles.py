@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SettingsError
+from skillopt.execution.budget import NO_CAPS, Caps
+from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
+from skillopt.execution.retry import PatientModel, Retry
 from skillopt.harnesses import Wanted, load_harness
-from skillopt.harnesses.sandbox import warning
-from skillopt.ledger import rollout_key
-from skillopt.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.models import MODELS, load_model
-from skillopt.ports import Harness, Model, RolloutRequest
-from skillopt.retry import PatientModel, Retry
+from skillopt.protocols import Harness, Model, RolloutRequest
+from skillopt.sandbox.bubblewrap import warning
 from skillopt.settings import Settings
-from skillopt.spending import NO_CAPS, Caps
+from skillopt.storage.ledger import rollout_key
 from skillopt.tasks import Suite
 
 __all__ = ["Roles", "caps_of", "load_patient_model", "load_roles", "load_target"]

@@ -1,16 +1,16 @@
 """One rollout, put together: workspace, harness, verifier.
 
-Owns that whatever breaks is missing data, never a score of 0. Does not own recording (runner).
+Owns that whatever breaks is missing data, never a score of 0. Does not own recording (execution.runner).
 """
 
 from dataclasses import replace
 from functools import lru_cache
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
-from skillopt.harnesses.workspace import Workspace
-from skillopt.metering import OutOfBudget
-from skillopt.ports import Harness, Model, RolloutRequest, Verifier
+from skillopt.execution.metering import OutOfBudget
+from skillopt.protocols import Harness, Model, RolloutRequest, Verifier
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory, readable
+from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier
 

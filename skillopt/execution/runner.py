@@ -1,7 +1,7 @@
 """Answers the loop's requests: from the ledger when recorded, else by the harness or the model.
 
 Owns the rule that every paid answer is recorded before it is used, and how a rollout is put
-together: workspace, harness, verifier. Does not own storage (ledger) or concurrency (executors).
+together: workspace, harness, verifier. Does not own storage (storage.ledger) or concurrency (executors).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Final, TypeVar
 
-from skillopt.breaker import Breaker
 from skillopt.errors import AnswersPendingError, InfrastructureError, ProviderError
-from skillopt.events import Event
-from skillopt.ledger import Ledger, reply_key
-from skillopt.measurement import measure
-from skillopt.ports import Executor, Model, RolloutRequest
-from skillopt.roles import Roles
+from skillopt.execution.circuit_breaker import Breaker
+from skillopt.execution.roles import Roles
+from skillopt.execution.rollout import measure
+from skillopt.loop.events import Event
+from skillopt.protocols import Executor, Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Usage, readable
+from skillopt.storage.ledger import Ledger, reply_key
 
 __all__ = ["PROBE", "Activity", "RecordedRunner", "Watch"]
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
-from skillopt.harnesses.workspace import abandon
+from skillopt.sandbox.workspace import abandon
 
 __all__ = ["ThreadExecutor"]
 

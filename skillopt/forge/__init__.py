@@ -1,7 +1,6 @@
-"""Forges: where pull requests are kept. One file per driver, imported on use.
+"""Forges, where pull requests are kept; one file per driver, imported on use.
 
-Owns the table of drivers, which forge, repository and token a project has, and making a driver from them.
-Does not own git (remotes) or what a pull request says (reports).
+Pushing and fetching is in versions, and what a pull request says in reports.
 """
 
 import os
@@ -13,9 +12,9 @@ from pathlib import Path
 from typing import Final, cast
 from urllib.parse import urlsplit
 
-from skillopt.credentials import mask
 from skillopt.errors import SettingsError, UsageError
-from skillopt.ports import Forge
+from skillopt.protocols import Forge
+from skillopt.safety.credentials import mask
 from skillopt.settings import Settings
 
 __all__ = ["FORGES", "Account", "find_account", "load_forge", "repository_in"]

@@ -1,7 +1,7 @@
 """No forge: what pull requests would say, as files in a folder.
 
 Owns one Markdown file for each pull request that would be open, and the record beside it. Does not own pushing
-the branch (remotes).
+the branch (versions.remotes).
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from filelock import FileLock, Timeout
 
 from skillopt.errors import ForgeDownError
-from skillopt.ports import PullRequest
+from skillopt.protocols import PullRequest
 
 __all__ = ["FolderForge"]
 

@@ -13,12 +13,12 @@ import requests
 from github import Auth, BadAttributeException, Github, GithubException
 from github.PullRequest import PullRequest as Found
 
-from skillopt.commit_text import one_line
-from skillopt.credentials import mask
 from skillopt.errors import ForgeDownError, ForgeRefusedError
 from skillopt.forge import Account
 from skillopt.forge.github_failures import failure_of, words_of
-from skillopt.ports import PullRequest
+from skillopt.protocols import PullRequest
+from skillopt.safety.credentials import mask
+from skillopt.versions.commit_message import one_line
 
 __all__ = ["GitHubForge"]
 

@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from skillopt.commit_text import one_line
-from skillopt.credentials import mask
 from skillopt.errors import (
     ForgeAccessError,
     ForgeDownError,
@@ -19,6 +17,8 @@ from skillopt.errors import (
     ForgeMissingError,
     ForgeRefusedError,
 )
+from skillopt.safety.credentials import mask
+from skillopt.versions.commit_message import one_line
 
 __all__ = ["failure_of", "seconds_asked", "words_of"]
 

@@ -2,7 +2,7 @@
 
 Owns the comparison and its verdict. The unit of inference is the task: trials average inside a
 task and are never extra samples. A rollout that was not measured is missing, not a zero. Does not
-own which rollouts are compared (optimizer).
+own which rollouts are compared (loop.optimizer).
 """
 
 import math
@@ -13,10 +13,10 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Final
 
-from skillopt.objectives import Worth
+from skillopt.gate.pareto import Worth
+from skillopt.gate.sign_flip_test import p_value
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Metric
-from skillopt.sign_flip import p_value
 
 __all__ = [
     "Outcome",

@@ -2,7 +2,7 @@
 
 Owns that candidate and incumbent run side by side with a trial nobody has seen, that a comparison stops as
 soon as it is decided, what all comparisons of a run may err together, and that too little measured is no
-verdict. Does not own the tests (gate, betting) or what becomes of a verdict (optimizer).
+verdict. Does not own the tests (gate.comparison, gate.sequential_test) or what becomes of a verdict (loop.optimizer).
 """
 
 from bisect import bisect_left
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import fmean
 
-from skillopt.betting import Bets, Plan, decide, update
-from skillopt.documents import Skill, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import Outcome, Verdict, compare, least_gain, tally
-from skillopt.noise import Noise
-from skillopt.objectives import Worth, measured_worth
-from skillopt.ports import RolloutRequest, Runner
+from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tally
+from skillopt.gate.noise import Noise
+from skillopt.gate.pareto import Worth, measured_worth
+from skillopt.gate.sequential_test import Bets, Plan, decide, update
+from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Settings
+from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.tasks import Task
 
 __all__ = ["Gatekeeper", "check_coverage", "first_failure", "resolvable_gain"]

@@ -1,6 +1,6 @@
 """How much outcomes change from run to run of one skill on one task.
 
-Owns the estimate, and when it counts as high. Does not own what follows from it (readiness).
+Owns the estimate, and when it counts as high. Does not own what follows from it (loop.scheduling).
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """The Pareto front over score, tokens, dollars and turns.
 
 Owns what is known of a skill by every objective, and which of several are beaten by none on all of them. Does not own
-hard limits of hosts (validation) or the gate's test (betting).
+hard limits of hosts (skills.validation) or the gate's test (gate.sequential_test).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Does a candidate gain, tested task by task, looking as often as one likes? A test by betting.
 
 Owns the evidence (a wealth that grows only if the candidate gains), when to stop, and limits of the
-gain. Does not own which tasks are looked at, and in which order, or the scores (gate, optimizer).
+gain. Does not own which tasks are looked at, and in which order, or the scores (gate.comparison, loop.optimizer).
 
 The claim is about the population of tasks that the split was drawn from. Under the null hypothesis
 `E d <= margin` the wealth is a nonnegative supermartingale that starts at 1, so whoever stops
@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Final
 
-from skillopt.gate import Outcome
+from skillopt.gate.comparison import Outcome
 
 __all__ = ["Bets", "Plan", "decide", "lower_limit", "update", "upper_limit"]
 

@@ -1,7 +1,6 @@
-"""Harnesses: how the target is run. One file per driver, imported on use.
+"""Harnesses, which let a target do a task, and the table of all of them by name, imported on use.
 
-Owns the table of drivers and making a harness from a name, `driver` or `driver/model`. Does not own
-running anything.
+Those that run an agent's command line are in agents, and the one for the demo is in demo.
 """
 
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from skillopt.errors import SettingsError
-from skillopt.ports import Harness, Model
+from skillopt.protocols import Harness, Model
 from skillopt.settings import Settings
 
 __all__ = ["HARNESSES", "Driver", "Wanted", "load_harness"]
@@ -42,12 +41,12 @@ class Wanted:
 
 
 HARNESSES = {
-    "embedded": Driver("skillopt.harnesses.embedded:EmbeddedHarness", ("seed",)),
+    "embedded": Driver("skillopt.demo.harness:EmbeddedHarness", ("seed",)),
     "chat": Driver("skillopt.harnesses.chat:ChatHarness", ("target",)),
     "claude-code": Driver(
-        "skillopt.harnesses.claude_code:ClaudeCodeHarness", ("model", "mode", "max_usd", "prices", "sandbox")
+        "skillopt.agents.claude_code.harness:ClaudeCodeHarness", ("model", "mode", "max_usd", "prices", "sandbox")
     ),
-    "codex": Driver("skillopt.harnesses.codex:CodexHarness", ("model", "mode", "max_tokens", "prices", "sandbox")),
+    "codex": Driver("skillopt.agents.codex.harness:CodexHarness", ("model", "mode", "max_tokens", "prices", "sandbox")),
     "handoff": Driver("skillopt.harnesses.handoff:HandoffHarness", ("folder",)),
 }
 """Every driver by name."""

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.documents import Skill
 from skillopt.errors import SuiteError
-from skillopt.harnesses.workspace import changed_files, check_path
-from skillopt.ports import Model, RolloutRequest
+from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
+from skillopt.sandbox.workspace import changed_files, check_path
+from skillopt.skills.document import Skill
 from skillopt.tasks import File, Task
 
 __all__ = ["ChatHarness"]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.harnesses.handoff_folder import HandoffFolder
-from skillopt.harnesses.workspace import Unreadable, changed_files, read_file
-from skillopt.ports import RolloutRequest
+from skillopt.agents.handoff_folder import HandoffFolder
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
-from skillopt.skill_folder import files_of
+from skillopt.sandbox.workspace import Unreadable, changed_files, read_file
+from skillopt.skills.folder import files_of
 from skillopt.tasks import File, digest_of
 
 __all__ = ["HandoffHarness"]

@@ -1,7 +1,7 @@
 """Candidate patches of one step, compared within their group.
 
 Owns what each candidate is to look for, on which sample order, and the advantage of a patch in its group. Does
-not own asking for them (reflection), what supports an edit (grounding).
+not own asking for them (loop.reflection), what supports an edit (loop.citation_support).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from skillopt.edits import Op
-from skillopt.grounding import NOTHING_SAID
+from skillopt.loop.citation_support import NOTHING_SAID
+from skillopt.skills.edits import Op
 
 __all__ = ["Reading", "advantages", "plan_readings", "rotate", "value_of"]
 

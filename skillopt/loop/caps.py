@@ -1,13 +1,13 @@
 """The caps on a run, as the loop keeps them: batch by batch, foreseeing what the next one takes.
 
 Owns the deterministic end of a run at a cap. Does not own the guarantee that no single call passes one
-(spending, metering).
+(execution.budget, execution.metering).
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from skillopt.ports import RolloutRequest, Runner
+from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Reply, Rollout, Usage
 from skillopt.settings import Settings
 

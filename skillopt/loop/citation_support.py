@@ -1,8 +1,8 @@
 """How much of an edit is supported by what happened in the rollouts that it cites.
 
 Owns one number in [0, 1] for each edit. It reads what the optimizer model was shown and nothing else, so it costs
-nothing. Does not own the evidence (evidence), the model's order (reflection) or what an edit is worth, which only
-rollouts tell (screening).
+nothing. Does not own the evidence (prompts.evidence), the model's order (loop.reflection) or what an edit is worth,
+which only rollouts tell (loop.screen).
 """
 
 import re
@@ -13,8 +13,8 @@ from functools import cached_property
 from math import log
 from typing import Final
 
-from skillopt.edits import Edit, Op
 from skillopt.rollouts import Rollout
+from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task
 
 __all__ = ["NOTHING_SAID", "ground"]

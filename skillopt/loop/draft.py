@@ -1,14 +1,14 @@
 """The draft: the incumbent with the edits that wait for the gate, and what train tasks say about it.
 
-Owns taking edits up, and which tasks the draft fails or has solved. Does not own who proposes edits (reflection),
-their screen (screening) or the gate (gating).
+Owns taking edits up, and which tasks the draft fails or has solved. Does not own who proposes edits (loop.reflection),
+their screen (loop.screen) or the gate (gate.gate).
 """
 
 from collections.abc import Collection, Iterable
 
-from skillopt.documents import Skill
-from skillopt.edits import Change, Edit, apply_edits
 from skillopt.errors import EditError
+from skillopt.skills.document import Skill
+from skillopt.skills.edits import Change, Edit, apply_edits
 
 __all__ = ["Draft"]
 

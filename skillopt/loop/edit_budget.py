@@ -1,15 +1,15 @@
 """How much a step may change.
 
 Owns the edit budget (the textual learning rate): so many edits and so many changed tokens a step. Does
-not own what a run may consume (caps, spending).
+not own what a run may consume (loop.caps, execution.budget).
 """
 
 import math
 from collections.abc import Sequence
 from typing import assert_never
 
-from skillopt.edits import Change
 from skillopt.settings import Schedule
+from skillopt.skills.edits import Change
 
 __all__ = ["clip", "scheduled_edits"]
 

@@ -1,16 +1,16 @@
 """Which proposed edits may be tried, and why the others may not.
 
 Owns refusing an edit alone and edits together, with a reason that whoever proposed them can act on.
-Does not own applying edits (edits) or what text is allowed (lint).
+Does not own applying edits (skills.edits) or what text is allowed (safety.lint).
 """
 
 from collections.abc import Collection, Sequence
 
-from skillopt.contamination import ProtectedText, find_leaks
-from skillopt.documents import SkillDocument
-from skillopt.edits import Change, Edit, Patch, apply_edits
 from skillopt.errors import EditConflictError, EditError
-from skillopt.lint import LintClass, lint_change
+from skillopt.safety.leaks import ProtectedText, find_leaks
+from skillopt.safety.lint import LintClass, lint_change
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 
 __all__ = ["Refusal", "check_change", "check_edits", "check_leaks", "join_edits"]
 

@@ -6,7 +6,9 @@ Owns the words; no word of `val` or `test` is in them. Does not own showing them
 from collections import Counter
 from functools import singledispatch
 
-from skillopt.events import (
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.expectation import expectation
+from skillopt.loop.events import (
     BaselineMeasured,
     EditScreened,
     EditsGrounded,
@@ -22,8 +24,6 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.expectation import expectation
-from skillopt.gate import Outcome
 
 __all__ = ["describe"]
 

@@ -1,7 +1,7 @@
 """What a run reports as it goes: one frozen value per thing that happened.
 
 Owns the events and their JSON form. Events carry no clock and no machine fact, so a rerun gives the
-same ones. Does not own showing them (progress, reports) or keeping them (ledger).
+same ones. Does not own showing them (progress, reports) or keeping them (storage.ledger).
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from functools import cache
 
 from pydantic import TypeAdapter
 
-from skillopt.edits import Change, Edit
-from skillopt.gate import Tally, Verdict
+from skillopt.gate.comparison import Tally, Verdict
+from skillopt.skills.edits import Change, Edit
 
 __all__ = [
     "BaselineMeasured",

@@ -1,14 +1,14 @@
 """What a run tells its optimizer model of earlier steps: edits that failed or won, and the model's own notes.
 
 Owns the rejected-edit buffer and the strategy memory, which never ships. Does not own who writes the memory
-(epochs) or the prompts (stages).
+(loop.slow_update) or the prompts (prompts.stages).
 """
 
 from collections import deque
 from collections.abc import Iterable
 
-from skillopt.edits import Edit
 from skillopt.settings import Settings
+from skillopt.skills.edits import Edit
 
 __all__ = ["Lessons"]
 

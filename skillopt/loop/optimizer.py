@@ -2,18 +2,16 @@
 
 Owns the order of things and nothing else; every stage lives in its own module. It is deterministic
 given settings, seed and the runner's answers, which is why resuming a run is running it again.
-Does not own presets (presets), what a verdict means (gate) or keeping versions (versions).
+Does not own presets (presets), what a verdict means (gate.comparison) or keeping versions (versions.repository).
 """
 
 from collections.abc import Generator, Iterator, Sequence
 from random import Random
 
-from skillopt.caps import BudgetReached, CappedRunner
-from skillopt.documents import Skill
-from skillopt.drafting import Drafter
-from skillopt.edits import Change
-from skillopt.epochs import compare_epochs, guide
-from skillopt.events import (
+from skillopt.gate.comparison import Outcome, noise_floor, tally
+from skillopt.gate.gate import Gatekeeper, resolvable_gain
+from skillopt.loop.caps import BudgetReached, CappedRunner
+from skillopt.loop.events import (
     BaselineMeasured,
     EpochEnded,
     Event,
@@ -24,12 +22,14 @@ from skillopt.events import (
     StepFailed,
     VersionAccepted,
 )
-from skillopt.gate import Outcome, noise_floor, tally
-from skillopt.gating import Gatekeeper, resolvable_gain
-from skillopt.lessons import Lessons
-from skillopt.ports import Runner
-from skillopt.release import Released, check_release
+from skillopt.loop.memory import Lessons
+from skillopt.loop.release_check import Released, check_release
+from skillopt.loop.slow_update import compare_epochs, guide
+from skillopt.loop.step import Drafter
+from skillopt.protocols import Runner
 from skillopt.settings import Settings
+from skillopt.skills.document import Skill
+from skillopt.skills.edits import Change
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["Optimizer"]

@@ -1,22 +1,22 @@
 """Edits that somebody else proposes: an agent that plays the optimizer model, or a person.
 
 Owns what such a proposal must be, and trying it: the screen, then the gate, as in the loop. Does not own
-either of them (screening, gating), or where the edits come from.
+either of them (loop.screen, gate.gate), or where the edits come from.
 """
 
 from collections.abc import Generator, Iterator, Sequence
 
-from skillopt.caps import BudgetReached, CappedRunner
-from skillopt.contamination import protect
-from skillopt.documents import Skill, SkillDocument
-from skillopt.edit_checks import Refusal, check_edits, check_leaks, join_edits
-from skillopt.edits import Change, Edit, apply_edits
-from skillopt.events import EditScreened, Event, GateDecided, RunEnded, RunStarted, StepFailed, VersionAccepted
-from skillopt.gate import Outcome
-from skillopt.gating import Gatekeeper
-from skillopt.ports import Runner
-from skillopt.screening import SCREEN_TRIALS, screen
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.gate import Gatekeeper
+from skillopt.loop.caps import BudgetReached, CappedRunner
+from skillopt.loop.edit_checks import Refusal, check_edits, check_leaks, join_edits
+from skillopt.loop.events import EditScreened, Event, GateDecided, RunEnded, RunStarted, StepFailed, VersionAccepted
+from skillopt.loop.screen import SCREEN_TRIALS, screen
+from skillopt.protocols import Runner
+from skillopt.safety.leaks import protect
 from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import Change, Edit, apply_edits
 from skillopt.tasks import Split, Suite
 
 __all__ = ["Earlier", "check_proposal", "try_proposal"]

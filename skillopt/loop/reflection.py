@@ -1,28 +1,23 @@
 """From rollouts to ranked edits: minibatches, hierarchical merge, checks, ranking, the edit budget.
 
-Owns the order of these stages and the one attempt to repair an unreadable reply. Does not own the
-prompts (stages), which edits may be tried (edit_checks), what supports them (grounding), how candidate patches
-compare (groups) or what becomes of edits (optimizer).
+Owns the order of these stages and the one attempt to repair an unreadable reply. Does not own the prompts
+(prompts.stages), which edits may be tried (loop.edit_checks), what supports them (loop.citation_support), how
+candidate patches compare (loop.candidates) or what becomes of edits (loop.optimizer).
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from skillopt.budget import clip
-from skillopt.documents import SkillDocument
-from skillopt.edit_checks import Refusal, check_edits, join_edits
-from skillopt.edits import Edit, Patch
 from skillopt.errors import ReplyError
-from skillopt.events import EditsGrounded, Event, FailuresNamed, PatchesCompared
-from skillopt.evidence import render_rollouts
-from skillopt.failures import FailureKind, NamedFailure, kind_of
-from skillopt.grounding import ground
-from skillopt.groups import Reading, advantages, plan_readings, rotate, value_of
-from skillopt.ports import Runner
-from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
-from skillopt.stages import (
+from skillopt.loop.candidates import Reading, advantages, plan_readings, rotate, value_of
+from skillopt.loop.citation_support import ground
+from skillopt.loop.edit_budget import clip
+from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
+from skillopt.loop.events import EditsGrounded, Event, FailuresNamed, PatchesCompared
+from skillopt.prompts.evidence import render_rollouts
+from skillopt.prompts.failure_kinds import FailureKind, NamedFailure, kind_of
+from skillopt.prompts.stages import (
     EDITS_SCHEMA,
     RANKING_SCHEMA,
     REFLECTION_SCHEMA,
@@ -37,6 +32,11 @@ from skillopt.stages import (
     read_ranking,
     read_reflection,
 )
+from skillopt.protocols import Runner
+from skillopt.rollouts import Rollout
+from skillopt.settings import Settings
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Patch
 from skillopt.tasks import Task
 
 __all__ = ["Briefing", "Proposal", "consult", "propose"]

@@ -7,13 +7,13 @@ Does not own which version is the released one, or counting looks (commands).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
-from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured
-from skillopt.gate import Outcome, compare, tally
-from skillopt.gating import first_failure
-from skillopt.ports import RolloutRequest, Runner
+from skillopt.gate.comparison import Outcome, compare, tally
+from skillopt.gate.gate import first_failure
+from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured
+from skillopt.protocols import RolloutRequest, Runner
 from skillopt.settings import GateRule, Settings
+from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
 __all__ = ["Released", "check_release", "look_confidence"]

@@ -1,7 +1,7 @@
 """When to measure: whether an edit alone can show anything, and whether the draft is worth a gate.
 
-Owns what the target's noise asks for, and the gain that train rollouts promise. Does not own the noise (noise), the
-screen (screening), the gate (gating) or what is in the draft (drafts).
+Owns what the target's noise asks for, and the gain that train rollouts promise. Does not own the noise
+(gate.noise), the screen (loop.screen), the gate (gate.gate) or what is in the draft (loop.draft).
 """
 
 from collections.abc import Collection, Sequence
@@ -10,8 +10,8 @@ from math import sqrt
 from statistics import fmean
 from typing import Final
 
-from skillopt.drafts import Draft
-from skillopt.noise import Noise
+from skillopt.gate.noise import Noise
+from skillopt.loop.draft import Draft
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 

@@ -2,8 +2,8 @@
 
 Owns what an edit alone must show. It is tried task by task, most of all on those that failed. Where it does
 better than what was seen before, the draft without it runs again on the same task with the same trial, because
-a task that failed once by noise would wave anything through. Does not own the test (betting) or the gate,
-which decides about the candidate on other tasks (gating).
+a task that failed once by noise would wave anything through. Does not own the test (gate.sequential_test) or the gate,
+which decides about the candidate on other tasks (gate.gate).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Final
 
-from skillopt.betting import Bets, Plan, decide, update
-from skillopt.documents import Skill
-from skillopt.edits import Change, apply_edits
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import Outcome
-from skillopt.gating import first_failure
-from skillopt.ports import RolloutRequest, Runner
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.gate import first_failure
+from skillopt.gate.sequential_test import Bets, Plan, decide, update
+from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric, Settings
+from skillopt.skills.document import Skill
+from skillopt.skills.edits import Change, apply_edits
 from skillopt.tasks import Task
 
 __all__ = ["SCREEN_TRIALS", "Known", "Screened", "screen"]

@@ -2,22 +2,18 @@
 
 Owns the comparison of the skill an epoch ago with the skill now on the same tasks, and the two
 stages that read it. The guidance is a candidate like any other: the optimizer gates it. Does not
-own the protected region the guidance lives in (documents).
+own the protected region the guidance lives in (skills.document).
 """
 
 from collections.abc import Generator, Sequence
 
-from skillopt.documents import GUIDANCE, Skill, SkillDocument
-from skillopt.edit_checks import check_change
 from skillopt.errors import ReplyError
-from skillopt.events import Event, MemoryUpdated, StepFailed
-from skillopt.evidence import fence, shorten
-from skillopt.lessons import Lessons
-from skillopt.ports import RolloutRequest, Runner
-from skillopt.reflection import consult
-from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
-from skillopt.stages import (
+from skillopt.loop.edit_checks import check_change
+from skillopt.loop.events import Event, MemoryUpdated, StepFailed
+from skillopt.loop.memory import Lessons
+from skillopt.loop.reflection import consult
+from skillopt.prompts.evidence import fence, shorten
+from skillopt.prompts.stages import (
     META_UPDATE_SCHEMA,
     SLOW_UPDATE_SCHEMA,
     ask_meta_update,
@@ -25,6 +21,10 @@ from skillopt.stages import (
     read_meta_update,
     read_slow_update,
 )
+from skillopt.protocols import RolloutRequest, Runner
+from skillopt.rollouts import Rollout
+from skillopt.settings import Settings
+from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import Task
 
 __all__ = ["compare_epochs", "guide"]

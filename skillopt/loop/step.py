@@ -1,30 +1,30 @@
 """Drafting: from the rollouts of a batch to edits that are in the draft.
 
 Owns the order of suspecting tasks, reflecting, refusing leaks and screening, and what is noted of each.
-Does not own any of them, when to measure (readiness) or what the gate decides (optimizer).
+Does not own any of them, when to measure (loop.scheduling) or what the gate decides (loop.optimizer).
 """
 
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from typing import Final
 
-from skillopt.budget import scheduled_edits
-from skillopt.contamination import protect
-from skillopt.documents import Skill
-from skillopt.drafts import Draft
-from skillopt.edit_checks import check_edits, check_leaks
-from skillopt.edits import Change, Edit, Op, apply_edits
 from skillopt.errors import ReplyError
-from skillopt.events import EditRefused, EditScreened, Event, StepFailed, StepStarted, TrainMeasured
-from skillopt.gate import tally
-from skillopt.gating import check_coverage
-from skillopt.lessons import Lessons
-from skillopt.ports import RolloutRequest, Runner
-from skillopt.readiness import Readiness
-from skillopt.reflection import Briefing, propose
+from skillopt.gate.comparison import tally
+from skillopt.gate.gate import check_coverage
+from skillopt.loop.draft import Draft
+from skillopt.loop.edit_budget import scheduled_edits
+from skillopt.loop.edit_checks import check_edits, check_leaks
+from skillopt.loop.events import EditRefused, EditScreened, Event, StepFailed, StepStarted, TrainMeasured
+from skillopt.loop.memory import Lessons
+from skillopt.loop.reflection import Briefing, propose
+from skillopt.loop.scheduling import Readiness
+from skillopt.loop.screen import SCREEN_TRIALS, screen
+from skillopt.loop.suspect_verifiers import Suspects
+from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
-from skillopt.screening import SCREEN_TRIALS, screen
+from skillopt.safety.leaks import protect
 from skillopt.settings import Settings
-from skillopt.suspicion import Suspects
+from skillopt.skills.document import Skill
+from skillopt.skills.edits import Change, Edit, Op, apply_edits
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["Drafter"]

@@ -2,15 +2,15 @@
 
 Owns what counts as a reason, by what was measured or by what the optimizer model says, and the cap: a model
 can never silence more of the train split than the setting allows, and each flag is an event. Does not own the
-kinds of failure (failures) or what a run does with its tasks (optimizer).
+kinds of failure (prompts.failure_kinds) or what a run does with its tasks (loop.optimizer).
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from skillopt.events import VerifierSuspected
-from skillopt.failures import FailureKind, NamedFailure
+from skillopt.loop.events import VerifierSuspected
+from skillopt.prompts.failure_kinds import FailureKind, NamedFailure
 from skillopt.rollouts import Rollout, Status
 
 __all__ = ["Suspects", "measured_reason"]

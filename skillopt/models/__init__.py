@@ -1,7 +1,6 @@
-"""Models that answer prompts, for every role. One file per driver, imported on use.
+"""Models that answer prompts; one file per provider, imported on use.
 
-Owns the table of drivers and making a model from a name, `driver` or `driver/model`. Does not own
-prompts (stages) or when a model is asked (runner).
+What is asked of them is in prompts, the models that run as agents are in agents, and the one for the demo in demo.
 """
 
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import SettingsError
-from skillopt.ports import Model
+from skillopt.protocols import Model
 from skillopt.settings import Settings
 
 __all__ = ["MODELS", "Driver", "load_model"]
@@ -29,9 +28,9 @@ class Driver:
 
 MODELS: Final = {
     "anthropic": Driver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), retried=True),
-    "claude-code": Driver("skillopt.models.claude_code:ClaudeCodeModel", ("model", "prices")),
-    "codex": Driver("skillopt.models.codex:CodexModel", ("model", "prices")),
-    "embedded": Driver("skillopt.models.embedded:EmbeddedModel", ("seed",)),
+    "claude-code": Driver("skillopt.agents.claude_code.model:ClaudeCodeModel", ("model", "prices")),
+    "codex": Driver("skillopt.agents.codex.model:CodexModel", ("model", "prices")),
+    "embedded": Driver("skillopt.demo.model:EmbeddedModel", ("seed",)),
     "handoff": Driver("skillopt.models.handoff:HandoffModel", ("folder",)),
     "openai": Driver("skillopt.models.openai:OpenAIModel", ("model", "prices"), retried=True),
     "openai-compatible": Driver(

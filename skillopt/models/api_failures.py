@@ -1,7 +1,7 @@
 """What an exception of a provider's SDK means.
 
 Owns the classification of the SDKs' exceptions, whose classes have the same names and attributes in
-both of them. Does not own repeating a call (retry).
+both of them. Does not own repeating a call (execution.retry).
 """
 
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from skillopt.agents.stream import kind_of_status, kind_of_words, one_line
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.harnesses.agent_stream import kind_of_status, kind_of_words, one_line
 
 __all__ = ["failure_of", "malformed", "seconds_asked"]
 

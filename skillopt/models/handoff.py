@@ -6,7 +6,7 @@ Owns what a prompt looks like when it is handed off. Does not own the folder (ha
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.harnesses.handoff_folder import HandoffFolder
+from skillopt.agents.handoff_folder import HandoffFolder
 from skillopt.rollouts import Reply, Usage
 from skillopt.tasks import File, digest_of
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, Field, ValidationError
 
+from skillopt.agents.stream import kind_of_words
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.harnesses.agent_stream import kind_of_words
 from skillopt.models.api_failures import failure_of, malformed
 from skillopt.prices import Price, cost_of, find_price
 from skillopt.rollouts import Reply, Status, Usage

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from skillopt.documents import estimate_tokens
 from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.models.api_failures import failure_of, malformed
 from skillopt.prices import Price, cost_of, find_price
 from skillopt.rollouts import Reply, Status, Usage
+from skillopt.skills.document import estimate_tokens
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from skillopt.staleness import Fit, compare_targets
+from skillopt.versions.staleness import Fit, compare_targets
 
 __all__ = ["Cause", "Due", "Standing", "in_order", "why_due"]
 

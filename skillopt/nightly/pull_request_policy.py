@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from skillopt.ports import PullRequest
+from skillopt.protocols import PullRequest
 
 __all__ = ["Action", "BranchFacts", "Upkeep", "decide"]
 

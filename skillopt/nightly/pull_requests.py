@@ -1,23 +1,23 @@
 """One skill's newest version, offered as a pull request: pushed, and the pull request brought up to date.
 
 Owns doing what upkeep decides, in an order that can stop anywhere and be taken up again. Does not own the decision
-(upkeep), git (remotes) or the words (reports).
+(nightly.pull_request_policy), git (versions.remotes) or the words (reports).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillopt.commands.skill_state import SkillState, Trunk
 from skillopt.errors import ForgeError, LedgerError
-from skillopt.events import Event, ReleaseCheckWithheld, SealedTestMeasured, decode_event
-from skillopt.gate import Outcome
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.ports import Forge, PullRequest
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import Event, ReleaseCheckWithheld, SealedTestMeasured, decode_event
+from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide
+from skillopt.nightly.skill_state import SkillState, Trunk
 from skillopt.project import Project
-from skillopt.remotes import Remote, Tips
+from skillopt.protocols import Forge, PullRequest
 from skillopt.reports.load_view import load_view
 from skillopt.reports.pull_request import pull_request_body, pull_request_title
-from skillopt.upkeep import Action, BranchFacts, decide
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.versions.remotes import Remote, Tips
 
 __all__ = ["Offer", "Place", "offer"]
 

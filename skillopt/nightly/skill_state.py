@@ -1,7 +1,7 @@
 """How a skill stands tonight: its text here, on its branch and on the default branch, and its last runs.
 
 Owns telling whose text is whose: what people changed beside the training is seen, and never passed over. Does not
-own what makes a skill due (due) or what becomes of its pull request (upkeep).
+own what makes a skill due (nightly.due) or what becomes of its pull request (nightly.pull_request_policy).
 """
 
 import json
@@ -9,16 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from skillopt.commands.plan import Start, read_version
-from skillopt.commit_text import Version
-from skillopt.due import Standing
 from skillopt.errors import VersionConflictError
-from skillopt.events import BaselineMeasured, VersionAccepted, decode_event
-from skillopt.ledger import Ledger, RunRecord
+from skillopt.execution.roles import load_target
+from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
+from skillopt.nightly.due import Standing
 from skillopt.project import Selection, Target
-from skillopt.roles import load_target
-from skillopt.skill_folder import decode_skill
-from skillopt.versions import Repository
+from skillopt.runs.plan import Start, read_version
+from skillopt.skills.folder import decode_skill
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.versions.commit_message import Version
+from skillopt.versions.repository import Repository
 
 __all__ = ["SkillState", "Trunk", "read_state", "training_runs"]
 

@@ -1,7 +1,6 @@
-"""The prompts, one Markdown file per stage, with strict placeholders.
+"""What the optimizer model is asked, one Markdown file per stage, and how its replies are read.
 
-Owns finding a prompt and filling it in. A placeholder that is not filled, or a value that no
-placeholder takes, is an error.
+Asking it is done in execution, and what follows from a reply in loop.
 """
 
 import re

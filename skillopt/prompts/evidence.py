@@ -2,15 +2,15 @@
 
 Owns the text form and its shortening to a stated budget. Tasks, traces and feedback are untrusted,
 so they only ever appear inside a fence that their own text cannot close. Does not own prompts
-(stages).
+(prompts.stages).
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from skillopt.documents import estimate_tokens
 from skillopt.rollouts import Message, Rollout
+from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
 __all__ = ["fence", "render_rollout", "render_rollouts", "shorten"]

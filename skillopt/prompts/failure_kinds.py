@@ -1,7 +1,7 @@
 """The kinds of failure that a reflection tells apart.
 
 Owns the closed list, what a prompt says of it, and reading a kind from a reply. Does not own what follows from
-a verifier that looks wrong (suspicion).
+a verifier that looks wrong (loop.suspect_verifiers).
 """
 
 from collections import Counter

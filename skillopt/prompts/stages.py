@@ -2,7 +2,7 @@
 
 Owns what each prompt is given (`ask_…`) and what its reply must be (`read_…`). A reply that is not
 the JSON asked for is a ReplyError, never an empty proposal. Does not own calling the model or the
-order of stages (reflection, epochs).
+order of stages (loop.reflection, loop.slow_update).
 """
 
 import json
@@ -13,12 +13,12 @@ from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
-from skillopt.documents import GUIDANCE, SkillDocument
-from skillopt.edits import Edit, Op
 from skillopt.errors import EditError, ReplyError
-from skillopt.evidence import fence, shorten
-from skillopt.failures import KIND_NAMES, FailureKind, NamedFailure, explain_kinds, read_kind
 from skillopt.prompts import fill
+from skillopt.prompts.evidence import fence, shorten
+from skillopt.prompts.failure_kinds import KIND_NAMES, FailureKind, NamedFailure, explain_kinds, read_kind
+from skillopt.skills.document import GUIDANCE, SkillDocument
+from skillopt.skills.edits import Edit, Op
 
 __all__ = [
     "EDITS_SCHEMA",

@@ -1,6 +1,6 @@
-"""Reports of a run, one file per format, all made of one view of its record.
+"""Reports: one view of a run, and one file per format that shows it.
 
-Owns which formats there are. All numbers come from what is recorded; texts from elsewhere are inert in each.
+What is measured is in the ledger, and texts from elsewhere are made harmless by safety.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from skillopt.errors import UsageError
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
 
 __all__ = ["FORMATS", "format_of", "render_view"]
 

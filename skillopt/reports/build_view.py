@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from skillopt.betting import Bets, Plan, lower_limit, update, upper_limit
-from skillopt.documents import Skill, SkillDocument, estimate_tokens
-from skillopt.edits import Edit
-from skillopt.events import (
+from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.pareto import Worth, front, known_losses
+from skillopt.gate.sequential_test import Bets, Plan, lower_limit, update, upper_limit
+from skillopt.loop.events import (
     BaselineMeasured,
     EditRefused,
     EditScreened,
@@ -29,10 +29,7 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.gate import Outcome, Tally, Verdict
-from skillopt.ledger import ResultRow
-from skillopt.objectives import Worth, front, known_losses
-from skillopt.reports.record import (
+from skillopt.reports.view import (
     BaselineView,
     Cell,
     CurvePoint,
@@ -50,6 +47,9 @@ from skillopt.reports.record import (
 )
 from skillopt.rollouts import Score
 from skillopt.settings import Metric
+from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
+from skillopt.skills.edits import Edit
+from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split, digest_of
 
 __all__ = ["Recorded", "digests_of", "gather"]

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from skillopt.reports.record import EditView, Fate, RunView, ScreenView
-from skillopt.reports.room import Room, count, more, names, said
+from skillopt.reports.length_limits import Room, count, more, names, said
+from skillopt.reports.view import EditView, Fate, RunView, ScreenView
 
 __all__ = ["not_taken", "taken"]
 

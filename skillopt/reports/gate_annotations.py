@@ -1,10 +1,10 @@
 """What was found in a change, as workflow commands that GitHub shows on the changed lines.
 
-Owns the escaping, so that no text ends its command or begins another. Does not own what is told (changes).
+Owns the escaping, so that no text ends its command or begins another. Does not own what is told (review.result).
 """
 
-from skillopt.changes import ChangeFinding, GatedChange, GateReport, Standing, Weight
-from skillopt.inert import clip, plain
+from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Standing, Weight
+from skillopt.safety.escaping import clip, plain
 
 __all__ = ["MOST_ANNOTATIONS", "render_annotations"]
 

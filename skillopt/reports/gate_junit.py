@@ -1,12 +1,12 @@
 """What became of a change, as JUnit XML, which most services show as tests.
 
-Owns that every text is one that XML can hold. Does not own what is told (changes).
+Owns that every text is one that XML can hold. Does not own what is told (review.result).
 """
 
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
-from skillopt.changes import GatedChange, GateReport, Standing, Weight
-from skillopt.inert import plain
+from skillopt.review.result import GatedChange, GateReport, Standing, Weight
+from skillopt.safety.escaping import plain
 
 __all__ = ["render_junit"]
 

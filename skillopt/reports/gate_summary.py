@@ -1,14 +1,14 @@
 """What became of a change, as Markdown for a job's summary or a comment.
 
 Owns the words and the layout; every text from a repository is shown as code that it cannot leave. Does not own what
-is told (changes).
+is told (review.result).
 """
 
 from collections.abc import Iterator, Sequence
 
-from skillopt.changes import ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
-from skillopt.inert import clip
 from skillopt.reports.inert_markdown import inline
+from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
+from skillopt.safety.escaping import clip
 
 __all__ = ["MOST_CHARACTERS", "render_gate_summary"]
 

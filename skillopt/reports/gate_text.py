@@ -1,12 +1,12 @@
 """What became of a change, as text for a terminal.
 
-Owns the words and the layout; every text from a repository is shown inert. Does not own what is told (changes).
+Owns the words and the layout; every text from a repository is shown inert. Does not own what is told (review.result).
 """
 
 from collections.abc import Iterator, Sequence
 
-from skillopt.changes import GatedChange, GateReport, Required, Standing, Weight
-from skillopt.inert import log_line, plain
+from skillopt.review.result import GatedChange, GateReport, Required, Standing, Weight
+from skillopt.safety.escaping import log_line, plain
 
 __all__ = ["render_gate_text"]
 

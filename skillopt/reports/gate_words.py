@@ -2,10 +2,10 @@
 
 Owns whether the change passed, and how that is said. A gate asks whether a change is worse, or whether it is better;
 what passes the former is `inconclusive`, and that word alone would tell a reader nothing. Does not own the gate
-(change_gate) or the other words of a report.
+(review.gate) or the other words of a report.
 """
 
-from skillopt.reports.record import GateView, RunView
+from skillopt.reports.view import GateView, RunView
 
 __all__ = ["change_outcome", "change_passed", "gate_outcome", "is_change"]
 

@@ -1,7 +1,7 @@
 """Text from models, tasks and tools as Markdown in which it does nothing.
 
 Owns the escaping for Markdown as GitHub reads it: pull requests, comments, summaries of jobs. Does not own naming what
-cannot be seen (inert), or what is shown.
+cannot be seen (safety.escaping), or what is shown.
 
 A report is read three times: as Markdown, as the HTML that comes of it, where `@name` and `#1` become links outside of
 code, and as it is written, by bots that look for `@bot` or `/command` and by git, when a squash merge makes a commit
@@ -13,7 +13,7 @@ issue 35.
 import re
 from collections.abc import Sequence
 
-from skillopt.inert import visible
+from skillopt.safety.escaping import visible
 
 __all__ = ["block", "commands", "inline", "marker"]
 

@@ -6,7 +6,7 @@ Owns the form. Does not own the fields (record; docs/reports.md lists them).
 import json
 from dataclasses import asdict
 
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
 from skillopt.rollouts import readable
 
 __all__ = ["render"]

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from xml.etree import ElementTree as ET
 
-from skillopt.gate import Outcome
-from skillopt.inert import clip, visible
-from skillopt.reports.change_words import change_outcome, change_passed, is_change
-from skillopt.reports.record import GateView, PairView, RunView
+from skillopt.gate.comparison import Outcome
+from skillopt.reports.gate_words import change_outcome, change_passed, is_change
+from skillopt.reports.view import GateView, PairView, RunView
+from skillopt.safety.escaping import clip, visible
 
 __all__ = ["render"]
 

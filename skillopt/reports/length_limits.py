@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from skillopt.inert import clip
 from skillopt.reports.inert_markdown import inline
+from skillopt.safety.escaping import clip
 
 __all__ = ["Room", "count", "more", "names", "said"]
 

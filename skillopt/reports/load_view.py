@@ -4,15 +4,15 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from skillopt.documents import Skill
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.events import Event, decode_event
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.locks import is_locked
+from skillopt.loop.events import Event, decode_event
 from skillopt.project import Project, Selection
-from skillopt.reports.gathering import Recorded, digests_of, gather
-from skillopt.reports.record import Asked, Limits, RunView
-from skillopt.skill_folder import decode_skill
+from skillopt.reports.build_view import Recorded, digests_of, gather
+from skillopt.reports.view import Asked, Limits, RunView
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import decode_skill
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split
 
 __all__ = ["find_run", "load_progress", "load_view"]

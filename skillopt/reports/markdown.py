@@ -5,13 +5,10 @@ Owns the order. Does not own the words of a part (sections).
 
 from collections.abc import Sequence
 
-from skillopt.documents import SkillDocument
-from skillopt.edits import unified
-from skillopt.reports.change_words import is_change
 from skillopt.reports.edit_tables import not_taken, taken
+from skillopt.reports.gate_words import is_change
 from skillopt.reports.inert_markdown import block, inline
-from skillopt.reports.record import CellState, EditView, HeatRow, RunView, VersionView
-from skillopt.reports.room import Room
+from skillopt.reports.length_limits import Room
 from skillopt.reports.sections import (
     cost,
     flips,
@@ -25,6 +22,9 @@ from skillopt.reports.sections import (
     size,
     suspects,
 )
+from skillopt.reports.view import CellState, EditView, HeatRow, RunView, VersionView
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import unified
 
 __all__ = ["render"]
 

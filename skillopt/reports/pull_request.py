@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final
 
-from skillopt.reports.change_words import change_outcome, is_change
 from skillopt.reports.edit_tables import not_taken, taken
+from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.inert_markdown import inline, marker
-from skillopt.reports.record import RunView
-from skillopt.reports.room import Room
+from skillopt.reports.length_limits import Room
 from skillopt.reports.sections import (
     cost,
     flips,
@@ -26,6 +25,7 @@ from skillopt.reports.sections import (
     sealed_test,
     size,
 )
+from skillopt.reports.view import RunView
 
 __all__ = ["LIMIT", "length", "pull_request_body", "pull_request_title"]
 

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import Final
 
-from skillopt.expectation import expectation
-from skillopt.gate import Tally, Verdict
-from skillopt.inert import clip
+from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.expectation import expectation
+from skillopt.loop.release_check import look_confidence
 from skillopt.presets import make_settings
-from skillopt.release import look_confidence
-from skillopt.reports.change_words import change_outcome, gate_outcome, is_change
+from skillopt.reports.gate_words import change_outcome, gate_outcome, is_change
 from skillopt.reports.inert_markdown import commands, inline
-from skillopt.reports.record import Fate, GateView, RunView
-from skillopt.reports.room import Room, count, more, names
+from skillopt.reports.length_limits import Room, count, more, names
+from skillopt.reports.view import Fate, GateView, RunView
 from skillopt.rollouts import Usage
+from skillopt.safety.escaping import clip
 
 __all__ = [
     "cost",

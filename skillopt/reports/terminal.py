@@ -9,11 +9,11 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
-from skillopt.expectation import expectation
-from skillopt.inert import visible
-from skillopt.reports.change_words import gate_outcome, is_change
-from skillopt.reports.record import GateView, RunView
+from skillopt.gate.expectation import expectation
+from skillopt.reports.gate_words import gate_outcome, is_change
+from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
+from skillopt.safety.escaping import visible
 
 __all__ = ["frame"]
 

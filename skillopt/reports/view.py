@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from skillopt.events import VerifierSuspected
-from skillopt.gate import Outcome, Tally, Verdict
+from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.loop.events import VerifierSuspected
 from skillopt.rollouts import Usage
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Which of several texts of a skill broke a task: a binary search among noisy rollouts.
 
-Owns the search and its error. Does not own which texts there are (commands) or the test (betting).
+Owns the search and its error. Does not own which texts there are (commands) or the test (gate.sequential_test).
 
 Each answer is a paired comparison of two texts on the one task, trial by trial, by betting: it may stop at any
 time. The claim is about this task, so here trials are what is sampled. A text in the middle is compared with the last
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from skillopt.betting import Bets, Plan, decide, update
-from skillopt.caps import BudgetReached
-from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import Outcome
-from skillopt.ports import RolloutRequest, Runner
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.sequential_test import Bets, Plan, decide, update
+from skillopt.loop.caps import BudgetReached
+from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
+from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
 __all__ = ["Bisection", "Found", "Probe"]

@@ -1,18 +1,18 @@
 """What a change that somebody made brings along, found by reading: unsound frontmatter, refused text, leaks.
 
 Owns which of it refuses a change by a person, who may do what an edit may not. Does not own the rules themselves
-(validation, lint, contamination).
+(skills.validation, safety.lint, safety.leaks).
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from skillopt.changes import ChangeFinding, Weight
-from skillopt.contamination import ProtectedText, find_leaks
-from skillopt.documents import Skill
-from skillopt.lint import LintClass, lint_change
-from skillopt.validation import Severity, validate
+from skillopt.review.result import ChangeFinding, Weight
+from skillopt.safety.leaks import ProtectedText, find_leaks
+from skillopt.safety.lint import LintClass, lint_change
+from skillopt.skills.document import Skill
+from skillopt.skills.validation import Severity, validate
 
 __all__ = ["ALWAYS_REFUSED", "check_new_text"]
 

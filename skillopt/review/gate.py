@@ -1,7 +1,7 @@
 """Measuring a change that somebody made: is it better than what it changes, or at least not worse?
 
-Owns which of the two is asked and what the answer rests on. Does not own the measuring (gating) or the tests
-(gate, betting).
+Owns which of the two is asked and what the answer rests on. Does not own the measuring (gate.gate) or the tests
+(gate.comparison, gate.sequential_test).
 
 A change by a person need not prove a gain: most do what no suite measures. So by default it passes unless it is shown
 to be *worse*. Two tests share the error allowed: the gate's own with the two sides exchanged, for the mean score, and
@@ -20,17 +20,17 @@ from random import Random
 from statistics import fmean
 from typing import Final
 
-from skillopt.betting import Bets, Plan, decide, lower_limit, update
-from skillopt.caps import BudgetReached, CappedRunner
-from skillopt.changes import Judged, Required
-from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
-from skillopt.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
-from skillopt.gate import Outcome, Verdict, compare, tally
-from skillopt.gating import Gatekeeper, check_coverage, first_failure
-from skillopt.ports import RolloutRequest, Runner
+from skillopt.gate.comparison import Outcome, Verdict, compare, tally
+from skillopt.gate.gate import Gatekeeper, check_coverage, first_failure
+from skillopt.gate.sequential_test import Bets, Plan, decide, lower_limit, update
+from skillopt.loop.caps import BudgetReached, CappedRunner
+from skillopt.loop.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
+from skillopt.protocols import RolloutRequest, Runner
+from skillopt.review.result import Judged, Required
 from skillopt.rollouts import Reply, Rollout
 from skillopt.settings import GateRule, Metric, Settings
+from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["ChangeGate", "Demand", "exchanged"]

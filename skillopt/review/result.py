@@ -1,6 +1,6 @@
 """A change of skills under review: what was found in each, what its measurement came to, and whether it may pass.
 
-Owns these values and which of them refuse a change. Does not own finding (change_checks), measuring (change_gate)
+Owns these values and which of them refuse a change. Does not own finding (review.checks), measuring (review.gate)
 or showing them (reports).
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from skillopt.gate import Verdict
+from skillopt.gate.comparison import Verdict
 from skillopt.rollouts import Usage
 
 __all__ = ["ChangeFinding", "ChangeKind", "GateReport", "GatedChange", "Judged", "Required", "Standing", "Weight"]

@@ -1,12 +1,12 @@
 """What was measured on a suite before: its proposals and its gated changes, and what was said of each.
 
 Owns which runs count, and in which order. Does not own what follows from them: trials of their own, and a share of the
-error (proposals, change_gate).
+error (loop.proposals, review.gate).
 """
 
-from skillopt.events import GateDecided, decode_event
-from skillopt.gate import Outcome
-from skillopt.ledger import Ledger, RunRecord
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import GateDecided, decode_event
+from skillopt.storage.ledger import Ledger, RunRecord
 
 __all__ = ["earlier_outcomes", "runs_on"]
 

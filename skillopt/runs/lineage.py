@@ -1,17 +1,17 @@
 """The versions of a skill as a line: where training began, what is newest, what each was trained on.
 
-Owns reading that from the commits of its branch. Does not own git (versions) or the user actions.
+Owns reading that from the commits of its branch. Does not own git (versions.repository) or the user actions.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillopt.commit_text import Version, one_line
-from skillopt.documents import Skill
 from skillopt.errors import SkillError, UsageError
 from skillopt.project import Target
-from skillopt.skill_folder import skill_from_files
-from skillopt.versions import Repository
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import skill_from_files
+from skillopt.versions.commit_message import Version, one_line
+from skillopt.versions.repository import Repository
 
 __all__ = [
     "ACCEPTED",

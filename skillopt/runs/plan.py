@@ -4,16 +4,16 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import UsageError
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.metering import Meter
+from skillopt.execution.metering import Meter
+from skillopt.execution.roles import Roles, load_roles
 from skillopt.project import Selection, Target
-from skillopt.roles import Roles, load_roles
-from skillopt.skill_folder import decode_skill, encode_skill, skill_from_files
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.folder import decode_skill, encode_skill, skill_from_files
+from skillopt.skills.validation import check_trainable
+from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, digest_of
-from skillopt.validation import check_trainable
-from skillopt.versions import Repository
+from skillopt.versions.repository import Repository
 
 __all__ = ["Plan", "Start", "begin_run", "incumbent_of", "make_plan", "read_version", "record_run"]
 

@@ -1,15 +1,15 @@
 """Which version of a skill is the released one, and how often the sealed test was looked at to replace it.
 
 Owns reading both from git and the ledger, the same for a run that is begun and one that is repeated. Does not own
-the check itself (release).
+the check itself (loop.release_check).
 """
 
-from skillopt.commands.lineage import starting_commit
-from skillopt.commands.plan import Plan, read_version
-from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured, decode_event
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.release import Released
-from skillopt.skill_folder import decode_skill
+from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured, decode_event
+from skillopt.loop.release_check import Released
+from skillopt.runs.lineage import starting_commit
+from skillopt.runs.plan import Plan, read_version
+from skillopt.skills.folder import decode_skill
+from skillopt.storage.ledger import Ledger, RunRecord
 
 __all__ = ["earlier_looks", "released_of"]
 

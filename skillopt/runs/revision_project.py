@@ -1,7 +1,7 @@
 """A project as a revision has it: its configuration, its skills, and the suites that they are measured on.
 
 Owns laying them out in a folder of ours, so that what is read is what was committed and not what happens to lie in
-the work tree. Does not own git (revisions) or what is read (project).
+the work tree. Does not own git (versions.revisions) or what is read (project).
 """
 
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from skillopt.documents import Skill
 from skillopt.errors import SkillError
 from skillopt.project import CONFIG, Project, Selection, Target
-from skillopt.revisions import lay_out, read_file, worktree_folders
-from skillopt.skill_folder import files_of, skill_from_files
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import files_of, skill_from_files
 from skillopt.tasks import File
-from skillopt.versions import Repository
+from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import lay_out, read_file, worktree_folders
 
 __all__ = ["RevisionProject"]
 

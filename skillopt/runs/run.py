@@ -1,22 +1,22 @@
 """A run as a user action drives it: record each event, then commit its version.
 
 Owns the order "record, then commit": a version's commit is made of recorded facts only, so a rerun makes
-the same commit. Does not own what happens in a run (optimizer, proposals).
+the same commit. Does not own what happens in a run (loop.optimizer, loop.proposals).
 """
 
 from collections.abc import Iterable
 
-from skillopt.commands.plan import Plan, read_version
-from skillopt.documents import SkillDocument
 from skillopt.errors import AnswersPendingError, InfrastructureError
-from skillopt.events import Event, RunEnded, RunStarted, VersionAccepted, encode_event
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.metering import OutOfBudget
-from skillopt.publication import Origin, body_of, subject_of, trailers_of
-from skillopt.runner import RecordedRunner, Watch
-from skillopt.skill_folder import decode_skill, files_of
-from skillopt.versions import VersionDraft
+from skillopt.execution.metering import OutOfBudget
+from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.loop.events import Event, RunEnded, RunStarted, VersionAccepted, encode_event
+from skillopt.runs.plan import Plan, read_version
+from skillopt.runs.version_message import Origin, body_of, subject_of, trailers_of
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.folder import decode_skill, files_of
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.versions.repository import VersionDraft
 
 __all__ = ["RecordedRun"]
 

@@ -6,16 +6,16 @@ Owns that too little measured is no result. Does not own which skills are scored
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from skillopt.documents import Skill
 from skillopt.errors import InvalidMeasurementError
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.gate import Outcome, Tally, Verdict, compare, tally
-from skillopt.ledger import Ledger
-from skillopt.ports import RolloutRequest
-from skillopt.roles import Roles
+from skillopt.execution.roles import Roles
+from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.gate.comparison import Outcome, Tally, Verdict, compare, tally
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.runner import RecordedRunner, Watch
 from skillopt.settings import GateRule, Settings
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Task
 
 __all__ = ["NO_SKILL", "Measured", "Scoring"]

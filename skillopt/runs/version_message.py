@@ -1,7 +1,7 @@
 """The commit message of an accepted version: what changed, why, and the numbers behind it.
 
 Owns the words and the trailers (DESIGN: one commit per accepted candidate). Every number comes from
-the recorded event, none from a model. Does not own writing the commit (versions).
+the recorded event, none from a model. Does not own writing the commit (versions.repository).
 """
 
 import re
@@ -9,11 +9,11 @@ from collections import Counter
 from dataclasses import dataclass
 from textwrap import fill, indent
 
-from skillopt.edits import Change, Op
-from skillopt.events import VersionAccepted
-from skillopt.expectation import expectation
-from skillopt.inert import plain
+from skillopt.gate.expectation import expectation
+from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
+from skillopt.safety.escaping import plain
+from skillopt.skills.edits import Change, Op
 
 __all__ = ["Origin", "body_of", "subject_of", "trailers_of"]
 

@@ -1,7 +1,7 @@
 """What the ledger holds of an accepted version: its edits, what motivated each, and how each did alone.
 
 Owns finding that by the trailers of the commit. A clone that has no such ledger has nothing here; the commit says
-enough without it. Does not own git (versions) or the events (events).
+enough without it. Does not own git (versions.repository) or the events (loop.events).
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.commit_text import Version
-from skillopt.edits import Change
 from skillopt.errors import UsageError
-from skillopt.events import EditScreened, Event, VersionAccepted, decode_event
-from skillopt.gate import Verdict
-from skillopt.ledger import Ledger
+from skillopt.gate.comparison import Verdict
+from skillopt.loop.events import EditScreened, Event, VersionAccepted, decode_event
+from skillopt.skills.edits import Change
+from skillopt.storage.ledger import Ledger
+from skillopt.versions.commit_message import Version
 
 __all__ = ["RecordedEdit", "RecordedVersion", "recorded_versions"]
 

@@ -2,7 +2,7 @@
 
 Owns the shapes: keys with a known prefix, tokens, private keys, passwords in addresses, and random
 values assigned to a telling name. Matches shapes only; nothing is ever tried out. Does not own what
-happens to a text that holds one (lint, redaction).
+happens to a text that holds one (safety.lint, redaction).
 """
 
 import re

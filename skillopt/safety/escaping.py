@@ -7,7 +7,7 @@ Does not own Markdown (reports.inert_markdown), HTML (reports.html.inert_html), 
 import re
 from collections.abc import Iterator
 
-from skillopt.hidden_unicode import hidden_runs
+from skillopt.safety.hidden_unicode import hidden_runs
 
 __all__ = ["clip", "log_line", "plain", "plain_lines", "visible", "visible_pieces"]
 

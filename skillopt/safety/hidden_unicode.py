@@ -2,7 +2,7 @@
 
 Owns finding runs of them and decoding what they carry. Real emoji sequences, joiners that Arabic and
 Indic spelling needs, and a byte order mark at the start of a text are not hidden text. Does not own
-whether they may be there (lint).
+whether they may be there (safety.lint).
 """
 
 import re

@@ -1,8 +1,8 @@
 """Does an edit carry text that the optimizer model must not know, or memorise one training answer?
 
 Owns finding what an edit shares with verifiers, reference answers, and the prompts and input files of
-held-out tasks. Does not own what becomes of such an edit (reflection, optimizer) or hidden characters,
-links and credentials (lint).
+held-out tasks. Does not own what becomes of such an edit (loop.reflection, loop.optimizer) or hidden characters,
+links and credentials (safety.lint).
 
 Three kinds of evidence count; each is rare by chance, and none is what general rules are made of:
 

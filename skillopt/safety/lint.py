@@ -14,8 +14,8 @@ from enum import StrEnum
 from functools import lru_cache
 from html import unescape
 
-from skillopt.credentials import find_credentials, mask
-from skillopt.hidden_unicode import hidden_runs, without_hidden
+from skillopt.safety.credentials import find_credentials, mask
+from skillopt.safety.hidden_unicode import hidden_runs, without_hidden
 
 __all__ = ["LintClass", "LintFinding", "lint_change"]
 

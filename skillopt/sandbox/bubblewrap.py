@@ -28,7 +28,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
-from skillopt.harnesses.workspace import Workspace, run_process
+from skillopt.sandbox.workspace import Workspace, run_process
 
 __all__ = ["Choice", "Sandbox", "warning"]
 
@@ -36,7 +36,7 @@ Choice = Literal["auto", "bwrap", "none"]
 
 _BWRAP: Final = "bwrap"
 _LOOPBACK: Final = "127.0.0.1"
-_GATEWAY: Final = str(Path(__file__).with_name("sandbox_gateway.py"))
+_GATEWAY: Final = str(Path(__file__).with_name("gateway.py"))
 _PORTS: Final = {"http": 80, "https": 443}
 _PROXIES: Final = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy")
 # The second is for root, whose number can be given to the inner sandbox only by who has it.

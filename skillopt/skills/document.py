@@ -1,8 +1,8 @@
 """A SKILL.md as bytes with structure: frontmatter, body, sections, list items, protected regions.
 
 Owns reading that structure; the text itself is never normalised, so rendering a parsed document
-gives back the same bytes. Does not own changing it (edits), judging it (validation) or finding it
-on disk (skill_folder).
+gives back the same bytes. Does not own changing it (skills.edits), judging it (skills.validation) or finding it
+on disk (skills.folder).
 """
 
 import re

@@ -2,8 +2,8 @@
 
 Owns finding where an edit applies and applying a patch. Every edit is located in the document as it
 stood before the patch, so the order of a patch does not matter. Nothing is guessed: an anchor that
-is missing or ambiguous is an error. Does not own what an edit may say (lint) or how many there may
-be (budget).
+is missing or ambiguous is an error. Does not own what an edit may say (safety.lint) or how many there may
+be (loop.edit_budget).
 """
 
 import re
@@ -14,8 +14,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import assert_never
 
-from skillopt.documents import Block, Section, SkillDocument, estimate_tokens
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
+from skillopt.skills.document import Block, Section, SkillDocument, estimate_tokens
 
 __all__ = ["Change", "Edit", "Op", "Patch", "apply_edits", "changed_tokens", "unified"]
 

@@ -1,8 +1,8 @@
 """A skill folder on disk, read whole and safely.
 
 Owns which files belong to a skill and reading them: no symbolic links, no special files, within
-limits that hosts share. Does not own the structure of SKILL.md (documents), judging it (validation)
-or writing versions (versions). Executable bits and empty folders are not part of a skill.
+limits that hosts share. Does not own the structure of SKILL.md (skills.document), judging it (skills.validation)
+or writing versions (versions.repository). Executable bits and empty folders are not part of a skill.
 """
 
 import json
@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from unicodedata import category
 
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import SkillError
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 Owns turning frontmatter text into typed fields with their lines, and refusing the parts of YAML
 that a skill has no use for and an attacker has. Does not own judging what the fields say
-(validation) or finding the text (documents).
+(skills.validation) or finding the text (skills.document).
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEv
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
-from skillopt.documents import SkillDocument
 from skillopt.errors import SkillError
+from skillopt.skills.document import SkillDocument
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "Field", "Fields", "Frontmatter", "Value", "read_frontmatter"]
 

@@ -1,7 +1,7 @@
 """Whether a skill is what the Agent Skills specification asks for, and what each client makes of it.
 
 Owns the findings about one skill, each with a line of its SKILL.md. Does not own reading the
-frontmatter (frontmatter), what edits may add (lint) or refusing to work with a skill (commands).
+frontmatter (skills.frontmatter), what edits may add (safety.lint) or refusing to work with a skill (commands).
 """
 
 import re
@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from enum import StrEnum
 from itertools import chain
 
-from skillopt.documents import Skill, SkillDocument, estimate_tokens
 from skillopt.errors import SkillError
-from skillopt.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
+from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
+from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
 
 __all__ = ["Finding", "Level", "Severity", "check_trainable", "validate"]
 

@@ -2,7 +2,7 @@
 
 Owns the folder `.skillopt/jobs/ID` and what it tells. Whether a job lives is told by a lock that its
 process holds: the lock ends with the process, however it ends, so nothing here can be out of date. Does not
-own what a job does (cli) or what it found (ledger).
+own what a job does (cli) or what it found (storage.ledger).
 """
 
 import json
@@ -24,8 +24,8 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from skillopt.errors import BusyError, InfrastructureError, UsageError
-from skillopt.executors.detached import start_detached
-from skillopt.locks import state_folder
+from skillopt.storage.detached_process import start_detached
+from skillopt.storage.locks import state_folder
 
 __all__ = [
     "Job",

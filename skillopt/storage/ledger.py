@@ -1,7 +1,7 @@
 """What lasts of runs: paid calls, runs and their events, in one SQLite database under `.skillopt/`.
 
-Owns the keys of paid calls and durability. Does not own the tables (ledger_schema), what is worth
-recording (runner) or what events mean (events).
+Owns the keys of paid calls and durability. Does not own the tables (storage.schema), what is worth
+recording (execution.runner) or what events mean (loop.events).
 
 Invariants:
 1. What a `store_` or `append_` call was given is on disk when the call returns (WAL, synchronous FULL).
@@ -23,9 +23,9 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter
 
 from skillopt.errors import LedgerError, UsageError
-from skillopt.ledger_schema import address_of, explained, make_database, prepare
-from skillopt.locks import state_folder
 from skillopt.rollouts import Reply, Rollout, Usage, readable
+from skillopt.storage.locks import state_folder
+from skillopt.storage.schema import address_of, explained, make_database, prepare
 from skillopt.tasks import digest_of
 
 __all__ = ["Counts", "EventRow", "Ledger", "Measured", "ResultRow", "RunRecord", "reply_key", "rollout_key"]

@@ -1,6 +1,6 @@
 """The folder for what lasts, `.skillopt/`, and the lock that keeps one writer per skill.
 
-Owns making the folder and who may write. Does not own what is written (ledger).
+Owns making the folder and who may write. Does not own what is written (storage.ledger).
 """
 
 import os

@@ -1,7 +1,7 @@
 """The tables of the ledger: how a database is made, opened, and brought up to date.
 
 Owns the schema and its versions, and saying in one line what is wrong with a database. Does not own what
-is stored (ledger).
+is stored (storage.ledger).
 """
 
 import os

@@ -1,7 +1,6 @@
-"""Suites: where tasks come from. One file per format, imported on use.
+"""Suites of tasks, read from files in every format that is supported; one file per format, imported on use.
 
-Owns choosing a loader, and reading YAML, JSON and JSON lines so that each part of a value knows the line
-it stands on. Does not own what the values mean (the loaders).
+What scores a rollout of a task is in verifiers.
 """
 
 import json
@@ -20,7 +19,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
 from skillopt.errors import SuiteError
-from skillopt.skill_folder import SKILL_FILE
+from skillopt.skills.folder import SKILL_FILE
 from skillopt.tasks import Suite
 
 __all__ = [

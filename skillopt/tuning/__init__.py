@@ -1,4 +1,4 @@
-"""Searching for settings: Optuna studies, and what they may search.
+"""Searches for good settings, as Optuna studies.
 
-Measuring settings is the caller's: whole runs of the loop (commands.tune), or simulated worlds (benchmarks.tune).
+What one run does with its settings is in runs and loop.
 """

@@ -1,7 +1,6 @@
-"""Verifiers: how a result is scored. One file per kind, imported on use.
+"""Verifiers, which score what a rollout left behind; one file per kind, imported on use.
 
-Owns the table of kinds and what all kinds do alike: reading their options, their reference files and
-the result, which an untrusted target wrote. Does not own any way of scoring.
+Running the rollout is in execution.
 """
 
 import json
@@ -15,9 +14,9 @@ from typing import Annotated, TypeVar, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import SuiteError
-from skillopt.harnesses.workspace import Unreadable, check_path, read_file
-from skillopt.ports import Model, Verifier
+from skillopt.protocols import Model, Verifier
 from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.workspace import Unreadable, check_path, read_file
 from skillopt.tasks import VerifierSpec
 
 __all__ = [

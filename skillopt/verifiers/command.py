@@ -10,8 +10,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import InfrastructureError, SuiteError
-from skillopt.harnesses.workspace import ProcessResult, Workspace, read_file, run_process, workspace_size
 from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.workspace import ProcessResult, Workspace, read_file, run_process, workspace_size
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import FileName, failure, read_options
 

@@ -12,8 +12,8 @@ from typing import Annotated
 from pydantic import Field
 
 from skillopt.errors import InfrastructureError, SuiteError
-from skillopt.harnesses.workspace import Workspace, run_process
 from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.workspace import Workspace, run_process
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import Options, failure, quote, read_options, read_result
 

@@ -15,11 +15,11 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
-from skillopt.evidence import fence, shorten
-from skillopt.harnesses.workspace import Unreadable, read_file
-from skillopt.ports import Model
 from skillopt.prompts import fill
+from skillopt.prompts.evidence import fence, shorten
+from skillopt.protocols import Model
 from skillopt.rollouts import Reply, Score, Status, Trajectory, Usage
+from skillopt.sandbox.workspace import Unreadable, read_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import read_options
 

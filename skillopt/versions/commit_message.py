@@ -1,14 +1,14 @@
 """The text of a version's commit: composing its message, and reading a raw commit back.
 
 Owns the rule that text from models can forge neither a paragraph nor a trailer, nor steer a
-terminal. Does not own what a message says (publication) or git (versions).
+terminal. Does not own what a message says (runs.version_message) or git (versions.repository).
 """
 
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from skillopt.hidden_unicode import without_hidden
+from skillopt.safety.hidden_unicode import without_hidden
 
 __all__ = ["Version", "compose_message", "one_line", "parse_commit"]
 

@@ -1,7 +1,8 @@
 """Running git in a safe environment; the only module that knows GitPython.
 
-Owns that nothing but what is asked for happens. GitPython's command interface is used, not its objects, so
-that every object format and index version works. Does not own versions (versions) or other repositories (remotes).
+Owns that nothing but what is asked for happens. GitPython's command interface is used, not its objects, so that
+every object format and index version works. Does not own versions (versions.repository) or other repositories
+(versions.remotes).
 
 Invariants:
 1. The configuration of an untrusted repository starts no program: no hooks, filters, pagers,
@@ -16,8 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from skillopt.commit_text import one_line
 from skillopt.errors import InfrastructureError, RepositoryError
+from skillopt.versions.commit_message import one_line
 
 __all__ = ["configured", "hooks_off", "run_git", "try_git", "writing"]
 

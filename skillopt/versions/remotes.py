@@ -1,7 +1,7 @@
 """Another repository, from which the branches of skills come and to which they go.
 
 Owns every transport: what a remote holds, bringing a local branch up to it, and pushing. Does not own writing
-versions (versions) or pull requests (forge).
+versions (versions.repository) or pull requests (forge).
 
 Invariants:
 1. The configuration of an untrusted repository starts no program here either: the remote is called by its
@@ -18,11 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from skillopt.commit_text import one_line
-from skillopt.credentials import mask
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
-from skillopt.git_process import configured, hooks_off, run_git, try_git
-from skillopt.versions import Repository
+from skillopt.safety.credentials import mask
+from skillopt.versions.commit_message import one_line
+from skillopt.versions.git_process import configured, hooks_off, run_git, try_git
+from skillopt.versions.repository import Repository
 
 __all__ = ["Login", "Remote", "Tips"]
 

@@ -2,7 +2,7 @@
 
 Owns writing a version without touching index, work tree, HEAD or hooks, and reading versions back.
 Only plumbing commands are used, so that every object format and index version works. Does not own running
-git safely (git_process), other repositories (remotes) or what a commit says (publication).
+git safely (versions.git_process), other repositories (versions.remotes) or what a commit says (runs.version_message).
 
 Invariants:
 1. A branch is moved by compare-and-swap only; one that moved meanwhile, or is checked out, is left alone.
@@ -18,11 +18,11 @@ from datetime import datetime
 from io import BytesIO
 from pathlib import Path
 
-from skillopt.commit_text import Version, compose_message, one_line, parse_commit
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
-from skillopt.git_process import configured, hooks_off, run_git, try_git, writing
-from skillopt.skill_folder import ships
+from skillopt.skills.folder import ships
 from skillopt.tasks import File
+from skillopt.versions.commit_message import Version, compose_message, one_line, parse_commit
+from skillopt.versions.git_process import configured, hooks_off, run_git, try_git, writing
 
 __all__ = ["Repository", "VersionDraft"]
 

@@ -1,7 +1,8 @@
 """Two revisions of a repository: which skills differ between them, and what a revision holds.
 
-Owns merge bases, renamed skill folders, what a shallow clone lacks, and laying files of a revision out in a
-folder. Writes nothing to the repository. Does not own versions (versions) or what a difference means (changes).
+Owns merge bases, renamed skill folders, what a shallow clone lacks, and laying files of a revision out in a folder.
+Writes nothing to the repository. Does not own versions (versions.repository) or what a difference means
+(review.result).
 """
 
 import os
@@ -11,10 +12,10 @@ from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 
 from skillopt.errors import RepositoryError, UsageError
-from skillopt.git_process import run_git, try_git
-from skillopt.skill_folder import SKILL_FILE, ships
+from skillopt.skills.folder import SKILL_FILE, ships
 from skillopt.tasks import File
-from skillopt.versions import Repository
+from skillopt.versions.git_process import run_git, try_git
+from skillopt.versions.repository import Repository
 
 __all__ = [
     "FolderChange",

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from skillopt.errors import RepositoryError
-from skillopt.versions import Repository
+from skillopt.versions.repository import Repository
 
 __all__ = ["Snapshot", "snapshot_of"]
 

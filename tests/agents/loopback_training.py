@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from tests.agents.loopback_device import enter_loopback, lost, lost_on_purpose
-from tests.projects import make_project, skillopt
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.fake_openai import fake_openai
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.fake_openai import fake_openai
+from tests.fakes.projects import make_project, skillopt
 
 __all__ = ["main"]
 

@@ -1,7 +1,7 @@
 """Whole sessions: a real client in a home of its own, the real server, and a model that plays the agent.
 
 Owns how each client is set up, as docs/plugin.md tells users, and what a session leaves behind. Does not own what
-the model does (tests.servers.host_player) or how a session is shown (transcripts).
+the model does (tests.fakes.host_player) or how a session is shown (transcripts).
 """
 
 import os
@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.projects import make_project
-from tests.servers.host_wires import Seen, play_host, read_anthropic, read_openai
-from tests.servers.loopback import Requested
+from tests.fakes.host_wires import Seen, play_host, read_anthropic, read_openai
+from tests.fakes.loopback import Requested
+from tests.fakes.projects import make_project
 
 __all__ = ["WAIT", "WAYS", "Ended", "Session", "Way", "make_place", "run_session", "set_up"]
 

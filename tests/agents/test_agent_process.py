@@ -6,19 +6,19 @@ from time import monotonic, sleep
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
+from skillopt.agents.claude_code.command import find_claude_credential
+from skillopt.agents.claude_code.harness import ClaudeCodeHarness
+from skillopt.agents.claude_code.model import ClaudeCodeModel
+from skillopt.agents.codex.command import CodexSetup, find_codex
+from skillopt.agents.codex.harness import CodexHarness
+from skillopt.agents.codex.model import CodexModel
+from skillopt.agents.process import AgentCommand, AgentHome, Ended, prepare_folder, program_version
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.harnesses.agent_process import AgentCommand, AgentHome, Ended, prepare_folder, program_version
-from skillopt.harnesses.claude_code import ClaudeCodeHarness
-from skillopt.harnesses.claude_command import find_claude_credential
-from skillopt.harnesses.codex import CodexHarness
-from skillopt.harnesses.codex_command import CodexSetup, find_codex
-from skillopt.models.claude_code import ClaudeCodeModel
-from skillopt.models.codex import CodexModel
-from skillopt.ports import RolloutRequest
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Usage
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
-from tests.projects import git
+from tests.fakes.projects import git
 
 SKILL = Skill(
     "rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"), (File("x.sh", b"#!/bin/sh\n"),)

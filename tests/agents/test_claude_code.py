@@ -6,17 +6,17 @@ from time import monotonic, sleep
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
+from skillopt.agents.claude_code.harness import ClaudeCodeHarness
+from skillopt.agents.claude_code.model import ClaudeCodeModel
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.harnesses.claude_code import ClaudeCodeHarness
-from skillopt.models.claude_code import ClaudeCodeModel
-from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
-from tests.servers.fake_anthropic import failure, fake_anthropic, follow_skill, message
-from tests.servers.loopback import Answer, Body, LoopbackServer
+from tests.fakes.fake_anthropic import failure, fake_anthropic, follow_skill, message
+from tests.fakes.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skillopt.harnesses.agent_stream import Story
-from skillopt.harnesses.claude_stream import ClaudeStream
+from skillopt.agents.claude_code.stream import ClaudeStream
+from skillopt.agents.stream import Story
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 
 INIT = {"type": "system", "subtype": "init", "skills": ["rows"], "model": "m"}

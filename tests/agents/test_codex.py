@@ -7,17 +7,17 @@ from typing import Literal
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
+from skillopt.agents.codex.harness import CodexHarness
+from skillopt.agents.codex.model import CodexModel
 from skillopt.errors import ProviderError
-from skillopt.harnesses.codex import CodexHarness
-from skillopt.models.codex import CodexModel
-from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
-from tests.servers.fake_openai import failed_response, failure, fake_openai, follow_skill, response, shell
-from tests.servers.loopback import Answer, Body, LoopbackServer
+from tests.fakes.fake_openai import failed_response, failure, fake_openai, follow_skill, response, shell
+from tests.fakes.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skillopt.harnesses.agent_stream import Story
-from skillopt.harnesses.codex_stream import CodexStream, unloaded
+from skillopt.agents.codex.stream import CodexStream, unloaded
+from skillopt.agents.stream import Story
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 
 START = {"type": "thread.started", "thread_id": "x"}

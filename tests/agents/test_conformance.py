@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from skillopt.tasks import File
-from tests.mcp_clients import TOKEN, accept, serving
-from tests.repositories import make_repository
-from tests.servers.token_forwarder import forward
+from tests.fakes.mcp_clients import TOKEN, accept, serving
+from tests.fakes.repositories import make_repository
+from tests.fakes.token_forwarder import forward
 
 pytestmark = pytest.mark.agents
 

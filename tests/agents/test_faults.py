@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
+from skillopt.agents.claude_code.harness import ClaudeCodeHarness
+from skillopt.agents.claude_code.model import ClaudeCodeModel
+from skillopt.agents.codex.harness import CodexHarness
+from skillopt.agents.codex.model import CodexModel
 from skillopt.errors import FailureKind, ProviderError
-from skillopt.harnesses.claude_code import ClaudeCodeHarness
-from skillopt.harnesses.codex import CodexHarness
-from skillopt.models.claude_code import ClaudeCodeModel
-from skillopt.models.codex import CodexModel
-from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
-from tests.servers.fake_anthropic import failure as messages_failure
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.fake_openai import failure as responses_failure
-from tests.servers.fake_openai import fake_openai
-from tests.servers.faults import FAULTS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
+from tests.fakes.fake_anthropic import failure as messages_failure
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.fake_openai import failure as responses_failure
+from tests.fakes.fake_openai import fake_openai
+from tests.fakes.faults import FAULTS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
 
 pytestmark = pytest.mark.agents
 

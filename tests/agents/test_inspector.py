@@ -10,8 +10,8 @@ import pytest
 
 from skillopt.tasks import File
 from skillopt_mcp.tools import TOOLS
-from tests.mcp_clients import accept, install_server
-from tests.repositories import make_repository
+from tests.fakes.mcp_clients import accept, install_server
+from tests.fakes.repositories import make_repository
 
 pytestmark = pytest.mark.agents
 

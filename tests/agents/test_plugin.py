@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.mcp_clients import install_server
-from tests.projects import git, skillopt
-from tests.servers import stand_in_mcp
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.fake_openai import fake_openai
-from tests.servers.loopback import Requested
+from tests.fakes import stand_in_mcp
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.fake_openai import fake_openai
+from tests.fakes.loopback import Requested
+from tests.fakes.mcp_clients import install_server
+from tests.fakes.projects import git, skillopt
 
 pytestmark = pytest.mark.agents
 

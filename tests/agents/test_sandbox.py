@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.agents.claude_code.harness import ClaudeCodeHarness
+from skillopt.agents.codex.harness import CodexHarness
+from skillopt.agents.process import AgentCommand, AgentHome, Ended
 from skillopt.errors import InfrastructureError, ProviderError
-from skillopt.harnesses import sandbox
-from skillopt.harnesses.agent_process import AgentCommand, AgentHome, Ended
-from skillopt.harnesses.claude_code import ClaudeCodeHarness
-from skillopt.harnesses.codex import CodexHarness
-from skillopt.harnesses.sandbox import Sandbox, warning
-from skillopt.harnesses.workspace import Workspace
-from skillopt.ports import Harness, RolloutRequest
+from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
+from skillopt.sandbox import bubblewrap as sandbox
+from skillopt.sandbox.bubblewrap import Sandbox, warning
+from skillopt.sandbox.workspace import Workspace
 from tests.agents.test_claude_code import RULE, TASK, ask
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.fake_openai import fake_openai
-from tests.servers.loopback import LoopbackServer, as_json, serve
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.fake_openai import fake_openai
+from tests.fakes.loopback import LoopbackServer, as_json, serve
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 
@@ -152,7 +152,7 @@ def test_it_works_for_who_is_not_root() -> None:
     unshare = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
     if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], check=False).returncode:
         pytest.skip("no unshare here that gives another user's number")
-    program = "from skillopt.harnesses.sandbox import warning; print(warning('auto') or 'works')"
+    program = "from skillopt.sandbox.bubblewrap import warning; print(warning('auto') or 'works')"
     ended = subprocess.run([*unshare, sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert ended.stdout == "works\n", ended.stderr
 

@@ -1,6 +1,6 @@
 """Whole sessions in the real clients, with the real server, jobs, gate and git; only the models are played.
 
-The model that plays the agent knows nothing but what the tools answer it (tests.servers.host_player).
+The model that plays the agent knows nothing but what the tools answer it (tests.fakes.host_player).
 """
 
 import re
@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from skillopt.jobs import JobState, list_jobs
+from skillopt.storage.jobs import JobState, list_jobs
 from tests.agents.sessions import WAYS, Session, make_place, run_session, set_up
-from tests.projects import git
-from tests.servers.host_player import BAD_RULE, GOOD_RULE
-from tests.servers.loopback import refuse
+from tests.fakes.host_player import BAD_RULE, GOOD_RULE
+from tests.fakes.loopback import refuse
+from tests.fakes.projects import git
 
 pytestmark = pytest.mark.agents
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.projects import git, make_tidy_tables, skillopt
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.fake_openai import fake_openai
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.fake_openai import fake_openai
+from tests.fakes.projects import git, make_tidy_tables, skillopt
 
 pytestmark = pytest.mark.agents
 

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from tests.agents.sessions import WAIT, Session
-from tests.projects import git
-from tests.servers.host_player import Step
+from tests.fakes.host_player import Step
+from tests.fakes.projects import git
 from tools.fetch_agents import PACKAGES
 
 __all__ = ["PAGES", "normalised", "page_of"]
@@ -27,7 +27,7 @@ PAGES = {
 _HEAD = """\
 # A session in {client}
 
-The model is simulated: a program on loopback plays the agent (`tests/servers/host_player.py`), and the target is the
+The model is simulated: a program on loopback plays the agent (`tests/fakes/host_player.py`), and the target is the
 rule-following program that is built in. {client} {version}, the server, its jobs, the gate and git are real. The
 program that plays the agent knows nothing of what the tools will answer: it goes by what they say.
 

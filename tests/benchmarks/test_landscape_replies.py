@@ -12,13 +12,11 @@ from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS, Habits, World
-from skillopt.documents import SkillDocument
-from skillopt.edits import Edit, Op, apply_edits
-from skillopt.evidence import fence
-from skillopt.failures import FailureKind
-from skillopt.groups import plan_readings
-from skillopt.models.embedded_prompts import ProposedEdit, read_prompt
-from skillopt.stages import (
+from skillopt.demo.prompts import ProposedEdit, read_prompt
+from skillopt.loop.candidates import plan_readings
+from skillopt.prompts.evidence import fence
+from skillopt.prompts.failure_kinds import FailureKind
+from skillopt.prompts.stages import (
     Aim,
     ask_merge,
     ask_meta_update,
@@ -32,6 +30,8 @@ from skillopt.stages import (
     read_reflection,
     read_slow_update,
 )
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op, apply_edits
 
 PLAIN = WORLDS["distractors"]
 TASKS = tuple((f"train-{rule:03d}", f"found symptom S{rule:02d}") for rule in range(8))

@@ -18,16 +18,16 @@ from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import broken_tasks, flaky_tasks, make_suite, needed_rules
 from benchmarks.landscapes.truth import best_document, best_score, document_of, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
-from skillopt.documents import Skill, SkillDocument
-from skillopt.events import Event, VersionAccepted
-from skillopt.ledger import Ledger
-from skillopt.optimizer import Optimizer
-from skillopt.ports import RolloutRequest
+from skillopt.execution.roles import Roles
+from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.loop.events import Event, VersionAccepted
+from skillopt.loop.optimizer import Optimizer
 from skillopt.presets import make_settings
-from skillopt.roles import Roles
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.runner import RecordedRunner, Watch
 from skillopt.settings import Metric, Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
 from skillopt.testing import InlineExecutor
 

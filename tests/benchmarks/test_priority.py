@@ -14,9 +14,9 @@ from benchmarks.priority.asking import answer
 from benchmarks.priority.cases import make_case
 from benchmarks.priority.correlation import interval, kendall, spearman
 from benchmarks.priority.references import REFERENCES
-from skillopt.edits import Op
 from skillopt.models import load_model
 from skillopt.presets import make_settings
+from skillopt.skills.edits import Op
 from skillopt.testing import ScriptedModel
 
 SETTINGS = make_settings()

@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.suites.tidy_tables.defects import DEFECTS
 from benchmarks.suites.tidy_tables.generate import SPLITS, generate
-from skillopt.documents import Skill, SkillDocument
-from skillopt.harnesses.embedded import EmbeddedHarness
-from skillopt.ports import RolloutRequest
+from skillopt.demo.harness import EmbeddedHarness
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
 from skillopt.verifiers import load_verifier

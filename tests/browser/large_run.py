@@ -5,16 +5,16 @@ from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from skillopt.commands.plan import begin_run, make_plan
-from skillopt.documents import SkillDocument
-from skillopt.edits import Change, Edit, Op
-from skillopt.events import EditRefused, Event, GateDecided, RunStarted, VersionAccepted, encode_event
-from skillopt.gate import Outcome
-from skillopt.ledger import Ledger
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import EditRefused, Event, GateDecided, RunStarted, VersionAccepted, encode_event
 from skillopt.project import Selection
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory, Usage
-from tests.projects import make_project
-from tests.views import verdict
+from skillopt.runs.plan import begin_run, make_plan
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Change, Edit, Op
+from skillopt.storage.ledger import Ledger
+from tests.fakes.projects import make_project
+from tests.fakes.views import verdict
 
 __all__ = ["ROLLOUTS", "make_large_run"]
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from skillopt.reports.html import Listed, Rollouts, Seen, render_page
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from tests.browser.chromium import Page
-from tests.reports.html.hostile import HOSTILE, make_hostile
-from tests.views import make_view
+from tests.fakes.hostile_pages import HOSTILE, make_hostile
+from tests.fakes.views import make_view
 
 pytestmark = pytest.mark.browser
 

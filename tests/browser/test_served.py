@@ -10,13 +10,13 @@ import pytest
 
 from skillopt.commands.report import report
 from skillopt.commands.serve import LivePages
-from skillopt.events import EditRefused, encode_event
-from skillopt.ledger import Ledger
-from skillopt.loopback import LoopbackServer
+from skillopt.loop.events import EditRefused, encode_event
 from skillopt.project import Project
+from skillopt.reports.local_server import LoopbackServer
+from skillopt.storage.ledger import Ledger
 from tests.browser.chromium import Page
-from tests.projects import make_project, train
-from tests.views import EVENTS
+from tests.fakes.projects import make_project, train
+from tests.fakes.views import EVENTS
 
 pytestmark = pytest.mark.browser
 

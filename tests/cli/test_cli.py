@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from skillopt.locks import writer_lock
-from tests.projects import SKILL, git, make_project, skillopt, train
+from skillopt.storage.locks import writer_lock
+from tests.fakes.projects import SKILL, git, make_project, skillopt, train
 
 Trained = tuple[Path, dict[str, Any]]
 FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from skillopt.cli.app import app
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {"job": "jobs", "cancel": "jobs"}
 MOST_FILES = 30
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands.evidence import Evidence, evidence
-from skillopt.ledger import Ledger
 from skillopt.project import Selection
-from tests.changes import GOOD, gate, make_change, write
-from tests.projects import train
+from skillopt.storage.ledger import Ledger
+from tests.fakes.changes import GOOD, gate, make_change, write
+from tests.fakes.projects import train
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.changes import GOOD, QUICK, RULES, commit, gate, make_change, write
-from tests.projects import SKILL, git, skillopt
+from tests.fakes.changes import GOOD, QUICK, RULES, commit, gate, make_change, write
+from tests.fakes.projects import SKILL, git, skillopt
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.changes import GOOD, QUICK, write
-from tests.nights import Nights, make_nights
-from tests.projects import git, skillopt
+from tests.fakes.changes import GOOD, QUICK, write
+from tests.fakes.nights import Nights, make_nights
+from tests.fakes.projects import git, skillopt
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.changes import GOOD, QUICK, commit, gate, make_change, write
-from tests.projects import SKILL, git, skillopt
-from tests.servers.fake_chat import answer_prompt, fake_chat
-from tests.servers.loopback import Answer, Body
+from tests.fakes.changes import GOOD, QUICK, commit, gate, make_change, write
+from tests.fakes.fake_chat import answer_prompt, fake_chat
+from tests.fakes.loopback import Answer, Body
+from tests.fakes.projects import SKILL, git, skillopt
 
 
 @pytest.fixture

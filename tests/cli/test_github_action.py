@@ -11,13 +11,13 @@ import pytest
 from skillopt.cli.github_action import MOST_SUMMARY_BYTES, cut_report, main
 from skillopt.cli.nightly import render_night
 from skillopt.commands.nightly import Nightly, SkillNight, Training
-from skillopt.commands.offering import Offer
-from tests.actions.runner import ACTION, ROOT, Done, Runner, read_yaml
-from tests.changes import GOOD, commit, make_change
-from tests.nights import TOKEN, make_nights
-from tests.projects import SKILL, git
-from tests.reports.hostile import read
-from tests.servers.fake_forge import FakeForge, fake_forge
+from skillopt.nightly.pull_requests import Offer
+from tests.fakes.action_runner import ACTION, ROOT, Done, Runner, read_yaml
+from tests.fakes.changes import GOOD, commit, make_change
+from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.hostile_views import read
+from tests.fakes.nights import TOKEN, make_nights
+from tests.fakes.projects import SKILL, git
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 QUICK = "--set\nconfidence=0.8"

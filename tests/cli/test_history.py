@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from skillopt.tasks import File
-from skillopt.versions import Repository, VersionDraft
-from tests.projects import SKILL, git, make_project, skillopt, train
+from skillopt.versions.repository import Repository, VersionDraft
+from tests.fakes.projects import SKILL, git, make_project, skillopt, train
 
 FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
 EMAIL, DATES, OTHER = "- Write e-mail addresses in lower case.\n", "- Write dates as YYYY-MM-DD.\n", "- Be careful.\n"

@@ -12,10 +12,10 @@ from typing import IO
 import pytest
 
 from skillopt.cli.entry import run
-from skillopt.ledger import Ledger
-from tests.projects import make_project
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.held_provider import HeldProvider
+from skillopt.storage.ledger import Ledger
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.held_provider import HeldProvider
+from tests.fakes.projects import make_project
 
 WORKERS = 4
 PROVEN = 2

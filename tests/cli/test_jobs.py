@@ -23,12 +23,12 @@ from skillopt.commands.jobs import (
 from skillopt.commands.propose import Offered
 from skillopt.commands.status import status
 from skillopt.errors import BusyError, UsageError
-from skillopt.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
-from skillopt.locks import writer_lock
 from skillopt.project import Selection
-from tests.projects import git, make_project, skillopt
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.held_provider import HeldProvider
+from skillopt.storage.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
+from skillopt.storage.locks import writer_lock
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.held_provider import HeldProvider
+from tests.fakes.projects import git, make_project, skillopt
 
 LONG = 120.0
 TASKS = 8

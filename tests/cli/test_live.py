@@ -17,13 +17,13 @@ from rich.console import Console
 
 from skillopt.cli.watch import follow
 from skillopt.commands.watch import followed
-from skillopt.events import RunStarted, encode_event
-from skillopt.ledger import Ledger, RunRecord
-from skillopt.locks import writer_lock
-from skillopt.reports.record import RunView
-from skillopt.skill_folder import encode_skill
-from tests.projects import make_project, skillopt
-from tests.views import EVENTS, START, make_view
+from skillopt.loop.events import RunStarted, encode_event
+from skillopt.reports.view import RunView
+from skillopt.skills.folder import encode_skill
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import writer_lock
+from tests.fakes.projects import make_project, skillopt
+from tests.fakes.views import EVENTS, START, make_view
 
 GOING = replace(make_view(ended=False, events=EVENTS[:3]), state="running")
 

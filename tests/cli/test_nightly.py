@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.nights import Nights, make_nights
-from tests.projects import SKILL, git, skillopt
-from tests.servers.fake_forge import FAULTS, FakeForge, fake_forge
+from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
+from tests.fakes.nights import Nights, make_nights
+from tests.fakes.projects import SKILL, git, skillopt
 
 
 @pytest.fixture

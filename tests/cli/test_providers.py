@@ -8,12 +8,12 @@ from threading import Lock
 
 import pytest
 
-from tests.projects import git, make_project, skillopt
-from tests.servers import fake_anthropic as messages
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.fake_chat import fake_chat
-from tests.servers.fake_openai import fake_openai
-from tests.servers.loopback import Answer, Body, LoopbackServer
+from tests.fakes import fake_anthropic as messages
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.fake_chat import fake_chat
+from tests.fakes.fake_openai import fake_openai
+from tests.fakes.loopback import Answer, Body, LoopbackServer
+from tests.fakes.projects import git, make_project, skillopt
 
 KEY = "sk-ant-loopback-only-0123456789abcdef"
 FAST = ("epochs=1", "batch_size=4", "confidence=0.6", "slow_tasks=0", "retry_seconds=0", "workers=4")
@@ -265,7 +265,7 @@ def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(
 def test_the_command_of_the_readme_for_each_provider_works(
     provider: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     (line,) = [line for line in readme.splitlines() if line.startswith("$ skillopt") and f" {provider}" in line]
     folder = make_project(tmp_path / "project", tasks=6, name="my-skill")
     with (fake_chat if provider == "openai-compatible" else fake_anthropic)() as server:

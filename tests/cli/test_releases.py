@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from skillopt.skill_folder import read_skill
-from tests.projects import git, make_project, skillopt, train
+from skillopt.skills.folder import read_skill
+from tests.fakes.projects import git, make_project, skillopt, train
 
 
 @pytest.fixture(scope="module")

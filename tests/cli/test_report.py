@@ -7,8 +7,8 @@ import pytest
 
 from skillopt.commands.report import report
 from skillopt.errors import UsageError
-from skillopt.reports.record import CellState, Fate, RunView
-from tests.projects import git, make_project, skillopt, train
+from skillopt.reports.view import CellState, Fate, RunView
+from tests.fakes.projects import git, make_project, skillopt, train
 
 
 @pytest.fixture(scope="module")

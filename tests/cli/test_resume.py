@@ -17,8 +17,8 @@ from typing import IO
 
 import pytest
 
-from skillopt.ledger import Ledger
-from tests.projects import git, make_project, skillopt
+from skillopt.storage.ledger import Ledger
+from tests.fakes.projects import git, make_project, skillopt
 
 KILLS = 10
 WORKERS = 4
@@ -95,8 +95,8 @@ def training(folder: Path, seed: str, leave: int | None) -> "Iterator[tuple[subp
     os.write(leave_write, b"." * (leave or 0))
     if leave is None:
         os.close(leave_write)
-    root = str(Path(__file__).parents[1])
-    command = [sys.executable, "-m", "tests.counted", str(leave_read), str(paid_write), *COMMAND, seed]
+    root = str(Path(__file__).parents[2])
+    command = [sys.executable, "-m", "tests.fakes.counted", str(leave_read), str(paid_write), *COMMAND, seed]
     with (
         subprocess.Popen(
             command,

@@ -18,11 +18,11 @@ from skillopt.commands.pages import page, rollout_text
 from skillopt.commands.report import report
 from skillopt.commands.serve import LivePages
 from skillopt.errors import UsageError
-from skillopt.events import EpochEnded, encode_event
-from skillopt.ledger import Ledger
+from skillopt.loop.events import EpochEnded, encode_event
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
-from tests.projects import make_project, skillopt, train
+from skillopt.storage.ledger import Ledger
+from tests.fakes.projects import make_project, skillopt, train
 
 Ask = Callable[[str], str]
 

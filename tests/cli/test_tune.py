@@ -16,10 +16,10 @@ import pytest
 
 from skillopt.commands.tune import tuning_suite
 from skillopt.errors import UsageError
-from skillopt.locks import writer_lock
+from skillopt.storage.locks import writer_lock
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
-from tests.projects import git, make_project, skillopt
+from tests.fakes.projects import git, make_project, skillopt
 
 FAST = ("--set", "epochs=2", "--set", "batch_size=6", "--set", "confidence=0.7")
 SEARCH = (

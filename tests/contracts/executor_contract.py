@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from skillopt.ports import Executor
+from skillopt.protocols import Executor
 
 __all__ = ["ExecutorContract"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.ports import Forge
+from skillopt.protocols import Forge
 
 __all__ = ["ForgeContract"]
 

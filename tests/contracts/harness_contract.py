@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
-from skillopt.ports import Harness, RolloutRequest
+from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 
 __all__ = ["HarnessContract"]

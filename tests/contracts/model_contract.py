@@ -2,10 +2,10 @@
 
 import pytest
 
-from skillopt.documents import SkillDocument
-from skillopt.evidence import fence
-from skillopt.ports import Model
-from skillopt.stages import Aim, ask_reflection, ask_slow_update, read_edits, read_slow_update
+from skillopt.prompts.evidence import fence
+from skillopt.prompts.stages import Aim, ask_reflection, ask_slow_update, read_edits, read_slow_update
+from skillopt.protocols import Model
+from skillopt.skills.document import SkillDocument
 
 __all__ = ["ModelContract"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.ports import RolloutRequest, Runner
+from skillopt.protocols import RolloutRequest, Runner
 from skillopt.tasks import Task, VerifierSpec
 
 __all__ = ["RunnerContract"]

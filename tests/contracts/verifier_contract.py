@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SuiteError
-from skillopt.harnesses.workspace import Workspace
 from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import VERIFIERS, load_verifier
 

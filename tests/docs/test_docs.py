@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.reports import record
+from skillopt.reports import view
 from skillopt.suites import load_suite
 from skillopt.tasks import Split
 from skillopt.tuning.studies import RANGES
-from tests.nights import make_nights
-from tests.projects import git, make_project, skillopt
+from tests.fakes.nights import make_nights
+from tests.fakes.projects import git, make_project, skillopt
 from tools.generate_docs import main as generate_docs
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
 
@@ -141,7 +141,7 @@ def test_generated_pages_are_current() -> None:
 
 def test_the_page_on_reports_names_every_field_of_the_view() -> None:
     page = (CHECKOUT / "docs" / "reports.md").read_text(encoding="utf-8")
-    kinds = [kind for name, kind in vars(record).items() if is_dataclass(kind) and name in record.__all__]
+    kinds = [kind for name, kind in vars(view).items() if is_dataclass(kind) and name in view.__all__]
     assert [field.name for kind in kinds for field in fields(kind) if f"`{field.name}`" not in page] == []
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from skillopt import __version__
-from skillopt.claude_servers import ClaudeServers
-from skillopt.codex_servers import CodexServers
-from skillopt.skill_folder import read_skill
-from skillopt.validation import validate
+from skillopt.agents.claude_code.registration import ClaudeServers
+from skillopt.agents.codex.registration import CodexServers
+from skillopt.skills.folder import read_skill
+from skillopt.skills.validation import validate
 from skillopt_mcp.tools import TOOLS as OFFERED
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "plugin"
 SKILL = PLUGIN / "skills" / "optimize-skill"
 TOOLS = tuple(offer.call.__name__ for offer in OFFERED)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from tests.actions.expressions import evaluate, fill
+from tests.fakes.action_expressions import evaluate, fill
 
 __all__ = ["ACTION", "ROOT", "Done", "Runner", "read_yaml"]
 

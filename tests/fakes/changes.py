@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skillopt.cli.entry import run
-from tests.projects import SKILL, git, make_project
+from tests.fakes.projects import SKILL, git, make_project
 
 __all__ = ["GOOD", "QUICK", "RULES", "commit", "gate", "make_change", "write"]
 

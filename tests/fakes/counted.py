@@ -1,6 +1,6 @@
 """The command line with embedded drivers that ask a parent process for leave before each paid call.
 
-    python -m tests.counted LEAVE PAID ARGUMENTS...
+    python -m tests.fakes.counted LEAVE PAID ARGUMENTS...
 
 LEAVE and PAID are descriptors of pipes: a call reads one byte of leave, or finds that the pipe was
 closed and all leave is given, and then writes its key. So a test can stop a run at any call and count
@@ -11,14 +11,14 @@ import os
 import sys
 
 from skillopt.cli.entry import main
+from skillopt.demo.harness import EmbeddedHarness
+from skillopt.demo.model import EmbeddedModel
 from skillopt.harnesses import HARNESSES, Driver
-from skillopt.harnesses.embedded import EmbeddedHarness
-from skillopt.ledger import reply_key, rollout_key
 from skillopt.models import MODELS
 from skillopt.models import Driver as ModelDriver
-from skillopt.models.embedded import EmbeddedModel
-from skillopt.ports import RolloutRequest
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
+from skillopt.storage.ledger import reply_key, rollout_key
 
 __all__ = ["CountedHarness", "CountedModel"]
 
@@ -66,6 +66,6 @@ class CountedModel:
 
 if __name__ == "__main__":
     os.environ["COUNTED"] = f"{sys.argv.pop(1)} {sys.argv.pop(1)}"
-    HARNESSES["embedded"] = Driver("tests.counted:CountedHarness", ("seed",))
-    MODELS["embedded"] = ModelDriver("tests.counted:CountedModel", ("seed",))
+    HARNESSES["embedded"] = Driver("tests.fakes.counted:CountedHarness", ("seed",))
+    MODELS["embedded"] = ModelDriver("tests.fakes.counted:CountedModel", ("seed",))
     main()

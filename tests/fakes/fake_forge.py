@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from tests.projects import git
-from tests.servers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+from tests.fakes.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+from tests.fakes.projects import git
 
 __all__ = ["FAULTS", "FakeForge", "fake_forge", "refusal"]
 

@@ -13,8 +13,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from tests.servers import fake_anthropic, fake_chat, fake_openai
-from tests.servers.loopback import Answer, Body, LoopbackServer, refuse
+from tests.fakes import fake_anthropic, fake_chat, fake_openai
+from tests.fakes.loopback import Answer, Body, LoopbackServer, refuse
 
 __all__ = [
     "CHAT",

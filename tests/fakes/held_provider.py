@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from threading import Event, Semaphore
 
-from tests.servers import fake_anthropic as messages
-from tests.servers.loopback import Answer, Body
+from tests.fakes import fake_anthropic as messages
+from tests.fakes.loopback import Answer, Body
 
 __all__ = ["HeldProvider"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
 
 __all__ = ["HOSTILE", "make_hostile"]
 

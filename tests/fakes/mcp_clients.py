@@ -17,8 +17,8 @@ from mcp_types import CallToolResult, Request, TextContent
 from pydantic import RootModel
 
 from skillopt.tasks import File
-from skillopt.versions import Repository
-from tests.repositories import DRAFT, FOLDER
+from skillopt.versions.repository import Repository
+from tests.fakes.repositories import DRAFT, FOLDER
 
 __all__ = ["MODERN", "TOKEN", "Pipe", "accept", "ask", "install_server", "pipe", "say", "serving", "text_of"]
 
@@ -31,7 +31,7 @@ MODERN = {
 
 TOKEN = "a-token-for-tests"  # noqa: S105 - it opens nothing
 _SECONDS = 60
-_CHECKOUT = Path(__file__).resolve().parent.parent
+_CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 class _Answer(RootModel[dict[str, Any]]):

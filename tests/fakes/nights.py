@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.projects import git, make_project, skillopt
-from tests.servers.fake_forge import FakeForge
+from tests.fakes.fake_forge import FakeForge
+from tests.fakes.projects import git, make_project, skillopt
 
 __all__ = ["TOKEN", "Nights", "make_nights"]
 

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from skillopt.commit_text import Version
 from skillopt.tasks import File
-from skillopt.versions import Repository, VersionDraft
-from tests.projects import git
+from skillopt.versions.commit_message import Version
+from skillopt.versions.repository import Repository, VersionDraft
+from tests.fakes.projects import git
 
 __all__ = ["DRAFT", "FOLDER", "TEXT", "commit", "make_repository", "newest"]
 

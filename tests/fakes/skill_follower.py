@@ -9,11 +9,11 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from skillopt.harnesses.rule_reading import read_rules
-from skillopt.harnesses.table_operations import apply_operations, settle
-from skillopt.harnesses.tables import Table
-from skillopt.models.embedded import EmbeddedModel
-from skillopt.models.embedded_prompts import read_prompt
+from skillopt.demo.model import EmbeddedModel
+from skillopt.demo.prompts import read_prompt
+from skillopt.demo.rule_reading import read_rules
+from skillopt.demo.table_operations import apply_operations, settle
+from skillopt.demo.tables import Table
 
 __all__ = ["READ_INPUT", "Turn", "clean", "next_turn", "optimize", "write_output"]
 

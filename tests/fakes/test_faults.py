@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.servers.faults import CHAT, FAULTS, MESSAGES, NO_SUCH_TOOL, REFUSED, RESPONSES, WORDS, Wire, provider
+from tests.fakes.faults import CHAT, FAULTS, MESSAGES, NO_SUCH_TOOL, REFUSED, RESPONSES, WORDS, Wire, provider
 
 PATHS = {"Anthropic Messages": "/v1/messages", "OpenAI Responses": "/v1/responses"}
 WIRES = [

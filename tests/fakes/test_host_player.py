@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.servers.host_player import Step, next_step
+from tests.fakes.host_player import Step, next_step
 
 JOB = "20260102-030405-beef"
 RUNNING = f"# Job {JOB}: running\n\nevaluate rows, started now.\n"

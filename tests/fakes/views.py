@@ -1,8 +1,8 @@
 """A run made up for tests of reports: its events, the rollouts behind them, and the view of both."""
 
-from skillopt.documents import Skill, SkillDocument
-from skillopt.edits import Change, Edit, Op
-from skillopt.events import (
+from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.pareto import Worth
+from skillopt.loop.events import (
     BaselineMeasured,
     EditRefused,
     EditScreened,
@@ -17,12 +17,12 @@ from skillopt.events import (
     TrainMeasured,
     VersionAccepted,
 )
-from skillopt.gate import Outcome, Tally, Verdict
-from skillopt.ledger import ResultRow
-from skillopt.objectives import Worth
-from skillopt.reports.gathering import Recorded, gather
-from skillopt.reports.record import Asked, RunView
+from skillopt.reports.build_view import Recorded, gather
+from skillopt.reports.view import Asked, RunView
 from skillopt.rollouts import Usage
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import Change, Edit, Op
+from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split
 
 __all__ = ["AT", "END", "EVENTS", "HEAD", "RESULTS", "SPLITS", "START", "TEXTS", "make_view", "verdict"]

@@ -7,8 +7,8 @@ import pytest
 from mcp import Client
 
 from skillopt_mcp.server import make_server
-from tests.mcp_clients import accept
-from tests.repositories import make_repository
+from tests.fakes.mcp_clients import accept
+from tests.fakes.repositories import make_repository
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mcp_clients import MODERN, TOKEN, serving
+from tests.fakes.mcp_clients import MODERN, TOKEN, serving
 
 HEADERS = {
     "Content-Type": "application/json",

@@ -12,8 +12,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from skillopt_mcp.server import make_server
-from tests.mcp_clients import accept, ask, pipe, say, text_of
-from tests.projects import git
+from tests.fakes.mcp_clients import accept, ask, pipe, say, text_of
+from tests.fakes.projects import git
 
 BOUNDED = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 METHODS = [

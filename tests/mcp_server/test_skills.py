@@ -11,9 +11,9 @@ from mcp_types import INVALID_PARAMS, BlobResourceContents, TextResourceContents
 
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
-from tests.mcp_clients import accept, ask
-from tests.projects import git
-from tests.repositories import FOLDER, make_repository
+from tests.fakes.mcp_clients import accept, ask
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, make_repository
 
 pytestmark = pytest.mark.anyio
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from skillopt import versions
-from skillopt.commands import serving
-from skillopt.commands.serving import branch_tips, served_page, served_skill, served_skills
-from skillopt.commands.snapshot import snapshot_of
 from skillopt.errors import RepositoryError, SkillError, UsageError
-from skillopt.git_process import run_git
-from tests.mcp_clients import accept
-from tests.projects import git
-from tests.repositories import make_repository
+from skillopt.versions import repository as versions
+from skillopt.versions.git_process import run_git
+from skillopt.versions.snapshot import snapshot_of
+from skillopt_mcp import catalogue
+from skillopt_mcp.catalogue import branch_tips, served_page, served_skill, served_skills
+from tests.fakes.mcp_clients import accept
+from tests.fakes.projects import git
+from tests.fakes.repositories import make_repository
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_files_that_together_are_too_large_to_be_kept_are_served_all_the_same(
     size = sum(len(file.content) for file in served_skill(project, "rows").files)
     add_skill(project, "sums")
     for limit, reads in ((2 * size + 50, 0), (size, 1)):
-        monkeypatch.setattr(serving, "_KEPT_BYTES", limit)
+        monkeypatch.setattr(catalogue, "_KEPT_BYTES", limit)
         (project / "skillopt.toml").write_text(f"# {limit}\n")
         first = served_skills(project)
         assert [skill.name for skill in first] == ["rows", "sums"]

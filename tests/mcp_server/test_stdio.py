@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import skillopt
-from tests.mcp_clients import MODERN, pipe
-from tests.projects import git
+from tests.fakes.mcp_clients import MODERN, pipe
+from tests.fakes.projects import git
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])

@@ -6,9 +6,9 @@ from mcp import Client
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
-from tests.mcp_clients import accept, say, text_of
-from tests.projects import git
-from tests.repositories import FOLDER, make_repository
+from tests.fakes.mcp_clients import accept, say, text_of
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, make_repository
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,10 @@ import pytest
 from mcp import Client
 
 from skillopt.commands.jobs import job
-from skillopt.locks import writer_lock
+from skillopt.storage.locks import writer_lock
 from skillopt_mcp.server import make_server
-from tests.mcp_clients import say, text_of
-from tests.projects import git, make_project
+from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.projects import git, make_project
 
 pytestmark = pytest.mark.anyio
 

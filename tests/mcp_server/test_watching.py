@@ -9,9 +9,9 @@ from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotificati
 
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
-from tests.mcp_clients import accept, ask
-from tests.projects import git
-from tests.repositories import make_repository
+from tests.fakes.mcp_clients import accept, ask
+from tests.fakes.projects import git
+from tests.fakes.repositories import make_repository
 
 pytestmark = pytest.mark.anyio
 

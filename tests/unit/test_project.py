@@ -8,7 +8,7 @@ import pytest
 
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.project import Project, Selection
-from tests.projects import make_project
+from tests.fakes.projects import make_project
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.lint import LintClass
 from skillopt.presets import PRESETS, make_settings
+from skillopt.safety.lint import LintClass
 from skillopt.settings import GateRule, Metric, Preset, Schedule, Settings
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
 from skillopt.testing import ScriptedHarness, ScriptedModel
 from tests.contracts.harness_contract import HarnessContract

@@ -14,7 +14,7 @@ from typing import Final
 
 from pydantic import BaseModel, Field, ValidationError
 
-from skillopt.harnesses.agent_process import AgentHome, first_set
+from skillopt.agents.process import AgentHome, first_set
 
 __all__ = [
     "CLAUDE_OLDEST",

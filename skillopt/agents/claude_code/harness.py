@@ -14,12 +14,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final, Literal
 
-from skillopt.documents import Skill
-from skillopt.errors import FailureKind
-from skillopt.harnesses.agent_bounds import bound_by_turns
-from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.harnesses.agent_stream import Ending, Story, failure
-from skillopt.harnesses.claude_command import (
+from skillopt.agents.bounds import bound_by_turns
+from skillopt.agents.claude_code.command import (
     CLAUDE_OLDEST,
     CLAUDE_PROGRAM,
     CLAUDE_RETRIES,
@@ -27,13 +23,17 @@ from skillopt.harnesses.claude_command import (
     claude_environment,
     claude_subscribed,
 )
-from skillopt.harnesses.claude_stream import ClaudeStream
-from skillopt.harnesses.sandbox import Choice, Sandbox
-from skillopt.harnesses.workspace import changed_files
-from skillopt.ports import RolloutRequest
+from skillopt.agents.claude_code.stream import ClaudeStream
+from skillopt.agents.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
+from skillopt.agents.stream import Ending, Story, failure
+from skillopt.errors import FailureKind
 from skillopt.prices import Price
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Status, Trajectory, Usage
-from skillopt.skill_folder import files_of
+from skillopt.sandbox.bubblewrap import Choice, Sandbox
+from skillopt.sandbox.workspace import changed_files
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import files_of
 
 __all__ = ["ClaudeCodeHarness"]
 

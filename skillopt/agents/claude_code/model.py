@@ -9,21 +9,21 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Final
 
-from skillopt.errors import FailureKind
-from skillopt.harnesses.agent_bounds import bound_by_turns
-from skillopt.harnesses.agent_process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.harnesses.agent_stream import Story, failure, provider_error
-from skillopt.harnesses.claude_command import (
+from skillopt.agents.bounds import bound_by_turns
+from skillopt.agents.claude_code.command import (
     CLAUDE_OLDEST,
     CLAUDE_PROGRAM,
     CLAUDE_RETRIES,
     claude_environment,
     claude_subscribed,
 )
-from skillopt.harnesses.claude_stream import ClaudeStream
-from skillopt.harnesses.workspace import Workspace
+from skillopt.agents.claude_code.stream import ClaudeStream
+from skillopt.agents.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
+from skillopt.agents.stream import Story, failure, provider_error
+from skillopt.errors import FailureKind
 from skillopt.prices import Price
 from skillopt.rollouts import Reply, Status, Usage
+from skillopt.sandbox.workspace import Workspace
 
 __all__ = ["ClaudeCodeModel"]
 

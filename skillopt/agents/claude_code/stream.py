@@ -15,8 +15,7 @@ from typing import Final
 
 from pydantic import Field, JsonValue, ValidationError
 
-from skillopt.errors import FailureKind
-from skillopt.harnesses.agent_stream import (
+from skillopt.agents.stream import (
     Ending,
     Event,
     Story,
@@ -27,6 +26,7 @@ from skillopt.harnesses.agent_stream import (
     read_lines,
     shorten,
 )
+from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 
 __all__ = ["ClaudeStream"]

@@ -16,7 +16,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from skillopt.harnesses.agent_process import AgentHome, find_program, first_set
+from skillopt.agents.process import AgentHome, find_program, first_set
 from skillopt.tasks import File
 
 __all__ = ["CODEX_OLDEST", "CODEX_RETRIES", "CodexSetup", "codex_pays", "find_codex"]

@@ -14,20 +14,20 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from skillopt.documents import Skill
+from skillopt.agents.bounds import bound_by_tokens, priced
+from skillopt.agents.codex.command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
+from skillopt.agents.codex.stream import CodexStream, unloaded
+from skillopt.agents.process import AgentCommand, AgentHome, prepare_folder, program_version
+from skillopt.agents.stream import Ending, Story, failure
 from skillopt.errors import FailureKind, SkillError
-from skillopt.frontmatter import read_frontmatter
-from skillopt.harnesses.agent_bounds import bound_by_tokens, priced
-from skillopt.harnesses.agent_process import AgentCommand, AgentHome, prepare_folder, program_version
-from skillopt.harnesses.agent_stream import Ending, Story, failure
-from skillopt.harnesses.codex_command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
-from skillopt.harnesses.codex_stream import CodexStream, unloaded
-from skillopt.harnesses.sandbox import Choice, Sandbox
-from skillopt.harnesses.workspace import changed_files, read_file
-from skillopt.ports import RolloutRequest
 from skillopt.prices import Price
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Status, Trajectory, Usage
-from skillopt.skill_folder import files_of
+from skillopt.sandbox.bubblewrap import Choice, Sandbox
+from skillopt.sandbox.workspace import changed_files, read_file
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import files_of
+from skillopt.skills.frontmatter import read_frontmatter
 
 __all__ = ["CodexHarness"]
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
-from skillopt.harnesses.agent_bounds import bound_by_turns, priced
-from skillopt.harnesses.agent_process import AgentCommand, AgentHome, prepare_folder, program_version
-from skillopt.harnesses.agent_stream import Story, provider_error
-from skillopt.harnesses.codex_command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
-from skillopt.harnesses.codex_stream import CodexStream
-from skillopt.harnesses.workspace import Workspace
+from skillopt.agents.bounds import bound_by_turns, priced
+from skillopt.agents.codex.command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
+from skillopt.agents.codex.stream import CodexStream
+from skillopt.agents.process import AgentCommand, AgentHome, prepare_folder, program_version
+from skillopt.agents.stream import Story, provider_error
 from skillopt.prices import Price
 from skillopt.rollouts import Reply, Status, Usage
+from skillopt.sandbox.workspace import Workspace
 
 __all__ = ["CodexModel"]
 

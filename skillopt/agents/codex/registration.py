@@ -1,7 +1,7 @@
 """The MCP servers of Codex's `config.toml`, as text: our server put in, and taken out again to the byte.
 
 Owns the table. It goes to the end after a line break and nothing else is written, so whatever stands
-before it keeps its comments and layout. Does not own files (commands.registration).
+before it keeps its comments and layout. Does not own files (agents.registration).
 """
 
 import re

@@ -12,7 +12,7 @@ from math import floor, log10
 
 from markupsafe import Markup
 
-from skillopt.objectives import front
+from skillopt.gate.pareto import front
 from skillopt.reports.html.svg import drawing, element, percent
 
 __all__ = ["MARKS", "Look", "Scale", "Weighed", "draw_marks", "draw_pareto", "draw_scores", "front_of", "nice_scale"]

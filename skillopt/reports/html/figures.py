@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from skillopt.reports.html.charts import Look, Weighed, front_of
-from skillopt.reports.record import Funnel, RunView
+from skillopt.reports.view import Funnel, RunView
 from skillopt.rollouts import Usage
 
 __all__ = ["Share", "Spent", "describe_pareto", "describe_scores", "funnel_of", "looks_of", "spent_by", "weighed_of"]

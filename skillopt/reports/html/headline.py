@@ -5,12 +5,12 @@ Owns the words. Every number is from the record; none is from a model's text.
 
 from dataclasses import dataclass
 
-from skillopt.expectation import expectation
-from skillopt.gate import Outcome, Verdict
-from skillopt.release import look_confidence
-from skillopt.reports.change_words import change_outcome, is_change
+from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.expectation import expectation
+from skillopt.loop.release_check import look_confidence
+from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.html.svg import signed
-from skillopt.reports.record import RunView, TestView
+from skillopt.reports.view import RunView, TestView
 from skillopt.rollouts import Usage
 
 __all__ = ["Figure", "commands_of", "facts_of", "figures_of", "headline_of"]

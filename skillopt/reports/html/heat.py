@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.reports.record import Cell, CellState, HeatRow, VersionView
+from skillopt.reports.view import Cell, CellState, HeatRow, VersionView
 
 __all__ = ["HeatCell", "HeatLine", "HeatMap", "SplitMap", "make_heat_map"]
 

@@ -1,14 +1,14 @@
 """Text of models, tasks and traces made fit for a page: nothing in it acts, and nothing in it hides.
 
 Owns marking the names of hidden characters, and cutting what is too long to show. Escaping itself is MarkupSafe's.
-Does not own naming them (inert).
+Does not own naming them (safety.escaping).
 """
 
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from skillopt.inert import visible, visible_pieces
+from skillopt.safety.escaping import visible, visible_pieces
 
 __all__ = ["Cut", "cut", "inert", "marked"]
 

@@ -1,14 +1,14 @@
 """What changed between two texts, line below line as the page shows it.
 
 Owns pairing the changed lines, and leaving out those far from a change. Does not own finding the changed words
-(word_diff) or how it looks (templates).
+(skills.word_diff) or how it looks (templates).
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from skillopt.word_diff import Piece, PieceKind, compare_words, match_lines
+from skillopt.skills.word_diff import Piece, PieceKind, compare_words, match_lines
 
 __all__ = ["Line", "compare_lines", "count_words"]
 

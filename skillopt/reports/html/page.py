@@ -15,8 +15,8 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from skillopt.expectation import expectation
-from skillopt.reports.change_words import is_change
+from skillopt.gate.expectation import expectation
+from skillopt.reports.gate_words import is_change
 from skillopt.reports.html.charts import draw_marks, draw_pareto, draw_scores
 from skillopt.reports.html.figures import describe_pareto, describe_scores, funnel_of, looks_of, spent_by, weighed_of
 from skillopt.reports.html.headline import commands_of, facts_of, figures_of, headline_of
@@ -25,7 +25,7 @@ from skillopt.reports.html.inert_html import inert, marked
 from skillopt.reports.html.svg import percent, signed
 from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versions, unaccepted
 from skillopt.reports.html.viewer import MOST_ROLLOUTS, Seen, show_rollout
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
 
 __all__ = ["Entry", "Rollouts", "live_policy", "render_index", "render_page"]
 

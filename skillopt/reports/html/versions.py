@@ -1,7 +1,7 @@
 """Versions and edits as the page shows them: what changed word by word, and what is known of it.
 
 Owns pairing each version with its edits and its gate, and how many are shown. Does not own finding the changed words
-(word_diff).
+(skills.word_diff).
 """
 
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import Final
 
 from skillopt.reports.html.line_diff import Line, compare_lines, count_words
-from skillopt.reports.record import EditView, Fate, GateView, RunView, VersionView
-from skillopt.word_diff import Piece, PieceKind
+from skillopt.reports.view import EditView, Fate, GateView, RunView, VersionView
+from skillopt.skills.word_diff import Piece, PieceKind
 
 __all__ = ["MOST_EDITS", "MOST_VERSIONS", "ShownEdit", "ShownVersion", "show_edit", "show_versions", "unaccepted"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.inert import visible
 from skillopt.reports.html.inert_html import Cut, cut
 from skillopt.rollouts import Message, Rollout
+from skillopt.safety.escaping import visible
 
 __all__ = ["MOST_ROLLOUTS", "Listed", "Seen", "ShownRollout", "Turn", "Use", "choose", "show_rollout", "write_rollout"]
 

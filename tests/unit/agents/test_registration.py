@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.claude_servers import ClaudeServers
-from skillopt.codex_servers import CodexServers
+from skillopt.agents.claude_code.registration import ClaudeServers
+from skillopt.agents.codex.registration import CodexServers
 from skillopt.errors import SettingsError
-from tests.projects import git, skillopt
+from tests.fakes.projects import git, skillopt
 
 OTHER = '{\n\t"mcpServers": {\n\t\t"größe": {"command": "messen", "env": {"KEY": "secret-of-the-user"}}\n\t}\n}'
 JSON_TEXTS = [

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from skillopt.cli.progress import ProgressWatch
-from skillopt.event_lines import describe
-from skillopt.events import GateDecided, StepStarted
-from skillopt.runner import Activity
-from tests.test_events import EVENTS
+from skillopt.execution.runner import Activity
+from skillopt.loop.event_lines import describe
+from skillopt.loop.events import GateDecided, StepStarted
+from tests.unit.loop.test_events import EVENTS
 
 
 def test_events_worth_a_line_are_told_in_one_line() -> None:

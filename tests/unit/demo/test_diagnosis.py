@@ -6,16 +6,14 @@ from random import Random
 
 import pytest
 
-from skillopt.documents import SkillDocument
-from skillopt.edits import Edit, Op, apply_edits
-from skillopt.evidence import fence
-from skillopt.harnesses.rule_reading import read_sentence
-from skillopt.models.embedded import EmbeddedModel
-from skillopt.models.embedded_advice import ADVICE, IRRELEVANT, SUSPECTS, Symptom
-from skillopt.models.embedded_diagnosis import Finding, diagnose, read_feedback
-from skillopt.models.embedded_prompts import read_prompt
-from skillopt.models.embedded_proposals import advise
-from skillopt.stages import (
+from skillopt.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Symptom
+from skillopt.demo.diagnosis import Finding, diagnose, read_feedback
+from skillopt.demo.model import EmbeddedModel
+from skillopt.demo.prompts import read_prompt
+from skillopt.demo.proposals import advise
+from skillopt.demo.rule_reading import read_sentence
+from skillopt.prompts.evidence import fence
+from skillopt.prompts.stages import (
     Aim,
     ProposedEdit,
     ask_merge,
@@ -29,6 +27,8 @@ from skillopt.stages import (
     read_ranking,
     read_slow_update,
 )
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op, apply_edits
 
 SKILL = """---
 name: tidy

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
-from skillopt.harnesses.embedded import EmbeddedHarness, ignore_probability
-from skillopt.ports import Harness, RolloutRequest
+from skillopt.demo.harness import EmbeddedHarness, ignore_probability
+from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status, Trajectory
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from skillopt.documents import SkillDocument
-from skillopt.models.embedded import EmbeddedModel
-from skillopt.models.embedded_prompts import read_prompt
-from skillopt.ports import Model
-from skillopt.stages import Aim, ask_reflection
+from skillopt.demo.model import EmbeddedModel
+from skillopt.demo.prompts import read_prompt
+from skillopt.prompts.stages import Aim, ask_reflection
+from skillopt.protocols import Model
+from skillopt.skills.document import SkillDocument
 from tests.contracts.model_contract import ModelContract
 
 

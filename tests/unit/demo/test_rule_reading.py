@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.harnesses.rule_reading import read_rules, read_sentence, sentences_of
-from skillopt.harnesses.tables import Operation, OperationKind
+from skillopt.demo.rule_reading import read_rules, read_sentence, sentences_of
+from skillopt.demo.tables import Operation, OperationKind
 
 K = OperationKind
 

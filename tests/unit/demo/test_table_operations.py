@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.harnesses.table_operations import apply_operations, settle
-from skillopt.harnesses.tables import Operation, OperationKind, Table
+from skillopt.demo.table_operations import apply_operations, settle
+from skillopt.demo.tables import Operation, OperationKind, Table
 
 K = OperationKind
 

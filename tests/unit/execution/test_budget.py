@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.metering import Meter, MeteredHarness, MeteredModel, OutOfBudget
-from skillopt.ports import RolloutRequest
+from skillopt.execution.budget import Account, Caps
+from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel, OutOfBudget
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
-from skillopt.spending import Account, Caps
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedHarness
 

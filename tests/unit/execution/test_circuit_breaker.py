@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillopt.breaker import Breaker
 from skillopt.errors import InfrastructureError
+from skillopt.execution.circuit_breaker import Breaker
 
 
 def test_it_opens_after_failures_in_a_row_and_quotes_the_last() -> None:

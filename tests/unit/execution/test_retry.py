@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import FailureKind, ForgeAccessError, ForgeDownError, ForgeError, ForgeLimitError, ProviderError
+from skillopt.execution.retry import PatientForge, PatientModel, Retry
 from skillopt.forge.folder import FolderForge
-from skillopt.ports import Forge
-from skillopt.retry import PatientForge, PatientModel, Retry
+from skillopt.protocols import Forge
 from skillopt.rollouts import Reply, Usage
 from tests.contracts.forge_contract import ForgeContract
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SettingsError
+from skillopt.execution.roles import load_roles
 from skillopt.harnesses import HARNESSES, Wanted, load_harness
 from skillopt.models import MODELS, load_model
-from skillopt.ports import Harness
-from skillopt.roles import load_roles
+from skillopt.protocols import Harness
 from skillopt.settings import Settings, SkillMode
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 

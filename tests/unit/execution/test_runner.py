@@ -8,14 +8,14 @@ from threading import Barrier
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InfrastructureError
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.ledger import Ledger
-from skillopt.ports import Executor, Harness, Model, RolloutRequest
-from skillopt.roles import Roles
+from skillopt.execution.roles import Roles
+from skillopt.execution.runner import Activity, RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.protocols import Executor, Harness, Model, RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, ToolCall, Trajectory, Usage
-from skillopt.runner import Activity, RecordedRunner, Watch
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.storage.ledger import Ledger
 from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.testing import InlineExecutor, ScriptedHarness, ScriptedModel
 

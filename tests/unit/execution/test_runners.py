@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.caps import CappedRunner
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.ledger import Ledger
-from skillopt.ports import Runner
-from skillopt.roles import Roles
+from skillopt.execution.roles import Roles
+from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.loop.caps import CappedRunner
+from skillopt.protocols import Runner
 from skillopt.rollouts import Trajectory
-from skillopt.runner import RecordedRunner, Watch
 from skillopt.settings import Settings
+from skillopt.storage.ledger import Ledger
 from skillopt.testing import ScriptedHarness, ScriptedModel, ScriptedRunner, scored
 from tests.contracts.runner_contract import RunnerContract
 

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from skillopt.executors.threads import ThreadExecutor
-from skillopt.ports import Executor
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.protocols import Executor
 from skillopt.testing import InlineExecutor
 from tests.contracts.executor_contract import ExecutorContract
 

@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.errors import ForgeDownError
 from skillopt.forge.folder import FolderForge
-from skillopt.ports import Forge
+from skillopt.protocols import Forge
 from tests.contracts.forge_contract import ForgeContract
 
 

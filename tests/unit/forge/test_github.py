@@ -15,12 +15,12 @@ from skillopt.errors import (
 )
 from skillopt.forge import Account
 from skillopt.forge.github import GitHubForge
-from skillopt.ports import Forge
+from skillopt.protocols import Forge
 from tests.contracts.forge_contract import ForgeContract
-from tests.projects import git
-from tests.repositories import make_repository
-from tests.servers.fake_forge import FAULTS, FakeForge, fake_forge
-from tests.servers.loopback import refuse
+from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
+from tests.fakes.loopback import refuse
+from tests.fakes.projects import git
+from tests.fakes.repositories import make_repository
 
 TOKEN = "ghp_" + "b2" * 18
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.gate import Outcome, Verdict, compare, least_gain, noise_floor, tally
-from skillopt.ports import RolloutRequest
+from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, noise_floor, tally
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Metric
 from skillopt.tasks import Task, VerifierSpec

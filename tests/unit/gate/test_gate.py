@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument, estimate_tokens
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate import Outcome
-from skillopt.gating import Gatekeeper, resolvable_gain
-from skillopt.noise import Noise
-from skillopt.ports import RolloutRequest
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.gate import Gatekeeper, resolvable_gain
+from skillopt.gate.noise import Noise
 from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
 from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.noise import Noise
+from skillopt.gate.noise import Noise
 
 HIGH_FROM = 0.3
 SCORES = st.floats(0, 1)

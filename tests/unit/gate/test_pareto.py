@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.objectives import Worth, front, known_losses, measured_worth
+from skillopt.gate.pareto import Worth, front, known_losses, measured_worth
 from skillopt.rollouts import Rollout, Score, Status, Trajectory, Usage
 
 COARSE = st.lists(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.betting import Bets, Plan, decide, lower_limit, update, upper_limit
-from skillopt.gate import Outcome
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.sequential_test import Bets, Plan, decide, lower_limit, update, upper_limit
 
 ALPHA = 0.1
 DIFFERENCES = st.lists(st.one_of(st.sampled_from([-1.0, 0.0, 1.0]), st.floats(-1, 1)), max_size=30)

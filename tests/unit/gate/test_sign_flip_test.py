@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.sign_flip import p_value
+from skillopt.gate.sign_flip_test import p_value
 
 
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 1 / 3, 2 / 3, 0.05]), max_size=9))

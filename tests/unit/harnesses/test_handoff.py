@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import AnswersPendingError, UsageError
 from skillopt.harnesses.handoff import HandoffHarness
-from skillopt.harnesses.workspace import Workspace
 from skillopt.models.handoff import HandoffModel
-from skillopt.ports import Harness, Model, RolloutRequest
+from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
+from skillopt.sandbox.workspace import Workspace
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
-from tests.projects import make_project, skillopt
-from tests.servers.skill_follower import clean
+from tests.fakes.projects import make_project, skillopt
+from tests.fakes.skill_follower import clean
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
 TASK = Task("t", "Clean it.", VerifierSpec("exact"), (File("a.txt", b"a"), File("b.txt", b"b")))
@@ -24,7 +24,7 @@ TASK = Task("t", "Clean it.", VerifierSpec("exact"), (File("a.txt", b"a"), File(
 
 def answer_all(folder: Path, model: str = "") -> int:
     """Do everything that the manifest lists, as somebody who follows skills and knows the optimizer's prompts."""
-    from skillopt.models.embedded import EmbeddedModel  # noqa: PLC0415 - what stands in for somebody
+    from skillopt.demo.model import EmbeddedModel  # noqa: PLC0415 - what stands in for somebody
 
     listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for entry in listed["open"]:

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.caps import BudgetReached, CappedRunner
-from skillopt.ports import RolloutRequest
+from skillopt.loop.caps import BudgetReached, CappedRunner
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Usage
 from skillopt.settings import Settings
 from skillopt.tasks import Task, VerifierSpec

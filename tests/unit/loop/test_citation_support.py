@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.edits import Edit, Op
-from skillopt.grounding import NOTHING_SAID, ground
-from skillopt.ports import RolloutRequest
+from skillopt.loop.citation_support import NOTHING_SAID, ground
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
+from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import scored
 

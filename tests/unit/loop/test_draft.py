@@ -1,8 +1,8 @@
 """The draft: edits that wait for the gate, and which tasks they broke."""
 
-from skillopt.documents import Skill, SkillDocument
-from skillopt.drafts import Draft
-from skillopt.edits import Edit, Op
+from skillopt.loop.draft import Draft
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import Edit, Op
 
 SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n- Be brief.\n"))
 

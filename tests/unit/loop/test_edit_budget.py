@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.budget import clip, scheduled_edits
-from skillopt.edits import Change, Edit, Op
+from skillopt.loop.edit_budget import clip, scheduled_edits
 from skillopt.settings import Schedule
+from skillopt.skills.edits import Change, Edit, Op
 
 
 def changes(*tokens: int) -> list[Change]:

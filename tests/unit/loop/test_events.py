@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillopt.edits import Change, Edit, Op
-from skillopt.events import (
+from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.loop.events import (
     BaselineMeasured,
     EditRefused,
     EditScreened,
@@ -26,7 +26,7 @@ from skillopt.events import (
     decode_event,
     encode_event,
 )
-from skillopt.gate import Outcome, Tally, Verdict
+from skillopt.skills.edits import Change, Edit, Op
 
 EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tasks=("t1", "t2"))
 CHANGES = (Change(EDIT, 3, 9, 4, "--- a\n+++ b"),)

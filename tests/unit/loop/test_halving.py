@@ -5,7 +5,7 @@ from math import ceil, log2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.halving import find_culprit
+from skillopt.loop.halving import find_culprit
 
 
 @given(st.data(), st.integers(1, 64))

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import pytest
 
-from skillopt.documents import GUIDANCE, Skill, SkillDocument
 from skillopt.errors import InvalidMeasurementError
-from skillopt.events import (
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import (
     BaselineMeasured,
     EditRefused,
     EditScreened,
@@ -24,12 +24,12 @@ from skillopt.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.gate import Outcome
-from skillopt.optimizer import Optimizer
-from skillopt.ports import RolloutRequest
+from skillopt.loop.optimizer import Optimizer
 from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
+from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

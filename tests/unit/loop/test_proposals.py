@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from skillopt.edits import Edit, Op
-from skillopt.events import EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
-from skillopt.gate import Outcome
-from skillopt.ports import RolloutRequest
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
+from skillopt.loop.proposals import Earlier, check_proposal, try_proposal
 from skillopt.presets import make_settings
-from skillopt.proposals import Earlier, check_proposal, try_proposal
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
-from tests.projects import git, make_project, skillopt
-from tests.test_optimizer import SKILL, by_words, only, suite
+from tests.fakes.projects import git, make_project, skillopt
+from tests.unit.loop.test_optimizer import SKILL, by_words, only, suite
 
 SETTINGS = make_settings(
     ("test", {"edit_budget": 2, "min_edits": 2, "token_budget": 40, "confidence": 0.8, "gate": "paired"})

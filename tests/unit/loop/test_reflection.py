@@ -3,13 +3,13 @@
 import json
 from collections.abc import Mapping
 
-from skillopt.documents import SkillDocument
-from skillopt.events import EditsGrounded, FailuresNamed, PatchesCompared
-from skillopt.failures import FailureKind
-from skillopt.ports import RolloutRequest
+from skillopt.loop.events import EditsGrounded, FailuresNamed, PatchesCompared
+from skillopt.loop.reflection import Briefing, propose
 from skillopt.presets import make_settings
-from skillopt.reflection import Briefing, propose
+from skillopt.prompts.failure_kinds import FailureKind
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
+from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -5,14 +5,14 @@ from random import Random
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InvalidMeasurementError
-from skillopt.events import ReleaseCheckWithheld, SealedTestMeasured
-from skillopt.gate import Outcome
-from skillopt.ports import RolloutRequest
-from skillopt.release import Released, check_release, look_confidence
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured
+from skillopt.loop.release_check import Released, check_release, look_confidence
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -1,11 +1,11 @@
 """When an edit alone could show something, and when a draft is worth a gate."""
 
-from skillopt.documents import Skill, SkillDocument
-from skillopt.drafts import Draft
-from skillopt.edits import Edit, Op
-from skillopt.readiness import Readiness
+from skillopt.loop.draft import Draft
+from skillopt.loop.scheduling import Readiness
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
 from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import Edit, Op
 
 SKILL = Skill(
     "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")

@@ -2,14 +2,14 @@
 
 import pytest
 
-from skillopt.documents import Skill, SkillDocument
-from skillopt.edit_checks import check_edits
-from skillopt.edits import Edit, Op
 from skillopt.errors import InvalidMeasurementError
-from skillopt.ports import RolloutRequest
+from skillopt.loop.edit_checks import check_edits
+from skillopt.loop.screen import SCREEN_TRIALS, Screened, screen
 from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.screening import SCREEN_TRIALS, Screened, screen
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -1,13 +1,13 @@
 """Drafting: what is run of a draft, and what is taken out of it, in runs of the loop with scripted answers."""
 
-from skillopt.drafting import Drafter
-from skillopt.events import EditRefused, EditScreened
-from skillopt.lessons import Lessons
-from skillopt.ports import RolloutRequest
+from skillopt.loop.events import EditRefused, EditScreened
+from skillopt.loop.memory import Lessons
+from skillopt.loop.step import Drafter
 from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.testing import ScriptedRunner, scored
-from tests.test_optimizer import BASE, SKILL, only, run, suite, teach
+from tests.unit.loop.test_optimizer import BASE, SKILL, only, run, suite, teach
 
 
 def test_what_was_taken_on_trust_goes_when_the_target_turns_out_to_repeat_itself() -> None:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.events import VerifierSuspected
-from skillopt.failures import FailureKind, NamedFailure
+from skillopt.loop.events import VerifierSuspected
+from skillopt.loop.suspect_verifiers import Suspects, measured_reason
+from skillopt.prompts.failure_kinds import FailureKind, NamedFailure
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
-from skillopt.suspicion import Suspects, measured_reason
 
 
 def rollout(task: str, answer: str = "42", document: int = 0, *, passed: bool = False, files: bool = False) -> Rollout:

@@ -7,21 +7,21 @@ from contextlib import AbstractContextManager
 import pytest
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
+from skillopt.execution.retry import PatientModel, Retry
 from skillopt.models.anthropic import AnthropicModel
 from skillopt.models.api_failures import seconds_asked
 from skillopt.models.openai import OpenAIModel
 from skillopt.models.openai_compatible import OpenAICompatibleModel
-from skillopt.ports import Model
 from skillopt.prices import Price
-from skillopt.retry import PatientModel, Retry
+from skillopt.prompts.stages import EDITS_SCHEMA
+from skillopt.protocols import Model
 from skillopt.rollouts import Status, Usage
-from skillopt.stages import EDITS_SCHEMA
 from tests.contracts.model_contract import ModelContract
-from tests.servers.fake_anthropic import fake_anthropic
-from tests.servers.fake_chat import fake_chat
-from tests.servers.fake_openai import fake_openai
-from tests.servers.faults import CHAT, FAULTS, MESSAGES, RESPONSES, RETRY_AFTER, WORDS, Wire, provider
-from tests.servers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+from tests.fakes.fake_anthropic import fake_anthropic
+from tests.fakes.fake_chat import fake_chat
+from tests.fakes.fake_openai import fake_openai
+from tests.fakes.faults import CHAT, FAULTS, MESSAGES, RESPONSES, RETRY_AFTER, WORDS, Wire, provider
+from tests.fakes.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
 PRICES = {"fake": Price(input=1_000_000, output=2_000_000, cache_read=0, cache_write=3_000_000)}
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.due import Cause, Standing, in_order, why_due
+from skillopt.nightly.due import Cause, Standing, in_order, why_due
 
 TRAINED = Standing("rows", "codex 1.0 model=large", "suite", "", 3.0, "codex 1.0 model=large", "suite", score=0.5)
 

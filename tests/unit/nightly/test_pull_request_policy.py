@@ -4,8 +4,8 @@ from typing import Literal
 
 import pytest
 
-from skillopt.ports import PullRequest
-from skillopt.upkeep import Action, BranchFacts, decide
+from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide
+from skillopt.protocols import PullRequest
 
 FACTS = BranchFacts("tip", "main")
 

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.documents import estimate_tokens
-from skillopt.evidence import fence, render_rollout, render_rollouts, shorten
+from skillopt.prompts.evidence import fence, render_rollout, render_rollouts, shorten
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
+from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import File, Task, VerifierSpec
 
 TASK = Task("t1", "Clean it.", VerifierSpec("exact", '{"value": "SECRET"}', (File("expected", b"SECRET"),)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.failures import KIND_NAMES, FailureKind, explain_kinds, kind_of, read_kind
+from skillopt.prompts.failure_kinds import KIND_NAMES, FailureKind, explain_kinds, kind_of, read_kind
 
 
 @pytest.mark.parametrize("text", ["verifier-suspect", "Verifier_Suspect", " verifier suspect "])

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.documents import SkillDocument
-from skillopt.edits import Edit, Op
 from skillopt.errors import ReplyError
-from skillopt.failures import FailureKind, NamedFailure
-from skillopt.stages import (
+from skillopt.prompts.failure_kinds import FailureKind, NamedFailure
+from skillopt.prompts.stages import (
     EDITS_SCHEMA,
     REFLECTION_SCHEMA,
     Aim,
@@ -26,6 +24,8 @@ from skillopt.stages import (
     read_reflection,
     read_slow_update,
 )
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op
 
 DOCUMENT = SkillDocument("# Rules\n\n- One {{budget}}.\n")
 EDITS = (Edit("s1e1", Op.ADD, content="- a"), Edit("s1e2", Op.ADD, content="- b"))

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from skillopt.edits import Edit, Op
-from skillopt.events import EditRefused, ReleaseCheckWithheld, StepStarted, VersionAccepted
-from skillopt.reports.gathering import Recorded, digests_of, gather
-from skillopt.reports.record import CellState, Fate, Funnel
-from tests.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view
+from skillopt.loop.events import EditRefused, ReleaseCheckWithheld, StepStarted, VersionAccepted
+from skillopt.reports.build_view import Recorded, digests_of, gather
+from skillopt.reports.view import CellState, Fate, Funnel
+from skillopt.skills.edits import Edit, Op
+from tests.fakes.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view
 
 VIEW = make_view()
 

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
-from skillopt.gate import Outcome, Tally
-from skillopt.reports.change_words import change_passed
+from skillopt.gate.comparison import Outcome, Tally
+from skillopt.loop.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
+from skillopt.reports.gate_words import change_passed
 from skillopt.reports.html import render_page
 from skillopt.reports.junit import render as junit
 from skillopt.reports.markdown import render as markdown
 from skillopt.reports.pull_request import pull_request_title
-from skillopt.reports.record import RunView
 from skillopt.reports.terminal import frame
-from tests.reports.hostile import attack, tags_of
-from tests.views import HEAD, START, TEXTS, make_view, verdict
+from skillopt.reports.view import RunView
+from tests.fakes.hostile_views import attack, tags_of
+from tests.fakes.views import HEAD, START, TEXTS, make_view, verdict
 
 
 def make_change_view(

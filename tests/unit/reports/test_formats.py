@@ -7,9 +7,9 @@ import pytest
 
 from skillopt.errors import UsageError
 from skillopt.reports import FORMATS, format_of, render_view
-from skillopt.reports.record import RunView
-from tests.reports.hostile import attack
-from tests.views import make_view
+from skillopt.reports.view import RunView
+from tests.fakes.hostile_views import attack
+from tests.fakes.views import make_view
 
 
 def test_the_format_is_the_named_one_else_that_of_the_file_else_markdown() -> None:

@@ -7,13 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from skillopt.changes import ChangeFinding, ChangeKind, GatedChange, GateReport, Judged, Required, Standing, Weight
-from skillopt.gate import Outcome, Verdict
+from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.reports.gate_annotations import MOST_ANNOTATIONS, render_annotations
 from skillopt.reports.gate_junit import render_junit
 from skillopt.reports.gate_summary import MOST_CHARACTERS, render_gate_summary
 from skillopt.reports.gate_text import render_gate_text
-from tests.reports.hostile import tags_of
+from skillopt.review.result import (
+    ChangeFinding,
+    ChangeKind,
+    GatedChange,
+    GateReport,
+    Judged,
+    Required,
+    Standing,
+    Weight,
+)
+from tests.fakes.hostile_views import tags_of
 
 HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
 ALLOWED = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "strong", "code"}

@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from skillopt.inert import visible
 from skillopt.reports.inert_markdown import block, commands, inline, marker
-from tests.reports.hostile import read
+from skillopt.safety.escaping import visible
+from tests.fakes.hostile_views import read
 
 HOSTILE = [
     "@team please merge",

@@ -6,12 +6,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from skillopt.events import BaselineMeasured, RunStarted
-from skillopt.gate import Outcome, Tally
+from skillopt.gate.comparison import Outcome, Tally
+from skillopt.loop.events import BaselineMeasured, RunStarted
 from skillopt.reports.junit import render
-from skillopt.reports.record import RunView
-from tests.reports.hostile import attack
-from tests.views import EVENTS, HEAD, make_view, verdict
+from skillopt.reports.view import RunView
+from tests.fakes.hostile_views import attack
+from tests.fakes.views import EVENTS, HEAD, make_view, verdict
 
 _SUITE = ["name", "package", "id", "timestamp", "hostname", "tests", "failures", "errors", "skipped", "time"]
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.loopback import Answer, LoopbackServer
+from skillopt.reports.local_server import Answer, LoopbackServer
 
 PAGES = {"/": Answer("<p>ä</p>"), "/text": Answer("plain", "plain", stamp="s1"), "/odd name": Answer("odd")}
 NOTHING = "404: there is nothing here; open the whole address that was printed\n"

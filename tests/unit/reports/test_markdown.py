@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from skillopt.events import VerifierSuspected
+from skillopt.loop.events import VerifierSuspected
 from skillopt.reports.markdown import render
-from tests.reports.hostile import attack, tags_of
-from tests.views import make_view
+from tests.fakes.hostile_views import attack, tags_of
+from tests.fakes.views import make_view
 
 
 def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_sealed_test() -> None:

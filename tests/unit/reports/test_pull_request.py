@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt.reports.edit_tables import not_taken
+from skillopt.reports.length_limits import Room
 from skillopt.reports.pull_request import LIMIT, length, pull_request_body, pull_request_title
-from skillopt.reports.record import Fate, RunView
-from skillopt.reports.room import Room
 from skillopt.reports.sections import sure
-from tests.reports.hostile import HOSTILE, attack, read, tags_of
-from tests.views import EVENTS, HEAD, make_view
+from skillopt.reports.view import Fate, RunView
+from tests.fakes.hostile_views import HOSTILE, attack, read, tags_of
+from tests.fakes.views import EVENTS, HEAD, make_view
 
 VIEW = make_view()
 BODY = pull_request_body(VIEW)

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from skillopt.hidden_unicode import hidden_runs
-from skillopt.reports.record import Limits, RunView
 from skillopt.reports.terminal import frame
+from skillopt.reports.view import Limits, RunView
 from skillopt.rollouts import Usage
-from tests.reports.hostile import attack
-from tests.views import EVENTS, make_view
+from skillopt.safety.hidden_unicode import hidden_runs
+from tests.fakes.hostile_views import attack
+from tests.fakes.views import EVENTS, make_view
 
 VIEW = replace(make_view(), limits=Limits(280, 0, 2.5, 100_000))
 

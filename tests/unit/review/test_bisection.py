@@ -4,14 +4,14 @@ from random import Random
 
 import pytest
 
-from skillopt.bisection import Bisection, Found
-from skillopt.caps import CappedRunner
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InvalidMeasurementError
-from skillopt.ports import RolloutRequest
+from skillopt.loop.caps import CappedRunner
 from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
+from skillopt.review.bisection import Bisection, Found
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from skillopt.change_checks import check_new_text
-from skillopt.changes import Weight
-from skillopt.contamination import protect
-from skillopt.documents import Skill, SkillDocument
-from skillopt.lint import LintClass
+from skillopt.review.checks import check_new_text
+from skillopt.review.result import Weight
+from skillopt.safety.leaks import protect
+from skillopt.safety.lint import LintClass
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
 HEAD = "---\nname: rows\ndescription: Cleans rows. Use for any table.\n---\n# Rows\n\n"

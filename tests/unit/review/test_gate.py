@@ -7,15 +7,15 @@ import pytest
 
 import benchmarks.change_gate
 from benchmarks.change_gate import refusals
-from skillopt.change_gate import ChangeGate, Demand
-from skillopt.changes import Judged, Required
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import InvalidMeasurementError
-from skillopt.events import Event, GateDecided, RunEnded, SealedTestMeasured
-from skillopt.gate import Outcome
-from skillopt.ports import RolloutRequest
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import Event, GateDecided, RunEnded, SealedTestMeasured
 from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
+from skillopt.review.gate import ChangeGate, Demand
+from skillopt.review.result import Judged, Required
 from skillopt.rollouts import Rollout
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 

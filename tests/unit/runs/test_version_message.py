@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.edits import Change, Edit, Op
-from skillopt.events import VersionAccepted
-from skillopt.gate import Outcome, Verdict
-from skillopt.publication import Origin, body_of, subject_of, trailers_of
+from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
+from skillopt.runs.version_message import Origin, body_of, subject_of, trailers_of
+from skillopt.skills.edits import Change, Edit, Op
 
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.credentials import find_credentials, mask
+from skillopt.safety.credentials import find_credentials, mask
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.hidden_unicode import hidden_runs
-from skillopt.inert import clip, log_line, plain, plain_lines, visible
+from skillopt.safety.escaping import clip, log_line, plain, plain_lines, visible
+from skillopt.safety.hidden_unicode import hidden_runs
 
 TEXT = st.one_of(st.text(), st.text(alphabet="a\u202e\u200b\ufeff\x1b\x00\n\t\r\u2028 :#["))
 

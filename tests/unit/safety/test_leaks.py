@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from skillopt.contamination import LeakClass, ProtectedText, find_leaks, protect
-from skillopt.models.embedded_advice import ADVICE, IRRELEVANT
+from skillopt.demo.advice import ADVICE, IRRELEVANT
+from skillopt.safety.leaks import LeakClass, ProtectedText, find_leaks, protect
 from skillopt.suites import load_suite
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 TIDY = load_suite(ROOT / "benchmarks" / "suites" / "tidy_tables")
 WEAK = (ROOT / "skills" / "tidy-tables" / "SKILL.md").read_text(encoding="utf-8")
 CHECK = b"def score(rows):\n    return sum(row.total == row.net + row.tax for row in rows) / max(len(rows), 1)\n"

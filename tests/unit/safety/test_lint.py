@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt import credentials, hidden_unicode, lint
-from skillopt.credentials import mask
-from skillopt.documents import GUIDANCE, SkillDocument
-from skillopt.lint import LintClass, lint_change
+from skillopt.safety import credentials, hidden_unicode, lint
+from skillopt.safety.credentials import mask
+from skillopt.safety.lint import LintClass, lint_change
+from skillopt.skills.document import GUIDANCE, SkillDocument
 
 BASE = """\
 ---

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import InfrastructureError, SuiteError
-from skillopt.harnesses.workspace import (
+from skillopt.sandbox.workspace import (
     ProcessResult,
     Unreadable,
     Workspace,

@@ -8,8 +8,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from skillopt.documents import GUIDANCE, Skill, SkillDocument, estimate_tokens
 from skillopt.errors import SkillError
+from skillopt.skills.document import GUIDANCE, Skill, SkillDocument, estimate_tokens
 from skillopt.tasks import File
 
 PIECES = (

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.documents import SkillDocument
-from skillopt.edits import Edit, Op, apply_edits, changed_tokens
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op, apply_edits, changed_tokens
 
 TEXT = """\
 ---

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.documents import Skill, SkillDocument
 from skillopt.errors import SkillError
-from skillopt.skill_folder import (
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.folder import (
     MAX_BYTES,
     MAX_FILES,
     decode_skill,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from skillopt.documents import SkillDocument
 from skillopt.errors import SkillError
-from skillopt.frontmatter import MAX_BYTES, MAX_DEPTH, Field, Fields, Frontmatter, read_frontmatter
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.frontmatter import MAX_BYTES, MAX_DEPTH, Field, Fields, Frontmatter, read_frontmatter
 
 
 def read(yaml: str, *, newline: str = "\n") -> Frontmatter | None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.documents import Skill, SkillDocument
-from skillopt.validation import Finding, Level, Severity, validate
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.validation import Finding, Level, Severity, validate
 
 GOOD = "---\nname: tidy\ndescription: Cleans tables. Use it for CSV files.\n---\n# Tidy\n\n- trim\n"
 

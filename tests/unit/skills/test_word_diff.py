@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.word_diff import Piece, PieceKind, diff_words
+from skillopt.skills.word_diff import Piece, PieceKind, diff_words
 
 SAME, GONE, NEW = PieceKind
 TEXTS = st.lists(

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import BusyError, LedgerError, UsageError
-from skillopt.ledger import Ledger, RunRecord, reply_key, rollout_key
-from skillopt.locks import is_locked, writer_lock
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, ToolCall, Trajectory, Usage
+from skillopt.storage.ledger import Ledger, RunRecord, reply_key, rollout_key
+from skillopt.storage.locks import is_locked, writer_lock
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 USAGES = st.builds(
@@ -310,8 +310,8 @@ class TestTheFile:
 WRITER = """
 import sys
 from pathlib import Path
-from skillopt.ledger import Ledger
-from tests.test_ledger import rollout
+from skillopt.storage.ledger import Ledger
+from tests.unit.storage.test_ledger import rollout
 
 ledger = Ledger.open(Path(sys.argv[1]))
 for number in range(int(sys.argv[2]), 1_000_000_000, 10):
@@ -321,7 +321,7 @@ for number in range(int(sys.argv[2]), 1_000_000_000, 10):
 HOLDER = """
 import sys
 from pathlib import Path
-from skillopt.locks import writer_lock
+from skillopt.storage.locks import writer_lock
 
 with writer_lock(Path(sys.argv[1]), "rows"):
     print("held", flush=True)
@@ -330,7 +330,7 @@ with writer_lock(Path(sys.argv[1]), "rows"):
 OPENER = """
 import sys
 from pathlib import Path
-from skillopt.ledger import Ledger
+from skillopt.storage.ledger import Ledger
 
 print("ready", flush=True)
 sys.stdin.readline()

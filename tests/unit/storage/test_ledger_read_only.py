@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import LedgerError
-from skillopt.ledger import Ledger
-from skillopt.ledger_schema import address_of
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.schema import address_of
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.ledger import Ledger
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
+from skillopt.storage.ledger import Ledger
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
-from skillopt.skill_folder import files_of, read_skill
+from skillopt.skills.folder import files_of, read_skill
 from skillopt.suites import evals_of, load_suite, read_json
 from skillopt.suites.agent_skills import read_evals
 from skillopt.tasks import File, Split, Suite, Task
 
-DOCS = Path(__file__).parents[2] / "docs" / "suite-format.md"
+DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
 SKILL = "---\nname: orders\ndescription: Cleans orders. Use for orders.\n---\n# Orders\n"
 RUBRIC = {"expectations": ["It is right"]}
 

@@ -9,7 +9,7 @@ from skillopt.errors import SuiteError
 from skillopt.suites import load_suite
 from skillopt.tasks import File, Split, Suite
 
-DOCS = Path(__file__).parents[2] / "docs" / "suite-format.md"
+DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
 EXACT = "verifier: {kind: exact, value: a}"
 ONE = "tasks:\n- id: a\n  prompt: x\n"
 THREE = "".join(f"- {{id: {split}, split: {split}, prompt: do {split}, {EXACT}}}\n" for split in Split)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import InfrastructureError, SuiteError
-from skillopt.harnesses.workspace import Workspace
 from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import load_verifier
 from tests.contracts.verifier_contract import VerifierContract, make_spec

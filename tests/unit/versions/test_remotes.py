@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
-from skillopt.remotes import Login, Remote
 from skillopt.tasks import File
-from skillopt.versions import Repository
-from tests.projects import git
-from tests.repositories import DRAFT, FOLDER, commit, make_repository
+from skillopt.versions.remotes import Login, Remote
+from skillopt.versions.repository import Repository
+from tests.fakes.projects import git
+from tests.fakes.repositories import DRAFT, FOLDER, commit, make_repository
 
 REF = "refs/heads/skillopt/rows"
 TOKEN = "ghp_" + "a1" * 18

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.commit_text import Version
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions import Repository
-from tests.projects import git
-from tests.repositories import DRAFT, FOLDER, TEXT, commit, make_repository, newest
+from skillopt.versions.commit_message import Version
+from skillopt.versions.repository import Repository
+from tests.fakes.projects import git
+from tests.fakes.repositories import DRAFT, FOLDER, TEXT, commit, make_repository, newest
 
 # A name that is not Unicode, where the file system allows one.
 _NOT_UNICODE = () if sys.platform == "darwin" else ("\udcff\udcfe",)

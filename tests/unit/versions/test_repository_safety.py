@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import RepositoryError
-from skillopt.revisions import changed_folders, changed_in_worktree, merge_base, worktree_folders
 from skillopt.tasks import File
-from skillopt.versions import Repository
-from tests.projects import git
-from tests.repositories import DRAFT, FOLDER, commit, make_repository
+from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import changed_folders, changed_in_worktree, merge_base, worktree_folders
+from tests.fakes.projects import git
+from tests.fakes.repositories import DRAFT, FOLDER, commit, make_repository
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ class TestSurroundings:
 
     def test_it_works_inside_a_real_hook(self, folder: Path) -> None:
         code = (
-            "from pathlib import Path; from tests.repositories import commit; "
+            "from pathlib import Path; from tests.fakes.repositories import commit; "
             f"print(commit(Path({str(folder)!r})), file=open({str(folder / 'sha')!r}, 'w'))"
         )
         hook = folder / ".git" / "hooks" / "pre-commit"

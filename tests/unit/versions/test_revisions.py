@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import RepositoryError
-from skillopt.revisions import (
+from skillopt.tasks import File
+from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import (
     FolderChange,
     changed_folders,
     changed_in_worktree,
@@ -14,10 +16,8 @@ from skillopt.revisions import (
     read_file,
     worktree_folders,
 )
-from skillopt.tasks import File
-from skillopt.versions import Repository
-from tests.projects import git
-from tests.repositories import FOLDER, TEXT, make_repository
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, TEXT, make_repository
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from skillopt.staleness import Fit, TargetName, compare_targets
-from skillopt.versions import Repository
-from tests.projects import make_project, skillopt, without_agents
-from tests.repositories import DRAFT, commit
+from skillopt.versions.repository import Repository
+from skillopt.versions.staleness import Fit, TargetName, compare_targets
+from tests.fakes.projects import make_project, skillopt, without_agents
+from tests.fakes.repositories import DRAFT, commit
 
 CODEX = "codex 0.169.0 model=large mode=forced"
 CLAUDE = "claude-code 2.1.329 model=default mode=forced max_turns=30 sandbox=bwrap"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.reports.html.line_diff import compare_lines, count_words
-from skillopt.word_diff import PieceKind
+from skillopt.skills.word_diff import PieceKind
 
 LINES = st.lists(
     st.sampled_from(["", "- Trim.", "- Write dates.", "- Write ISO dates.", "a b", "b a", "x" * 50]), max_size=12

@@ -6,13 +6,13 @@ from html.parser import HTMLParser
 
 import pytest
 
-from skillopt.inert import visible
 from skillopt.reports.html import Entry, Listed, Rollouts, Seen, render_index, render_page
 from skillopt.reports.html.inert_html import cut, marked
-from skillopt.reports.record import RunView
+from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
-from tests.reports.html.hostile import HOSTILE, make_hostile
-from tests.views import EVENTS, make_view
+from skillopt.safety.escaping import visible
+from tests.fakes.hostile_pages import HOSTILE, make_hostile
+from tests.fakes.views import EVENTS, make_view
 
 
 class Outline(HTMLParser):
