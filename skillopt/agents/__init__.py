@@ -2,3 +2,58 @@
 
 How a rollout by an agent is scored and recorded is in execution.
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+__all__ = ["AGENTS", "Agent", "load_part"]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Where the parts of an agent are, each as `module:name`.
+
+    Args:
+        harness: The class of its harness.
+        takes: What the harness is made of, by the names that `skillopt.harnesses` gives them.
+        model: The class of its model.
+        servers: The class of the file that names its MCP servers.
+        login: The function that tells whether it is let in, and by what.
+        sessions: Environment variables that are set inside of its sessions.
+    """
+
+    harness: str
+    takes: tuple[str, ...]
+    model: str
+    servers: str
+    login: str
+    sessions: tuple[str, ...]
+
+
+AGENTS: Final[Mapping[str, Agent]] = {
+    "claude-code": Agent(
+        harness="skillopt.agents.claude_code.harness:ClaudeCodeHarness",
+        takes=("model", "mode", "max_usd", "prices", "sandbox"),
+        model="skillopt.agents.claude_code.model:ClaudeCodeModel",
+        servers="skillopt.agents.claude_code.registration:ClaudeServers",
+        login="skillopt.agents.claude_code.command:find_claude_login",
+        sessions=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
+    ),
+    "codex": Agent(
+        harness="skillopt.agents.codex.harness:CodexHarness",
+        takes=("model", "mode", "max_tokens", "prices", "sandbox"),
+        model="skillopt.agents.codex.model:CodexModel",
+        servers="skillopt.agents.codex.registration:CodexServers",
+        login="skillopt.agents.codex.command:find_codex_login",
+        sessions=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
+    ),
+}
+"""Every agent by name; a further one is a folder and an entry here."""
+
+
+def load_part(path: str) -> Any:  # noqa: ANN401 - what it is, the field of Agent says
+    """Import a part of an agent on use."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)

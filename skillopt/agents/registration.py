@@ -14,22 +14,15 @@ import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Protocol, cast
 
+from skillopt.agents import AGENTS, load_part
 from skillopt.errors import SettingsError, UsageError
-from skillopt.project import Project
 
 __all__ = ["Registered", "RegistryChange", "ServerFile", "register"]
 
 _PROGRAM = "skillopt-mcp"
-_FILES = {
-    "claude-code": "skillopt.agents.claude_code.registration:ClaudeServers",
-    "codex": "skillopt.agents.codex.registration:CodexServers",
-}
-"""Client → `module:class` of the file that names its servers."""
-
 _OTHER = "registered there with other settings, which stay as they are"
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _NEW_MODE = 0o666  # less what the umask takes away
@@ -43,6 +36,14 @@ class ServerFile(Protocol):
 
     def __init__(self, text: str | None, source: str) -> None:
         """Take the text, None when there is no file, and its path for messages."""
+
+    @staticmethod
+    def find(folder: Path) -> Path:
+        """Give the path of the file, behind the links that lead to it, for a client that is used in a folder.
+
+        Raises:
+            UsageError: It lies where it may not be written.
+        """
 
     def entry(self) -> object:
         """Give what is registered under our name, None for nothing.
@@ -130,7 +131,7 @@ def register(
     if client is None:
         message = "expected --client with --undo or --dry-run, found none; add --client claude-code, codex or both"
         raise UsageError(message)
-    edits = [_plan(name, folder or Path.cwd(), undo=undo) for name in _FILES if client in (name, "both")]
+    edits = [_plan(name, folder or Path.cwd(), undo=undo) for name in AGENTS if client in (name, "both")]
     announce(Registered(tuple(edit.told for edit in edits), dry_run, shutil.which(_PROGRAM) or ""))
     for edit in () if dry_run else edits:
         if edit.after != edit.before:
@@ -138,9 +139,8 @@ def register(
 
 
 def _plan(client: str, folder: Path, *, undo: bool) -> _Edit:
-    module, _, name = _FILES[client].partition(":")
-    kind = cast("type[ServerFile]", getattr(import_module(module), name))  # the table names only such classes
-    path = _place(client, folder)
+    kind = cast("type[ServerFile]", load_part(AGENTS[client].servers))  # the table names only such classes
+    path = kind.find(folder)
     before = _read(path)
     servers = kind(_decoded(before, path), str(path))
     reason = _reason_to_keep(servers, undo=undo)
@@ -159,18 +159,6 @@ def _reason_to_keep(servers: ServerFile, *, undo: bool) -> str:
     if not servers.ours:
         return _OTHER
     return "" if undo else "registered there already"
-
-
-def _place(client: str, folder: Path) -> Path:
-    """Find a client's file, behind the links that lead to it."""
-    if client == "codex":
-        return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex", "config.toml").resolve()
-    root = Project.find(folder).root.resolve()
-    path = (root / ".mcp.json").resolve()
-    if not path.is_relative_to(root):
-        message = f"expected {root / '.mcp.json'} in the project, found a link to {path}; make it a file"
-        raise UsageError(message)
-    return path
 
 
 def _read(path: Path) -> bytes | None:

@@ -5,21 +5,18 @@ passing it on (the drivers).
 """
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, cast
 
-from skillopt.agents.claude_code.command import find_claude_credential
+from skillopt.agents import AGENTS, load_part
 from skillopt.agents.process import first_set
 
 __all__ = ["find_login", "nested_session"]
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-    "codex": ("CODEX_API_KEY", "OPENAI_API_KEY"),
     "openai": ("OPENAI_API_KEY",),
 }
-_SESSIONS: Final = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED")
 
 
 def find_login(driver: str) -> tuple[bool, str]:
@@ -28,29 +25,17 @@ def find_login(driver: str) -> tuple[bool, str]:
     Args:
         driver: Name of a model's or harness's driver; one that needs no login has one.
     """
-    if driver == "claude-code":
-        found = find_claude_credential()
-        missing = "log in with `claude` and `/login`, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
-        return (True, f"credential from {found[0]}") if found else (False, f"expected a login, found none; {missing}")
-    named = first_set(*_KEYS.get(driver, ()))
-    if named is not None:
-        return True, f"credential from {named[0]}"
-    if driver == "codex":
-        file = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex", "auth.json")
-        missing = "log in with `codex login`, or set OPENAI_API_KEY"
-        return (
-            (True, "credential from codex login")
-            if file.is_file()
-            else (
-                False,
-                f"expected a login, found none; {missing}",
-            )
-        )
-    if driver in _KEYS:
+    if driver in AGENTS:
+        find = cast("Callable[[], tuple[bool, str]]", load_part(AGENTS[driver].login))  # so the table says
+        return find()
+    if driver not in _KEYS:
+        return True, "needs no credential"
+    named = first_set(*_KEYS[driver])
+    if named is None:
         return False, f"expected a key in {_KEYS[driver][0]}, found none; set it"
-    return True, "needs no credential"
+    return True, f"credential from {named[0]}"
 
 
 def nested_session() -> str:
     """Name the variables of an agent's session that this program was started in; empty for none."""
-    return ", ".join(name for name in _SESSIONS if os.environ.get(name))
+    return ", ".join(name for agent in AGENTS.values() for name in agent.sessions if os.environ.get(name))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
@@ -26,7 +27,6 @@ _SILENCE: Final = 300.0
 """Seconds without a word that end a call of an API."""
 
 _JUDGED: Final = "rubric"
-_AGENTS: Final = frozenset({"claude-code", "codex"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def load_roles(
                 'set judge, as in judge = "anthropic/claude-haiku-4-5"'
             )
         judge = _metered(load_patient_model(name, settings, folder), meters, "judge", longest)
-    agent = settings.harness.partition("/")[0] in _AGENTS
+    agent = settings.harness.partition("/")[0] in AGENTS
     return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "")
 
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
+from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.protocols import Harness, Model
 from skillopt.settings import Settings
@@ -43,10 +44,7 @@ class Wanted:
 HARNESSES = {
     "embedded": Driver("skillopt.demo.harness:EmbeddedHarness", ("seed",)),
     "chat": Driver("skillopt.harnesses.chat:ChatHarness", ("target",)),
-    "claude-code": Driver(
-        "skillopt.agents.claude_code.harness:ClaudeCodeHarness", ("model", "mode", "max_usd", "prices", "sandbox")
-    ),
-    "codex": Driver("skillopt.agents.codex.harness:CodexHarness", ("model", "mode", "max_tokens", "prices", "sandbox")),
+    **{name: Driver(agent.harness, agent.takes) for name, agent in AGENTS.items()},
     "handoff": Driver("skillopt.harnesses.handoff:HandoffHarness", ("folder",)),
 }
 """Every driver by name."""

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
+from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.protocols import Model
 from skillopt.settings import Settings
@@ -28,8 +29,7 @@ class Driver:
 
 MODELS: Final = {
     "anthropic": Driver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), retried=True),
-    "claude-code": Driver("skillopt.agents.claude_code.model:ClaudeCodeModel", ("model", "prices")),
-    "codex": Driver("skillopt.agents.codex.model:CodexModel", ("model", "prices")),
+    **{name: Driver(agent.model, ("model", "prices")) for name, agent in AGENTS.items()},
     "embedded": Driver("skillopt.demo.model:EmbeddedModel", ("seed",)),
     "handoff": Driver("skillopt.models.handoff:HandoffModel", ("folder",)),
     "openai": Driver("skillopt.models.openai:OpenAIModel", ("model", "prices"), retried=True),

@@ -24,6 +24,7 @@ __all__ = [
     "claude_environment",
     "claude_subscribed",
     "find_claude_credential",
+    "find_claude_login",
 ]
 
 CLAUDE_PROGRAM: Final = "claude"
@@ -67,6 +68,13 @@ def find_claude_credential() -> tuple[str, str] | None:
         return None
     token = login.claudeAiOauth.accessToken
     return ("CLAUDE_CODE_OAUTH_TOKEN", token) if token else None
+
+
+def find_claude_login() -> tuple[bool, str]:
+    """Tell whether there is a credential and where it comes from, or how to get one."""
+    found = find_claude_credential()
+    missing = "log in with `claude` and `/login`, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
+    return (True, f"credential from {found[0]}") if found else (False, f"expected a login, found none; {missing}")
 
 
 def claude_subscribed() -> bool:

@@ -1,7 +1,7 @@
 """The MCP servers of a `.mcp.json`, as text: our server put in, and taken out again to the byte.
 
 Owns where in the text the entry goes. Everything else in the file stays as its author wrote it. Does
-not own files (agents.registration). How the entry is laid out tells what was there before, so that
+not own writing files (agents.registration). How the entry is laid out tells what was there before, so that
 nothing has to be remembered to undo it:
 
     no file               a whole file
@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar, Final
 
-from skillopt.errors import SettingsError
+from skillopt.errors import SettingsError, UsageError
+from skillopt.project import Project
 
 __all__ = ["ClaudeServers"]
 
@@ -65,6 +67,20 @@ class ClaudeServers:
 
     text: str | None
     source: str
+
+    @staticmethod
+    def find(folder: Path) -> Path:
+        """Give the path of the project's `.mcp.json`, behind the links that lead to it.
+
+        Raises:
+            UsageError: It is a link out of the project.
+        """
+        root = Project.find(folder).root.resolve()
+        path = (root / ".mcp.json").resolve()
+        if not path.is_relative_to(root):
+            message = f"expected {root / '.mcp.json'} in the project, found a link to {path}; make it a file"
+            raise UsageError(message)
+        return path
 
     def entry(self) -> object:
         """Give what is registered under our name, None for nothing.

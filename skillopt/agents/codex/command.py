@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from skillopt.agents.process import AgentHome, find_program, first_set
 from skillopt.tasks import File
 
-__all__ = ["CODEX_OLDEST", "CODEX_RETRIES", "CodexSetup", "codex_pays", "find_codex"]
+__all__ = ["CODEX_OLDEST", "CODEX_RETRIES", "CodexSetup", "codex_pays", "find_codex", "find_codex_login"]
 
 CODEX_OLDEST: Final = "0.169"
 """The oldest version that was tried."""
@@ -115,6 +115,16 @@ class CodexSetup:
 def codex_pays() -> bool:
     """Tell whether calls are paid one by one, with a key, and not by a subscription."""
     return first_set(_KEY, "OPENAI_API_KEY") is not None
+
+
+def find_codex_login() -> tuple[bool, str]:
+    """Tell whether there is a credential and where it comes from, or how to get one."""
+    key = first_set(_KEY, "OPENAI_API_KEY")
+    if key is not None:
+        return True, f"credential from {key[0]}"
+    if Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex", "auth.json").is_file():
+        return True, "credential from codex login"
+    return False, "expected a login, found none; log in with `codex login`, or set OPENAI_API_KEY"
 
 
 def find_codex(chosen: str | None) -> str:

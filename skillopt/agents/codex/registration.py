@@ -1,14 +1,16 @@
 """The MCP servers of Codex's `config.toml`, as text: our server put in, and taken out again to the byte.
 
 Owns the table. It goes to the end after a line break and nothing else is written, so whatever stands
-before it keeps its comments and layout. Does not own files (agents.registration).
+before it keeps its comments and layout. Does not own writing files (agents.registration).
 """
 
+import os
 import re
 import tomllib
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar, Final
 
 from skillopt.errors import SettingsError
@@ -48,6 +50,11 @@ class CodexServers:
 
     text: str | None
     source: str
+
+    @staticmethod
+    def find(folder: Path) -> Path:  # noqa: ARG004 - one in the folder would count only once it is trusted
+        """Give the path of the user's `config.toml`, behind the links that lead to it."""
+        return Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex", "config.toml").resolve()
 
     def entry(self) -> object:
         """Give what is registered under our name, None for nothing.

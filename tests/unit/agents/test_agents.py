@@ -1,0 +1,20 @@
+"""The table of agents names parts that are there."""
+
+import pytest
+
+from skillopt.agents import AGENTS, load_part
+from skillopt.harnesses import HARNESSES
+from skillopt.models import MODELS
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_every_part_of_an_agent_is_where_the_table_says(name: str) -> None:
+    agent = AGENTS[name]
+
+    assert all(callable(load_part(path)) for path in (agent.harness, agent.model, agent.servers, agent.login))
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_is_a_harness_and_a_model_of_its_name(name: str) -> None:
+    assert HARNESSES[name].path == AGENTS[name].harness
+    assert MODELS[name].path == AGENTS[name].model
