@@ -6,10 +6,12 @@ are produced (harnesses, verifiers) or stored (storage.ledger).
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import reduce
 
-__all__ = ["Message", "Reply", "Rollout", "Score", "Status", "ToolCall", "Trajectory", "Usage", "readable"]
+__all__ = ["Message", "Reply", "Rollout", "Score", "Status", "Stream", "ToolCall", "Trajectory", "Usage", "readable"]
+
+_STREAM_LENGTH = 1_000_000
 
 
 def readable(text: str) -> str:
@@ -19,6 +21,36 @@ def readable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
     return text
+
+
+class Stream(Enum):
+    """What repeats are drawn for; what is run in one stream is never run again in another.
+
+    So no verdict rests on rollouts that a candidate was chosen by.
+    """
+
+    LOOP = 0
+    """Batches of `train`, and comparisons on `val`: other tasks."""
+    SCREEN = 1
+    """Edits alone on tasks of `train`."""
+    PROPOSAL = 2
+    """Comparisons of edits that an agent or a person proposes."""
+    PROPOSAL_SCREEN = 3
+    """The screen of such edits."""
+    REVIEW = 4
+    """Comparisons of changes by people."""
+    BISECTION = 5
+    """Searches for the version that broke a task: no version was ever chosen for how it did in them."""
+
+    def repeat(self, number: int) -> int:
+        """Give the index of a repeat of a task.
+
+        Args:
+            number: In the stream, from 0 to 999,999.
+        """
+        if not 0 <= number < _STREAM_LENGTH:
+            raise ValueError(f"expected a repeat from 0 to {_STREAM_LENGTH - 1} in stream {self.name}, found {number}")
+        return self.value * _STREAM_LENGTH + number
 
 
 class Status(StrEnum):

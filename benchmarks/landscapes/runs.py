@@ -24,7 +24,7 @@ from skillopt.loop.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.loop.optimizer import Optimizer
+from skillopt.loop.optimizer import train
 from skillopt.presets import make_settings
 from skillopt.settings import Metric, Preset, Settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
@@ -144,7 +144,7 @@ def run_job(job: Job) -> Run:
         published = settings.preset is Preset.PAPER
         watch = _Watch(world, settings.metric, published, runner, start.document, [(0, start.document.text)])
         try:
-            for event in Optimizer(start, make_suite(world), settings, runner).events():
+            for event in train(start, make_suite(world), settings, runner):
                 runner.keep_gaps()
                 watch.take(event)
         except InvalidMeasurementError:

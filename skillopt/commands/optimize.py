@@ -12,7 +12,7 @@ from skillopt.errors import SettingsError
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import Watch
 from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured
-from skillopt.loop.optimizer import Optimizer
+from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Plan, Start, begin_run, make_plan
@@ -84,8 +84,8 @@ def optimize(
         record, resumed = begin_run(plan, ledger, start)
         run = RecordedRun(plan, ledger, record, watch or Watch())
         released = released_of(plan, ledger, record)
-        loop = Optimizer(run.skill, plan.suite, plan.target.settings, run.runner, released)
-        events, ended = run.drive(loop.events())
+        loop = train(run.skill, plan.suite, plan.target.settings, run.runner, released)
+        events, ended = run.drive(loop)
     return Optimized(
         record.id,
         name,

@@ -15,7 +15,7 @@ from skillopt.execution.runner import RecordedRunner, Watch
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.gate import check_coverage
 from skillopt.loop.events import RunEnded, SealedTestMeasured, StepStarted
-from skillopt.loop.optimizer import Optimizer
+from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.runs.plan import Plan, Start, incumbent_of, make_plan
@@ -156,7 +156,7 @@ class _Runs:
         executor = ThreadExecutor(settings.workers, watch.notice)
         runner = RecordedRunner(ledger, study, roles, executor, watch, settings.breaker)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
-        for event in Optimizer(self._skill, self._suite, settings, runner).events():
+        for event in train(self._skill, self._suite, settings, runner):
             runner.keep_gaps()
             if isinstance(event, StepStarted):  # all else would be a line for everything in each run
                 watch.event(event)

@@ -22,7 +22,7 @@ from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.tasks import Task
 
-__all__ = ["Gatekeeper", "check_coverage", "first_failure", "resolvable_gain"]
+__all__ = ["Gate", "check_coverage", "first_failure", "resolvable_gain"]
 
 _SHARE = 0.5
 """Share of the error allowed that a first comparison may spend, and that an `accept` earns back."""
@@ -43,7 +43,7 @@ class _Pairs:
     after: list[Rollout] = field(default_factory=list)
 
 
-class Gatekeeper:
+class Gate:
     """Decides about candidates on the tasks of one split.
 
     The sequential rule spends the error that the settings allow over all comparisons of a run: the first takes half,

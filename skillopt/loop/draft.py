@@ -83,7 +83,7 @@ class Draft:
         self._seen -= {task for task, at in self._solved.items() if at > since}
         self._solved = {task: at for task, at in self._solved.items() if at <= since}
 
-    def note(self, task: str, *, passed: bool) -> None:
+    def record_outcome(self, task: str, *, passed: bool) -> None:
         """Note how a train task went under the draft as it is."""
         self._seen.add(task)
         if passed:

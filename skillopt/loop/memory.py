@@ -1,29 +1,24 @@
-"""What a run tells its optimizer model of earlier steps: edits that failed or won, and the model's own notes.
-
-Owns the rejected-edit buffer and the strategy memory, which never ships. Does not own who writes the memory
-(loop.slow_update) or the prompts (prompts.stages).
-"""
+"""Rejected-edit memory: what the optimizer model is told of earlier steps, and its own notes."""
 
 from collections import deque
 from collections.abc import Iterable
 
-from skillopt.settings import Settings
 from skillopt.skills.edits import Edit
 
-__all__ = ["Lessons"]
+__all__ = ["Memory"]
 
 
-class Lessons:
-    """What one run has learned about editing.
+class Memory:
+    """What one run has learned about editing; none of it ships with the skill.
 
     Args:
-        settings: Length of the buffer.
+        size: Rejected edits that are shown to the next reflection, newest last; older ones are forgotten.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._rejected: deque[str] = deque(maxlen=settings.buffer_size)
+    def __init__(self, size: int) -> None:
+        self._rejected: deque[str] = deque(maxlen=size)
         self.accepted: list[str] = []
-        self.memory = ""
+        self.notes = ""
 
     def refuse(self, edit: Edit, reason: str) -> None:
         """Remember an edit that was not taken, and why."""
@@ -35,5 +30,5 @@ class Lessons:
 
     @property
     def rejected(self) -> tuple[str, ...]:
-        """Give the buffer, newest last."""
+        """Give the rejected edits, newest last."""
         return tuple(self._rejected)

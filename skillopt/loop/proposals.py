@@ -7,12 +7,13 @@ either of them (loop.screen, gate.gate), or where the edits come from.
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.gate import Gatekeeper
+from skillopt.gate.gate import Gate
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.edit_checks import Refusal, check_edits, check_leaks, join_edits
 from skillopt.loop.events import EditScreened, Event, GateDecided, RunEnded, RunStarted, StepFailed, VersionAccepted
-from skillopt.loop.screen import SCREEN_TRIALS, screen
+from skillopt.loop.screen import screen
 from skillopt.protocols import Runner
+from skillopt.rollouts import Stream
 from skillopt.safety.leaks import protect
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -22,9 +23,6 @@ from skillopt.tasks import Split, Suite
 __all__ = ["Earlier", "check_proposal", "try_proposal"]
 
 Earlier = Sequence[Outcome | None]
-
-_FIRST_TRIAL = 20_000
-"""Trials from here on are those of proposals, so that no verdict rests on rollouts that were seen before."""
 
 
 def check_proposal(
@@ -95,7 +93,7 @@ def _try(
     train = {task.id: (task, 0.0) for task in suite.tasks(Split.TRAIN)}
     kept: Sequence[Change] = proposal
     if settings.screen_trials:
-        first = SCREEN_TRIALS + _FIRST_TRIAL + len(earlier) * settings.screen_trials
+        first = Stream.PROPOSAL_SCREEN.repeat(len(earlier) * settings.screen_trials)
         found = screen(runner, skill, proposal, train, settings, first)
         for one in found:
             yield EditScreened(1, one.change.edit, one.tasks, one.before, one.after, one.kept, one.reason)
@@ -105,8 +103,8 @@ def _try(
         yield StepFailed(1, "screen", "no edit helped on the tasks that it cites")
         return "no edit passed the screen", 0
     looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
-    trial = _FIRST_TRIAL + len(earlier) * settings.gate_rounds
-    gatekeeper = Gatekeeper(suite.tasks(Split.VAL), settings, runner, first_trial=trial, looked=looked)
+    trial = Stream.PROPOSAL.repeat(len(earlier) * settings.gate_rounds)
+    gatekeeper = Gate(suite.tasks(Split.VAL), settings, runner, first_trial=trial, looked=looked)
     verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
     asked = runner.rollouts_asked
     yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text, rollouts=asked)

@@ -9,7 +9,6 @@ which decides about the candidate on other tasks (gate.gate).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
@@ -22,10 +21,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, apply_edits
 from skillopt.tasks import Task
 
-__all__ = ["SCREEN_TRIALS", "Known", "Screened", "screen"]
-
-SCREEN_TRIALS: Final = 10_000
-"""Trials from here on are the screen's, so that it never meets a rollout that an edit was derived from."""
+__all__ = ["Known", "Screened", "screen"]
 
 Known = tuple[Task, float]
 """A task, and what it scored when it was run before."""

@@ -1,17 +1,14 @@
-"""What happens once an epoch: the slow update's guidance and the optimizer's memory.
+"""Slow update and meta update: once an epoch, durable guidance and the optimizer model's notes (preset `paper`)."""
 
-Owns the comparison of the skill an epoch ago with the skill now on the same tasks, and the two
-stages that read it. The guidance is a candidate like any other: the optimizer gates it. Does not
-own the protected region the guidance lives in (skills.document).
-"""
-
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import ReplyError
+from skillopt.loop.decision import decide
 from skillopt.loop.edit_checks import check_change
 from skillopt.loop.events import Event, MemoryUpdated, StepFailed
-from skillopt.loop.memory import Lessons
+from skillopt.loop.memory import Memory
 from skillopt.loop.reflection import consult
+from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts.evidence import fence, shorten
 from skillopt.prompts.stages import (
     META_UPDATE_SCHEMA,
@@ -22,18 +19,34 @@ from skillopt.prompts.stages import (
     read_slow_update,
 )
 from skillopt.protocols import RolloutRequest, Runner
-from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
+from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
 from skillopt.tasks import Task
 
-__all__ = ["compare_epochs", "guide"]
+__all__ = ["compare_epochs", "update_slowly"]
 
 _SHOWN_TOKENS = 150
 """Budget of feedback for one task in a comparison, in estimated tokens."""
 
 
-def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence[Task], trial: int) -> str:
+def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
+    """Compare this epoch's skill with the last one's; gate the guidance that follows, and renew the notes."""
+    settings, draft, step = run.settings, run.draft, run.last_step(epoch)
+    if epoch > 1 and settings.slow_tasks:
+        if run.readiness.waiting(draft):
+            yield from decide(run, epoch, step)
+        if draft.pending:
+            return  # guidance is written for what was accepted, and edits still wait on top of it
+        sample = run.random("slow update", epoch).sample(run.tasks, min(settings.slow_tasks, len(run.tasks)))
+        repeat = Stream.LOOP.repeat(settings.epochs + epoch)
+        comparison = compare_epochs(run.runner, run.epoch_start, draft.incumbent, sample, repeat)
+        guided = yield from _guide(run, comparison, epoch, step)
+        if guided is not None:
+            yield from decide(run, epoch, step, guided)
+    run.epoch_start = draft.incumbent
+
+
+def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence[Task], repeat: int) -> str:
     """Run both skills on the same train tasks and put the outcome in words.
 
     Args:
@@ -41,12 +54,12 @@ def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence
         before: The skill as it was at the end of the previous epoch.
         after: The skill as it is now.
         sample: Train tasks.
-        trial: Trial of all these rollouts.
+        repeat: Of all these rollouts.
 
     Returns:
         A fenced text with the tasks that improved, regressed, keep failing and stay right.
     """
-    requests = [RolloutRequest(skill, task, trial) for skill in (before, after) for task in sample]
+    requests = [RolloutRequest(skill, task, repeat) for skill in (before, after) for task in sample]
     rollouts = runner.rollouts(requests)
     lines = [
         _line(task, old, new)
@@ -55,28 +68,14 @@ def compare_epochs(runner: Runner, before: Skill, after: Skill, sample: Sequence
     return fence("comparison", "\n".join(sorted(line for line in lines if line)))
 
 
-def guide(
-    runner: Runner, lessons: Lessons, settings: Settings, incumbent: Skill, comparison: str, at: tuple[int, int]
-) -> Generator[Event, None, Skill | None]:
-    """Renew memory and guidance after an epoch.
-
-    Args:
-        runner: Asks the optimizer model.
-        lessons: What it knows; its memory is renewed.
-        settings: Whether there is a memory, and what the lint lets pass.
-        incumbent: The skill as it is now.
-        comparison: What `compare_epochs` says.
-        at: Epoch and step.
-
-    Returns:
-        The incumbent with new guidance; None when there is none, or it cannot be tried.
-    """
-    epoch, step = at
+def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generator[Event, None, Skill | None]:
+    """Renew notes and guidance; give the incumbent with new guidance, None when there is none or it is refused."""
+    settings, incumbent = run.settings, run.draft.incumbent
     try:
         if settings.meta_update:
-            lessons.memory = _remember(runner, lessons, comparison)
-            yield MemoryUpdated(epoch, lessons.memory)
-        guided = _propose_guidance(runner, incumbent.document, comparison)
+            run.memory.notes = _write_notes(run.runner, run.memory, comparison)
+            yield MemoryUpdated(epoch, run.memory.notes)
+        guided = _propose_guidance(run.runner, incumbent.document, comparison)
     except ReplyError as error:
         yield StepFailed(step, "slow update", str(error))
         return None
@@ -100,9 +99,9 @@ def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) 
     return document.with_region(GUIDANCE, guidance)
 
 
-def _remember(runner: Runner, lessons: Lessons, comparison: str) -> str:
+def _write_notes(runner: Runner, memory: Memory, comparison: str) -> str:
     """Ask the optimizer model for its notes to itself."""
-    prompt = ask_meta_update(lessons.memory, lessons.accepted, lessons.rejected, comparison)
+    prompt = ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
     return consult(runner, [prompt], read_meta_update, META_UPDATE_SCHEMA)[0]
 
 

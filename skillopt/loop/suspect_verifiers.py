@@ -13,7 +13,7 @@ from skillopt.loop.events import VerifierSuspected
 from skillopt.prompts.failure_kinds import FailureKind, NamedFailure
 from skillopt.rollouts import Rollout, Status
 
-__all__ = ["Suspects", "measured_reason"]
+__all__ = ["SuspectVerifiers", "measured_reason"]
 
 _ROLLOUTS: Final = 4
 _DOCUMENTS: Final = 3
@@ -25,7 +25,7 @@ _REST_PASSING: Final = 0.75
 _LONGEST_REASON: Final = 200
 
 
-class Suspects:
+class SuspectVerifiers:
     """The suspects of one run; what it says follows from what it was told, in order.
 
     Args:
@@ -44,7 +44,7 @@ class Suspects:
         """Give the tasks that the run is not to train on any more."""
         return frozenset(self._set_aside)
 
-    def note(self, step: int, rollouts: Iterable[Rollout]) -> Iterator[VerifierSuspected]:
+    def add_rollouts(self, step: int, rollouts: Iterable[Rollout]) -> Iterator[VerifierSuspected]:
         """Note train rollouts; flag the tasks that by now have a measured reason."""
         told = [rollout for rollout in rollouts if rollout.score is not None]
         for rollout in told:
@@ -54,7 +54,7 @@ class Suspects:
             if reason:
                 yield from self._flag(step, task, reason, "measured", doubtful=False)
 
-    def claim(self, step: int, failures: Iterable[NamedFailure]) -> Iterator[VerifierSuspected]:
+    def add_claims(self, step: int, failures: Iterable[NamedFailure]) -> Iterator[VerifierSuspected]:
         """Note what a model calls failures; a claim counts for a task that was run and failed when it ran last.
 
         A task that has passed in this run is flagged and never set aside: its verifier can be satisfied.

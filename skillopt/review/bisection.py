@@ -19,15 +19,12 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.sequential_test import Bets, Plan, decide, update
 from skillopt.loop.caps import BudgetReached
 from skillopt.protocols import RolloutRequest, Runner
-from skillopt.rollouts import Rollout
+from skillopt.rollouts import Rollout, Stream
 from skillopt.settings import Metric
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
 __all__ = ["Bisection", "Found", "Probe"]
-
-_FIRST_TRIAL: Final = 40_000
-"""Trials from here on are those of bisections: no version was ever chosen for how it did in them."""
 
 _BATCH: Final = 4
 
@@ -128,7 +125,7 @@ class Bisection:
 
     def _run(self, texts: Sequence[int], start: int, count: int) -> None:
         requests = [
-            RolloutRequest(self._texts[text], self._task, _FIRST_TRIAL + trial)
+            RolloutRequest(self._texts[text], self._task, Stream.BISECTION.repeat(trial))
             for text in texts
             for trial in range(start, start + count)
         ]

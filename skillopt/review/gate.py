@@ -18,25 +18,21 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from statistics import fmean
-from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, compare, tally
-from skillopt.gate.gate import Gatekeeper, check_coverage, first_failure
+from skillopt.gate.gate import Gate, check_coverage, first_failure
 from skillopt.gate.sequential_test import Bets, Plan, decide, lower_limit, update
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.review.result import Judged, Required
-from skillopt.rollouts import Reply, Rollout
+from skillopt.rollouts import Reply, Rollout, Stream
 from skillopt.settings import GateRule, Metric, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["ChangeGate", "Demand", "exchanged"]
-
-_FIRST_TRIAL: Final = 30_000
-"""Trials from here on are those of changes under review, so that no verdict rests on rollouts that were seen before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +90,7 @@ class ChangeGate:
         try:
             yield from self._decide(earlier)
             if self.judged is not None and self.judged.passed and self._demand.release:
-                yield from self._release(_FIRST_TRIAL + len(earlier))
+                yield from self._release(Stream.REVIEW.repeat(len(earlier)))
             reason = "no verdict" if self.judged is None else self.judged.reason
         except BudgetReached as reached:
             reason = str(reached)
@@ -103,13 +99,13 @@ class ChangeGate:
         yield RunEnded(reason, 0, self._runner.rollouts_asked, 0)
 
     def _decide(self, earlier: Sequence[Outcome | None]) -> Generator[Event, None, None]:
-        trial = _FIRST_TRIAL + len(earlier) * self._settings.gate_rounds
+        trial = Stream.REVIEW.repeat(len(earlier) * self._settings.gate_rounds)
         seen = _Seen(self._runner, trial)
         better = self._demand.required is Required.BETTER
         val = self._suite.tasks(Split.VAL)
         if better:
             looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
-            gatekeeper = Gatekeeper(val, self._settings, seen, first_trial=trial, looked=looked)
+            gatekeeper = Gate(val, self._settings, seen, first_trial=trial, looked=looked)
             verdict = gatekeeper.decide("gate", self._before, self._after)
             reason = f"{'shown to be' if verdict.outcome is Outcome.ACCEPT else 'not shown to be'} better"
         else:
@@ -135,7 +131,7 @@ class ChangeGate:
         half = 1.0 - (1.0 - settings.confidence) / 2
         # The sequential rule spends half of its error on a first comparison by itself.
         own = settings if settings.gate is GateRule.SEQUENTIAL else settings.model_copy(update={"confidence": half})
-        gatekeeper = Gatekeeper(val, own, seen, first_trial=trial)
+        gatekeeper = Gate(val, own, seen, first_trial=trial)
         verdict = exchanged(gatekeeper.decide("gate", self._after, self._before))
         bets = self._signs(seen, half)
         while verdict.outcome is not Outcome.REJECT and decide(bets) is None:

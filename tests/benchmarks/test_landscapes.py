@@ -21,7 +21,7 @@ from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.execution.roles import Roles
 from skillopt.execution.runner import RecordedRunner, Watch
 from skillopt.loop.events import Event, VersionAccepted
-from skillopt.loop.optimizer import Optimizer
+from skillopt.loop.optimizer import train
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -209,7 +209,7 @@ def test_a_failed_rollout_is_tried_again_by_a_rerun_and_not_before() -> None:
 
 def drive(world: World, settings: Settings, chosen: "SimulatedRunner | RecordedRunner") -> list[Event]:
     events = []
-    for event in Optimizer(START, make_suite(world), settings, chosen).events():
+    for event in train(START, make_suite(world), settings, chosen):
         chosen.keep_gaps()
         events.append(event)
     return events

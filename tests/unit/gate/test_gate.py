@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.gate import Gatekeeper, resolvable_gain
+from skillopt.gate.gate import Gate, resolvable_gain
 from skillopt.gate.noise import Noise
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
@@ -35,8 +35,8 @@ def settings(**values: object) -> Settings:
 
 def keeper(
     runner: ScriptedRunner, *, looked: tuple[bool, ...] = (), noise: Noise | None = None, **values: object
-) -> Gatekeeper:
-    return Gatekeeper(TASKS, settings(**values), runner, looked=looked, noise=noise)
+) -> Gate:
+    return Gate(TASKS, settings(**values), runner, looked=looked, noise=noise)
 
 
 def high() -> Noise:

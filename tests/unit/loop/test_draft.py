@@ -45,18 +45,18 @@ def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> 
 
 def test_tasks_that_failed_when_they_were_run_last_are_failing_and_all_that_were_run_are_seen() -> None:
     draft = Draft(SKILL)
-    draft.note("t1", passed=True)
-    draft.note("t2", passed=False)
+    draft.record_outcome("t1", passed=True)
+    draft.record_outcome("t2", passed=False)
     draft.take([add("alpha")])
     assert set(draft.failing) == {"t2"}
-    draft.note("t1", passed=False)
+    draft.record_outcome("t1", passed=False)
     assert set(draft.failing) == {"t1", "t2"}
     assert draft.seen == 2
 
 
 def test_what_passed_under_a_dropped_draft_says_nothing_of_later_edits() -> None:
     draft = drafted("alpha")
-    draft.note("t1", passed=True)
+    draft.record_outcome("t1", passed=True)
     draft.drop()
     draft.take([add("beta")])
     assert not draft.steady("t1")
@@ -65,7 +65,7 @@ def test_what_passed_under_a_dropped_draft_says_nothing_of_later_edits() -> None
 
 def test_a_task_is_steady_when_it_passed_under_the_draft_as_it_is() -> None:
     draft = Draft(SKILL)
-    draft.note("t1", passed=True)
+    draft.record_outcome("t1", passed=True)
     assert draft.steady("t1")
     assert not draft.steady("t2")
     draft.take([add("alpha")])
@@ -75,14 +75,14 @@ def test_a_task_is_steady_when_it_passed_under_the_draft_as_it_is() -> None:
 def test_a_task_that_fails_is_not_steady_before_it_has_passed_again() -> None:
     draft = Draft(SKILL)
     for passed, steady in ((True, True), (False, False), (False, False), (True, True)):
-        draft.note("t1", passed=passed)
+        draft.record_outcome("t1", passed=passed)
         assert draft.steady("t1") is steady
 
 
 def test_a_task_is_stubborn_from_its_second_failure_in_a_row() -> None:
     draft = Draft(SKILL)
     for passed, stubborn in ((False, False), (False, True), (False, True), (True, False), (False, False)):
-        draft.note("t1", passed=passed)
+        draft.record_outcome("t1", passed=passed)
         assert bool(draft.stubborn) is stubborn
 
 
@@ -97,9 +97,9 @@ def test_a_draft_without_some_edits_holds_the_others_and_none_that_build_on_them
 
 def test_what_is_left_out_is_gone_and_what_passed_with_it_counts_no_more() -> None:
     draft = drafted("alpha")
-    draft.note("t1", passed=True)
+    draft.record_outcome("t1", passed=True)
     draft.take([add("beta")])
-    draft.note("t2", passed=True)
+    draft.record_outcome("t2", passed=True)
     draft.take([add("gamma")])
     assert [edit.id for edit in draft.leave_out({"beta"})] == ["beta"]
     assert [edit.id for edit in draft.waiting] == ["alpha", "gamma"]

@@ -24,7 +24,7 @@ from skillopt.loop.events import (
     VerifierSuspected,
     VersionAccepted,
 )
-from skillopt.loop.optimizer import Optimizer
+from skillopt.loop.optimizer import train
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -82,7 +82,7 @@ def teach(prompt: str) -> str:
 
 def run(runner: ScriptedRunner, **values: object) -> list[Event]:
     settings: Settings = make_settings(("test", {**BASE, **values}))
-    return list(Optimizer(SKILL, suite(), settings, runner).events())
+    return list(train(SKILL, suite(), settings, runner))
 
 
 E = TypeVar("E")
@@ -325,7 +325,7 @@ def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None
     leaky = json.dumps({"edits": [{"op": "add", "content": f"- {hidden}"}]})
     runner = ScriptedRunner(lambda request: scored(request, 0.5), lambda _: leaky)
     settings = make_settings(("test", {**BASE, "slow_tasks": 0}))
-    events = list(Optimizer(SKILL, Suite("leaky", tasks), settings, runner).events())
+    events = list(train(SKILL, Suite("leaky", tasks), settings, runner))
     assert only(events, EditRefused)
     assert not only(events, EditScreened)
     assert all(hidden not in (request.skill.document.text if request.skill else "") for request in runner.requests)

@@ -4,10 +4,10 @@ import pytest
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.loop.edit_checks import check_edits
-from skillopt.loop.screen import SCREEN_TRIALS, Screened, screen
+from skillopt.loop.screen import Screened, screen
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout
+from skillopt.rollouts import Rollout, Stream
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task, VerifierSpec
@@ -25,7 +25,9 @@ def try_out(runner: ScriptedRunner, *edits: Edit, **values: object) -> tuple[Scr
     settings = make_settings(("test", {"metric": "soft", **values}))
     changes, refused = check_edits(SKILL.document, edits, ())
     assert not refused
-    return screen(runner, SKILL, changes, {name: (task, 0.0) for name, task in TASKS.items()}, settings, SCREEN_TRIALS)
+    return screen(
+        runner, SKILL, changes, {name: (task, 0.0) for name, task in TASKS.items()}, settings, Stream.SCREEN.repeat(0)
+    )
 
 
 def body_of(request: RolloutRequest) -> str:
@@ -58,8 +60,8 @@ def test_the_incumbent_runs_again_with_the_same_trials_so_that_luck_waves_nothin
     assert not idle.kept
     assert idle.passing == ("a",)
     assert {(request.skill == SKILL, request.trial) for request in runner.requests} == {
-        (True, SCREEN_TRIALS),
-        (False, SCREEN_TRIALS),
+        (True, Stream.SCREEN.repeat(0)),
+        (False, Stream.SCREEN.repeat(0)),
     }
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.loop.events import VerifierSuspected
-from skillopt.loop.suspect_verifiers import Suspects, measured_reason
+from skillopt.loop.suspect_verifiers import SuspectVerifiers, measured_reason
 from skillopt.prompts.failure_kinds import FailureKind, NamedFailure
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
 
@@ -48,33 +48,33 @@ def test_failing_alike_under_many_documents_is_a_reason_once_most_other_tasks_pa
 
 
 def test_a_task_with_a_measured_reason_is_flagged_once_and_set_aside() -> None:
-    suspects = Suspects(10, 0.1)
-    assert not list(suspects.note(1, [rollout("t")]))
-    (event,) = suspects.note(2, [rollout("t", passed=True)])
+    suspects = SuspectVerifiers(10, 0.1)
+    assert not list(suspects.add_rollouts(1, [rollout("t")]))
+    (event,) = suspects.add_rollouts(2, [rollout("t", passed=True)])
     assert event == VerifierSuspected(2, "t", "the same answer passed once and failed once", "measured", set_aside=True)
     assert suspects.set_aside == {"t"}
-    assert not list(suspects.note(3, [rollout("t")]))
+    assert not list(suspects.add_rollouts(3, [rollout("t")]))
 
 
 def test_a_claim_of_the_model_counts_only_for_a_task_that_was_run_and_failed() -> None:
-    suspects = Suspects(10, 1.0)
-    list(suspects.note(1, [rollout("failed"), rollout("passed", passed=True)]))
-    found = list(suspects.claim(1, claims("failed", "passed", "made-up")))
+    suspects = SuspectVerifiers(10, 1.0)
+    list(suspects.add_rollouts(1, [rollout("failed"), rollout("passed", passed=True)]))
+    found = list(suspects.add_claims(1, claims("failed", "passed", "made-up")))
     assert [(event.task, event.by, event.set_aside) for event in found] == [("failed", "model", True)]
-    assert not list(suspects.claim(2, claims("failed")))
+    assert not list(suspects.add_claims(2, claims("failed")))
 
 
 def test_other_kinds_of_failure_flag_nothing() -> None:
-    suspects = Suspects(10, 1.0)
-    list(suspects.note(1, [rollout("t")]))
-    assert not list(suspects.claim(1, [NamedFailure("t", FailureKind.FORMAT, "a comma")]))
+    suspects = SuspectVerifiers(10, 1.0)
+    list(suspects.add_rollouts(1, [rollout("t")]))
+    assert not list(suspects.add_claims(1, [NamedFailure("t", FailureKind.FORMAT, "a comma")]))
 
 
 def test_a_task_that_has_ever_passed_is_reported_on_a_claim_and_still_trained_on() -> None:
-    suspects = Suspects(10, 1.0)
-    list(suspects.note(1, [rollout("t", "41", passed=True)]))
-    list(suspects.note(2, [rollout("t", "42")]))
-    (event,) = suspects.claim(2, claims("t"))
+    suspects = SuspectVerifiers(10, 1.0)
+    list(suspects.add_rollouts(1, [rollout("t", "41", passed=True)]))
+    list(suspects.add_rollouts(2, [rollout("t", "42")]))
+    (event,) = suspects.add_claims(2, claims("t"))
     assert not event.set_aside
     assert not suspects.set_aside
 
@@ -83,17 +83,19 @@ def test_a_task_that_has_ever_passed_is_reported_on_a_claim_and_still_trained_on
 def test_a_model_that_suspects_everything_silences_no_more_than_the_cap_and_each_claim_is_reported(
     train: int, share: float, claimed: int
 ) -> None:
-    suspects = Suspects(train, share)
+    suspects = SuspectVerifiers(train, share)
     names = [f"t{number}" for number in range(min(claimed, train))]
-    list(suspects.note(1, [rollout(name) for name in names]))
-    assert [event.task for event in suspects.claim(1, claims(*names))] == names
+    list(suspects.add_rollouts(1, [rollout(name) for name in names]))
+    assert [event.task for event in suspects.add_claims(1, claims(*names))] == names
     assert len(suspects.set_aside) == min(len(names), int(train * share))
 
 
 def test_a_reason_is_shown_on_one_line_without_control_characters_and_cut() -> None:
-    suspects = Suspects(10, 1.0)
-    list(suspects.note(1, [rollout("a"), rollout("b")]))
-    long, empty = suspects.claim(1, [*claims("a", reason="it\nis \x1b[31mred " + "x" * 500), *claims("b", reason=" ")])
+    suspects = SuspectVerifiers(10, 1.0)
+    list(suspects.add_rollouts(1, [rollout("a"), rollout("b")]))
+    long, empty = suspects.add_claims(
+        1, [*claims("a", reason="it\nis \x1b[31mred " + "x" * 500), *claims("b", reason=" ")]
+    )
     assert long.reason.startswith("it is [31mred xxx")
     assert len(long.reason) == 200
     assert empty.reason == "no reason given"
