@@ -17,7 +17,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.edits import Edit
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["Shown", "TrainingRun"]
+__all__ = ["Shown", "TrainingRun", "has_passed"]
 
 Shown = Sequence[tuple[Task, Rollout]]
 """Train tasks with rollouts that have a score: what a reflection is about."""
