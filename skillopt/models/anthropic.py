@@ -1,21 +1,18 @@
 """Model `anthropic`: the Messages API, by the official SDK.
 
-Owns the request (prompt caching, structured replies) and reading the answer. Does not own repeating
-(patience) or what an exception means (api_failures).
+Requests with prompt caching and structured replies.
 """
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.models.api_failures import failure_of, malformed
-from skillopt.prices import Price, cost_of, find_price
+from skillopt.errors import SettingsError
+from skillopt.models.api_failures import empty, failure_of, malformed
+from skillopt.models.api_model import ApiModel
 from skillopt.rollouts import Reply, Status, Usage
 
 if TYPE_CHECKING:
@@ -30,9 +27,6 @@ _ENDS: Final = {
     "model_context_window_exceeded": Status.LIMIT,
     "refusal": Status.REFUSAL,
 }
-_OVERHEAD: Final = 1_000
-"""Tokens that a request can hold beside its text."""
-
 _EVIDENCE: Final = "\n## Evidence\n"
 
 
@@ -55,49 +49,12 @@ class _Message(BaseModel):
     usage: _Usage
 
 
-@dataclass(frozen=True)
-class AnthropicModel:
-    """Answers prompts by the Messages API.
+class AnthropicModel(ApiModel):
+    """Answers prompts by the Messages API. Arguments are those of `ApiModel`."""
 
-    Args:
-        model: Name of the model.
-        base_url: Where the API is; None is ANTHROPIC_BASE_URL, else the provider's own.
-        prices: The user's own prices.
-        timeout: Seconds without a word from the provider that end a call.
-        max_tokens: Most tokens of an answer; one that needs more ends with status `limit`.
-    """
-
-    model: str
-    _: KW_ONLY
-    base_url: str | None = None
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    timeout: float = 300.0
-    max_tokens: int = 16_000
-
-    def __post_init__(self) -> None:
-        """Refuse a missing name.
-
-        Raises:
-            SettingsError: There is no model's name.
-        """
-        if not self.model:
-            raise SettingsError("expected the name of a model, as in anthropic/claude-sonnet-5, found 'anthropic'")
-
-    @property
-    def _url(self) -> str | None:
-        return self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or None
-
-    @property
-    def identity(self) -> str:
-        """Name API, model, limit, and the server when it is not the provider's own."""
-        at = f" base_url={self._url}" if self._url else ""
-        return f"anthropic model={self.model} max_tokens={self.max_tokens}{at}"
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        """Bound a call: no token is shorter than a byte, and all of the prompt could go into the cache."""
-        read = len(f"{system}{prompt}".encode("utf-8", "replace")) + _OVERHEAD
-        usd = cost_of(find_price(self.model, self.prices), 0, self.max_tokens, cache_write=read)
-        return Usage(1, read, self.max_tokens, usd)
+    driver = "anthropic"
+    example = "claude-sonnet-5"
+    url_variable = "ANTHROPIC_BASE_URL"
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
         """Answer one prompt.
@@ -123,7 +80,7 @@ class AnthropicModel:
         if not key and not token:
             raise SettingsError("expected a key in ANTHROPIC_API_KEY, found none; set it, or choose another model")
         credential = {"api_key": key} if key else {"auth_token": token}
-        return Anthropic(**credential, base_url=self._url, timeout=self.timeout, max_retries=0)
+        return Anthropic(**credential, base_url=self.url, timeout=self.timeout, max_retries=0)
 
     def _request(self, prompt: str, system: str, schema: str) -> dict[str, Any]:
         """Put the request together; what many prompts begin with is marked for the cache."""
@@ -150,11 +107,10 @@ class AnthropicModel:
             raise malformed("an answer in text", f"stop_reason {message.stop_reason}")
         answer = "".join(block.text for block in message.content if block.type == "text")
         if status is Status.OK and not answer.strip():
-            raise ProviderError(FailureKind.EMPTY, f"{FailureKind.EMPTY}: the model answered nothing")
+            raise empty()
         used = message.usage
         cached, stored = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
-        price = find_price(self.model, self.prices)
-        usd = cost_of(price, used.input_tokens, used.output_tokens, cache_read=cached, cache_write=stored)
+        usd = self.cost(used.input_tokens, used.output_tokens, cache_read=cached, cache_write=stored)
         return Reply(answer, Usage(1, used.input_tokens + cached + stored, used.output_tokens, usd), status)
 
 

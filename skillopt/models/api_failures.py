@@ -12,7 +12,7 @@ from typing import Final
 from skillopt.agents.stream import kind_of_status, kind_of_words, one_line
 from skillopt.errors import FailureKind, ProviderError
 
-__all__ = ["failure_of", "malformed", "seconds_asked"]
+__all__ = ["empty", "failure_of", "malformed", "seconds_asked"]
 
 _KINDS: Final = {
     "APITimeoutError": FailureKind.TIMEOUT,
@@ -41,6 +41,11 @@ def malformed(what: str, found: str) -> ProviderError:
     """Make the failure of an answer that is not what the API promises."""
     kind = FailureKind.MALFORMED
     return ProviderError(kind, f"{kind}: expected {what}, found {one_line(found)[:200]!r}")
+
+
+def empty() -> ProviderError:
+    """Make the failure of an answer without text."""
+    return ProviderError(FailureKind.EMPTY, f"{FailureKind.EMPTY}: the model answered nothing")
 
 
 def seconds_asked(headers: Mapping[str, str]) -> float | None:

@@ -1,20 +1,17 @@
 """Model `openai-compatible`: Chat Completions at any base URL (Ollama, vLLM, llama.cpp, gateways).
 
-Owns the request and reading the answer. It asks for nothing that a small server may lack, so JSON is
-asked for in words only. Does not own repeating (patience) or what an exception means (api_failures).
+It asks for nothing that a small server may lack, so JSON is asked for in words only.
 """
 
 import os
-from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
-from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.models.api_failures import failure_of, malformed
-from skillopt.prices import Price, cost_of, find_price
+from skillopt.errors import SettingsError
+from skillopt.models.api_failures import empty, failure_of, malformed
+from skillopt.models.api_model import ApiModel
 from skillopt.rollouts import Reply, Status, Usage
 from skillopt.skills.document import estimate_tokens
 
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["OpenAICompatibleModel"]
 
 _KEY: Final = "OPENAI_COMPATIBLE_API_KEY"
-_OVERHEAD: Final = 1_000
 _ENDS: Final = {
     None: Status.OK,
     "stop": Status.OK,
@@ -56,24 +52,11 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
 
 
-@dataclass(frozen=True)
-class OpenAICompatibleModel:
-    """Answers prompts by Chat Completions.
+class OpenAICompatibleModel(ApiModel):
+    """Answers prompts by Chat Completions. Arguments are those of `ApiModel`; `base_url` ends with the version."""
 
-    Args:
-        model: Name of the model, as the server knows it.
-        base_url: Where the server is, with the version in the path.
-        prices: The user's own prices.
-        timeout: Seconds without a word from the server that end a call.
-        max_tokens: Most tokens of an answer; one that needs more ends with status `limit`.
-    """
-
-    model: str
-    _: KW_ONLY
-    base_url: str | None = None
-    prices: Mapping[str, Price] = field(default_factory=dict)
-    timeout: float = 300.0
-    max_tokens: int = 16_000
+    driver = "openai-compatible"
+    example = "llama4"
 
     def __post_init__(self) -> None:
         """Refuse a missing name or address.
@@ -81,23 +64,12 @@ class OpenAICompatibleModel:
         Raises:
             SettingsError: There is no model's name, or no server.
         """
-        if not self.model:
-            raise SettingsError("expected the name of a model, as in openai-compatible/llama4, found none")
+        super().__post_init__()
         if not self.base_url:
             raise SettingsError(
                 "expected the server's address in the setting base_url, found none; "
                 'set it in skillopt.toml, as in base_url = "http://localhost:11434/v1"'
             )
-
-    @property
-    def identity(self) -> str:
-        """Name API, model, limit and server."""
-        return f"openai-compatible model={self.model} max_tokens={self.max_tokens} base_url={self.base_url}"
-
-    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
-        """Bound a call: no token is shorter than a byte."""
-        read = len(f"{system}{prompt}".encode("utf-8", "replace")) + _OVERHEAD
-        return Usage(1, read, self.max_tokens, cost_of(find_price(self.model, self.prices), read, self.max_tokens))
 
     def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - see the top of the file
         """Answer one prompt.
@@ -141,7 +113,7 @@ class OpenAICompatibleModel:
             raise malformed("an answer in text", f"finish_reason {choice.finish_reason}")
         answer = choice.message.content or ""
         if status is Status.OK and not answer.strip():
-            raise ProviderError(FailureKind.EMPTY, f"{FailureKind.EMPTY}: the model answered nothing")
+            raise empty()
         return Reply(answer, usage, status)
 
     def _usage(self, used: _Usage | None, asked: str, answer: str) -> Usage:
@@ -149,4 +121,4 @@ class OpenAICompatibleModel:
         read, written = (
             (used.prompt_tokens, used.completion_tokens) if used else (estimate_tokens(asked), estimate_tokens(answer))
         )
-        return Usage(1, read, written, cost_of(find_price(self.model, self.prices), read, written))
+        return Usage(1, read, written, self.cost(read, written))

@@ -272,6 +272,12 @@ def test_a_call_is_bounded_before_it_is_made(_: Wire, make: Make) -> None:
     assert bound.usd > bound.output_tokens * 2
 
 
+def test_the_bound_of_a_call_holds_whether_or_not_the_prompt_is_cached() -> None:
+    for price in (Price(input=3, output=0, cache_write=1), Price(input=1, output=0, cache_write=3)):
+        bound = AnthropicModel("fake", prices={"fake": price}).worst_case("a" * 1_000_000)
+        assert bound.usd == pytest.approx(3.003)
+
+
 @pytest.mark.parametrize(("wire", "make"), APIS, ids=NAMES)
 def test_a_failed_response_and_nonsense_are_told_apart(wire: Wire, make: Make) -> None:
     with serve(lambda _: Answer(200, b"<html>", "text/html")) as server, pytest.raises(ProviderError) as caught:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from skillopt import credentials, hidden_unicode, lint
+from skillopt.safety import credentials, hidden_unicode, lint
 from skillopt.safety.lint import LintClass, lint_change
 
 BASE = "# Tidy\n\n- trim cells\n"
