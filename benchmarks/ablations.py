@@ -27,7 +27,7 @@ __all__ = ["ROWS", "main"]
 
 ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "default": {},
-    "no screen": {"screen_trials": "0", "trust_noise": "0"},
+    "no screen": {"screen_rollouts": "0", "trust_noise": "0"},
     "no trust where noise hides edits": {"trust_noise": "0"},
     "one reflection on a batch": {"reflections": "1"},
     "one candidate patch": {"proposal_groups": "1"},

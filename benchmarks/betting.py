@@ -56,7 +56,7 @@ def main() -> int:
         _compare_strategies(tasks, runs)
     for tasks in (12, 36, 100):
         _show_nulls(tasks, runs)
-    _show_incumbent_trials(runs)
+    _show_incumbent_repeats(runs)
     return 0
 
 
@@ -98,23 +98,23 @@ def _show_nulls(tasks: int, runs: int) -> None:
     print(f"\nfalse accepts, {tasks} tasks: " + ", ".join(shown))
 
 
-def _show_incumbent_trials(runs: int) -> None:
-    """Show what averaging the incumbent's trials gains: 30% of tasks fail, some are mended, 10% of scores flip."""
+def _show_incumbent_repeats(runs: int) -> None:
+    """Show what averaging the incumbent's repeats gains: 30% of tasks fail, some are mended, 10% of scores flip."""
     print("\n36 tasks, 10% flips, a third of the failing 30% mended (gain 0.08), all of them (gain 0.24)")
-    for trials in (1, 2, 4, 8):
+    for repeats in (1, 2, 4, 8):
         rows = []
         for share in (1 / 3, 1.0):
-            random = Random(trials)
+            random = Random(repeats)
             rows.append(
                 [
                     (outcome is Outcome.ACCEPT, used)
                     for outcome, used in (
-                        run(Plan(36, 1 - _ALPHA), [_flipped(random, share, trials) for _ in range(36)])
+                        run(Plan(36, 1 - _ALPHA), [_flipped(random, share, repeats) for _ in range(36)])
                         for _ in range(runs)
                     )
                 ]
             )
-        _print_row(f"incumbent trials {trials}", rows)
+        _print_row(f"incumbent repeats {repeats}", rows)
 
 
 def _print_row(name: str, rows: Sequence[Sequence[tuple[bool, int]]]) -> None:
@@ -184,12 +184,12 @@ def _rare_loss(random: Random) -> float:
     return -1.0 if random.random() < 0.05 else 0.05 / 0.95  # noqa: PLR2004 - 19 small wins for one great loss
 
 
-def _flipped(random: Random, mended: float, trials: int) -> float:
-    """_Draw a task: the incumbent's mean over trials against one trial of the candidate."""
+def _flipped(random: Random, mended: float, repeats: int) -> float:
+    """_Draw a task: the incumbent's mean over repeats against one repeat of the candidate."""
     fails = random.random() < 0.3  # noqa: PLR2004 - share of failing tasks
     before = 0.1 if fails else 0.9
     after = 0.9 if fails and random.random() < mended else before
-    mean = sum(random.random() < before for _ in range(trials)) / trials
+    mean = sum(random.random() < before for _ in range(repeats)) / repeats
     return (random.random() < after) - mean
 
 

@@ -80,7 +80,7 @@ def _overhead(scratch: Path) -> Iterator[str]:
     make_repository(scratch / "overhead")
     skill = read_skill(scratch / "overhead" / "skills" / "tidy-tables")
     tasks = load_suite(scratch / "overhead" / "suites" / "tidy_tables").tasks(Split.TRAIN)
-    requests = [RolloutRequest(skill, task, trial) for trial in range(4) for task in tasks]
+    requests = [RolloutRequest(skill, task, repeat) for repeat in range(4) for task in tasks]
     harness = EmbeddedHarness(seed=_SEED)
     bare, recorded, replayed = [], [], []
     for repetition in range(5):  # in turn, so that a change of the machine's speed meets both alike

@@ -21,11 +21,11 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class RolloutRequest:
-    """Ask for one trial of a task under a skill, or under no skill."""
+    """Ask for one repeat of a task under a skill, or under no skill."""
 
     skill: Skill | None
     task: Task
-    trial: int = 0
+    repeat: int = 0
 
 
 @dataclass(frozen=True, slots=True)

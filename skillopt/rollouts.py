@@ -1,4 +1,4 @@
-"""What a rollout is: the trajectory of one trial of one task under one skill, and its score.
+"""What a rollout is: the trajectory of one repeat of one task under one skill, and its score.
 
 Owns the values that harnesses and verifiers produce and the loop consumes. Does not own how they
 are produced (harnesses, verifiers) or stored (storage.ledger).
@@ -186,12 +186,12 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One trial of one task under one skill.
+    """One repeat of one task under one skill.
 
     Args:
         task_id: Which task.
         skill_digest: Which skill; empty for "no skill".
-        trial: Index of the repetition, ≥ 0.
+        repeat: Index of the repetition, ≥ 0.
         trajectory: What the target did.
         status: `ok`, `timeout`, or `infra_error` (the harness or the verifier broke).
         score: The verifier's score; None exactly when the status is `infra_error`.
@@ -200,7 +200,7 @@ class Rollout:
 
     task_id: str
     skill_digest: str
-    trial: int
+    repeat: int
     trajectory: Trajectory
     status: Status
     score: Score | None

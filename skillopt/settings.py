@@ -153,7 +153,7 @@ class Settings(BaseModel):
             le=12,
         ),
     ] = 2
-    screen_trials: Annotated[
+    screen_rollouts: Annotated[
         int, Field(description="Most rollouts of an edit that is tried alone before the gate; 0 for no screen.", ge=0)
     ] = 5
     screen_tasks: Annotated[int, Field(description="Most tasks that an edit is tried alone on.", ge=1)] = 4
@@ -219,7 +219,7 @@ class Settings(BaseModel):
     coverage: Annotated[
         float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
     ] = 0.8
-    baseline_trials: Annotated[
+    baseline_repeats: Annotated[
         int, Field(description="Times the first skill is measured on `val`; two or more give the noise floor.", ge=1)
     ] = 2
     baseline_tasks: Annotated[

@@ -87,6 +87,8 @@ def scored(request: RolloutRequest, value: float | None, feedback: str = "") -> 
     digest = request.skill.digest if request.skill else ""
     if value is None:
         trajectory = Trajectory(status=Status.INFRA_ERROR, reason="scripted failure")
-        return Rollout(request.task.id, digest, request.trial, trajectory, Status.INFRA_ERROR, None, "scripted failure")
+        return Rollout(
+            request.task.id, digest, request.repeat, trajectory, Status.INFRA_ERROR, None, "scripted failure"
+        )
     score = Score(value, passed=value == 1.0, feedback=feedback)
-    return Rollout(request.task.id, digest, request.trial, Trajectory(), Status.OK, score)
+    return Rollout(request.task.id, digest, request.repeat, Trajectory(), Status.OK, score)

@@ -74,7 +74,7 @@ class SimulatedRunner:
         if request.skill:
             self._asked_for.pop(digest, None)
             self._asked_for[digest] = request.skill
-        key = (digest, request.task.id, request.trial)
+        key = (digest, request.task.id, request.repeat)
         found = self._known.get(key) or self._gaps.get(key)
         if found is not None:
             return found
@@ -84,7 +84,7 @@ class SimulatedRunner:
         score = None if trajectory.status is Status.INFRA_ERROR else _score(request.task.verifier, trajectory.answer)
         if score is not None and self._target.flips(request):
             score = _FLIPPED[score.passed]
-        made = Rollout(request.task.id, digest, request.trial, trajectory, trajectory.status, score, trajectory.reason)
+        made = Rollout(request.task.id, digest, request.repeat, trajectory, trajectory.status, score, trajectory.reason)
         (self._gaps if score is None else self._known)[key] = made
         return made
 

@@ -1,7 +1,7 @@
 """The simulated target: how each rollout turns out, drawn from the world's truth.
 
 Owns the draws, the harness behind which the real runner can run them, and counting them. A draw is a
-function of seed, skill, task and trial; only an infrastructure error goes away when the rollout is
+function of seed, skill, task and repeat; only an infrastructure error goes away when the rollout is
 asked for again, and only a shift makes the order of rollouts matter. Does not own the truth (truth).
 """
 
@@ -57,7 +57,7 @@ class Target:
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:  # noqa: ARG002 - the answer is text
         """Say of every part of the task whether it is done, or which symptom it shows."""
         digest = request.skill.digest if request.skill else ""
-        key = (digest, request.task.id, request.trial)
+        key = (digest, request.task.id, request.repeat)
         shifted = self.shifted
         attempt = self._tried[key]
         self._tried[key] += 1
@@ -76,7 +76,7 @@ class Target:
     def flips(self, request: RolloutRequest) -> bool:
         """Tell whether the verdict on a rollout is to be the opposite; the verifier, which reads the answer, cannot."""
         digest = request.skill.digest if request.skill else ""
-        key = ("flip", digest, request.task.id, request.trial)
+        key = ("flip", digest, request.task.id, request.repeat)
         return request.task.id in self._flaky and self._draws(*key)[0] < 0.5  # noqa: PLR2004 - a coin
 
     def _chances_of(self, request: RolloutRequest, digest: str, *, shifted: bool) -> tuple[float, ...]:

@@ -97,7 +97,7 @@ class SimulatedArena:
         self._skill = start_of(self._world)
         self.terms = Terms(peer, seed, rollouts, self._skill.document.text, train, val)
         self._target = Target(self._world, seed)
-        self._trials: Counter[tuple[str, str]] = Counter()
+        self._repeats: Counter[tuple[str, str]] = Counter()
         self._asked_before: Counter[Situation] = Counter()
         self._returned: list[tuple[int, str]] = [(0, self.terms.start)]
         self._reported: float | None = None
@@ -187,8 +187,8 @@ class SimulatedArena:
 
     def _rollout(self, skill: Skill, name: str) -> Outcome:
         key = (skill.digest, name)
-        request = RolloutRequest(skill, self._tasks[name], self._trials[key])
-        self._trials[key] += 1
+        request = RolloutRequest(skill, self._tasks[name], self._repeats[key])
+        self._repeats[key] += 1
         answer = self._target.run(request, "").answer
         return Outcome(name, _score(request.task.verifier, answer), answer)
 

@@ -57,7 +57,7 @@ def start_job(
     split: Annotated[
         Literal["train", "val"], Field(description="evaluate only: train gathers evidence, val is the gate's.")
     ] = "train",
-    trials: Annotated[int, Field(description="evaluate only: runs of each task.", ge=1, le=16)] = 1,
+    repeats: Annotated[int, Field(description="evaluate only: runs of each task.", ge=1, le=16)] = 1,
     harness: Annotated[
         str | None, Field(description="How the target is run, instead of the project's setting.", max_length=100)
     ] = None,
@@ -72,7 +72,7 @@ def start_job(
     if work == "optimize":
         begun = start_training(selection, start=start, limits=limits)
     else:
-        begun = start_evaluation(selection, split=split, trials=trials, start=start, limits=limits)
+        begun = start_evaluation(selection, split=split, repeats=repeats, start=start, limits=limits)
     return _started(begun.id, name)
 
 
@@ -186,7 +186,7 @@ def _told(found: JobReport) -> tuple[str, ...]:
 
 
 def _shown(one: packet.Shown) -> str:
-    return f"## Task `{one.task}`: passed {one.passed} of {one.trials} trials\n\n{quoted(one.text)}"
+    return f"## Task `{one.task}`: passed {one.passed} of {one.repeats} repeats\n\n{quoted(one.text)}"
 
 
 def _line(text: str) -> str:

@@ -34,7 +34,7 @@ def bisect(
     *,
     good: Annotated[str, typer.Option(help="A version with which it works; the first text when left out.")] = "",
     bad: Annotated[str, typer.Option(help="A version with which it does not; the newest when left out.")] = "",
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Most runs of the task with one version.")] = 20,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Most runs of the task with one version.")] = 20,
     suite: SuiteOption = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
@@ -58,7 +58,7 @@ def bisect(
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     with interruptible(), ProgressWatch(quiet=quiet) as watch:
-        found = run(select(skill, suite, flags), task, Span(good, bad), trials=trials, watch=watch)
+        found = run(select(skill, suite, flags), task, Span(good, bad), repeats=repeats, watch=watch)
     show(found, _text, as_json=as_json)
     if not found.culprit:
         raise typer.Exit(1)
@@ -69,11 +69,11 @@ def _text(result: "Bisected") -> str:
     lines = [f"{result.skill}, task {plain(result.task)}, {result.texts} texts: {plain(result.reason)}"]
     for text in result.measured:
         mark = "<- broke it" if text.commit == result.culprit else ""
-        score = f"passed {text.passed} of {text.trials}, score {text.score:.3f}"
+        score = f"passed {text.passed} of {text.repeats}, score {text.score:.3f}"
         lines.append("  ".join(filter(None, (text.commit[:SHORT], score, plain(text.subject), mark))))
     lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
     if result.culprit:
         lines.append(f"look further: skillopt show {result.culprit[:SHORT]}")
     elif result.shown:
-        lines.append("more trials may tell: --trials, or a higher --max-rollouts")
+        lines.append("more repeats may tell: --repeats, or a higher --max-rollouts")
     return "\n".join(lines)

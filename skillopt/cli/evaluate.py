@@ -9,6 +9,7 @@ from skillopt.cli.options import (
     JsonOption,
     MinutesOption,
     QuietOption,
+    RepeatsOption,
     SandboxOption,
     SeedOption,
     SetOption,
@@ -16,7 +17,6 @@ from skillopt.cli.options import (
     SplitOption,
     SuiteOption,
     TokensOption,
-    TrialsOption,
     UsdOption,
     WorkersOption,
     flags_of,
@@ -40,7 +40,7 @@ def evaluate(
         ),
     ] = None,
     split: SplitOption = "val",
-    trials: TrialsOption = 1,
+    repeats: RepeatsOption = 1,
     suite: SuiteOption = None,
     settings: SetOption = None,
     seed: SeedOption = None,
@@ -66,12 +66,12 @@ def evaluate(
     with interruptible(), ProgressWatch(quiet=quiet) as watch:
         subjects = tuple(of or ["worktree"])
         selection = select(skill, suite, flags)
-        found = run(selection, subjects=subjects, split=Split(split), trials=trials, watch=watch)
+        found = run(selection, subjects=subjects, split=Split(split), repeats=repeats, watch=watch)
     show(found, _text, as_json=as_json)
 
 
 def _text(result: "Evaluated") -> str:
-    lines = [f"{result.skill} on {result.split}, {result.trials} trial(s) a task, {result.paid_rollouts} newly run"]
+    lines = [f"{result.skill} on {result.split}, {result.repeats} repeat(s) a task, {result.paid_rollouts} newly run"]
     return "\n".join([*lines, *(_subject(subject) for subject in result.subjects)])
 
 

@@ -64,4 +64,4 @@ def _listed(lines: Sequence[str]) -> str:
 
 
 def _rollout(shown: "Shown") -> str:
-    return f"passed {shown.passed} of {shown.trials} trials\n{shown.text}"
+    return f"passed {shown.passed} of {shown.repeats} repeats\n{shown.text}"

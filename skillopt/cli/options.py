@@ -21,6 +21,7 @@ __all__ = [
     "ModelOption",
     "PresetOption",
     "QuietOption",
+    "RepeatsOption",
     "RolloutsOption",
     "RunArgument",
     "SandboxOption",
@@ -32,7 +33,6 @@ __all__ = [
     "SuiteOption",
     "SummaryOption",
     "TokensOption",
-    "TrialsOption",
     "UsdOption",
     "WorkersOption",
     "flags_of",
@@ -52,7 +52,7 @@ SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as needed.")
 ]
 SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split", help="Which tasks; test is sealed.")]
-TrialsOption = Annotated[int, typer.Option("--trials", min=1, help="Runs of each task.")]
+RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each task.")]
 PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]

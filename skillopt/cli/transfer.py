@@ -8,12 +8,12 @@ from skillopt.cli.options import (
     JsonOption,
     MinutesOption,
     QuietOption,
+    RepeatsOption,
     SetOption,
     SkillArgument,
     SplitOption,
     SuiteOption,
     TokensOption,
-    TrialsOption,
     UsdOption,
     WorkersOption,
     flags_of,
@@ -37,7 +37,7 @@ def transfer(
     ],
     version: Annotated[str | None, typer.Option("--version", help="A version, instead of the newest.")] = None,
     split: SplitOption = "val",
-    trials: TrialsOption = 1,
+    repeats: RepeatsOption = 1,
     suite: SuiteOption = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
@@ -59,7 +59,7 @@ def transfer(
     flags = flags_of(settings, workers=workers, max_usd=max_usd, max_tokens=max_tokens, max_minutes=max_minutes)
     with interruptible(), ProgressWatch(quiet=quiet) as watch:
         selection = select(skill, suite, flags)
-        found = run(selection, targets=to, version=version, split=Split(split), trials=trials, watch=watch)
+        found = run(selection, targets=to, version=version, split=Split(split), repeats=repeats, watch=watch)
     show(found, _text, as_json=as_json)
     if not found.complete:
         raise typer.Exit(3)
@@ -68,7 +68,7 @@ def transfer(
 def _text(result: "Transferred") -> str:
     from skillopt.versions.staleness import TargetName
 
-    head = f"{result.skill} {result.version[:10]} on {result.split}, {result.trials} trial(s) a task"
+    head = f"{result.skill} {result.version[:10]} on {result.split}, {result.repeats} repeat(s) a task"
     trained = f"; trained on {TargetName.parse(result.trained_on)}" if result.trained_on else ""
     paid = sum(row.paid_rollouts for row in result.targets)
     titles = ("target", "no skill", "first", "version", "against no skill", "against the first")

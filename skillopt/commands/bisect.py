@@ -41,12 +41,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class BisectedText:
-    """A text that was measured; `subject` is that of its commit, `passed` of `trials` runs did."""
+    """A text that was measured; `subject` is that of its commit, `passed` of `repeats` runs did."""
 
     commit: str
     version: bool
     subject: str
-    trials: int
+    repeats: int
     passed: int
     score: float
 
@@ -87,7 +87,7 @@ class Bisected:
 
 
 def bisect(
-    selection: Selection, task: str, span: Span | None = None, *, trials: int = 20, watch: Watch | None = None
+    selection: Selection, task: str, span: Span | None = None, *, repeats: int = 20, watch: Watch | None = None
 ) -> Bisected:
     """Search for the version that broke a task.
 
@@ -95,7 +95,7 @@ def bisect(
         selection: The skill, its suite and settings.
         task: Id of a train or val task.
         span: Where the search begins and ends.
-        trials: Most runs of the task with one text.
+        repeats: Most runs of the task with one text.
         watch: Follows the rollouts.
 
     Raises:
@@ -114,7 +114,7 @@ def bisect(
         runner = RecordedRunner(ledger, "", roles, executor, watch, settings.breaker)
         capped = CappedRunner(runner, settings, 0)
         texts = [state.skill for state in states]
-        found = Bisection(texts, wanted, capped, settings.metric, settings.confidence, trials).search()
+        found = Bisection(texts, wanted, capped, settings.metric, settings.confidence, repeats).search()
     return Bisected(
         target.name,
         task,
@@ -171,7 +171,7 @@ def _measured(repository: Repository, states: Sequence[TextState], found: Found)
         state = states[probe.text]
         subject = (state.version or repository.commit(state.commit)).subject
         rows.append(
-            BisectedText(state.commit, state.version is not None, subject, probe.trials, probe.passed, probe.score)
+            BisectedText(state.commit, state.version is not None, subject, probe.repeats, probe.passed, probe.score)
         )
     return rows
 

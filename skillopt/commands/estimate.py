@@ -75,11 +75,11 @@ def estimate(selection: Selection) -> Estimated:
     train, val, test = (len(tasks.tasks(split)) for split in Split)
     per_epoch = -(-train // settings.batch_size)
     steps = per_epoch * settings.epochs * settings.reflections
-    fixed = min(val, settings.baseline_tasks or val) * settings.baseline_trials + train * settings.epochs
+    fixed = min(val, settings.baseline_tasks or val) * settings.baseline_repeats + train * settings.epochs
     fixed += max(0, settings.epochs - 1) * 2 * min(settings.slow_tasks, train)
     most = fixed + _most_tries(settings, steps) + _most_gates(settings, per_epoch) * _gate(settings, val) + 2 * test
-    if settings.baseline_trials > 1 and settings.screen_trials and settings.trust_noise:
-        most += (val - min(val, settings.baseline_tasks or val)) * settings.baseline_trials
+    if settings.baseline_repeats > 1 and settings.screen_rollouts and settings.trust_noise:
+        most += (val - min(val, settings.baseline_tasks or val)) * settings.baseline_repeats
     cap = settings.max_rollouts or most
     calls = min(_most_calls(settings, tasks), settings.max_calls or 10**9)
     return Estimated(
@@ -100,8 +100,8 @@ def estimate(selection: Selection) -> Estimated:
 
 
 def _most_tries(settings: Settings, steps: int) -> int:
-    """Count rollouts of screens if every step fills its edit budget and every edit takes all its trials."""
-    return 2 * settings.screen_trials * settings.edit_budget * steps
+    """Count rollouts of screens if every step fills its edit budget and every edit takes all its repeats."""
+    return 2 * settings.screen_rollouts * settings.edit_budget * steps
 
 
 def _most_gates(settings: Settings, per_epoch: int) -> int:

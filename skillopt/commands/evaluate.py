@@ -44,7 +44,7 @@ class Evaluated:
 
     skill: str
     split: str
-    trials: int
+    repeats: int
     subjects: tuple[Subject, ...]
     paid_rollouts: int
 
@@ -54,7 +54,7 @@ def evaluate(
     *,
     subjects: tuple[str, ...] = (WORKTREE,),
     split: Split = Split.VAL,
-    trials: int = 1,
+    repeats: int = 1,
     watch: Watch | None = None,
 ) -> Evaluated:
     """Score skills on a split.
@@ -64,7 +64,7 @@ def evaluate(
         subjects: What to score: `worktree`, `incumbent` for what training goes on from, `none` for no skill, or a
             version (a commit).
         split: Which tasks; `test` is sealed, every look at it makes it worth less.
-        trials: Runs of each task, ≥ 1.
+        repeats: Runs of each task, ≥ 1.
         watch: Follows the rollouts.
 
     Raises:
@@ -78,12 +78,12 @@ def evaluate(
     roles = load_roles(target.settings, suite, project.root, optimizer=False)
     with closing(Ledger.open(project.root)) as ledger:
         scoring = Scoring(ledger, roles, target.settings, watch)
-        measured = scoring.measure(named, suite.tasks(split), trials)
+        measured = scoring.measure(named, suite.tasks(split), repeats)
     found = (
         Subject(own.name, own.digest, own.tally, scoring.compare(measured[0], own) if at else None)
         for at, own in enumerate(measured)
     )
-    return Evaluated(target.name, split.value, trials, tuple(found), scoring.paid_rollouts)
+    return Evaluated(target.name, split.value, repeats, tuple(found), scoring.paid_rollouts)
 
 
 def _subject(project: Project, target: Target, subject: str) -> Skill | None:

@@ -24,8 +24,8 @@ from skillopt.tasks import Split, Task
 
 __all__ = ["Evidence", "Shown", "evidence"]
 
-_TRIALS = 16
-"""Trials of a task that are looked for; screens and gates have higher ones."""
+_REPEATS = 16
+"""Repeats of a task that are looked for; screens and gates have higher ones."""
 
 _RUNS = 50
 """Newest runs that are searched for rejected edits."""
@@ -40,13 +40,13 @@ class Shown:
 
     Args:
         task: Its id.
-        trials: How often it was run.
+        repeats: How often it was run.
         passed: How often it passed.
         text: One rollout in short form, a failing one if there is any. Untrusted.
     """
 
     task: str
-    trials: int
+    repeats: int
     passed: int
     text: str
 
@@ -114,8 +114,8 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
         settings.edit_budget,
         settings.token_budget,
         len(train),
-        tuple(one for one in shown if one.passed < one.trials),
-        tuple(one for one in shown if one.passed == one.trials),
+        tuple(one for one in shown if one.passed < one.repeats),
+        tuple(one for one in shown if one.passed == one.repeats),
         tuple(dict.fromkeys(rejected))[-settings.buffer_size :] if settings.buffer_size else (),
         memories[-1] if memories else "",
         looks,
@@ -123,11 +123,11 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
 
 
 def _recorded(ledger: Ledger, roles: Roles, skill: Skill, tasks: tuple[Task, ...]) -> Mapping[str, list[Rollout]]:
-    keys = {roles.key_of(RolloutRequest(skill, task, trial)): task.id for task in tasks for trial in range(_TRIALS)}
+    keys = {roles.key_of(RolloutRequest(skill, task, repeat)): task.id for task in tasks for repeat in range(_REPEATS)}
     found: dict[str, list[Rollout]] = {}
     for key, rollout in ledger.rollouts(list(keys)).items():
         found.setdefault(keys[key], []).append(rollout)
-    return {name: sorted(rollouts, key=lambda one: one.trial) for name, rollouts in found.items()}
+    return {name: sorted(rollouts, key=lambda one: one.repeat) for name, rollouts in found.items()}
 
 
 def _shown(task: Task, rollouts: list[Rollout], tokens: int) -> Shown:

@@ -91,7 +91,7 @@ def start_evaluation(
     selection: Selection,
     *,
     split: Literal["train", "val"] = "train",
-    trials: int = 1,
+    repeats: int = 1,
     start: Start = "auto",
     limits: Limits | None = None,
 ) -> Job:
@@ -100,7 +100,7 @@ def start_evaluation(
     Args:
         selection: The skill, its suite and settings.
         split: Which tasks.
-        trials: Runs of each task, ≥ 1.
+        repeats: Runs of each task, ≥ 1.
         start: Which text is the incumbent when work tree and branch differ.
         limits: What it may consume.
 
@@ -110,10 +110,10 @@ def start_evaluation(
     """
     given = limits or Limits()
     if given.max_rollouts:
-        raise UsageError("an evaluation takes no max_rollouts: it makes one rollout a task and trial")
+        raise UsageError("an evaluation takes no max_rollouts: it makes one rollout a task and repeat")
     name = make_plan(selection, proposer="nobody").target.name
     subject = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{name}"}[start]
-    return _start(selection, ["evaluate", "--of", subject, "--split", split, "--trials", str(trials)], given)
+    return _start(selection, ["evaluate", "--of", subject, "--split", split, "--repeats", str(repeats)], given)
 
 
 def start_training(selection: Selection, *, start: Start = "auto", limits: Limits | None = None) -> Job:

@@ -108,7 +108,7 @@ def _check_cap(plan: Plan) -> None:
     settings = plan.target.settings
     train, val, test = (len(plan.suite.tasks(split)) for split in Split)
     gate = val * (1 if settings.gate is GateRule.STRICT else 2)
-    baseline = min(val, settings.baseline_tasks or val) * settings.baseline_trials
+    baseline = min(val, settings.baseline_tasks or val) * settings.baseline_repeats
     least = baseline + min(settings.batch_size, train) + gate + 2 * test
     if 0 < settings.max_rollouts < least:
         message = (

@@ -85,7 +85,13 @@ def _listed(ledger: Ledger, view: RunView, *, all_splits: bool) -> list[Listed]:
     rows: Sequence[ResultRow] = ledger.listed(view.run, list(names), doer)
     return [
         Listed(
-            row.key, row.task, splits.get(row.task, ""), names.get(row.skill, "draft"), row.trial, row.score, row.passed
+            row.key,
+            row.task,
+            splits.get(row.task, ""),
+            names.get(row.skill, "draft"),
+            row.repeat,
+            row.score,
+            row.passed,
         )
         for row in rows
         if all_splits or splits.get(row.task) == Split.TRAIN.value

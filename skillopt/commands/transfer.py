@@ -67,7 +67,7 @@ class Transferred:
         first: The commit with the text that training started from.
         trained_on: The target that the version was trained on, empty when its commit does not say.
         split: Which tasks.
-        trials: Runs of each task.
+        repeats: Runs of each task.
         targets: In the order asked for.
         spent: What each role consumed.
     """
@@ -77,7 +77,7 @@ class Transferred:
     first: str
     trained_on: str
     split: str
-    trials: int
+    repeats: int
     targets: tuple[TargetRow, ...]
     spent: Mapping[str, Usage]
 
@@ -93,7 +93,7 @@ class _Plan:
 
     subjects: Sequence[tuple[str, Skill | None]]
     tasks: Sequence[Task]
-    trials: int
+    repeats: int
     settings: Settings
 
 
@@ -103,7 +103,7 @@ def transfer(
     targets: Sequence[str],
     version: str | None = None,
     split: Split = Split.VAL,
-    trials: int = 1,
+    repeats: int = 1,
     watch: Watch | None = None,
 ) -> Transferred:
     """Score a version on targets, each against no skill and against the first version.
@@ -113,7 +113,7 @@ def transfer(
         targets: Names of harnesses, as in the setting `harness`.
         version: A commit; None for the newest version.
         split: Which tasks; `test` is sealed, every look at it makes it worth less.
-        trials: Runs of each task, ≥ 1.
+        repeats: Runs of each task, ≥ 1.
         watch: Follows the rollouts.
 
     Raises:
@@ -129,13 +129,13 @@ def transfer(
         ("first version", skill_at(repository, target, first)),
         (f"version {chosen[:10]}", skill_at(repository, target, chosen)),
     )
-    plan = _Plan(subjects, suite.tasks(split), trials, settings)
+    plan = _Plan(subjects, suite.tasks(split), repeats, settings)
     meter = Meter(caps_of(settings))
     loaded = _load(project, settings, suite, targets, meter)
     with closing(Ledger.open(project.root)) as ledger:
         rows = tuple(_row(name, roles, ledger, plan, watch or Watch()) for name, roles in loaded.items())
     trained = trained_on(versions).get(chosen, "")
-    return Transferred(target.name, chosen, first, trained, split.value, trials, rows, meter.by_role)
+    return Transferred(target.name, chosen, first, trained, split.value, repeats, rows, meter.by_role)
 
 
 def _load(
@@ -157,7 +157,7 @@ def _row(name: str, roles: Roles, ledger: Ledger, plan: _Plan, watch: Watch) -> 
     scoring = Scoring(ledger, roles, plan.settings, watch)
     try:
         identity = roles.harness.identity
-        none, first, version = scoring.measure(plan.subjects, plan.tasks, plan.trials)
+        none, first, version = scoring.measure(plan.subjects, plan.tasks, plan.repeats)
         verdicts = scoring.compare(none, version), scoring.compare(first, version)
     except SkilloptError as error:
         return TargetRow(name, "invalid", str(error), scoring.paid_rollouts, None)

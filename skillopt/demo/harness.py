@@ -54,7 +54,7 @@ class EmbeddedHarness:
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Clean `input.csv` of the workspace into `output.csv`.
 
-        The trajectory and the file depend on the seed, the skill, the task and the trial alone.
+        The trajectory and the file depend on the seed, the skill, the task and the repeat alone.
         """
         folder = Path(workspace)
         asked = Message("user", request.task.prompt)
@@ -90,7 +90,7 @@ class EmbeddedHarness:
         if request.skill is None or not rules:
             return []
         overlooked = ignore_probability(_tokens(body))
-        key = f"{self.seed}\0{request.skill.digest}\0{request.task.id}\0{request.trial}"
+        key = f"{self.seed}\0{request.skill.digest}\0{request.task.id}\0{request.repeat}"
         draw = Random(int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"))
         followed = []
         for rule in rules:

@@ -56,7 +56,7 @@ class Roles:
         """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
         judged = self.judge is not None and request.task.verifier.kind == _JUDGED
         doer = self.doer if judged else self.harness.identity
-        return rollout_key(request.skill.digest if request.skill else "", request.task.digest, doer, request.trial)
+        return rollout_key(request.skill.digest if request.skill else "", request.task.digest, doer, request.repeat)
 
 
 def caps_of(settings: Settings) -> Caps:

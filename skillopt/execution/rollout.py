@@ -43,7 +43,7 @@ def measure(harness: Harness, request: RolloutRequest, judge: Model | None = Non
     score = score and replace(score, feedback=readable(score.feedback))
     status = Status.INFRA_ERROR if score is None else trajectory.status
     digest = request.skill.digest if request.skill else ""
-    return Rollout(request.task.id, digest, request.trial, trajectory, status, score, trajectory.reason)
+    return Rollout(request.task.id, digest, request.repeat, trajectory, status, score, trajectory.reason)
 
 
 def _run_and_score(

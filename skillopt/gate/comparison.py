@@ -1,6 +1,6 @@
 """The gate: does the candidate really score higher than the incumbent on the same tasks?
 
-Owns the comparison and its verdict. The unit of inference is the task: trials average inside a
+Owns the comparison and its verdict. The unit of inference is the task: repeats average inside a
 task and are never extra samples. A rollout that was not measured is missing, not a zero. Does not
 own which rollouts are compared (loop.optimizer).
 """
@@ -112,7 +112,7 @@ class Verdict:
 
 
 def tally(rollouts: Iterable[Rollout]) -> Tally:
-    """Average rollouts, trials inside a task first."""
+    """Average rollouts, repeats inside a task first."""
     rollouts = tuple(rollouts)
     scores = _by_task(rollouts, Metric.SOFT)
     passes = _by_task(rollouts, Metric.HARD)
@@ -179,16 +179,16 @@ def _error(differences: Sequence[float]) -> float:
     return math.sqrt((spread + _UNSEEN) / len(differences)) / math.sqrt(len(differences))
 
 
-def noise_floor(trials: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:
+def noise_floor(repeats: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:
     """Estimate the standard error of the gain between two measurements of one and the same skill.
 
     Args:
-        trials: At least two measurements of the skill on the same tasks; fewer give None.
+        repeats: At least two measurements of the skill on the same tasks; fewer give None.
         metric: Which number is compared.
     """
-    if len(trials) < 2:  # noqa: PLR2004 - a difference needs two
+    if len(repeats) < 2:  # noqa: PLR2004 - a difference needs two
         return None
-    first, second = (_by_task(rollouts, metric) for rollouts in trials[:2])
+    first, second = (_by_task(rollouts, metric) for rollouts in repeats[:2])
     differences = [second[task] - first[task] for task in first.keys() & second.keys()]
     if not differences:
         return None

@@ -1,6 +1,6 @@
 """Measuring for the gate: which rollouts on `val` a verdict rests on.
 
-Owns that candidate and incumbent run side by side with a trial nobody has seen, that a comparison stops as
+Owns that candidate and incumbent run side by side with a repeat nobody has seen, that a comparison stops as
 soon as it is decided, what all comparisons of a run may err together, and that too little measured is no
 verdict. Does not own the tests (gate.comparison, gate.sequential_test) or what becomes of a verdict (loop.optimizer).
 """
@@ -55,7 +55,7 @@ class Gate:
         tasks: The `val` tasks.
         settings: The gate's rule, metric, confidence and coverage.
         runner: Runs rollouts.
-        first_trial: Trial of the first measurement; every further one has the next.
+        first_repeat: Repeat of the first measurement; every further one has the next.
         looked: Whether earlier comparisons on the same tasks accepted, oldest first; they count as this run's.
         noise: Of the target; where it is high, a comparison leaves more of its error to its later rounds.
     """
@@ -66,14 +66,14 @@ class Gate:
         settings: Settings,
         runner: Runner,
         *,
-        first_trial: int = 0,
+        first_repeat: int = 0,
         looked: Sequence[bool] = (),
         noise: Noise | None = None,
     ) -> None:
         self._tasks = tasks
         self._settings = settings
         self._runner = runner
-        self._trial = first_trial
+        self._repeat = first_repeat
         self._recorded: tuple[Rollout, ...] = ()
         self._error = 1.0 - settings.confidence
         self._looks = 0
@@ -88,10 +88,10 @@ class Gate:
 
         Args:
             skill: The first incumbent.
-            enough: Told the rollouts of each sample, trial by trial; says whether no further one is needed.
+            enough: Told the rollouts of each sample, repeat by repeat; says whether no further one is needed.
 
         Returns:
-            The rollouts of each trial, on the same tasks.
+            The rollouts of each repeat, on the same tasks.
         """
         settings, order = self._settings, list(self._tasks)
         size = settings.baseline_tasks or len(order)
@@ -99,15 +99,15 @@ class Gate:
             size = len(order)
         if size < len(order):
             Random(f"{settings.seed}/baseline").shuffle(order)
-        trials: list[tuple[Rollout, ...]] = [()] * settings.baseline_trials
+        repeats: list[tuple[Rollout, ...]] = [()] * settings.baseline_repeats
         for start in range(0, len(order), size):
-            sample = [self._measure(skill, order[start : start + size]) for _ in trials]
-            trials = [(*before, *new) for before, new in zip(trials, sample, strict=True)]
+            sample = [self._measure(skill, order[start : start + size]) for _ in repeats]
+            repeats = [(*before, *new) for before, new in zip(repeats, sample, strict=True)]
             if enough(sample):
                 break
-        self._recorded = tuple(rollout for rollouts in trials for rollout in rollouts)
+        self._recorded = tuple(rollout for rollouts in repeats for rollout in rollouts)
         check_coverage("baseline", self._recorded, settings.coverage)
-        return trials
+        return repeats
 
     def decide(self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0) -> Verdict:
         """Compare a candidate with the incumbent.
@@ -129,7 +129,7 @@ class Gate:
                 pairs, verdict = self._step_by_step(sides, min(rounds or settings.gate_rounds, settings.gate_rounds))
             case GateRule.PAIRED:
                 # Measured anew each time: a stored score that was lucky once would block every later gain.
-                pairs = self._pairs(incumbent, candidate, self._tasks, self._next_trial())
+                pairs = self._pairs(incumbent, candidate, self._tasks, self._next_repeat())
                 verdict = self._compared(pairs, settings.gate)
             case _:
                 pairs = _Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)))
@@ -186,12 +186,12 @@ class Gate:
         Returns:
             The outcome, None when another round may tell more, and the bets.
         """
-        settings, first, trial = self._settings, not pairs.before, self._next_trial()
+        settings, first, repeat = self._settings, not pairs.before, self._next_repeat()
         order = list(self._tasks)
-        Random(f"{settings.seed}/gate/{trial}").shuffle(order)
+        Random(f"{settings.seed}/gate/{repeat}").shuffle(order)
         for start in range(0, len(order), settings.gate_batch):
             batch = order[start : start + settings.gate_batch]
-            new = self._pairs(*sides, batch, trial)
+            new = self._pairs(*sides, batch, repeat)
             pairs.before += new.before
             pairs.after += new.after
             if first:
@@ -206,7 +206,7 @@ class Gate:
         return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), bets
 
     def _differences(self, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
-        """Give the candidate's gain for each task, trials averaged; None where nothing was measured."""
+        """Give the candidate's gain for each task, repeats averaged; None where nothing was measured."""
         found: dict[str, list[float]] = {}
         metric = self._settings.metric
         for before, after in zip(pairs.before, pairs.after, strict=True):
@@ -237,18 +237,18 @@ class Gate:
         return replace(verdict, outcome=outcome, reason=reason, confidence=confidence)
 
     def _measure(self, skill: Skill, tasks: Sequence[Task]) -> tuple[Rollout, ...]:
-        trial = self._next_trial()
-        return self._runner.rollouts([RolloutRequest(skill, task, trial) for task in tasks])
+        repeat = self._next_repeat()
+        return self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
 
-    def _pairs(self, incumbent: Skill, candidate: Skill, tasks: Sequence[Task], trial: int) -> _Pairs:
-        """Run both in one batch and with the same trial."""
-        requests = [RolloutRequest(skill, task, trial) for skill in (incumbent, candidate) for task in tasks]
+    def _pairs(self, incumbent: Skill, candidate: Skill, tasks: Sequence[Task], repeat: int) -> _Pairs:
+        """Run both in one batch and with the same repeat."""
+        requests = [RolloutRequest(skill, task, repeat) for skill in (incumbent, candidate) for task in tasks]
         rollouts = list(self._runner.rollouts(requests))
         return _Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
 
-    def _next_trial(self) -> int:
-        self._trial += 1
-        return self._trial - 1
+    def _next_repeat(self) -> int:
+        self._repeat += 1
+        return self._repeat - 1
 
 
 def resolvable_gain(tasks: int, settings: Settings, *, noisy: bool = False) -> float | None:

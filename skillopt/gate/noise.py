@@ -47,7 +47,7 @@ class Noise:
         """Decide by what is known, because there is nothing more to repeat; nothing known leaves noise low."""
         self.high = self._pairs > _PRIOR_PAIRS and self.level > self._high_from > 0
 
-    def repeat(self, first: float, again: float) -> None:
+    def add_repeat(self, first: float, again: float) -> None:
         """Note two scores of one skill on one task, each in [0, 1]."""
         self._note(abs(first - again))
 

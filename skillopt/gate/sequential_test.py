@@ -19,12 +19,12 @@ Reasons for what is here, measured by `python -m benchmarks.betting` (the table 
   expected spread, which raises the next bet: that is what keeps the power with 90% ties.
 - Sampling without replacement is not made use of. It would test the mean of this very split, which
   is known for sure once every task was looked at and says nothing of tasks to come.
-- A further round over the same tasks is no new evidence about tasks: average trials inside a task
+- A further round over the same tasks is no new evidence about tasks: average repeats inside a task
   before it is looked at, or give each round a test of its own and a share of alpha.
 - No control variate. Pairing has removed most of what a predicted baseline could: where a third of the
   failing 30% of tasks is mended and 10% of scores flip, knowing which tasks fail explains 6% of the
   variance. The correction needs the baseline's mean over the population, which nobody knows. What
-  pays is to average the incumbent's trials of a task, made before the candidate is run on it.
+  pays is to average the incumbent's repeats of a task, made before the candidate is run on it.
 - No second wealth against "gains at least so much": beside the two rules of `decide` it hardly ever
   stopped a comparison earlier (by 0.1 of 100 tasks at most). `upper_limit` is that test, for reports.
 """
@@ -134,7 +134,7 @@ def update(bets: Bets, differences: Sequence[float | None]) -> Bets:
 
     Args:
         bets: The evidence so far.
-        differences: One number in [-1, 1] for each task, trials averaged; None where nothing was measured.
+        differences: One number in [-1, 1] for each task, repeats averaged; None where nothing was measured.
 
     Raises:
         ValueError: A number is out of range, or there are more tasks than planned.

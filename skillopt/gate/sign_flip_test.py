@@ -35,7 +35,7 @@ def p_value(differences: Sequence[float]) -> float:
     0.125
 
     Args:
-        differences: One number for each task, in [-1, 1], trials averaged.
+        differences: One number for each task, in [-1, 1], repeats averaged.
     """
     steps = _on_grid([difference for difference in differences if difference != 0])
     sizes = [abs(step) for step in steps if step]

@@ -66,7 +66,7 @@ class HandoffHarness:
             UsageError: The answer cannot be read.
         """
         skill, task = request.skill, request.task
-        key = digest_of(skill.digest if skill else "", task.digest, str(request.trial))
+        key = digest_of(skill.digest if skill else "", task.digest, str(request.repeat))
         told = _SKILL.format(name=skill.name) if skill else ""
         files = [File("prompt.md", _PROMPT.format(skill=told, task=task.prompt).encode("utf-8", "replace"))]
         files += [File(f"workspace/{file.path}", file.content) for file in task.files]

@@ -48,7 +48,9 @@ class CappedRunner:
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         """Run rollouts, all of them or, past the cap, none; one that was asked for before counts once."""
         cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._sealed - self._kept)
-        keys = {(request.skill.digest if request.skill else "", request.task.id, request.trial) for request in requests}
+        keys = {
+            (request.skill.digest if request.skill else "", request.task.id, request.repeat) for request in requests
+        }
         new = len(keys - self._asked)
         _check("rollouts", self.rollouts_asked + new, cap)
         self._foresee(new, self._targets, self._measured)

@@ -49,7 +49,7 @@ class _Evidence:
 def ground(edits: Sequence[Edit], shown: Sequence[tuple[Task, Rollout]]) -> dict[str, float]:
     """Give by id how far each edit is supported by the rollouts that were shown.
 
-    Each cited task is a trial of the claim "this edit comes of that task", and the number is the mean of the
+    Each cited task is a repeat of the claim "this edit comes of that task", and the number is the mean of the
     Beta posterior over a uniform prior: `(1 + Σ wᵢ) / (2 + n)` for n cited tasks, an edit that cites none counting
     as one claim without support. The weight wᵢ is 0 for a task that was not shown. Else it is the share of the
     *other failures*, those not cited, that are less like the edit than task i, equals counted half: what all failures

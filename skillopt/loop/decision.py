@@ -16,7 +16,7 @@ __all__ = ["decide", "decide_last", "measure_baseline"]
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
     """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
     settings, noise = run.settings, run.readiness.noise
-    repeats = run.gate.baseline(run.start, run.readiness.repeats)
+    repeats = run.gate.baseline(run.start, run.readiness.add_baseline)
     noise.settle()
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
     floor, gain = noise_floor(repeats, settings.metric), resolvable_gain(len(run.val), settings, noisy=noise.high)

@@ -74,7 +74,7 @@ def try_proposal(
         suite: Its tasks.
         settings: What shapes screen and gate.
         runner: Runs rollouts.
-        earlier: What the gate said of each proposal before, None where none reached it. Each is measured with trials
+        earlier: What the gate said of each proposal before, None where none reached it. Each is measured with repeats
             of its own, and all verdicts together keep to the confidence asked for.
     """
     capped = CappedRunner(runner, settings, 0)
@@ -92,8 +92,8 @@ def _try(
     """Give why it ended, and how many versions were accepted."""
     train = {task.id: (task, 0.0) for task in suite.tasks(Split.TRAIN)}
     kept: Sequence[Change] = proposal
-    if settings.screen_trials:
-        first = Stream.PROPOSAL_SCREEN.repeat(len(earlier) * settings.screen_trials)
+    if settings.screen_rollouts:
+        first = Stream.PROPOSAL_SCREEN.repeat(len(earlier) * settings.screen_rollouts)
         found = screen(runner, skill, proposal, train, settings, first)
         for one in found:
             yield EditScreened(1, one.change.edit, one.tasks, one.before, one.after, one.kept, one.reason)
@@ -103,8 +103,8 @@ def _try(
         yield StepFailed(1, "screen", "no edit helped on the tasks that it cites")
         return "no edit passed the screen", 0
     looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
-    trial = Stream.PROPOSAL.repeat(len(earlier) * settings.gate_rounds)
-    gatekeeper = Gate(suite.tasks(Split.VAL), settings, runner, first_trial=trial, looked=looked)
+    repeat = Stream.PROPOSAL.repeat(len(earlier) * settings.gate_rounds)
+    gatekeeper = Gate(suite.tasks(Split.VAL), settings, runner, first_repeat=repeat, looked=looked)
     verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
     asked = runner.rollouts_asked
     yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text, rollouts=asked)

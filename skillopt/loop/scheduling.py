@@ -51,16 +51,16 @@ class Readiness:
     @property
     def trusting(self) -> bool:
         """Say whether edits are taken up on trust, because an edit alone could show nothing."""
-        return not self._settings.screen_trials or self.noise.high
+        return not self._settings.screen_rollouts or self.noise.high
 
-    def repeats(self, trials: Sequence[Sequence[Rollout]]) -> bool:
-        """Note the first skill's rollouts of the same tasks, trial by trial; say whether no more are needed."""
+    def add_baseline(self, repeats: Sequence[Sequence[Rollout]]) -> bool:
+        """Note the first skill's rollouts of the same tasks, repeat by repeat; say whether no more are needed."""
         metric = self._settings.metric
-        for one, other in pairwise(trials):
+        for one, other in pairwise(repeats):
             for first, again in zip(one, other, strict=True):
                 if first.score is not None and again.score is not None:
-                    self.noise.repeat(metric.of(first.score), metric.of(again.score))
-        return len(trials) == 1 or not self._settings.screen_trials or not self.noise.unclear
+                    self.noise.add_repeat(metric.of(first.score), metric.of(again.score))
+        return len(repeats) == 1 or not self._settings.screen_rollouts or not self.noise.unclear
 
     def note_batch(self, scored: Sequence[tuple[str, float]]) -> None:
         """Note the scores of a batch of train tasks by id; the first epoch's are what the draft is held against."""
@@ -102,7 +102,7 @@ class Readiness:
             return False
         if 0 < settings.gate_edits <= len(draft.pending) and self.waiting(draft):
             return True
-        if settings.screen_trials and self.trusting:
+        if settings.screen_rollouts and self.trusting:
             return self._promising()
         # Tasks that fail again and again ask for something that is not there yet, and it may still be found.
         patience = settings.gate_patience * (2 if stubborn > _BY_NOISE else 1)

@@ -1,7 +1,7 @@
 """The screen: each edit alone, on the tasks it cites, before it may join the draft.
 
 Owns what an edit alone must show. It is tried task by task, most of all on those that failed. Where it does
-better than what was seen before, the draft without it runs again on the same task with the same trial, because
+better than what was seen before, the draft without it runs again on the same task with the same repeat, because
 a task that failed once by noise would wave anything through. Does not own the test (gate.sequential_test) or the gate,
 which decides about the candidate on other tasks (gate.gate).
 """
@@ -67,7 +67,7 @@ class _Tried:
     missing: int = 0
 
     def request(self, number: int, first: int) -> _Request:
-        """Give the rollout of a round: task after task, then all again with the next trial."""
+        """Give the rollout of a round: task after task, then all again with the next repeat."""
         return self.alone, self.tasks[number % len(self.tasks)], first + number // len(self.tasks)
 
 
@@ -77,7 +77,7 @@ def screen(
     changes: Sequence[Change],
     tasks: Mapping[str, Known],
     settings: Settings,
-    trial: int,
+    repeat: int,
 ) -> tuple[Screened, ...]:
     """Try each edit alone on the tasks it cites, all edits side by side.
 
@@ -88,16 +88,16 @@ def screen(
         tasks: Train tasks by id, with what they scored when the edits were derived, else 0; an edit that cites none
             of them is tried on the first ones.
         settings: Most rollouts and tasks of an edit, and the confidence asked for.
-        trial: First trial, one that no earlier rollout of these tasks had.
+        repeat: First repeat, one that no earlier rollout of these tasks had.
 
     Raises:
         InvalidMeasurementError: More rollouts of an edit that does not seem to help are missing than were measured.
     """
-    plan = Plan(settings.screen_trials, settings.screen_confidence, least_chance=0.0)
+    plan = Plan(settings.screen_rollouts, settings.screen_confidence, least_chance=0.0)
     tried = [_begin(draft, change, tasks, settings, plan) for change in changes]
     failed: list[Rollout] = []
-    for number in range(settings.screen_trials):
-        going = [(one, one.request(number, trial)) for one in tried if _open(one)]
+    for number in range(settings.screen_rollouts):
+        going = [(one, one.request(number, repeat)) for one in tried if _open(one)]
         found = _run(runner, [request for _, request in going])
         better = [pair for pair in going if _better(found[_key(pair[1])], tasks, settings.metric)]
         found |= _run(runner, [(draft, task, at) for _, (_, task, at) in better])
@@ -133,8 +133,8 @@ def _run(runner: Runner, requests: Sequence[_Request]) -> dict[tuple[str, str, i
 
 
 def _key(request: _Request) -> tuple[str, str, int]:
-    skill, task, trial = request
-    return skill.digest, task.id, trial
+    skill, task, repeat = request
+    return skill.digest, task.id, repeat
 
 
 def _better(rollout: Rollout, tasks: Mapping[str, Known], metric: Metric) -> bool:

@@ -78,7 +78,7 @@ def _trust(run: TrainingRun, step: int, edits: Sequence[Edit]) -> Generator[Even
     free = most - sum(_growth(edit) for edit in run.draft.waiting)
     kept: list[Edit] = []
     for edit in edits:
-        if run.settings.screen_trials and _growth(edit) > 0 and free <= 0:
+        if run.settings.screen_rollouts and _growth(edit) > 0 and free <= 0:
             yield EditRefused(step, edit, f"{most} edits wait on trust already")
             continue
         free -= _growth(edit)
@@ -93,7 +93,7 @@ def _screen(run: TrainingRun, step: int, edits: Sequence[Edit], shown: Shown) ->
     scores = {task.id: settings.metric.of(rollout.score) for task, rollout in shown if rollout.score}
     train = sorted(run.tasks, key=lambda task: task.id not in scores)
     tasks = {task.id: (task, scores.get(task.id, 0.0)) for task in train}
-    repeat = Stream.SCREEN.repeat(step * settings.screen_trials)
+    repeat = Stream.SCREEN.repeat(step * settings.screen_rollouts)
     kept: list[Edit] = []
     for one in screen(run.runner, draft.skill, alone, tasks, settings, repeat):
         edit = one.change.edit

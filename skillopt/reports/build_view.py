@@ -106,7 +106,7 @@ class _Gathering:
         self._metric = Metric(head.metric) if head.metric else Metric.SOFT
         self._results: dict[tuple[str, str], dict[int, ResultRow]] = defaultdict(dict)
         for row in recorded.results:
-            self._results[row.skill, row.task][row.trial] = row
+            self._results[row.skill, row.task][row.repeat] = row
         self._edits: dict[str, EditView] = {}
         self._gates: list[GateView] = []
         self._steps: dict[int, StepView] = {}
@@ -264,7 +264,7 @@ class _Gathering:
         self._view = replace(self._view, test=found)
 
     def _pairs(self, split: Split, before: str, after: str) -> tuple[PairView, ...]:
-        """Compare two skills task by task, on the trials that both have where there are such."""
+        """Compare two skills task by task, on the repeats that both have where there are such."""
         tasks = [task for task, member in self._recorded.splits.items() if member is split]
         return tuple(self._pair(task, before, after) for task in tasks)
 
@@ -273,7 +273,7 @@ class _Gathering:
         # The incumbent was run for other candidates, too; the strict rule alone compares with what was recorded then.
         shared = old.keys() & new.keys()
         if shared:
-            old, new = ({trial: rows[trial] for trial in shared} for rows in (old, new))
+            old, new = ({repeat: rows[repeat] for repeat in shared} for rows in (old, new))
         elif self._view.gate_rule != "strict":
             old = new = {}
         return PairView(task, *(self._mean(rows) for rows in (old, new)), *(_share(rows) for rows in (old, new)))

@@ -83,7 +83,7 @@ def _cases(tasks: Sequence[PairView], view: RunView, split: str) -> Iterator[ET.
         elif pair.passed_after < 1.0:
             before = "not evaluated" if pair.passed_before is None else f"{pair.passed_before:.0%}"
             score = 0.0 if pair.after is None else pair.after
-            _add(case, "failure", f"passed {pair.passed_after:.0%} of its trials, {before} before; score {score:.3f}")
+            _add(case, "failure", f"passed {pair.passed_after:.0%} of its repeats, {before} before; score {score:.3f}")
         yield case
 
 

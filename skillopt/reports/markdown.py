@@ -118,7 +118,7 @@ def _heat(view: RunView) -> str:
     head = ["| split | task | " + " | ".join(f"v{version.number}" for version in view.versions) + " |"]
     head.append("|" + "---|" * (2 + len(view.versions)))
     versions = "v0 is the text before, v1 the change. " if is_change(view) else ""
-    legend = f"{versions}`·` was not evaluated, which is not a failure; `mixed` passed in some of its trials."
+    legend = f"{versions}`·` was not evaluated, which is not a failure; `mixed` passed in some of its repeats."
     return legend + "\n\n" + "\n".join([*head, *map(_row, view.heat)])
 
 

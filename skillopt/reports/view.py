@@ -53,7 +53,7 @@ class Fate(StrEnum):
 
 
 class CellState(StrEnum):
-    """How a task went under a version, over all its trials."""
+    """How a task went under a version, over all its repeats."""
 
     PASSED = "passed"
     MIXED = "mixed"
@@ -288,18 +288,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A task under a version: `trials` that were scored, how many `passed`, the mean score in the gate's metric."""
+    """A task under a version: `repeats` that were scored, how many `passed`, the mean score in the gate's metric."""
 
-    trials: int = 0
+    repeats: int = 0
     passed: int = 0
     score: float | None = None
 
     @property
     def state(self) -> CellState:
         """Say it in a word; what was not run did not fail."""
-        if not self.trials:
+        if not self.repeats:
             return CellState.NOT_EVALUATED
-        if 0 < self.passed < self.trials:
+        if 0 < self.passed < self.repeats:
             return CellState.MIXED
         return CellState.PASSED if self.passed else CellState.FAILED
 

@@ -2,8 +2,8 @@
 
 Owns the search and its error. Does not own which texts there are (commands) or the test (gate.sequential_test).
 
-Each answer is a paired comparison of two texts on the one task, trial by trial, by betting: it may stop at any
-time. The claim is about this task, so here trials are what is sampled. A text in the middle is compared with the last
+Each answer is a paired comparison of two texts on the one task, repeat by repeat, by betting: it may stop at any
+time. The claim is about this task, so here repeats are what is sampled. A text in the middle is compared with the last
 good one and the first bad one, and whichever difference shows first says on which side the task broke. Each middle
 belongs to one pair of ends only, so all comparisons that could ever be made are known beforehand, and share the error
 allowed: with the confidence asked for, what is found is so.
@@ -31,10 +31,10 @@ _BATCH: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A text that was measured: its index, its trials, how many passed, and its mean score."""
+    """A text that was measured: its index, its repeats, how many passed, and its mean score."""
 
     text: int
-    trials: int
+    repeats: int
     passed: int
     score: float
 
@@ -69,19 +69,19 @@ class Bisection:
         metric: What is compared.
         runner: Runs rollouts.
         confidence: That what is found is so, in (0, 1).
-        trials: Most runs of the task with one text, ≥ 1.
+        repeats: Most runs of the task with one text, ≥ 1.
     """
 
     def __init__(
-        self, texts: Sequence[Skill], task: Task, runner: Runner, metric: Metric, confidence: float, trials: int
+        self, texts: Sequence[Skill], task: Task, runner: Runner, metric: Metric, confidence: float, repeats: int
     ) -> None:
         self._texts = texts
         self._task = task
         self._runner = runner
         self._metric = metric
-        self._trials = trials
+        self._repeats = repeats
         comparisons = 1 + 2 * max(0, len(texts) - 2)
-        self._plan = Plan(trials, 1.0 - (1.0 - confidence) / comparisons)
+        self._plan = Plan(repeats, 1.0 - (1.0 - confidence) / comparisons)
         self._rollouts: dict[int, list[Rollout]] = {}
 
     def search(self) -> Found:
@@ -109,12 +109,12 @@ class Bisection:
     def _differ(self, pairs: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
         """Give the first pair of which the second text is shown to do worse, None when none is."""
         open_ = {pair: Bets(self._plan) for pair in pairs}
-        for start in range(0, self._trials, _BATCH):
-            count = min(_BATCH, self._trials - start)
+        for start in range(0, self._repeats, _BATCH):
+            count = min(_BATCH, self._repeats - start)
             needed = sorted({text for pair in open_ for text in pair})
             self._run([text for text in needed if len(self._rollouts.get(text, ())) <= start], start, count)
             for pair, bets in tuple(open_.items()):
-                open_[pair] = update(bets, [self._loss(pair, trial) for trial in range(start, start + count)])
+                open_[pair] = update(bets, [self._loss(pair, repeat) for repeat in range(start, start + count)])
                 if decide(open_[pair]) is Outcome.ACCEPT:
                     return pair
             open_ = {pair: bets for pair, bets in open_.items() if decide(bets) is None}
@@ -125,16 +125,16 @@ class Bisection:
 
     def _run(self, texts: Sequence[int], start: int, count: int) -> None:
         requests = [
-            RolloutRequest(self._texts[text], self._task, Stream.BISECTION.repeat(trial))
+            RolloutRequest(self._texts[text], self._task, Stream.BISECTION.repeat(repeat))
             for text in texts
-            for trial in range(start, start + count)
+            for repeat in range(start, start + count)
         ]
         rollouts = self._runner.rollouts(requests) if requests else ()
         for at, text in enumerate(texts):
             self._rollouts.setdefault(text, []).extend(rollouts[at * count : (at + 1) * count])
 
-    def _loss(self, pair: tuple[int, int], trial: int) -> float | None:
-        first, second = (self._rollouts[text][trial].score for text in pair)
+    def _loss(self, pair: tuple[int, int], repeat: int) -> float | None:
+        first, second = (self._rollouts[text][repeat].score for text in pair)
         return None if first is None or second is None else self._metric.of(first) - self._metric.of(second)
 
     def _check(self, pairs: Sequence[tuple[int, int]]) -> None:
@@ -142,7 +142,7 @@ class Bisection:
             rollouts = self._rollouts[text]
             if all(rollout.score is None for rollout in rollouts):
                 raise InvalidMeasurementError(
-                    f"task {self._task.id!r} could not be measured in {len(rollouts)} trials: {rollouts[0].reason}; "
+                    f"task {self._task.id!r} could not be measured in {len(rollouts)} repeats: {rollouts[0].reason}; "
                     "rerun the same command when it is mended"
                 )
 

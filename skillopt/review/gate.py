@@ -82,7 +82,7 @@ class ChangeGate:
         """Run the comparison.
 
         Args:
-            earlier: What was said of each change measured on this suite before. Each is measured with trials of its
+            earlier: What was said of each change measured on this suite before. Each is measured with repeats of its
                 own, and where a gain must be shown, all verdicts together keep to the confidence asked for.
         """
         suite = self._suite
@@ -99,20 +99,20 @@ class ChangeGate:
         yield RunEnded(reason, 0, self._runner.rollouts_asked, 0)
 
     def _decide(self, earlier: Sequence[Outcome | None]) -> Generator[Event, None, None]:
-        trial = Stream.REVIEW.repeat(len(earlier) * self._settings.gate_rounds)
-        seen = _Seen(self._runner, trial)
+        repeat = Stream.REVIEW.repeat(len(earlier) * self._settings.gate_rounds)
+        seen = _Seen(self._runner, repeat)
         better = self._demand.required is Required.BETTER
         val = self._suite.tasks(Split.VAL)
         if better:
             looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
-            gatekeeper = Gate(val, self._settings, seen, first_trial=trial, looked=looked)
+            gatekeeper = Gate(val, self._settings, seen, first_repeat=repeat, looked=looked)
             verdict = gatekeeper.decide("gate", self._before, self._after)
             reason = f"{'shown to be' if verdict.outcome is Outcome.ACCEPT else 'not shown to be'} better"
         else:
-            verdict = self._harm(seen, trial)
+            verdict = self._harm(seen, repeat)
             reason = f"{'shown' if verdict.outcome is Outcome.REJECT else 'not shown'} to be worse"
         if self._demand.margin:
-            seen.measure((self._before, self._after), self._left(seen, trial))
+            seen.measure((self._before, self._after), self._left(seen, repeat))
         verdict = self._over_all(verdict, *seen.sides(self._before.digest, self._after.digest))
         lowest = lower_limit(update(Bets(Plan(len(val), self._settings.confidence)), self._differences(seen)))
         passed = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
@@ -125,17 +125,17 @@ class ChangeGate:
         text, asked = self._after.document.text, self._runner.rollouts_asked
         yield GateDecided(0, "change", (), verdict, text, rollouts=asked, passed=passed)
 
-    def _harm(self, seen: "_Seen", trial: int) -> Verdict:
+    def _harm(self, seen: "_Seen", repeat: int) -> Verdict:
         """Ask whether the old text is better, by mean score or by number of tasks; each has half of the error."""
         settings, val = self._settings, self._suite.tasks(Split.VAL)
         half = 1.0 - (1.0 - settings.confidence) / 2
         # The sequential rule spends half of its error on a first comparison by itself.
         own = settings if settings.gate is GateRule.SEQUENTIAL else settings.model_copy(update={"confidence": half})
-        gatekeeper = Gate(val, own, seen, first_trial=trial)
+        gatekeeper = Gate(val, own, seen, first_repeat=repeat)
         verdict = exchanged(gatekeeper.decide("gate", self._after, self._before))
         bets = self._signs(seen, half)
         while verdict.outcome is not Outcome.REJECT and decide(bets) is None:
-            seen.measure((self._before, self._after), self._left(seen, trial)[: settings.gate_batch])
+            seen.measure((self._before, self._after), self._left(seen, repeat)[: settings.gate_batch])
             bets = self._signs(seen, half)
         if verdict.outcome is Outcome.REJECT or decide(bets) is not Outcome.ACCEPT:
             return verdict
@@ -147,10 +147,10 @@ class ChangeGate:
         signs = [None if found is None else float((found < 0) - (found > 0)) for found in self._differences(seen)]
         return update(Bets(Plan(len(self._suite.tasks(Split.VAL)), confidence)), signs)
 
-    def _left(self, seen: "_Seen", trial: int) -> list[Task]:
+    def _left(self, seen: "_Seen", repeat: int) -> list[Task]:
         """List the tasks that were not run yet, in an order that the results have no part in."""
         order = list(self._suite.tasks(Split.VAL))
-        Random(f"{self._settings.seed}/change/{trial}").shuffle(order)
+        Random(f"{self._settings.seed}/change/{repeat}").shuffle(order)
         return [task for task in order if not seen.has(task)]
 
     def _differences(self, seen: "_Seen") -> list[float | None]:
@@ -175,12 +175,12 @@ class ChangeGate:
             raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*before, *after))}")
         return verdict
 
-    def _release(self, trial: int) -> Generator[Event, None, None]:
+    def _release(self, repeat: int) -> Generator[Event, None, None]:
         """Compare on `test`, once and all of it."""
         judged = self.judged
         tasks = self._suite.tasks(Split.TEST)
         before, after = (
-            self._runner.rollouts([RolloutRequest(skill, task, trial) for task in tasks])
+            self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
             for skill in (self._before, self._after)
         )
         for rollouts in (before, after):
@@ -246,19 +246,19 @@ def _without_empty(request: RolloutRequest) -> RolloutRequest:
 
 
 class _Seen:
-    """A runner that remembers each task's trials, in the order that was asked for."""
+    """A runner that remembers each task's repeats, in the order that was asked for."""
 
-    def __init__(self, runner: Runner, trial: int) -> None:
+    def __init__(self, runner: Runner, repeat: int) -> None:
         self._runner = runner
-        self._trial = trial
+        self._repeat = repeat
         self._found: dict[str, dict[int, dict[str, Rollout]]] = {}
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         rollouts = self._runner.rollouts(requests)
         for request, rollout in zip(requests, rollouts, strict=True):
             if request.skill is not None:
-                trials = self._found.setdefault(request.task.id, {}).setdefault(request.trial, {})
-                trials[request.skill.digest] = rollout
+                repeats = self._found.setdefault(request.task.id, {}).setdefault(request.repeat, {})
+                repeats[request.skill.digest] = rollout
         return rollouts
 
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
@@ -270,24 +270,24 @@ class _Seen:
 
     def measure(self, pair: tuple[Skill, Skill], tasks: Sequence[Task]) -> None:
         """Run both texts on tasks for the first time."""
-        self.rollouts([RolloutRequest(skill, task, self._trial) for skill in pair for task in tasks])
+        self.rollouts([RolloutRequest(skill, task, self._repeat) for skill in pair for task in tasks])
 
     def sides(self, before: str, after: str) -> tuple[list[Rollout], list[Rollout]]:
         """List the rollouts of both texts."""
-        trials = [sides for found in self._found.values() for sides in found.values()]
-        old, new = ([sides[side] for sides in trials if side in sides] for side in (before, after))
+        repeats = [sides for found in self._found.values() for sides in found.values()]
+        old, new = ([sides[side] for sides in repeats if side in sides] for side in (before, after))
         return old, new
 
     def differences(self, before: str, after: str, metric: Metric) -> list[float | None]:
-        """Give new minus old in the first trial of each task, in the order of asking; None where one is missing."""
-        firsts = (trials.get(self._trial, {}) for trials in self._found.values())
+        """Give new minus old in the first repeat of each task, in the order of asking; None where one is missing."""
+        firsts = (repeats.get(self._repeat, {}) for repeats in self._found.values())
         return [_difference(sides, before, after, metric) for sides in firsts]
 
     def worse(self, before: str, after: str, metric: Metric) -> tuple[str, ...]:
         """List the tasks that scored lower on average, what lost most first."""
         means = {}
-        for task, trials in self._found.items():
-            found = (_difference(sides, before, after, metric) for sides in trials.values())
+        for task, repeats in self._found.items():
+            found = (_difference(sides, before, after, metric) for sides in repeats.values())
             differences = [difference for difference in found if difference is not None]
             means[task] = fmean(differences) if differences else 0.0
         return tuple(sorted((task for task, mean in means.items() if mean < 0), key=lambda task: (means[task], task)))

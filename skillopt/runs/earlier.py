@@ -1,6 +1,6 @@
 """What was measured on a suite before: its proposals and its gated changes, and what was said of each.
 
-Owns which runs count, and in which order. Does not own what follows from them: trials of their own, and a share of the
+Owns which runs count, and in which order. Does not own what follows from them: repeats of their own, and a share of the
 error (loop.proposals, review.gate).
 """
 

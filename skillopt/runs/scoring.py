@@ -55,23 +55,23 @@ class Scoring:
         return self._runner.paid_rollouts
 
     def measure(
-        self, named: Sequence[tuple[str, Skill | None]], tasks: Sequence[Task], trials: int
+        self, named: Sequence[tuple[str, Skill | None]], tasks: Sequence[Task], repeats: int
     ) -> tuple[Measured, ...]:
         """Measure skills, in their order.
 
         Args:
             named: What each is called, and its text; None for no skill.
             tasks: What they are measured on.
-            trials: Runs of each task, ≥ 1.
+            repeats: Runs of each task, ≥ 1.
 
         Raises:
             InvalidMeasurementError: Too little of one could be measured.
         """
         requests = [
-            RolloutRequest(skill, task, trial) for _, skill in named for trial in range(trials) for task in tasks
+            RolloutRequest(skill, task, repeat) for _, skill in named for repeat in range(repeats) for task in tasks
         ]
         rollouts = self._runner.rollouts(requests)
-        size = len(tasks) * trials
+        size = len(tasks) * repeats
         parts = [rollouts[at * size : (at + 1) * size] for at in range(len(named))]
         return tuple(self._measured(name, skill, own) for (name, skill), own in zip(named, parts, strict=True))
 

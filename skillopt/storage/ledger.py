@@ -33,9 +33,11 @@ __all__ = ["Counts", "EventRow", "Ledger", "Measured", "ResultRow", "RunRecord",
 _PATIENCE: Final = 30
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
-_RESULTS: Final = "SELECT task, skill, trial, score, passed FROM calls WHERE kind = 'rollout' AND doer = ? AND skill IN"
+_RESULTS: Final = (
+    "SELECT task, skill, repeat, score, passed FROM calls WHERE kind = 'rollout' AND doer = ? AND skill IN"
+)
 _LISTED: Final = """
-SELECT key, task, skill, trial, score, passed FROM calls WHERE kind = 'rollout' AND (run = ? OR doer = ? AND skill IN
+SELECT key, task, skill, repeat, score, passed FROM calls WHERE kind = 'rollout' AND (run = ? OR doer = ? AND skill IN
 """
 _CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SPENT: Final = """
@@ -93,7 +95,7 @@ class ResultRow:
 
     task: str
     skill: str
-    trial: int
+    repeat: int
     score: float
     passed: bool
     key: str = ""
@@ -122,9 +124,9 @@ class Measured:
     usd: tuple[float, float] | None
 
 
-def rollout_key(skill_digest: str, task_digest: str, harness: str, trial: int) -> str:
+def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:
     """Give the key of a rollout: everything that can change what it comes to."""
-    return digest_of("rollout", skill_digest, task_digest, harness, str(trial))
+    return digest_of("rollout", skill_digest, task_digest, harness, str(repeat))
 
 
 def reply_key(model: str, prompt: str) -> str:
@@ -203,7 +205,7 @@ class Ledger:
                 message = f"rollout of {rollout.task_id!r} has no score: failures are not kept"
                 raise ValueError(message)
             usage = rollout.trajectory.usage
-            found = (rollout.task_id, rollout.skill_digest, rollout.trial, rollout.score.value, rollout.score.passed)
+            found = (rollout.task_id, rollout.skill_digest, rollout.repeat, rollout.score.value, rollout.score.passed)
             spent = (usage.input_tokens, usage.output_tokens, usage.usd)
             judging = rollout.score.usage
             judged = (judging.calls, judging.input_tokens + judging.output_tokens, judging.usd)
@@ -305,9 +307,11 @@ class Ledger:
         found: list[ResultRow] = []
         for start in range(0, len(skills), _CHUNK):
             chunk = skills[start : start + _CHUNK]
-            query = f"{_RESULTS} ({','.join('?' * len(chunk))}) ORDER BY task, skill, trial"
+            query = f"{_RESULTS} ({','.join('?' * len(chunk))}) ORDER BY task, skill, repeat"
             rows = self._read(query, [doer, *chunk])
-            found += [ResultRow(task, skill, trial, score, bool(passed)) for task, skill, trial, score, passed in rows]
+            found += [
+                ResultRow(task, skill, repeat, score, bool(passed)) for task, skill, repeat, score, passed in rows
+            ]
         return found
 
     def listed(self, run: str, skills: Sequence[str], doer: str) -> list[ResultRow]:
@@ -321,9 +325,9 @@ class Ledger:
         found: dict[str, ResultRow] = {}
         for start in range(0, max(len(skills), 1), _CHUNK):
             chunk = skills[start : start + _CHUNK]
-            query = f"{_LISTED} ({','.join('?' * len(chunk))})) ORDER BY task, skill, trial"
-            for key, task, skill, trial, score, passed in self._read(query, [run, doer, *chunk]):
-                found[key] = ResultRow(task, skill, trial, score, bool(passed), key)
+            query = f"{_LISTED} ({','.join('?' * len(chunk))})) ORDER BY task, skill, repeat"
+            for key, task, skill, repeat, score, passed in self._read(query, [run, doer, *chunk]):
+                found[key] = ResultRow(task, skill, repeat, score, bool(passed), key)
         return list(found.values())
 
     def counts(self) -> Counts:

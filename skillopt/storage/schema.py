@@ -22,7 +22,7 @@ __all__ = ["address_of", "explained", "make_database", "prepare"]
 _SCHEMA_VERSION: Final = 2
 _SCHEMA: Final = """
 CREATE TABLE calls (
-    key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, trial INTEGER, score REAL,
+    key TEXT PRIMARY KEY, kind TEXT NOT NULL, run TEXT NOT NULL, task TEXT, skill TEXT, repeat INTEGER, score REAL,
     passed INTEGER, input_tokens INTEGER, output_tokens INTEGER, usd REAL, at TEXT NOT NULL, payload BLOB NOT NULL,
     doer TEXT NOT NULL DEFAULT '', judge_calls INTEGER NOT NULL DEFAULT 0, judge_tokens INTEGER NOT NULL DEFAULT 0,
     judge_usd REAL DEFAULT 0

@@ -49,9 +49,9 @@ def skill(text: str) -> Skill:
     return START.with_document(SkillDocument(text))
 
 
-def sealed(world: World, text: str, trials: int) -> Iterator[RolloutRequest]:
-    for trial, task in product(range(trials), make_suite(world).tasks(Split.TEST)):
-        yield RolloutRequest(skill(text), task, trial)
+def sealed(world: World, text: str, repeats: int) -> Iterator[RolloutRequest]:
+    for repeat, task in product(range(repeats), make_suite(world).tasks(Split.TEST)):
+        yield RolloutRequest(skill(text), task, repeat)
 
 
 def runner(world: World, seed: int = 0) -> SimulatedRunner:
@@ -118,7 +118,7 @@ def test_rare_rules_are_needed_by_one_task_in_forty_of_every_split() -> None:
         assert [needed.count((split, (rule,))) * 40 for rule in range(5)] == [size] * 5
 
 
-def test_a_rollout_depends_on_seed_skill_task_and_trial_alone() -> None:
+def test_a_rollout_depends_on_seed_skill_task_and_repeat_alone() -> None:
     world = WORLDS["distractors"]
     requests = list(sealed(world, MIXED, 2))
     forward = runner(world).rollouts(requests)
@@ -145,9 +145,9 @@ def test_a_world_that_spoils_nothing_starts_from_the_plain_document() -> None:
     assert start_of(WORLDS["distractors"]) == START
 
 
-def trained(world: World, text: str, trials: int) -> list[RolloutRequest]:
+def trained(world: World, text: str, repeats: int) -> list[RolloutRequest]:
     tasks = make_suite(world).tasks(Split.TRAIN)
-    return [RolloutRequest(skill(text), task, trial) for trial, task in product(range(trials), tasks)]
+    return [RolloutRequest(skill(text), task, repeat) for repeat, task in product(range(repeats), tasks)]
 
 
 def misled(world: World) -> list[str]:

@@ -31,7 +31,7 @@ def test_a_skill_that_was_only_gated_is_still_due(gated: Nights) -> None:
 def test_the_report_of_a_gate_says_what_it_is_and_has_the_rollouts_of_its_tasks(gated: Nights) -> None:
     shown = json.loads(skillopt(gated.folder, "report", "rows", "--json").stdout)
     assert (shown["kind"], shown["judge"]) == ("gate", "")
-    assert sum(cell["trials"] for row in shown["heat"] for cell in row["cells"]) > 0
+    assert sum(cell["repeats"] for row in shown["heat"] for cell in row["cells"]) > 0
     told = skillopt(gated.folder, "report").stdout
     assert "<code>gate</code> run" in told
     assert f"skillopt gate {git(gated.folder, 'rev-parse', 'main')}" in told

@@ -202,7 +202,7 @@ def test_blame_never_steers_a_terminal(written: tuple[Path, list[str]]) -> None:
 
 def test_bisect_names_the_version_that_broke_a_task_and_a_rerun_is_free(written: tuple[Path, list[str]]) -> None:
     folder, shas = written
-    arguments = ("bisect", "val0", "rows", "--good", shas[0], "--trials", "30")
+    arguments = ("bisect", "val0", "rows", "--good", shas[0], "--repeats", "30")
     ended = skillopt(folder, *arguments, "--json")
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)

@@ -18,9 +18,9 @@ class RunnerContract:
         raise NotImplementedError
 
     def test_rollouts_come_in_the_order_of_the_requests(self, runner: Runner) -> None:
-        requests = [RolloutRequest(None, task, trial) for trial in (1, 0) for task in _TASKS]
-        answers = [(rollout.task_id, rollout.trial) for rollout in runner.rollouts(requests)]
-        assert answers == [(request.task.id, request.trial) for request in requests]
+        requests = [RolloutRequest(None, task, repeat) for repeat in (1, 0) for task in _TASKS]
+        answers = [(rollout.task_id, rollout.repeat) for rollout in runner.rollouts(requests)]
+        assert answers == [(request.task.id, request.repeat) for request in requests]
 
     def test_replies_come_in_the_order_of_the_prompts(self, runner: Runner) -> None:
         prompts = ["one", "two", "three"]

@@ -43,7 +43,7 @@ class CountedHarness:
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Do the task once there is leave."""
         digest = request.skill.digest if request.skill else ""
-        _pay(rollout_key(digest, request.task.digest, self.identity, request.trial))
+        _pay(rollout_key(digest, request.task.digest, self.identity, request.repeat))
         return self._inner.run(request, workspace)
 
 

@@ -110,11 +110,11 @@ END: tuple[Event, ...] = (
 )
 
 
-def _rows(skill: int, split: str, trial: int, passed: int, first: int = 0, count: int = 10) -> list[ResultRow]:
+def _rows(skill: int, split: str, repeat: int, passed: int, first: int = 0, count: int = 10) -> list[ResultRow]:
     """Say how tasks went under one of the texts: from the first on, so many passed, and only `count` were run."""
     won = range(first, first + passed)
     return [
-        ResultRow(f"{split}{task}", _DIGESTS[skill], trial, float(task in won), task in won) for task in range(count)
+        ResultRow(f"{split}{task}", _DIGESTS[skill], repeat, float(task in won), task in won) for task in range(count)
     ]
 
 

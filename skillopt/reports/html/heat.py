@@ -103,7 +103,7 @@ def make_heat_map(rows: Sequence[HeatRow], versions: Sequence[VersionView]) -> H
 
 
 def _split_map(split: str, rows: Sequence[HeatRow], places: Sequence[int]) -> SplitMap:
-    ran = [row for row in rows if any(row.cells[at].trials for at in places)]
+    ran = [row for row in rows if any(row.cells[at].repeats for at in places)]
     lines = sorted((_line(row, places) for row in ran), key=_urgency)
     shown = lines[:_MOST_LINES]
     beside = max(1, int(_WIDTH / (_NAMES + _COLUMN * len(places))))
@@ -125,20 +125,20 @@ def _line(row: HeatRow, places: Sequence[int]) -> HeatLine:
     for at in places:
         cell = row.cells[at]
         cells.append(_cell(cell, last))
-        last = cell if cell.trials else last
+        last = cell if cell.repeats else last
     return HeatLine(row.task, tuple(cells), last is not None and _passes(last))
 
 
 def _cell(cell: Cell, last: Cell | None) -> HeatCell:
     flip = ""
-    if last is not None and cell.trials:
+    if last is not None and cell.repeats:
         before, after = _passes(last), _passes(cell)
         flip = "fixed" if after and not before else "broken" if before and not after else ""
     match cell.state:
         case CellState.PASSED:
             text = "✓"
         case CellState.MIXED:
-            text = f"{cell.passed}/{cell.trials}"
+            text = f"{cell.passed}/{cell.repeats}"
         case CellState.FAILED:
             text = "0" if not cell.score else f"{cell.score:.2f}".removeprefix("0")
         case CellState.NOT_EVALUATED:
@@ -148,8 +148,8 @@ def _cell(cell: Cell, last: Cell | None) -> HeatCell:
 
 
 def _passes(cell: Cell) -> bool:
-    """Tell whether more than half of the trials passed, so that one unlucky trial of seven breaks nothing."""
-    return 2 * cell.passed > cell.trials
+    """Tell whether more than half of the repeats passed, so that one unlucky repeat of seven breaks nothing."""
+    return 2 * cell.passed > cell.repeats
 
 
 def _urgency(line: HeatLine) -> int:

@@ -32,7 +32,7 @@ class Listed:
         task: Its task.
         split: The split of that.
         version: What the skill is called, `v2` or `candidate`.
-        trial: Which repetition.
+        repeat: Which repetition.
         score: Its soft score, in [0, 1].
         passed: Whether the task is done exactly right.
     """
@@ -41,7 +41,7 @@ class Listed:
     task: str
     split: str
     version: str
-    trial: int
+    repeat: int
     score: float
     passed: bool
 
@@ -112,14 +112,14 @@ def choose(rollouts: Iterable[Listed], most: int = MOST_ROLLOUTS) -> list[Listed
     ranked = []
     for task, mine in by_task.items():
         flipped = len({one.passed for one in mine}) > 1
-        mine.sort(key=lambda one: (one.passed, one.score, one.version, one.trial))
+        mine.sort(key=lambda one: (one.passed, one.score, one.version, one.repeat))
         # Of a task that flipped, a failure beside a success tells most.
         order = _alternating(mine) if flipped else mine
         places = [place // 2 if flipped else place for place in range(len(order))]
         ranked += [((place, not flipped, one.passed, task), one) for place, one in zip(places, order, strict=True)]
     ranked.sort(key=lambda pair: pair[0])
     chosen = [one for _, one in ranked[:most]]
-    return sorted(chosen, key=lambda one: (one.task, one.passed, one.version, one.trial))
+    return sorted(chosen, key=lambda one: (one.task, one.passed, one.version, one.repeat))
 
 
 def show_rollout(seen: Seen) -> ShownRollout:
@@ -148,7 +148,7 @@ def write_rollout(seen: Seen) -> str:
     listed, rollout = seen.listed, seen.rollout
     score = rollout.score
     lines = [
-        f"task {listed.task}, {listed.version}, trial {listed.trial}: {rollout.status.value} {rollout.reason}".rstrip()
+        f"task {listed.task}, {listed.version}, repeat {listed.repeat}: {rollout.status.value} {rollout.reason}".rstrip()
     ]
     if score is not None:
         lines += [

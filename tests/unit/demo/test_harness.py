@@ -17,21 +17,21 @@ TASK = Task("t-1", "Clean input.csv and write output.csv.", VerifierSpec("table"
 MESSY = "Order ID,Order Date\n ord-7 ,05/03/2024\n,\n"
 
 
-def ask(body: str | None, trial: int = 0) -> RolloutRequest:
-    return RolloutRequest(None if body is None else Skill("tidy", SkillDocument(body)), TASK, trial)
+def ask(body: str | None, repeat: int = 0) -> RolloutRequest:
+    return RolloutRequest(None if body is None else Skill("tidy", SkillDocument(body)), TASK, repeat)
 
 
-def clean(folder: Path, body: str | None, trial: int = 0, seed: int = 0) -> tuple[str, Trajectory]:
+def clean(folder: Path, body: str | None, repeat: int = 0, seed: int = 0) -> tuple[str, Trajectory]:
     folder.mkdir(exist_ok=True)
     (folder / "input.csv").write_text(MESSY)
-    trajectory = EmbeddedHarness(seed).run(ask(body, trial), str(folder))
+    trajectory = EmbeddedHarness(seed).run(ask(body, repeat), str(folder))
     return (folder / "output.csv").read_text(), trajectory
 
 
 def test_rules_of_the_skill_are_done_and_shown(tmp_path: Path) -> None:
     body = "- Write headers in snake_case.\n- Trim spaces.\n- Remove empty rows.\n- Numeric dates are day first.\n"
 
-    output, trajectory = clean(tmp_path, body, trial=1)
+    output, trajectory = clean(tmp_path, body, repeat=1)
 
     assert output == "order_id,order_date\nord-7,2024-03-05\n"
     assert trajectory.status is Status.OK
@@ -77,7 +77,7 @@ def test_the_same_request_gives_the_same_trajectory_in_any_thread(tmp_path: Path
     body = "- Fix the dates.\n- Trim spaces.\n"
 
     def run(number: int) -> tuple[str, Trajectory]:
-        return clean(tmp_path / str(number), body, trial=number % 4)
+        return clean(tmp_path / str(number), body, repeat=number % 4)
 
     alone = [run(number) for number in range(16)]
     with ThreadPoolExecutor(8) as pool:
@@ -87,13 +87,13 @@ def test_the_same_request_gives_the_same_trajectory_in_any_thread(tmp_path: Path
 
 
 def test_draws_are_the_same_in_every_process(tmp_path: Path) -> None:
-    outputs = "".join(clean(tmp_path, "- Fix the dates.\n", trial)[0] for trial in range(20))
+    outputs = "".join(clean(tmp_path, "- Fix the dates.\n", repeat)[0] for repeat in range(20))
 
     assert sha256(outputs.encode()).hexdigest()[:12] == "c518228b475e"
 
 
-def test_a_vague_rule_is_read_differently_from_trial_to_trial(tmp_path: Path) -> None:
-    dates = {clean(tmp_path, "- Fix the dates.\n", trial)[0].split(",")[2][:10] for trial in range(40)}
+def test_a_vague_rule_is_read_differently_from_repeat_to_repeat(tmp_path: Path) -> None:
+    dates = {clean(tmp_path, "- Fix the dates.\n", repeat)[0].split(",")[2][:10] for repeat in range(40)}
 
     assert {"2024-03-05", "2024-05-03", "05/03/2024"} <= dates
 
@@ -103,7 +103,7 @@ def test_a_longer_document_is_followed_less(tmp_path: Path) -> None:
     bloat = rule + "- Pay attention to details.\n" * 600
 
     overlooked = {
-        name: sum(" ord-7 " in clean(tmp_path, body, trial)[0] for trial in range(200))
+        name: sum(" ord-7 " in clean(tmp_path, body, repeat)[0] for repeat in range(200))
         for name, body in {"short": rule, "long": bloat}.items()
     }
 

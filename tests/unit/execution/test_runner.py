@@ -30,8 +30,8 @@ def task(number: int, **changes: str) -> Task:
     return Task(changes.pop("id", f"t{number}"), f"Say {number}.", verifier, (File("number", b"%d" % number),))
 
 
-def asked(count: int, trial: int = 0) -> list[RolloutRequest]:
-    return [RolloutRequest(SKILL, task(number), trial) for number in range(count)]
+def asked(count: int, repeat: int = 0) -> list[RolloutRequest]:
+    return [RolloutRequest(SKILL, task(number), repeat) for number in range(count)]
 
 
 def echo(_: RolloutRequest, workspace: str) -> Trajectory:
@@ -233,13 +233,13 @@ class TestAnswers:
         barrier = Barrier(8)
 
         def together(request: RolloutRequest, workspace: str) -> Trajectory:
-            if request.trial == 0:
+            if request.repeat == 0:
                 barrier.wait(30)
             return echo(request, workspace)
 
         requests = asked(64)[::-1]
         proven = runner(ledger, together, executor=ThreadExecutor(8))
-        proven.rollouts(asked(1, trial=1))  # until a first call has worked, they are made one at a time
+        proven.rollouts(asked(1, repeat=1))  # until a first call has worked, they are made one at a time
         rollouts = proven.rollouts(requests)
         assert [rollout.trajectory.answer for rollout in rollouts] == [str(number) for number in range(63, -1, -1)]
         prompts = [f"{number}a" for number in range(64)]

@@ -17,19 +17,19 @@ from skillopt.testing import scored
 SCORES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=30)
 
 
-def measured(scores: Sequence[float | None], trials: int = 1) -> list[Rollout]:
+def measured(scores: Sequence[float | None], repeats: int = 1) -> list[Rollout]:
     tasks = [Task(f"t{number}", f"do {number}", VerifierSpec("exact")) for number in range(len(scores))]
     return [
-        scored(RolloutRequest(None, task, trial), score)
-        for trial in range(trials)
+        scored(RolloutRequest(None, task, repeat), score)
+        for repeat in range(repeats)
         for task, score in zip(tasks, scores, strict=True)
     ]
 
 
 def judge(
-    before: Sequence[float | None], after: Sequence[float | None], rule: GateRule = GateRule.PAIRED, trials: int = 1
+    before: Sequence[float | None], after: Sequence[float | None], rule: GateRule = GateRule.PAIRED, repeats: int = 1
 ) -> Verdict:
-    old, new = measured(before, trials), measured(after, trials)
+    old, new = measured(before, repeats), measured(after, repeats)
     return compare(old, new, rule=rule, metric=Metric.SOFT, confidence=0.9, coverage=0.8)
 
 
@@ -72,8 +72,8 @@ def test_a_gain_that_may_be_noise_is_inconclusive_when_paired_and_accepted_when_
     assert judge(list(before), list(after), GateRule.STRICT).outcome is Outcome.ACCEPT
 
 
-def test_more_trials_of_the_same_tasks_do_not_raise_the_confidence() -> None:
-    once, often = judge([0.0] * 3, [1.0] * 3), judge([0.0] * 3, [1.0] * 3, trials=20)
+def test_more_repeats_of_the_same_tasks_do_not_raise_the_confidence() -> None:
+    once, often = judge([0.0] * 3, [1.0] * 3), judge([0.0] * 3, [1.0] * 3, repeats=20)
     assert once.confidence == often.confidence == 0.875
     assert often.wins == 3
 
@@ -90,7 +90,7 @@ def test_flips_name_the_tasks() -> None:
     assert (verdict.fixed, verdict.broken) == (("t1",), ("t0",))
 
 
-def test_a_tally_averages_trials_inside_a_task_and_counts_the_missing() -> None:
+def test_a_tally_averages_repeats_inside_a_task_and_counts_the_missing() -> None:
     found = tally([*measured([1.0, 0.5, None]), *measured([0.0, 0.5, None])])
     assert (found.score, found.passed, found.measured, found.missing) == (0.5, 0.25, 2, 1)
 

@@ -43,7 +43,7 @@ def high() -> Noise:
     """Give a noise that is high."""
     noise = Noise(0.3)
     for _ in range(40):
-        noise.repeat(0.0, 1.0)
+        noise.add_repeat(0.0, 1.0)
     return noise
 
 
@@ -76,17 +76,17 @@ def test_what_one_round_cannot_tell_is_run_again_and_never_counts_a_task_twice()
     verdict = keeper(runner, gate_rounds=3).decide("here", OLD, NEW)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.wins + verdict.ties + verdict.losses == len(TASKS)
-    assert {request.trial for request in runner.requests} == {0, 1, 2}
+    assert {request.repeat for request in runner.requests} == {0, 1, 2}
 
 
 def test_each_comparison_has_rollouts_of_its_own() -> None:
     runner = better_by(24)
     gatekeeper = keeper(runner)
     gatekeeper.decide("here", OLD, NEW)
-    first = {request.trial for request in runner.requests}
+    first = {request.repeat for request in runner.requests}
     runner.requests.clear()
     gatekeeper.decide("here", OLD, NEW)
-    assert not first & {request.trial for request in runner.requests}
+    assert not first & {request.repeat for request in runner.requests}
 
 
 def test_who_has_looked_in_vain_before_is_asked_for_more() -> None:
@@ -154,16 +154,16 @@ def test_the_baseline_takes_a_sample_unless_candidates_are_compared_with_it() ->
 def test_the_baseline_goes_on_sample_after_sample_until_it_is_enough() -> None:
     runner, samples = better_by(0), []
 
-    def enough(trials: Sequence[Sequence[Rollout]]) -> bool:
-        samples.append([[rollout.task_id for rollout in rollouts] for rollouts in trials])
+    def enough(repeats: Sequence[Sequence[Rollout]]) -> bool:
+        samples.append([[rollout.task_id for rollout in rollouts] for rollouts in repeats])
         return len(samples) == 2
 
-    trials = keeper(runner, baseline_tasks=5).baseline(OLD, enough)
+    repeats = keeper(runner, baseline_tasks=5).baseline(OLD, enough)
     assert [[len(tasks) for tasks in sample] for sample in samples] == [[5, 5], [5, 5]]
     assert all(sample[0] == sample[1] for sample in samples)
-    assert [rollout.task_id for rollout in trials[0]] == [*samples[0][0], *samples[1][0]]
+    assert [rollout.task_id for rollout in repeats[0]] == [*samples[0][0], *samples[1][0]]
     assert len(set(samples[0][0]) | set(samples[1][0])) == 10
-    assert len({(request.task.id, request.trial) for request in runner.requests}) == 20
+    assert len({(request.task.id, request.repeat) for request in runner.requests}) == 20
 
 
 def test_where_noise_is_high_the_first_round_is_asked_for_more() -> None:

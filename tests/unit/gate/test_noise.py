@@ -14,7 +14,7 @@ def repeated(changes: int, pairs: int, high_from: float = HIGH_FROM) -> Noise:
     """Give what is known after so many pairs, some of which changed altogether."""
     made = Noise(high_from)
     for at in range(pairs):
-        made.repeat(0.0, float(at < changes))
+        made.add_repeat(0.0, float(at < changes))
     return made
 
 
@@ -44,11 +44,11 @@ def test_more_pairs_make_clear_what_few_left_open() -> None:
 def test_noise_that_was_high_stays_so_near_the_limit() -> None:
     made = repeated(20, 40)
     for _ in range(30):
-        made.repeat(1.0, 1.0)
+        made.add_repeat(1.0, 1.0)
     assert made.level < HIGH_FROM
     assert made.high
     for _ in range(60):
-        made.repeat(1.0, 1.0)
+        made.add_repeat(1.0, 1.0)
     assert not made.high
 
 
@@ -92,5 +92,5 @@ def test_what_falls_because_the_draft_was_dropped_is_no_noise() -> None:
 def test_the_level_is_a_share(pairs: list[tuple[float, float]]) -> None:
     made = Noise(HIGH_FROM)
     for first, again in pairs:
-        made.repeat(first, again)
+        made.add_repeat(first, again)
     assert 0 < made.level <= 1

@@ -112,11 +112,11 @@ def test_looking_again_at_the_same_tasks_is_no_new_evidence_and_a_share_of_alpha
     for _ in range(runs):
         # No gain over all tasks there could be, but one in each task, up or down.
         leanings = [random.choice([-0.6, 0.6]) for _ in range(tasks)]
-        trials = [[signs(0.2, leaning)(random) for leaning in leanings] for _ in range(rounds)]
-        again = (difference for trial in trials for difference in trial)
+        repeats = [[signs(0.2, leaning)(random) for leaning in leanings] for _ in range(rounds)]
+        again = (difference for repeat in repeats for difference in repeat)
         plan = Plan(rounds * tasks, 1 - ALPHA, least_chance=0.0)
         naive += judge(plan, again.__next__)[0] is Outcome.ACCEPT
-        means = [[math.fsum(seen) / last for seen in zip(*trials[:last], strict=True)] for last in (1, rounds)]
+        means = [[math.fsum(seen) / last for seen in zip(*repeats[:last], strict=True)] for last in (1, rounds)]
         each = Plan(tasks, 1 - ALPHA / 2, least_chance=0.0)
         shared += any(judge(each, iter(mean).__next__)[0] is Outcome.ACCEPT for mean in means)
     assert naive / runs > 2 * ALPHA

@@ -13,8 +13,8 @@ from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
 
-def batch(size: int, trial: int = 0) -> list[RolloutRequest]:
-    return [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact")), trial) for at in range(size)]
+def batch(size: int, repeat: int = 0) -> list[RolloutRequest]:
+    return [RolloutRequest(None, Task(str(at), str(at), VerifierSpec("exact")), repeat) for at in range(size)]
 
 
 def test_what_was_asked_before_counts_once() -> None:
@@ -30,9 +30,9 @@ def test_what_is_kept_back_for_the_last_gate_is_free_after_its_release() -> None
     )
     runner.rollouts(batch(2))
     with pytest.raises(BudgetReached, match="leaves 2 rollouts for training"):
-        runner.rollouts(batch(1, trial=1))
+        runner.rollouts(batch(1, repeat=1))
     runner.release()
-    assert len(runner.rollouts(batch(3, trial=1))) == 3
+    assert len(runner.rollouts(batch(3, repeat=1))) == 3
 
 
 def test_a_capped_runner_makes_all_calls_of_a_batch_or_none() -> None:
@@ -40,7 +40,7 @@ def test_a_capped_runner_makes_all_calls_of_a_batch_or_none() -> None:
     runner = CappedRunner(inner, Settings(max_rollouts=3, max_calls=2), 0)
     runner.rollouts(batch(2))
     with pytest.raises(BudgetReached, match="leaves 3 rollouts for training"):
-        runner.rollouts(batch(2, trial=1))
+        runner.rollouts(batch(2, repeat=1))
     runner.replies(["a", "b"])
     with pytest.raises(BudgetReached, match="leaves 2 calls for training"):
         runner.replies(["c"])
@@ -65,9 +65,9 @@ class Asking(ScriptedRunner):
 def test_a_batch_is_not_begun_that_would_leave_too_little_for_the_sealed_test(name: str, cap: float) -> None:
     runner = CappedRunner(Asking(costly, str), Settings.model_validate({name: cap}), sealed=10)
     runner.rollouts(batch(5))
-    runner.rollouts(batch(5, trial=1))
+    runner.rollouts(batch(5, repeat=1))
     with pytest.raises(BudgetReached, match=f"{name} is {cap:g}: .* are kept for the sealed test"):
-        runner.rollouts(batch(5, trial=2))
+        runner.rollouts(batch(5, repeat=2))
     assert runner.rollouts_asked == 10
 
 

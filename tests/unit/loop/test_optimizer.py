@@ -181,18 +181,18 @@ def test_a_harmful_edit_is_rejected_and_the_skill_stays() -> None:
     runner = ScriptedRunner(
         harm, lambda _: '{"edits": [{"op": "add", "content": "- harm"}], "guidance": "", "memory": ""}'
     )
-    events = run(runner, screen_trials=0)
+    events = run(runner, screen_rollouts=0)
     assert {event.verdict.outcome for event in only(events, GateDecided)} == {Outcome.REJECT}
     assert not only(events, VersionAccepted)
 
 
 def test_a_lucky_stored_score_does_not_block_a_real_gain_in_the_default_preset() -> None:
     def lucky_once(request: RolloutRequest) -> Rollout:
-        if request.skill == SKILL and request.trial == 0 and request.task.id.startswith("val"):
+        if request.skill == SKILL and request.repeat == 0 and request.task.id.startswith("val"):
             return scored(request, 1.0)
         return by_words(request)
 
-    common = {"baseline_trials": 1, "slow_tasks": 0}
+    common = {"baseline_repeats": 1, "slow_tasks": 0}
     assert only(run(ScriptedRunner(lucky_once, teach), **common), VersionAccepted)
     assert not only(run(ScriptedRunner(lucky_once, teach), **common, preset="paper"), VersionAccepted)
 
@@ -274,7 +274,7 @@ def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejecti
     with pytest.raises(InvalidMeasurementError, match="screen"):
         run(ScriptedRunner(dies, teach))
     with pytest.raises(InvalidMeasurementError, match="step 1"):
-        run(ScriptedRunner(dies, teach), screen_trials=0, reflections=1, gate_edits=1)
+        run(ScriptedRunner(dies, teach), screen_rollouts=0, reflections=1, gate_edits=1)
 
 
 @pytest.mark.parametrize("cap", [80, 100, 150])
@@ -293,7 +293,7 @@ def test_the_rejected_edit_buffer_is_bounded() -> None:
         return '{"edits": [], "guidance": "", "memory": ""}'
 
     runner = ScriptedRunner(lambda request: scored(request, 0.5), novel)
-    run(runner, epochs=6, patience=0, buffer_size=3, screen_trials=0, gate_edits=1, reflections=1)
+    run(runner, epochs=6, patience=0, buffer_size=3, screen_rollouts=0, gate_edits=1, reflections=1)
     last = [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect on failures")][-1]
     assert sorted(set(re.findall(r"add after 'the end': '- (idea\d)'", last))) == ["idea3", "idea4", "idea5"]
 
@@ -315,7 +315,7 @@ def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
     (accepted,) = only(events, VersionAccepted)
     assert "- alpha" in accepted.text
     assert "- poison" not in accepted.text
-    assert not only(run(ScriptedRunner(harm, poisoned), **common, screen_trials=0), VersionAccepted)
+    assert not only(run(ScriptedRunner(harm, poisoned), **common, screen_rollouts=0), VersionAccepted)
 
 
 def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None:

@@ -113,11 +113,11 @@ def test_when_nothing_helps_nothing_of_val_is_run() -> None:
     assert {request.task.id.split("-")[0] for request in runner.requests} == {"train"}
 
 
-def test_each_proposal_is_measured_with_trials_of_its_own() -> None:
+def test_each_proposal_is_measured_with_repeats_of_its_own() -> None:
     runners = [ScriptedRunner(by_words, str) for _ in range(2)]
     for number, runner in enumerate(runners):
         tried(runner, add("alpha", "train-0"), earlier=[None] * number)
-    first, second = ({(request.task.id, request.trial) for request in runner.requests} for runner in runners)
+    first, second = ({(request.task.id, request.repeat) for request in runner.requests} for runner in runners)
     assert not first & second
 
 

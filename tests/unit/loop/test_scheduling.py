@@ -28,7 +28,7 @@ def noisy(**values: object) -> Readiness:
     """Give one that has seen outcomes change every time."""
     made = readiness(**values)
     for _ in range(20):
-        made.noise.repeat(0.0, 1.0)
+        made.noise.add_repeat(0.0, 1.0)
     return made
 
 
@@ -52,19 +52,19 @@ def measured(*scores: float) -> list[Rollout]:
 
 def test_repeats_of_the_first_skill_go_on_while_they_leave_open_whether_the_target_is_noisy() -> None:
     quiet, open_yet = readiness(), readiness()
-    assert quiet.repeats([measured(*[1.0] * 12), measured(*[1.0] * 12)])
-    assert not open_yet.repeats([measured(*[1.0] * 12), measured(*[1.0] * 8, *[0.0] * 4)])
-    assert open_yet.repeats([measured(*[1.0] * 12), measured(*[1.0] * 12)])
+    assert quiet.add_baseline([measured(*[1.0] * 12), measured(*[1.0] * 12)])
+    assert not open_yet.add_baseline([measured(*[1.0] * 12), measured(*[1.0] * 8, *[0.0] * 4)])
+    assert open_yet.add_baseline([measured(*[1.0] * 12), measured(*[1.0] * 12)])
 
 
 def test_a_single_measurement_is_enough_where_the_settings_want_no_more() -> None:
-    assert readiness().repeats([measured(1.0)])
+    assert readiness().add_baseline([measured(1.0)])
 
 
 def test_repeats_that_could_not_be_measured_tell_nothing() -> None:
     made = readiness()
     level = made.noise.level
-    made.repeats([measured(1.0), [rollout("v0", None)]])
+    made.add_baseline([measured(1.0), [rollout("v0", None)]])
     assert made.noise.level == level
 
 
@@ -73,7 +73,7 @@ def test_trust_can_be_turned_off() -> None:
 
 
 def test_without_a_screen_there_is_nothing_but_trust() -> None:
-    assert readiness(screen_trials=0).trusting
+    assert readiness(screen_rollouts=0).trusting
 
 
 def test_a_gate_is_due_once_nothing_new_has_come_for_long_enough() -> None:

@@ -54,12 +54,12 @@ def test_a_deletion_must_help_like_any_other_edit() -> None:
     assert changes_nothing.reason.endswith("it changes nothing")
 
 
-def test_the_incumbent_runs_again_with_the_same_trials_so_that_luck_waves_nothing_through() -> None:
+def test_the_incumbent_runs_again_with_the_same_repeats_so_that_luck_waves_nothing_through() -> None:
     runner = ScriptedRunner(lambda request: scored(request, 1.0), str)
     (idle,) = try_out(runner, add("z", "a"))
     assert not idle.kept
     assert idle.passing == ("a",)
-    assert {(request.skill == SKILL, request.trial) for request in runner.requests} == {
+    assert {(request.skill == SKILL, request.repeat) for request in runner.requests} == {
         (True, Stream.SCREEN.repeat(0)),
         (False, Stream.SCREEN.repeat(0)),
     }
@@ -75,7 +75,7 @@ def test_what_fails_as_before_costs_one_rollout() -> None:
 def test_edits_that_cite_the_same_task_share_the_incumbents_rollout() -> None:
     runner = ScriptedRunner(by_name, str)
     try_out(runner, add("a", "a"), add("a\n- b", "a"))
-    mine = [request.trial for request in runner.requests if request.skill == SKILL]
+    mine = [request.repeat for request in runner.requests if request.skill == SKILL]
     assert len(mine) == len(set(mine)) > 0
 
 

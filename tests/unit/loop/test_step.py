@@ -27,7 +27,7 @@ def test_what_was_taken_on_trust_goes_when_the_target_turns_out_to_repeat_itself
     runner = ScriptedRunner(lambda request: scored(request, 0.0, "missing alpha"), teach)
     trained = TrainingRun(SKILL, suite(), make_settings(("test", BASE)), runner)
     for _ in range(40):
-        trained.readiness.noise.repeat(0.0, 1.0)
+        trained.readiness.noise.add_repeat(0.0, 1.0)
     events = learn(trained, 1, 1)
     assert trained.draft.pending
     for epoch in range(2, 40):
@@ -44,7 +44,7 @@ def test_what_was_taken_on_trust_goes_when_the_target_turns_out_to_repeat_itself
 
 def test_one_failure_of_a_task_that_passed_under_the_same_draft_is_not_reflected_on_and_a_second_one_is() -> None:
     def unlucky(request: RolloutRequest) -> Rollout:
-        fails = request.task.id == "train-0" and request.trial in {1, 2}
+        fails = request.task.id == "train-0" and request.repeat in {1, 2}
         return scored(request, float(not fails), "missing alpha" if fails else "")
 
     def reflections(epochs: int) -> int:

@@ -31,7 +31,7 @@ def test_an_edit_that_cites_held_out_tasks_is_shown_with_its_train_tasks_only() 
     assert view.edits[0].tasks == ("train1",)
 
 
-def test_a_gate_shows_its_tasks_side_by_side_on_the_trials_that_both_sides_have() -> None:
+def test_a_gate_shows_its_tasks_side_by_side_on_the_repeats_that_both_sides_have() -> None:
     first, second = VIEW.gates
     assert [(pair.before, pair.after) for pair in first.tasks] == [(0.0, 1.0)] * 6 + [(1.0, 1.0)] * 3 + [(1.0, 0.0)]
     assert second.tasks[9].after is None
@@ -100,7 +100,7 @@ def test_without_the_suite_only_the_splits_that_events_tell_are_known() -> None:
 
 
 def test_the_strict_gate_compares_with_what_was_recorded_before() -> None:
-    fewer = [row for row in RESULTS if row.trial != 2 or row.skill != START.digest]
+    fewer = [row for row in RESULTS if row.repeat != 2 or row.skill != START.digest]
     told = [(AT, event) for event in EVENTS]
     strict = gather(replace(HEAD, gate_rule="strict"), Recorded(START, told, fewer, SPLITS))
     assert strict.gates[0].tasks[5].before == 1.0

@@ -37,6 +37,6 @@ def test_json_tells_every_field_and_what_follows_from_it() -> None:
     assert told["rollouts"] == {"asked": 140, "paid": 130, "replayed": 10}
     assert told["gates"][0]["verdict"]["gain"] == pytest.approx(0.4)
     assert told["heat"][0]["cells"] == [
-        {"trials": 1, "passed": 1, "score": 1.0, "state": "passed"},
-        {"trials": 0, "passed": 0, "score": None, "state": "not evaluated"},
+        {"repeats": 1, "passed": 1, "score": 1.0, "state": "passed"},
+        {"repeats": 0, "passed": 0, "score": None, "state": "not evaluated"},
     ]

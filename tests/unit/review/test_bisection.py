@@ -25,14 +25,14 @@ def runner(broken: int, noise: float = 0.0, seed: int = 0) -> ScriptedRunner:
     def score(request: RolloutRequest) -> Rollout:
         assert request.skill is not None
         number = int(request.skill.document.text)
-        flipped = Random(f"{seed}/{number}/{request.trial}").random() < noise
+        flipped = Random(f"{seed}/{number}/{request.repeat}").random() < noise
         return scored(request, float((number < broken) != flipped))
 
     return ScriptedRunner(score, str)
 
 
-def search(scripted: ScriptedRunner, trials: int = 20, texts: list[Skill] = TEXTS) -> Found:
-    return Bisection(texts, TASK, scripted, Metric.HARD, 0.9, trials).search()
+def search(scripted: ScriptedRunner, repeats: int = 20, texts: list[Skill] = TEXTS) -> Found:
+    return Bisection(texts, TASK, scripted, Metric.HARD, 0.9, repeats).search()
 
 
 @pytest.mark.parametrize("broken", range(1, 17))
@@ -42,12 +42,12 @@ def test_the_text_that_broke_the_task_is_found_wherever_it_is(broken: int) -> No
     assert (found.conclusive, found.good, found.bad) == (True, broken - 1, broken)
     assert {probe.text for probe in found.probes} >= {0, 16, broken - 1, broken}
     assert len(found.probes) <= 6
-    keys = [(request.skill, request.trial) for request in scripted.requests]
+    keys = [(request.skill, request.repeat) for request in scripted.requests]
     assert len(keys) == len(set(keys)), "a rollout was asked for twice"
 
 
 def test_with_noise_a_wrong_text_is_named_no_more_often_than_promised() -> None:
-    ends = [search(runner(9, noise=0.1, seed=seed), trials=40) for seed in range(150)]
+    ends = [search(runner(9, noise=0.1, seed=seed), repeats=40) for seed in range(150)]
     wrong = sum(found.conclusive and found.bad != 9 for found in ends)
     assert wrong <= 15 + 3 * 4
     assert sum(found.conclusive and found.bad == 9 for found in ends) >= 100
@@ -70,7 +70,7 @@ def test_a_task_that_got_better_has_no_culprit() -> None:
 def test_of_two_texts_one_comparison_tells() -> None:
     found = search(runner(1), texts=TEXTS[:2])
     assert (found.conclusive, found.good, found.bad) == (True, 0, 1)
-    assert [probe.passed for probe in found.probes] == [found.probes[0].trials, 0]
+    assert [probe.passed for probe in found.probes] == [found.probes[0].repeats, 0]
 
 
 def test_a_loss_in_two_steps_names_one_of_them() -> None:
@@ -84,8 +84,8 @@ def test_a_loss_in_two_steps_names_one_of_them() -> None:
     assert found.bad in {4, 12}
 
 
-def test_too_few_trials_are_inconclusive_and_say_so() -> None:
-    found = search(runner(9), trials=2)
+def test_too_few_repeats_are_inconclusive_and_say_so() -> None:
+    found = search(runner(9), repeats=2)
     assert (found.conclusive, found.shown) == (False, False)
 
 

@@ -167,13 +167,13 @@ def test_a_new_skill_is_compared_with_no_skill() -> None:
     assert {request.skill for request in asked.requests} == {None, NEW}
 
 
-def test_each_change_is_measured_with_trials_of_its_own() -> None:
-    trials = []
+def test_each_change_is_measured_with_repeats_of_its_own() -> None:
+    repeats = []
     for earlier in ((), (Outcome.REJECT,)):
         asked = runner()
         list(ChangeGate(OLD, NEW, SUITE, make_settings(), asked, Demand()).events(earlier))
-        trials.append({request.trial for request in asked.requests})
-    assert not trials[0] & trials[1]
+        repeats.append({request.repeat for request in asked.requests})
+    assert not repeats[0] & repeats[1]
 
 
 def test_a_dead_provider_is_no_verdict() -> None:

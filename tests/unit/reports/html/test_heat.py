@@ -26,7 +26,7 @@ def test_not_evaluated_looks_unlike_failed_without_any_colour() -> None:
     assert [cell.classes for cell in line.cells] == ["failed l1", "", "mixed fixed", "passed"]
 
 
-def test_one_unlucky_trial_of_several_breaks_nothing() -> None:
+def test_one_unlucky_repeat_of_several_breaks_nothing() -> None:
     heat = make_heat_map([HeatRow("a", "val", (PASS, Cell(7, 6, 0.9), Cell(2, 1, 0.6)))], versions(3))
     (line,) = heat.splits[0].panels[0]
     assert [cell.flip for cell in line.cells] == ["", "", "broken"]

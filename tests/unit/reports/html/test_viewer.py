@@ -4,8 +4,8 @@ from skillopt.reports.html.viewer import Listed, Seen, choose, show_rollout
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 
 
-def listed(task: str, trial: int, *, passed: bool, score: float = 0.5) -> Listed:
-    return Listed(f"{task}/{trial}", task, "train", "v1", trial, 1.0 if passed else score, passed)
+def listed(task: str, repeat: int, *, passed: bool, score: float = 0.5) -> Listed:
+    return Listed(f"{task}/{repeat}", task, "train", "v1", repeat, 1.0 if passed else score, passed)
 
 
 def shown(messages: tuple[Message, ...], feedback: str = "") -> int:
@@ -19,9 +19,9 @@ def shown(messages: tuple[Message, ...], feedback: str = "") -> int:
 
 def test_tasks_that_went_differently_come_before_failures_and_those_before_the_rest() -> None:
     rollouts = [
-        *(listed("flips", trial, passed=trial == 0) for trial in range(2)),
-        *(listed("fails", trial, passed=False) for trial in range(3)),
-        *(listed("passes", trial, passed=True) for trial in range(3)),
+        *(listed("flips", repeat, passed=repeat == 0) for repeat in range(2)),
+        *(listed("fails", repeat, passed=False) for repeat in range(3)),
+        *(listed("passes", repeat, passed=True) for repeat in range(3)),
     ]
     assert [one.task for one in choose(rollouts, 3)] == ["fails", "flips", "flips"]
     assert [(one.task, one.passed) for one in choose(rollouts, 4)] == [
@@ -34,7 +34,7 @@ def test_tasks_that_went_differently_come_before_failures_and_those_before_the_r
 
 
 def test_a_failure_is_chosen_beside_a_success_of_the_same_task() -> None:
-    rollouts = [listed("t", trial, passed=trial > 8) for trial in range(12)]
+    rollouts = [listed("t", repeat, passed=repeat > 8) for repeat in range(12)]
     assert [one.passed for one in choose(rollouts, 4)] == [False, False, True, True]
 
 
