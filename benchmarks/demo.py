@@ -23,7 +23,7 @@ _CONFIG = f"""\
 [skills.{_SKILL}]
 path = "skills/{_SKILL}"
 suite = "suites/tidy_tables"
-epochs = 10     # rollouts of the embedded target cost nothing, so train longer than by default
+epochs = 10     # rollouts of the demo target cost nothing, so train longer than by default
 patience = 4
 """
 

@@ -21,7 +21,7 @@ from benchmarks.demo import make_repository
 from benchmarks.mcp_speed import SKILLS, mcp_ratios
 from benchmarks.throughput import measure_throughput
 from skillopt import __version__
-from skillopt.demo.harness import EmbeddedHarness
+from skillopt.demo.harness import DemoHarness
 from skillopt.execution.roles import Roles
 from skillopt.execution.rollout import measure
 from skillopt.execution.runner import RecordedRunner, Watch
@@ -81,7 +81,7 @@ def _overhead(scratch: Path) -> Iterator[str]:
     skill = read_skill(scratch / "overhead" / "skills" / "tidy-tables")
     tasks = load_suite(scratch / "overhead" / "suites" / "tidy_tables").tasks(Split.TRAIN)
     requests = [RolloutRequest(skill, task, repeat) for repeat in range(4) for task in tasks]
-    harness = EmbeddedHarness(seed=_SEED)
+    harness = DemoHarness(seed=_SEED)
     bare, recorded, replayed = [], [], []
     for repetition in range(5):  # in turn, so that a change of the machine's speed meets both alike
         bare.append(_seconds(lambda: [measure(harness, request) for request in requests]))

@@ -82,19 +82,19 @@ class Settings(BaseModel):
     harness: Annotated[
         str,
         Field(
-            description="How the target is run: `embedded`, `claude-code`, `codex` (`/MODEL` chooses its model), "
+            description="How the target is run: `demo`, `claude-code`, `codex` (`/MODEL` chooses its model), "
             "`chat/PROVIDER/MODEL`, or `handoff`.",
             min_length=1,
         ),
-    ] = "embedded"
+    ] = "demo"
     model: Annotated[
         str,
         Field(
             description="The optimizer model: `anthropic/MODEL`, `openai/MODEL`, `openai-compatible/MODEL`, "
-            "`claude-code` or `codex` (`/MODEL` chooses which), `handoff`, or `embedded`.",
+            "`claude-code` or `codex` (`/MODEL` chooses which), `handoff`, or `demo`.",
             min_length=1,
         ),
-    ] = "embedded"
+    ] = "demo"
     judge: Annotated[
         str, Field(description="The model that judges rubrics, named like `model`; empty for the optimizer model.")
     ] = ""

@@ -2,7 +2,7 @@
 
 Owns which stage gets which reply. A reply depends on the seed and on what the prompt shows, not on
 its wording. Does not own what is proposed (proposer), what failures are called (naming) or the layout of
-prompts (embedded_prompts).
+prompts (demo_prompts).
 """
 
 import json

@@ -1,6 +1,6 @@
 """Ask optimizer models what helps and what harms, where the truth is planted.
 
-    python -m benchmarks.priority --model embedded anthropic/claude-sonnet-4-5 --cases 20 --json answers.jsonl
+    python -m benchmarks.priority --model demo anthropic/claude-sonnet-4-5 --cases 20 --json answers.jsonl
 
 Owns the command line and the table. Does not own cases (cases), figures (asking) or references (references).
 """
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.priority", description=main.__doc__)
     known = f"beside {', '.join(REFERENCES)}, which are always asked; named like the setting `model`"
-    parser.add_argument("--model", nargs="+", default=["embedded"], metavar="NAME", help=known)
+    parser.add_argument("--model", nargs="+", default=["demo"], metavar="NAME", help=known)
     parser.add_argument("--worlds", nargs="+", choices=list(WORLDS), default=list(_WORLDS), metavar="WORLD")
     parser.add_argument("--cases", type=_positive, default=40, help="questions in each world")
     parser.add_argument("--first", type=int, default=0, help="first seed")

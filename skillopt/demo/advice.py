@@ -1,8 +1,8 @@
-"""What the embedded model can say about each symptom: rules in words, good ones and bad ones.
+"""What the demo model can say about each symptom: rules in words, good ones and bad ones.
 
 Owns one declarative table. Good rules are worded in several ways; bad ones are the mistakes an
 optimizer model makes: too general, or the wrong policy. Does not own finding symptoms
-(embedded_diagnosis) or choosing what to say (embedded).
+(demo_diagnosis) or choosing what to say (demo).
 """
 
 import re

@@ -1,7 +1,7 @@
 """From a verifier's feedback to ranked findings: which symptoms the failing tasks share.
 
 Owns reading feedback lines and inferring what is wrong with cells, rows and columns. Does not depend
-on the layout of prompts and does not own what to say about a finding (embedded).
+on the layout of prompts and does not own what to say about a finding (demo).
 """
 
 import json

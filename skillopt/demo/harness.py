@@ -1,4 +1,4 @@
-"""Harness `embedded`: a small rule-following program. It is NOT a language model.
+"""Harness `demo`: a small rule-following program. It is NOT a language model.
 
 Owns doing table tasks by the sentences of a skill: it recognises operations by patterns, overlooks
 some rules by a seeded draw (more in a longer document), misreads vague ones, and really reads and
@@ -23,12 +23,12 @@ from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, ToolCall, Trajectory, Usage
 from skillopt.skills.document import estimate_tokens
 
-__all__ = ["EmbeddedHarness", "ignore_probability"]
+__all__ = ["DemoHarness", "ignore_probability"]
 
 _INPUT: Final = "input.csv"
 _OUTPUT: Final = "output.csv"
 _PREVIEW_LINES = 4
-_VERSION = "embedded-1"
+_VERSION = "demo-1"
 
 
 def ignore_probability(tokens: int) -> float:
@@ -37,7 +37,7 @@ def ignore_probability(tokens: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedHarness:
+class DemoHarness:
     """Does table tasks by the rules it recognises in a skill; a program, not a language model.
 
     Args:

@@ -1,9 +1,9 @@
-"""Model `embedded`: a program that answers the optimizer's prompts. It is NOT a language model.
+"""Model `demo`: a program that answers the optimizer's prompts. It is NOT a language model.
 
 Owns what it replies at each stage. It reads the failing cells in the evidence and writes rules in
 words: most help, some are irrelevant, some do harm, by a seeded draw, so that a gate has real work
-without a key or a network. Does not own finding causes (embedded_diagnosis), the wording of rules
-(embedded_advice) or the layout of prompts (embedded_prompts).
+without a key or a network. Does not own finding causes (demo_diagnosis), the wording of rules
+(demo_advice) or the layout of prompts (demo_prompts).
 """
 
 import json
@@ -21,9 +21,9 @@ from skillopt.demo.proposals import advise, spare_lines
 from skillopt.rollouts import Reply, Usage
 from skillopt.skills.document import estimate_tokens
 
-__all__ = ["EmbeddedModel"]
+__all__ = ["DemoModel"]
 
-_VERSION = "embedded-1"
+_VERSION = "demo-1"
 _GUIDANCE_RULES: Final = 8
 _MEMORY_LINES: Final = 10
 _SPARE: Final = 0.2
@@ -40,7 +40,7 @@ _SWEEPING = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedModel:
+class DemoModel:
     """Answers the prompts of every stage by rule; a program, not a language model.
 
     Args:

@@ -1,7 +1,7 @@
 """Take the optimizer's prompts apart, as a language model does by reading.
 
 Owns everything that depends on the layout of prompts: the task line, the fences `<<<kind tag … kind
-tag>>>`, the budget. Does not own what to answer (embedded).
+tag>>>`, the budget. Does not own what to answer (demo).
 """
 
 import json

@@ -2,7 +2,7 @@
 
 Owns the seeded draw between a good, an irrelevant and a harmful proposal, and fitting an edit to the
 skill at hand: nothing it already says, nothing that was rejected in the same words. Does not own the
-wordings (embedded_advice).
+wordings (demo_advice).
 """
 
 import re

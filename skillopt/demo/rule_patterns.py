@@ -1,4 +1,4 @@
-"""The words by which the embedded program recognises each operation in a sentence.
+"""The words by which the demo program recognises each operation in a sentence.
 
 Owns two declarative tables: clear requests, and vague ones with the readings between which a draw
 decides. All patterns see lower-case text. Does not own splitting a skill into sentences (rule_reading).

@@ -2,7 +2,7 @@
 
 Owns splitting the Markdown body into sentences and matching them against the tables of
 rule_patterns. It is pattern matching, not understanding. Does not own drawing which rules are
-ignored or how a vague one is misread (embedded).
+ignored or how a vague one is misread (demo).
 """
 
 import re
@@ -49,7 +49,7 @@ _NOT_COLUMNS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One sentence of a skill, as the embedded program understands it.
+    """One sentence of a skill, as the demo program understands it.
 
     Args:
         sentence: Its text.

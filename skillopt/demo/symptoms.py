@@ -1,7 +1,7 @@
 """What one wrong cell shows: from (column, expected, found) to a symptom.
 
 Owns a table of small tests on the two texts. Does not own evidence of whole rows, columns and tasks
-(embedded_diagnosis).
+(demo_diagnosis).
 """
 
 import re

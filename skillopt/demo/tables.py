@@ -1,4 +1,4 @@
-"""What a table is, and the closed list of operations that the embedded program can do on one.
+"""What a table is, and the closed list of operations that the demo program can do on one.
 
 Owns the values and their CSV form. Does not own doing operations (cell_operations,
 table_operations) or recognising them in sentences (rule_reading).

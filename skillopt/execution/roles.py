@@ -124,7 +124,7 @@ def load_roles(
     judge = None
     if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
         name = settings.judge or settings.model
-        if name == "embedded":
+        if name == "demo":
             raise SettingsError(
                 f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
                 'set judge, as in judge = "anthropic/claude-haiku-4-5"'

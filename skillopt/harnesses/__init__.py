@@ -42,7 +42,7 @@ class Wanted:
 
 
 HARNESSES = {
-    "embedded": Driver("skillopt.demo.harness:EmbeddedHarness", ("seed",)),
+    "demo": Driver("skillopt.demo.harness:DemoHarness", ("seed",)),
     "chat": Driver("skillopt.harnesses.chat:ChatHarness", ("target",)),
     **{name: Driver(agent.harness, agent.takes) for name, agent in AGENTS.items()},
     "handoff": Driver("skillopt.harnesses.handoff:HandoffHarness", ("folder",)),

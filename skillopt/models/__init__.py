@@ -30,7 +30,7 @@ class Driver:
 MODELS: Final = {
     "anthropic": Driver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), retried=True),
     **{name: Driver(agent.model, ("model", "prices")) for name, agent in AGENTS.items()},
-    "embedded": Driver("skillopt.demo.model:EmbeddedModel", ("seed",)),
+    "demo": Driver("skillopt.demo.model:DemoModel", ("seed",)),
     "handoff": Driver("skillopt.models.handoff:HandoffModel", ("folder",)),
     "openai": Driver("skillopt.models.openai:OpenAIModel", ("model", "prices"), retried=True),
     "openai-compatible": Driver(

@@ -62,7 +62,7 @@ def test_evidence_alone_ranks_better_than_the_simulated_proposer() -> None:
 
 
 def test_a_model_that_proposes_nothing_or_cannot_be_read_has_no_order() -> None:
-    silent = answer(CASES[0], "embedded", load_model("embedded", SETTINGS), SETTINGS)
+    silent = answer(CASES[0], "demo", load_model("demo", SETTINGS), SETTINGS)
     assert (silent.reflected, silent.proposed, silent.unreadable) == (0.0, 0, 0)
     broken = answer(CASES[0], "broken", ScriptedModel(lambda _: "no"), SETTINGS)
     assert (broken.ranked, broken.reflected, broken.unreadable, broken.usage.calls) == (0.0, 0.0, 2, 4)
@@ -105,9 +105,9 @@ def test_the_command_prints_a_row_for_each_model_and_writes_a_line_for_each_case
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = tmp_path / "answers.jsonl"
-    assert main(["--model", "embedded", "--worlds", "weak", "--cases", "2", "--json", str(lines)]) == 0
+    assert main(["--model", "demo", "--worlds", "weak", "--cases", "2", "--json", str(lines)]) == 0
     shown = capsys.readouterr().out
-    for name in (*REFERENCES, "embedded"):
+    for name in (*REFERENCES, "demo"):
         assert f"| weak | {name} |" in shown
     assert "seeds 0 to 1" in shown
     assert len(lines.read_text(encoding="utf-8").splitlines()) == 2 * (len(REFERENCES) + 1)
@@ -116,5 +116,5 @@ def test_the_command_prints_a_row_for_each_model_and_writes_a_line_for_each_case
 def test_a_model_that_does_not_exist_is_a_usage_error_that_names_the_nearest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["--model", "embeded", "--worlds", "weak", "--cases", "1"]) == 2
-    assert "did you mean 'embedded'" in capsys.readouterr().err
+    assert main(["--model", "dmo", "--worlds", "weak", "--cases", "1"]) == 2
+    assert "did you mean 'demo'" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.suites.tidy_tables.defects import DEFECTS
 from benchmarks.suites.tidy_tables.generate import SPLITS, generate
-from skillopt.demo.harness import EmbeddedHarness
+from skillopt.demo.harness import DemoHarness
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Score
 from skillopt.skills.document import Skill, SkillDocument
@@ -79,7 +79,7 @@ def scores(suite: Suite, split: Split, text: str | None, folder: Path, seed: int
     for task in suite.tasks(split):
         for file in task.files:
             (folder / file.path).write_bytes(file.content)
-        trajectory = EmbeddedHarness(seed).run(RolloutRequest(skill, task), str(folder))
+        trajectory = DemoHarness(seed).run(RolloutRequest(skill, task), str(folder))
         found.append(load_verifier(task.verifier).score(trajectory, str(folder)))
     return found
 

@@ -154,7 +154,7 @@ def test_a_second_run_on_the_same_skill_is_told_who_holds_the_lock(project: Path
         (["optimize", "rows", "--set", "seed"], 2, "expected KEY=VALUE"),
         (["optimize", "rows", "--set", "epochs=0"], 2, "epochs"),
         (["optimize", "rows", "--max-rollouts", "5"], 2, "max_rollouts of at least 56"),
-        (["optimize", "rows", "--harness", "embeded"], 2, "did you mean 'embedded'?"),
+        (["optimize", "rows", "--harness", "dmo"], 2, "did you mean 'demo'?"),
         (["optimize", "rows", "--suite", "nowhere"], 2, "nowhere"),
         (["evaluate", "rows", "--of", "v9"], 2, "v9"),
         (["log", "rows", "extra"], 2, "extra"),

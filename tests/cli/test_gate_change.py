@@ -270,7 +270,7 @@ def test_a_release_that_a_cap_stops_before_the_test_split_is_no_verdict(project:
         (("--", "--upload-pack=x"), "found '--upload-pack=x'"),
         (("main", "nowhere"), "found 'nowhere'"),
         (("main", "change", "--set", "sede=1"), "did you mean 'seed'?"),
-        (("main", "change", "--harness", "embeded"), "did you mean 'embedded'?"),
+        (("main", "change", "--harness", "dmo"), "did you mean 'demo'?"),
         ((), "Missing argument 'BASE'"),
     ],
 )

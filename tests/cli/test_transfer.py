@@ -48,15 +48,15 @@ def rollouts(folder: Path) -> int:
 
 def test_a_version_is_compared_with_no_skill_and_with_the_first_version_on_every_target(trained: Path) -> None:
     with fake_chat() as server:
-        arguments = (*to("embedded", FAKE), *settings(server.url))
+        arguments = (*to("demo", FAKE), *settings(server.url))
         ended = skillopt(trained, *arguments, "--json")
         again = skillopt(trained, *arguments)
         asked = len(server.requests)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
     assert found["version"] == git(trained, "rev-parse", "skillopt/rows")
-    assert found["trained_on"].startswith("embedded-1 seed=")
-    assert [row["target"] for row in found["targets"]] == ["embedded", FAKE]
+    assert found["trained_on"].startswith("demo-1 seed=")
+    assert [row["target"] for row in found["targets"]] == ["demo", FAKE]
     assert [row["status"] for row in found["targets"]] == ["measured", "measured"]
     assert asked == found["targets"][1]["paid_rollouts"] == 3 * 8
     for row in found["targets"]:
@@ -67,15 +67,15 @@ def test_a_version_is_compared_with_no_skill_and_with_the_first_version_on_every
     assert found["targets"][1]["found"]["identity"].startswith("chat openai-compatible model=fake")
     assert again.returncode == 0, again.stderr
     head, titles, *rows = again.stdout.splitlines()
-    assert ", 0 newly run; trained on embedded-1" in head
+    assert ", 0 newly run; trained on demo-1" in head
     assert titles.split("  ")[0] == "target"
-    assert [row.split()[0] for row in rows[:2]] == ["embedded", FAKE]
+    assert [row.split()[0] for row in rows[:2]] == ["demo", FAKE]
     assert "accept" in rows[0]
 
 
 def test_a_target_that_is_dead_is_a_row_of_its_own_and_ends_with_3(trained: Path) -> None:
     with refuse() as server:
-        arguments = (*to(FAKE, "embedded"), *settings(server.url))
+        arguments = (*to(FAKE, "demo"), *settings(server.url))
         shown = skillopt(trained, *arguments)
         found = json.loads(skillopt(trained, *arguments, "--json").stdout)
     assert shown.returncode == 3
@@ -100,7 +100,7 @@ def test_a_target_of_which_too_little_was_measured_is_invalid(trained: Path) -> 
 def test_a_target_whose_program_is_missing_does_not_keep_the_others_from_being_scored(
     trained: Path, tmp_path: Path
 ) -> None:
-    ended = skillopt(trained, *to("codex/large", "embedded"), PATH=without_agents(tmp_path))
+    ended = skillopt(trained, *to("codex/large", "demo"), PATH=without_agents(tmp_path))
     assert ended.returncode == 3
     assert "codex/large: missing_program: " in ended.stdout
     assert "accept" in ended.stdout
@@ -109,11 +109,11 @@ def test_a_target_whose_program_is_missing_does_not_keep_the_others_from_being_s
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (to("embedded", "embeded"), "did you mean 'embedded'?"),
-        (to("embedded", "chat/openia/x"), "did you mean 'openai'?"),
-        (to("embedded", FAKE), "base_url"),
-        (to("embedded", ""), "expected the name of a harness, found ''"),
-        ((*to("embedded"), "--version", "v9"), "expected a version"),
+        (to("demo", "dmo"), "did you mean 'demo'?"),
+        (to("demo", "chat/openia/x"), "did you mean 'openai'?"),
+        (to("demo", FAKE), "base_url"),
+        (to("demo", ""), "expected the name of a harness, found ''"),
+        ((*to("demo"), "--version", "v9"), "expected a version"),
         (to(), "--to"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_users_mistake_is_refused_before_anything_is_spent(
 
 
 def test_without_an_accepted_version_the_command_says_what_to_do(tmp_path: Path) -> None:
-    ended = skillopt(make_project(tmp_path / "project"), *to("embedded"))
+    ended = skillopt(make_project(tmp_path / "project"), *to("demo"))
     assert ended.returncode == 2
     assert "has no versions yet; train it with `skillopt optimize rows`" in ended.stderr
 
@@ -149,7 +149,7 @@ class Counting:
 def test_a_cap_holds_for_all_targets_together(trained: Path) -> None:
     provider, cap = Counting(), 30_000
     with fake_chat(provider) as server:
-        targets = (*to(*(f"{FAKE}-{number}" for number in range(5)), "embedded"), *settings(server.url))
+        targets = (*to(*(f"{FAKE}-{number}" for number in range(5)), "demo"), *settings(server.url))
         ended = skillopt(trained, *targets, "--max-tokens", str(cap), "--json")
     assert ended.returncode == 3, ended.stderr
     rows = json.loads(ended.stdout)["targets"]
@@ -183,7 +183,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(trained: Path) -> Non
 
 def test_a_chosen_version_is_scored_and_the_first_stays_what_training_started_from(trained: Path) -> None:
     before = git(trained, "rev-parse", "main")
-    found = json.loads(skillopt(trained, *to("embedded"), "--version", "main", "--json").stdout)
+    found = json.loads(skillopt(trained, *to("demo"), "--version", "main", "--json").stdout)
     assert (found["version"], found["first"], found["trained_on"]) == (before, before, "")
     verdict = found["targets"][0]["found"]["against_first"]
     assert (verdict["wins"], verdict["losses"]) == (0, 0)
@@ -194,6 +194,6 @@ def test_a_start_that_was_not_committed_is_the_first_version(tmp_path: Path) -> 
     skill = folder / "skills" / "rows" / "SKILL.md"
     skill.write_text(SKILL + "- Be careful.\n", encoding="utf-8")
     train(folder, *FAST)
-    found = json.loads(skillopt(folder, *to("embedded"), "--json").stdout)
+    found = json.loads(skillopt(folder, *to("demo"), "--json").stdout)
     assert git(folder, "show", f"{found['first']}:skills/rows/SKILL.md").endswith("- Be careful.")
     assert "+- Be careful." not in skillopt(folder, "diff", "rows").stdout

@@ -1,4 +1,4 @@
-"""Searching for settings on a real suite: real processes, real git, the embedded target."""
+"""Searching for settings on a real suite: real processes, real git, the demo target."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The command line with embedded drivers that ask a parent process for leave before each paid call.
+"""The command line with demo drivers that ask a parent process for leave before each paid call.
 
     python -m tests.fakes.counted LEAVE PAID ARGUMENTS...
 
@@ -11,8 +11,8 @@ import os
 import sys
 
 from skillopt.cli.entry import main
-from skillopt.demo.harness import EmbeddedHarness
-from skillopt.demo.model import EmbeddedModel
+from skillopt.demo.harness import DemoHarness
+from skillopt.demo.model import DemoModel
 from skillopt.harnesses import HARNESSES, Driver
 from skillopt.models import MODELS
 from skillopt.models import Driver as ModelDriver
@@ -30,10 +30,10 @@ def _pay(key: str) -> None:
 
 
 class CountedHarness:
-    """The embedded harness, counted."""
+    """The demo harness, counted."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._inner = EmbeddedHarness(seed=seed)
+        self._inner = DemoHarness(seed=seed)
         self.identity = self._inner.identity
 
     def worst_case(self, request: RolloutRequest) -> Usage:
@@ -48,10 +48,10 @@ class CountedHarness:
 
 
 class CountedModel:
-    """The embedded model, counted."""
+    """The demo model, counted."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._inner = EmbeddedModel(seed=seed)
+        self._inner = DemoModel(seed=seed)
         self.identity = self._inner.identity
 
     def worst_case(self, prompt: str, *, system: str = "") -> Usage:
@@ -66,6 +66,6 @@ class CountedModel:
 
 if __name__ == "__main__":
     os.environ["COUNTED"] = f"{sys.argv.pop(1)} {sys.argv.pop(1)}"
-    HARNESSES["embedded"] = Driver("tests.fakes.counted:CountedHarness", ("seed",))
-    MODELS["embedded"] = ModelDriver("tests.fakes.counted:CountedModel", ("seed",))
+    HARNESSES["demo"] = Driver("tests.fakes.counted:CountedHarness", ("seed",))
+    MODELS["demo"] = ModelDriver("tests.fakes.counted:CountedModel", ("seed",))
     main()

@@ -1,4 +1,4 @@
-"""A small real project for tests: a repository, a weak skill, tasks for the embedded target."""
+"""A small real project for tests: a repository, a weak skill, tasks for the demo target."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 """A model that follows the skill it has read; what it does changes when the skill does.
 
 Not a language model: it understands table rules (the reading of `skillopt.harnesses`) and the
-optimizer's prompts (the embedded model). The fake providers put it behind their wire formats.
+optimizer's prompts (the demo model). The fake providers put it behind their wire formats.
 """
 
 import json
@@ -9,7 +9,7 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from skillopt.demo.model import EmbeddedModel
+from skillopt.demo.model import DemoModel
 from skillopt.demo.prompts import read_prompt
 from skillopt.demo.rule_reading import read_rules
 from skillopt.demo.table_operations import apply_operations, settle
@@ -63,7 +63,7 @@ def optimize(texts: tuple[str, ...]) -> str | None:
             return _judge(text)
         if read_prompt(text).task:
             rest = texts[at + 1] if texts[at + 1 : at + 2] and texts[at + 1].startswith("<<<evidence") else ""
-            return EmbeddedModel(seed=1).reply(text + rest).text
+            return DemoModel(seed=1).reply(text + rest).text
     found = _INPUT.search("\n".join(texts[1:]))
     if found is None or "You do one task, without tools" not in texts[0]:
         return None

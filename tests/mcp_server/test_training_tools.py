@@ -1,4 +1,4 @@
-"""The tools of the loop, from evidence to a committed version, with the embedded target."""
+"""The tools of the loop, from evidence to a committed version, with the demo target."""
 
 import json
 import re

@@ -147,9 +147,8 @@ def write_rollout(seen: Seen) -> str:
     """Write a rollout whole, as plain text in which nothing is hidden."""
     listed, rollout = seen.listed, seen.rollout
     score = rollout.score
-    lines = [
-        f"task {listed.task}, {listed.version}, repeat {listed.repeat}: {rollout.status.value} {rollout.reason}".rstrip()
-    ]
+    place = f"task {listed.task}, {listed.version}, repeat {listed.repeat}"
+    lines = [f"{place}: {rollout.status.value} {rollout.reason}".rstrip()]
     if score is not None:
         lines += [
             f"score {score.value:.3f}, {'passed' if score.passed else 'not passed'}",

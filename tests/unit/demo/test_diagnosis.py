@@ -1,4 +1,4 @@
-"""The embedded model finds causes in feedback, and answers every stage with what it asks for."""
+"""The demo model finds causes in feedback, and answers every stage with what it asks for."""
 
 import json
 from collections import Counter
@@ -8,7 +8,7 @@ import pytest
 
 from skillopt.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Symptom
 from skillopt.demo.diagnosis import Finding, diagnose, read_feedback
-from skillopt.demo.model import EmbeddedModel
+from skillopt.demo.model import DemoModel
 from skillopt.demo.prompts import read_prompt
 from skillopt.demo.proposals import advise
 from skillopt.demo.rule_reading import read_sentence
@@ -241,7 +241,7 @@ def test_a_reflection_is_answered_with_edits_that_apply() -> None:
     document = SkillDocument(SKILL)
 
     for seed in range(20):
-        edits = [edit.named(str(at)) for at, edit in enumerate(read_edits(EmbeddedModel(seed).reply(prompt).text))]
+        edits = [edit.named(str(at)) for at, edit in enumerate(read_edits(DemoModel(seed).reply(prompt).text))]
 
         assert len(edits) == 2
         assert all(edit.tasks for edit in edits)
@@ -250,7 +250,7 @@ def test_a_reflection_is_answered_with_edits_that_apply() -> None:
 
 def test_a_vague_line_is_replaced_rather_than_joined() -> None:
     prompt = reflection({"t-1": cell("d", "2024-03-05", "05/03/2024")})
-    edits = [edit for seed in range(30) for edit in read_edits(EmbeddedModel(seed).reply(prompt).text)]
+    edits = [edit for seed in range(30) for edit in read_edits(DemoModel(seed).reply(prompt).text)]
 
     assert {(edit.op, edit.anchor) for edit in edits if "date" in edit.content} == {
         (Op.REPLACE, "- Write dates as YYYY-MM-DD.")
@@ -261,7 +261,7 @@ def test_a_line_that_does_harm_is_deleted() -> None:
     skill = SKILL + "- Write all text in upper case.\n"
     prompt = reflection({"t-1": cell("name", "Anna Berg", "ANNA BERG")}, skill)
 
-    (edit,) = read_edits(EmbeddedModel().reply(prompt).text)
+    (edit,) = read_edits(DemoModel().reply(prompt).text)
 
     assert (edit.op, edit.anchor) == (Op.DELETE, "- Write all text in upper case.")
 
@@ -269,13 +269,13 @@ def test_a_line_that_does_harm_is_deleted() -> None:
 def test_what_the_skill_says_already_is_not_proposed() -> None:
     prompt = reflection({"t-1": cell("item", "Steel bolt", " Steel bolt")})
 
-    assert [read_edits(EmbeddedModel(seed).reply(prompt).text) for seed in range(20)] == [()] * 20
+    assert [read_edits(DemoModel(seed).reply(prompt).text) for seed in range(20)] == [()] * 20
 
 
 def test_what_was_rejected_is_not_proposed_again_in_the_same_words() -> None:
     rejected = tuple(f"add after section Values: '- {rule}'" for rule in (*ADVICE[Symptom.BOOLEANS].good, *IRRELEVANT))
     prompt = reflection({"t-1": cell("paid", "true", "Y")}, rejected=rejected)
-    edits = [edit for seed in range(40) for edit in read_edits(EmbeddedModel(seed).reply(prompt).text)]
+    edits = [edit for seed in range(40) for edit in read_edits(DemoModel(seed).reply(prompt).text)]
 
     assert edits
     assert all(f"'{edit.content}'" not in line for edit in edits for line in rejected)
@@ -285,7 +285,7 @@ def test_the_budget_of_a_reflection_is_kept() -> None:
     lines = [cell("paid", "true", "Y"), cell("x", "0.19", "19%"), cell("y", "", "N/A"), cell("z", "DE", "Germany")]
 
     for seed in range(10):
-        assert len(read_edits(EmbeddedModel(seed).reply(reflection({"t-1": "\n".join(lines)}, budget=2)).text)) <= 2
+        assert len(read_edits(DemoModel(seed).reply(reflection({"t-1": "\n".join(lines)}, budget=2)).text)) <= 2
 
 
 def test_successes_lead_to_no_edit_or_to_a_shorter_skill() -> None:
@@ -295,7 +295,7 @@ def test_successes_lead_to_no_edit_or_to_a_shorter_skill() -> None:
         prompt = ask_reflection(
             document, evidence({"t-1": "all correct"}), Aim(failures=False, budget=3), rejected=(), memory=""
         )
-        replies += read_edits(EmbeddedModel(seed).reply(prompt).text)
+        replies += read_edits(DemoModel(seed).reply(prompt).text)
 
     assert {(edit.op, edit.anchor) for edit in replies} == {(Op.DELETE, "- Double-check the output.")}
     assert len(replies) < 20
@@ -314,7 +314,7 @@ def test_a_merge_joins_edits_that_say_the_same() -> None:
     )
     third = read_edits(json.dumps({"edits": [{"op": "delete", "anchor": "- Remove empty rows.", "tasks": ["t-3"]}]}))
 
-    merged = read_edits(EmbeddedModel().reply(ask_merge(SkillDocument(SKILL), [first, second, third], memory="")).text)
+    merged = read_edits(DemoModel().reply(ask_merge(SkillDocument(SKILL), [first, second, third], memory="")).text)
 
     assert [(edit.op, edit.tasks) for edit in merged] == [(Op.ADD, ("t-1", "t-2")), (Op.DELETE, ("t-3",))]
 
@@ -324,7 +324,7 @@ def test_a_ranking_puts_edits_with_more_tasks_first() -> None:
         Edit(f"e{tasks}", Op.ADD, content=f"- Rule {tasks}.", rationale=f"{tasks} tasks show percentages.")
         for tasks in (2, 5, 3)
     ]
-    reply = EmbeddedModel().reply(ask_ranking(SkillDocument(SKILL), edits, budget=2, memory=""))
+    reply = DemoModel().reply(ask_ranking(SkillDocument(SKILL), edits, budget=2, memory=""))
 
     assert [edit.id for edit in read_ranking(reply.text, edits)] == ["e5", "e3", "e2"]
 
@@ -332,14 +332,14 @@ def test_a_ranking_puts_edits_with_more_tasks_first() -> None:
 def test_guidance_keeps_what_it_said_and_adds_little() -> None:
     document = SkillDocument(SKILL).with_region("guidance", "- Keep calm.")
     comparison = fence("comparison", f"keeps failing: task t-1, score 0.5 -> 0.5\n{cell('paid', 'true', 'Y')}")
-    guidance = read_slow_update(EmbeddedModel().reply(ask_slow_update(document, comparison)).text)
+    guidance = read_slow_update(DemoModel().reply(ask_slow_update(document, comparison)).text)
 
     assert guidance.splitlines()[0] == "- Keep calm."
     assert len(guidance.splitlines()) == 2
 
 
 def test_memory_lists_what_was_kept_and_what_was_not() -> None:
-    reply = EmbeddedModel().reply(ask_meta_update("", ["add X"], ["add Y"], fence("comparison", "")))
+    reply = DemoModel().reply(ask_meta_update("", ["add X"], ["add Y"], fence("comparison", "")))
 
     assert read_meta_update(reply.text) == "Accepted: add X\nNot kept: add Y"
 
@@ -347,16 +347,16 @@ def test_memory_lists_what_was_kept_and_what_was_not() -> None:
 def test_a_repair_answers_the_prompt_it_repeats() -> None:
     prompt = reflection({"t-1": cell("paid", "true", "Y")})
 
-    assert EmbeddedModel().reply(ask_repair(prompt, "Sorry!", "no JSON")).text == EmbeddedModel().reply(prompt).text
+    assert DemoModel().reply(ask_repair(prompt, "Sorry!", "no JSON")).text == DemoModel().reply(prompt).text
 
 
 @pytest.mark.parametrize("prompt", ["", "Task: dance", "Task: reflect on failures", "Task: rank edits\n\nnothing"])
 def test_any_prompt_gets_an_answer(prompt: str) -> None:
-    assert isinstance(json.loads(EmbeddedModel().reply(prompt).text), dict)
+    assert isinstance(json.loads(DemoModel().reply(prompt).text), dict)
 
 
 def test_a_reply_counts_what_it_used() -> None:
-    usage = EmbeddedModel().reply("Task: dance").usage
+    usage = DemoModel().reply("Task: dance").usage
 
     assert (usage.calls, usage.usd) == (1, 0.0)
     assert usage.input_tokens > 0 < usage.output_tokens

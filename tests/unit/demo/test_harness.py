@@ -1,4 +1,4 @@
-"""The embedded harness really does the work, repeatably, and only in its workspace."""
+"""The demo harness really does the work, repeatably, and only in its workspace."""
 
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.demo.harness import EmbeddedHarness, ignore_probability
+from skillopt.demo.harness import DemoHarness, ignore_probability
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status, Trajectory
 from skillopt.skills.document import Skill, SkillDocument
@@ -24,7 +24,7 @@ def ask(body: str | None, repeat: int = 0) -> RolloutRequest:
 def clean(folder: Path, body: str | None, repeat: int = 0, seed: int = 0) -> tuple[str, Trajectory]:
     folder.mkdir(exist_ok=True)
     (folder / "input.csv").write_text(MESSY)
-    trajectory = EmbeddedHarness(seed).run(ask(body, repeat), str(folder))
+    trajectory = DemoHarness(seed).run(ask(body, repeat), str(folder))
     return (folder / "output.csv").read_text(), trajectory
 
 
@@ -59,7 +59,7 @@ def test_only_the_output_is_written(tmp_path: Path) -> None:
 
 
 def test_a_workspace_without_a_table_gets_an_answer_that_says_so(tmp_path: Path) -> None:
-    trajectory = EmbeddedHarness().run(ask("- Trim spaces.\n"), str(tmp_path))
+    trajectory = DemoHarness().run(ask("- Trim spaces.\n"), str(tmp_path))
 
     assert trajectory.status is Status.OK
     assert trajectory.files_changed == ()
@@ -70,7 +70,7 @@ def test_a_workspace_without_a_table_gets_an_answer_that_says_so(tmp_path: Path)
 def test_a_damaged_table_never_raises(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "input.csv").write_bytes(content)
 
-    assert EmbeddedHarness().run(ask("- Trim spaces.\n- Drop rows with totals.\n"), str(tmp_path)).status is Status.OK
+    assert DemoHarness().run(ask("- Trim spaces.\n- Drop rows with totals.\n"), str(tmp_path)).status is Status.OK
 
 
 def test_the_same_request_gives_the_same_trajectory_in_any_thread(tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_the_probability_to_overlook_a_rule_grows_with_length_to_a_limit() -> No
 
 
 def test_identity_names_the_seed() -> None:
-    assert EmbeddedHarness(7).identity == "embedded-1 seed=7"
+    assert DemoHarness(7).identity == "demo-1 seed=7"
 
 
-class TestEmbeddedHarness(HarnessContract):
+class TestDemoHarness(HarnessContract):
     @pytest.fixture
     def harness(self) -> Harness:
-        return EmbeddedHarness(seed=1)
+        return DemoHarness(seed=1)

@@ -33,13 +33,13 @@ def test_a_harness_takes_a_model_only_if_it_has_some() -> None:
     discovery = SETTINGS.model_copy(update={"skill_mode": SkillMode.DISCOVERY})
     assert harness("claude-code/some-model", discovery) != harness("claude-code/some-model")
     with pytest.raises(SettingsError, match="leave out '/large'"):
-        harness("embedded/large")
+        harness("demo/large")
 
 
 @pytest.mark.parametrize("load", [harness, lambda name: load_model(name, SETTINGS)], ids=["harness", "model"])
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(load: "object") -> None:
-    with pytest.raises(SettingsError, match="found 'embeded'; did you mean 'embedded'"):
-        load("embeded")  # type: ignore[operator]  # both take a name
+    with pytest.raises(SettingsError, match="found 'dmo'; did you mean 'demo'"):
+        load("dmo")  # type: ignore[operator]  # both take a name
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai", "openai-compatible"])

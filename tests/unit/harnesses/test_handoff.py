@@ -24,13 +24,13 @@ TASK = Task("t", "Clean it.", VerifierSpec("exact"), (File("a.txt", b"a"), File(
 
 def answer_all(folder: Path, model: str = "") -> int:
     """Do everything that the manifest lists, as somebody who follows skills and knows the optimizer's prompts."""
-    from skillopt.demo.model import EmbeddedModel  # noqa: PLC0415 - what stands in for somebody
+    from skillopt.demo.model import DemoModel  # noqa: PLC0415 - what stands in for somebody
 
     listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for entry in listed["open"]:
         place = folder / entry["folder"]
         if entry["kind"] == "prompt":
-            answer = model or EmbeddedModel(seed=1).reply((place / "prompt.md").read_text(encoding="utf-8")).text
+            answer = model or DemoModel(seed=1).reply((place / "prompt.md").read_text(encoding="utf-8")).text
         else:
             answer = "Wrote output.csv."
             skills = list(place.glob("skill/*/SKILL.md"))

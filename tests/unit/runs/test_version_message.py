@@ -41,7 +41,7 @@ def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
 
 
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
-    origin = Origin("rows", "abc", "embedded", "opt", "digest", "mixed")
+    origin = Origin("rows", "abc", "demo", "opt", "digest", "mixed")
     trailers = dict(trailers_of(origin, accepted(ADD), Usage(usd=None)))
     assert trailers["Val-Before"] == "0.5000"
     assert trailers["Wins-Ties-Losses"] == "9/30/1"

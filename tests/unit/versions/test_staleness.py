@@ -26,7 +26,7 @@ THROUGH_CLIENT = "chat claude-code 2.1.329 model=claude-x"
         (CHAT, "chat anthropic", "", "claude-x"),
         (THROUGH_CLIENT, "chat claude-code", "2.1.329", "claude-x"),
         ("chat openai-compatible model=my own model max_tokens=9", "chat openai-compatible", "", "my own model"),
-        ("embedded-1 seed=0", "embedded-1", "", ""),
+        ("demo-1 seed=0", "demo-1", "", ""),
         ("handoff", "handoff", "", ""),
         ("", "", "", ""),
     ],
@@ -42,7 +42,7 @@ def test_driver_version_and_model_are_read_out_of_an_identity(
     [
         (CODEX, CODEX),
         (CODEX, "codex 0.169.0 model=large mode=discovery max_tokens=9 sandbox=bwrap"),
-        ("embedded-1 seed=0", "embedded-1 seed=7"),
+        ("demo-1 seed=0", "demo-1 seed=7"),
         ("handoff", "handoff"),
     ],
 )
@@ -59,8 +59,8 @@ def test_the_same_driver_and_model_are_the_same_target_whatever_its_limits(train
             "trained on codex 0.169.0 model=large, now codex 0.170.0 model=small",
         ),
         (CHAT, THROUGH_CLIENT, "trained on chat anthropic model=claude-x, now chat claude-code 2.1.329 model=claude-x"),
-        ("embedded-1 seed=0", "embedded-2 seed=0", "trained on embedded-1, now embedded-2"),
-        ("embedded-1 seed=0", CODEX, "trained on embedded-1, now codex 0.169.0 model=large"),
+        ("demo-1 seed=0", "demo-2 seed=0", "trained on demo-1, now demo-2"),
+        ("demo-1 seed=0", CODEX, "trained on demo-1, now codex 0.169.0 model=large"),
     ],
 )
 def test_another_driver_or_model_makes_a_version_stale(trained: str, now: str, reason: str) -> None:
