@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("No version was accepted; try another --seed.")
         return 1
     before, after = test["before"], test["after"]
-    print(f"\nSealed test, {after['measured']} tasks nobody trained on, {time.monotonic() - started:.0f} s:")
+    print(f"\nHeld-out test, {after['measured']} tasks nobody trained on, {time.monotonic() - started:.0f} s:")
     print(f"  weak skill     score {before['score']:.3f}   tables exactly right {before['passed']:.0%}")
     print(f"  trained skill  score {after['score']:.3f}   tables exactly right {after['passed']:.0%}\n")
     _skillopt(folder, "log", _SKILL)

@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=12, help="how many, at least 2")
     chosen = parser.parse_args(arguments)
     print(f"skillopt-mcp {__version__}, preset {chosen.preset}, demo target and optimizer model")
-    print("seed  sealed test score      tables right    accepted/gated  rollouts  calls")
+    print("seed  held-out test score      tables right    accepted/gated  rollouts  calls")
     trained = [_train(seed, chosen.preset) for seed in range(chosen.first, chosen.first + chosen.seeds)]
     rows = [row for row in trained if row is not None]
     print(f"seeds that accepted nothing, which are in no mean: {len(trained) - len(rows)} of {len(trained)}")

@@ -211,7 +211,7 @@ class Settings(BaseModel):
     release_looks: Annotated[
         int,
         Field(
-            description="Most looks at the sealed test for one released version; each is recorded and asks for more "
+            description="Most looks at the held-out test for one released version; each is recorded and asks for more "
             "confidence than the one before, so that all together err as one may.",
             ge=1,
         ),
@@ -253,13 +253,15 @@ class Settings(BaseModel):
         ),
     ] = True
     max_rollouts: Annotated[
-        int, Field(description="Cap on rollouts of a run, sealed test included; 0 for none.", ge=0)
+        int, Field(description="Cap on rollouts of a run, held-out test included; 0 for none.", ge=0)
     ] = 0
     max_calls: Annotated[int, Field(description="Cap on optimizer calls of a run; 0 for none.", ge=0)] = 0
     max_usd: Annotated[
-        float, Field(description="Cap on US dollars of a run, sealed test included; 0 for none.", ge=0)
+        float, Field(description="Cap on US dollars of a run, held-out test included; 0 for none.", ge=0)
     ] = 0.0
-    max_tokens: Annotated[int, Field(description="Cap on tokens of a run, sealed test included; 0 for none.", ge=0)] = 0
+    max_tokens: Annotated[
+        int, Field(description="Cap on tokens of a run, held-out test included; 0 for none.", ge=0)
+    ] = 0
     max_minutes: Annotated[
         float,
         Field(description="Minutes that a command may take; the same command goes on. 0 for no cap.", ge=0),

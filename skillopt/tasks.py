@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Split(StrEnum):
-    """`train` is evidence for edits, `val` is the gate, `test` is sealed."""
+    """`train` is evidence for edits, `val` is the gate, `test` is held-out."""
 
     TRAIN = "train"
     VAL = "val"

@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     print(f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     print(f"{os.cpu_count()} cores, {chosen.workers} in use; {len(jobs)} runs of the real loop, simulated roles")
-    print(f"seeds {seeds[0]} to {seeds[-1]}, {chosen.rollouts} rollouts each; the sealed test comes on top")
+    print(f"seeds {seeds[0]} to {seeds[-1]}, {chosen.rollouts} rollouts each; the held-out test comes on top")
     print(f"settings over the preset: epochs=1000 patience=0 {' '.join(chosen.set)}".rstrip(), flush=True)
     began, runs = time.monotonic(), []
     with chosen.json.open("w", encoding="utf-8") if chosen.json else nullcontext() as lines:

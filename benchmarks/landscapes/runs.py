@@ -19,8 +19,8 @@ from skillopt.loop.events import (
     BaselineMeasured,
     Event,
     GateDecided,
+    HeldOutTestMeasured,
     RunEnded,
-    SealedTestMeasured,
     VerifierSuspected,
     VersionAccepted,
 )
@@ -44,7 +44,7 @@ class Job:
         world: Its name.
         preset: Of the loop.
         seed: Of the world and of the loop.
-        rollouts: What training may ask for; the sealed test comes on top.
+        rollouts: What training may ask for; the held-out test comes on top.
         changes: Settings by name, as text.
     """
 
@@ -83,12 +83,12 @@ class Run:
         reported: Score on `val` to expect of the last version as its verdict has it, or the first one's; in the preset
             `paper` the score that it was accepted with, as published.
         reported_true: Its true score of the same kind.
-        sealed: Verdict on the sealed test; empty when nothing was accepted.
+        held-out: Verdict on the held-out test; empty when nothing was accepted.
         flagged: Train tasks flagged because their verifier looks wrong: how many of the broken, how many sound ones.
         set_aside: Those of them that were not trained on from there on, counted alike.
         tokens: Of the last document's body, estimated.
         asked: Rollouts asked for in training; those asked for twice count twice.
-        done: Rollouts made, the sealed test included.
+        done: Rollouts made, the held-out test included.
         calls: Prompts answered.
         reruns: How often too little could be measured, so that the command had to be given again.
         ended: Why it ended.
@@ -110,7 +110,7 @@ class Run:
     missed: int
     reported: float
     reported_true: float
-    sealed: str
+    held_out: str
     flagged: tuple[int, int]
     set_aside: tuple[int, int]
     tokens: int
@@ -123,8 +123,8 @@ class Run:
 
     @property
     def released_in_vain(self) -> bool:
-        """Tell whether the sealed test let a version through that is no better than the first one."""
-        return self.sealed == Outcome.ACCEPT and self.curve[-1][1] <= self.curve[0][1] + _EPSILON
+        """Tell whether the held-out test let a version through that is no better than the first one."""
+        return self.held_out == Outcome.ACCEPT and self.curve[-1][1] <= self.curve[0][1] + _EPSILON
 
     def at(self, rollouts: int) -> float:
         """Give the true score of what was the incumbent after so many rollouts."""
@@ -168,7 +168,7 @@ class _Watch:
     versions: list[tuple[int, str]]
     reported: float = 0.0
     verdicts: list[tuple[bool, float]] = field(default_factory=list)
-    sealed: str = ""
+    held_out: str = ""
     suspected: list[VerifierSuspected] = field(default_factory=list)
     end: RunEnded | None = None
 
@@ -187,8 +187,8 @@ class _Watch:
                 self.document = SkillDocument(event.text)
                 self.reported = verdict.after if self.as_published else verdict.expected
                 self.versions.append((event.rollouts, event.text))
-            case SealedTestMeasured():
-                self.sealed = event.verdict.outcome.value
+            case HeldOutTestMeasured():
+                self.held_out = event.verdict.outcome.value
             case VerifierSuspected():
                 self.suspected.append(event)
             case RunEnded():
@@ -239,11 +239,11 @@ def _summary(job: Job, world: World, watch: _Watch, reruns: int, done: int, wall
         missed=sum(not accepted and gain > _EPSILON for accepted, gain in watch.verdicts),
         reported=watch.reported,
         reported_true=watch.truth(text, watch.metric),
-        sealed=watch.sealed,
+        held_out=watch.held_out,
         flagged=_split(world, watch.suspected),
         set_aside=_split(world, [event for event in watch.suspected if event.set_aside]),
         tokens=estimate_tokens(watch.document.body),
-        asked=watch.end.rollouts - (2 * world.test if watch.sealed else 0),
+        asked=watch.end.rollouts - (2 * world.test if watch.held_out else 0),
         done=done,
         calls=watch.end.calls,
         reruns=reruns,

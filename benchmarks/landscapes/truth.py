@@ -49,7 +49,7 @@ def _in_force(world: World, there: frozenset[int], rule: int) -> bool:
 
 
 def true_score(world: World, text: str, metric: Metric = Metric.SOFT, *, shifted: bool = False) -> float:
-    """Give the expected score of a document on the sealed tasks.
+    """Give the expected score of a document on the held-out tasks.
 
     Args:
         world: The world.

@@ -54,7 +54,7 @@ class World:
         rare: So many of them are needed by one task in 40 each; the others share the rest.
         train: Tasks to learn from.
         val: Tasks of the gate.
-        test: Sealed tasks; the true score is the expected score on these.
+        test: Held-out tasks; the true score is the expected score on these.
         known: Chance that a part is done whose rule is in force.
         unknown: Chance that it is done otherwise.
         parts: Rules that one task needs; its score is the share of parts done.

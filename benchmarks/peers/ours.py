@@ -6,7 +6,7 @@ Owns running them through the real loop (landscapes) and renaming what it measur
   patience, so that the rollouts allowed are spent; the last step that does not fit is not begun.
 - A rollout that the loop asks for twice with the same repeat counts twice and answers the same, as it
   does from the ledger; for all other optimizers a repeat is a new draw.
-- Handed over is the incumbent. The sealed test at the end is not counted, and nothing is chosen by it.
+- Handed over is the incumbent. The held-out test at the end is not counted, and nothing is chosen by it.
 - Our optimizer model answers the same prompt always the same; the others get a new sample.
 """
 

@@ -112,7 +112,7 @@ class _Loader(SplitDataLoader):  # type: ignore[misc]  # a class of the publishe
         self._arena = arena
 
     def setup(self, cfg: dict[str, Any]) -> None:  # noqa: ARG002 - the trainer's signature
-        """Give each split its tasks; the sealed one stays closed."""
+        """Give each split its tasks; the held-out one stays closed."""
         splits = {"train": self._arena.terms.train, "val": self._arena.terms.val, "test": ()}
         self._splits = {name: [{"id": task} for task in tasks] for name, tasks in splits.items()}
 

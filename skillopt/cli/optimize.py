@@ -85,8 +85,8 @@ def _text(result: "Optimized") -> str:
         lines.append(kept if result.versions else "no version was accepted; the skill is as it was")
     else:
         test = result.test
-        lines.append(f"sealed test score: {test.before.score:.3f} -> {test.after.score:.3f}")
-        lines.append(f"sealed test passed: {test.before.passed:.0%} -> {test.after.passed:.0%}")
+        lines.append(f"held-out test score: {test.before.score:.3f} -> {test.after.score:.3f}")
+        lines.append(f"held-out test passed: {test.before.passed:.0%} -> {test.after.passed:.0%}")
         lines.append(f"test verdict: {test.verdict.outcome.value}, {test.verdict.reason}")
         lines.append(f"{len(result.versions)} versions on branch {result.branch}, newest {result.versions[-1][:10]}")
     lines.append(

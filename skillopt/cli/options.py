@@ -51,7 +51,7 @@ SuiteOption = Annotated[
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as often as needed.")
 ]
-SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split", help="Which tasks; test is sealed.")]
+SplitOption = Annotated[Literal["train", "val", "test"], typer.Option("--split", help="Which tasks; test is held-out.")]
 RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each task.")]
 PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]

@@ -53,7 +53,7 @@ def tune(
 ) -> None:
     """Search for settings under which training gains more.
 
-    Every trial runs the real loop once for each seed. Nothing is committed and the sealed test is not touched. The
+    Every trial runs the real loop once for each seed. Nothing is committed and the held-out test is not touched. The
     same command continues a search that was interrupted. Needs Optuna: pip install 'skillopt-mcp[tune]'.
     """
     from skillopt.cli.progress import ProgressWatch

@@ -1,6 +1,6 @@
 """The user action `bisect`: find the version of a skill that broke a train or val task, by binary search.
 
-Tasks of the sealed test cannot be searched.
+Tasks of the held-out test cannot be searched.
 """
 
 from collections.abc import Mapping, Sequence
@@ -141,7 +141,7 @@ def _task(suite: Suite, name: str) -> Task:
     split, task = tasks[name]
     if split is Split.TEST:
         message = (
-            f"expected a train or val task, found {name!r} of the sealed test; every look at it makes it worth less"
+            f"expected a train or val task, found {name!r} of the held-out test; every look at it makes it worth less"
         )
         raise UsageError(f"{message}, so bisect a task of val that is like it")
     return task

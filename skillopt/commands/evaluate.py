@@ -63,7 +63,7 @@ def evaluate(
         selection: The skill, its suite and settings.
         subjects: What to score: `worktree`, `incumbent` for what training goes on from, `none` for no skill, or a
             version (a commit).
-        split: Which tasks; `test` is sealed, every look at it makes it worth less.
+        split: Which tasks; `test` is held-out, every look at it makes it worth less.
         repeats: Runs of each task, ≥ 1.
         watch: Follows the rollouts.
 

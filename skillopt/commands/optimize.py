@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from skillopt.errors import SettingsError
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import Watch
-from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured
+from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
@@ -36,7 +36,7 @@ class Optimized:
         branch: Where the versions are.
         versions: Commits of this run, oldest first.
         reason: Why the run ended.
-        test: The release check on the sealed test, None when nothing was accepted or it was withheld.
+        test: The release check on the held-out test, None when nothing was accepted or it was withheld.
         withheld: Why it was withheld; empty when it was not.
         rollouts: Rollouts asked for.
         calls: Optimizer calls asked for.
@@ -51,7 +51,7 @@ class Optimized:
     branch: str
     versions: tuple[str, ...]
     reason: str
-    test: SealedTestMeasured | None
+    test: HeldOutTestMeasured | None
     withheld: str
     rollouts: int
     calls: int
@@ -92,7 +92,7 @@ def optimize(
         f"skillopt/{name}",
         tuple(run.commits),
         ended.reason,
-        next((event for event in events if isinstance(event, SealedTestMeasured)), None),
+        next((event for event in events if isinstance(event, HeldOutTestMeasured)), None),
         next((event.reason for event in events if isinstance(event, ReleaseCheckWithheld)), ""),
         ended.rollouts,
         ended.calls,
@@ -112,7 +112,7 @@ def _check_cap(plan: Plan) -> None:
     least = baseline + min(settings.batch_size, train) + gate + 2 * test
     if 0 < settings.max_rollouts < least:
         message = (
-            f"expected max_rollouts of at least {least} (baseline, one batch, one gate, sealed test), "
+            f"expected max_rollouts of at least {least} (baseline, one batch, one gate, held-out test), "
             f"found {settings.max_rollouts}; see `skillopt estimate`"
         )
         raise SettingsError(message)

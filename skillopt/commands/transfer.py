@@ -112,7 +112,7 @@ def transfer(
         selection: The skill, its suite and settings; caps hold for all targets together.
         targets: Names of harnesses, as in the setting `harness`.
         version: A commit; None for the newest version.
-        split: Which tasks; `test` is sealed, every look at it makes it worth less.
+        split: Which tasks; `test` is held-out, every look at it makes it worth less.
         repeats: Runs of each task, ≥ 1.
         watch: Follows the rollouts.
 

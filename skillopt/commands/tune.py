@@ -14,7 +14,7 @@ from skillopt.execution.roles import caps_of, load_roles
 from skillopt.execution.runner import RecordedRunner, Watch
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.gate import check_coverage
-from skillopt.loop.events import RunEnded, SealedTestMeasured, StepStarted
+from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted
 from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
@@ -114,7 +114,7 @@ def _changes(base: Settings, params: Mapping[str, int]) -> dict[str, int]:
 
 
 def tuning_suite(suite: Suite, seed: int) -> Suite:
-    """Give the suite that a search trains on: a quarter of `train` is its test, and the sealed `test` is not in it.
+    """Give the suite that a search trains on: a quarter of `train` is its test, and the held-out `test` is not in it.
 
     What is held out motivates no edit and decides no gate, so it scores settings without the bias of the gate's tasks.
     """
@@ -160,7 +160,7 @@ class _Runs:
             runner.keep_gaps()
             if isinstance(event, StepStarted):  # all else would be a line for everything in each run
                 watch.event(event)
-            elif isinstance(event, SealedTestMeasured):
+            elif isinstance(event, HeldOutTestMeasured):
                 scores = [event.verdict.after]
                 asked -= 2 * len(tasks)
             elif isinstance(event, RunEnded):

@@ -24,20 +24,20 @@ class CappedRunner:
     """A runner that stops before the batch that would pass a cap.
 
     Recorded answers count like paid ones, so a rerun stops at the same batch as the run it repeats. Money
-    and tokens are foreseen from the mean of what was measured so far, with the sealed test kept back; that
+    and tokens are foreseen from the mean of what was measured so far, with the held-out test kept back; that
     no call passes them is the meter's work (metering).
 
     Args:
         runner: Where the answers come from.
         settings: The caps.
-        sealed: Rollouts of the sealed test.
+        held-out: Rollouts of the held-out test.
         kept: Rollouts kept back for a last gate; `release` gives them free.
     """
 
-    def __init__(self, runner: Runner, settings: Settings, sealed: int, kept: int = 0) -> None:
+    def __init__(self, runner: Runner, settings: Settings, held_out: int, kept: int = 0) -> None:
         self._runner = runner
         self._settings = settings
-        self._sealed = sealed
+        self._held_out = held_out
         self._kept = kept
         self._asked: set[tuple[str, str, int]] = set()
         self._targets, self._optimizers = Usage(), Usage()
@@ -47,7 +47,7 @@ class CappedRunner:
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         """Run rollouts, all of them or, past the cap, none; one that was asked for before counts once."""
-        cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._sealed - self._kept)
+        cap = self._settings.max_rollouts and max(1, self._settings.max_rollouts - self._held_out - self._kept)
         keys = {
             (request.skill.digest if request.skill else "", request.task.id, request.repeat) for request in requests
         }
@@ -64,7 +64,7 @@ class CappedRunner:
     def affords(self, rollouts: int) -> int:
         """Say how many times training may still ask for so many rollouts; at least 1, and many without a cap."""
         settings = self._settings
-        left = settings.max_rollouts - self._sealed - self._kept - self.rollouts_asked
+        left = settings.max_rollouts - self._held_out - self._kept - self.rollouts_asked
         return max(1, left // rollouts) if settings.max_rollouts else _MANY
 
     def release(self) -> None:
@@ -82,16 +82,16 @@ class CappedRunner:
         return found
 
     def _foresee(self, count: int, spent: Usage, over: int) -> None:
-        """Stop before a batch that, by the mean so far, would leave too little for the sealed test."""
+        """Stop before a batch that, by the mean so far, would leave too little for the held-out test."""
         settings = self._settings
         for name, cap, of in (("max_usd", settings.max_usd, _usd), ("max_tokens", settings.max_tokens, _tokens)):
             more = count * of(spent) / over if over else 0.0
-            kept = self._sealed * of(self._targets) / self._measured if self._measured else 0.0
+            kept = self._held_out * of(self._targets) / self._measured if self._measured else 0.0
             used = of(self._targets) + of(self._optimizers)
             if cap and used + more + kept > cap:
                 raise BudgetReached(
                     f"{name} is {cap:g}: {used:.6g} are spent, the next batch would take about {more:.6g}, and "
-                    f"{kept:.6g} are kept for the sealed test"
+                    f"{kept:.6g} are kept for the held-out test"
                 )
 
 

@@ -16,10 +16,10 @@ from skillopt.loop.events import (
     Event,
     FailuresNamed,
     GateDecided,
+    HeldOutTestMeasured,
     PatchesCompared,
     ReleaseCheckWithheld,
     RunStarted,
-    SealedTestMeasured,
     StepFailed,
     VerifierSuspected,
     VersionAccepted,
@@ -107,14 +107,14 @@ def _(event: EpochEnded) -> str:
 
 
 @describe.register
-def _(event: SealedTestMeasured) -> str:
+def _(event: HeldOutTestMeasured) -> str:
     scores = f"{event.before.score:.3f} → {event.after.score:.3f}"
-    return f"sealed test, look {event.look}: {scores}, {event.verdict.outcome.value}"
+    return f"held-out test, look {event.look}: {scores}, {event.verdict.outcome.value}"
 
 
 @describe.register
 def _(event: ReleaseCheckWithheld) -> str:
-    return f"sealed test withheld: {event.reason}"
+    return f"held-out test withheld: {event.reason}"
 
 
 def _count(number: int, of: str) -> str:

@@ -21,12 +21,12 @@ __all__ = [
     "Event",
     "FailuresNamed",
     "GateDecided",
+    "HeldOutTestMeasured",
     "MemoryUpdated",
     "PatchesCompared",
     "ReleaseCheckWithheld",
     "RunEnded",
     "RunStarted",
-    "SealedTestMeasured",
     "StepFailed",
     "StepStarted",
     "TrainMeasured",
@@ -192,8 +192,8 @@ class EpochEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class SealedTestMeasured:
-    """The released skill and the last one were compared on the sealed `test` split.
+class HeldOutTestMeasured:
+    """The released skill and the last one were compared on the held-out `test` split.
 
     `released` is the digest of the released version, `look` counts the looks at this split for that version.
     """
@@ -207,7 +207,7 @@ class SealedTestMeasured:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseCheckWithheld:
-    """The sealed `test` split was not scored, and why; `look` is which look it would have been."""
+    """The held-out `test` split was not scored, and why; `look` is which look it would have been."""
 
     reason: str
     look: int = 2
@@ -239,7 +239,7 @@ Event = (
     | VersionAccepted
     | MemoryUpdated
     | EpochEnded
-    | SealedTestMeasured
+    | HeldOutTestMeasured
     | ReleaseCheckWithheld
     | RunEnded
 )

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from skillopt.loop.batch import run_batch
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import decide, decide_last, measure_baseline
-from skillopt.loop.events import EpochEnded, Event, RunEnded, RunStarted, SealedTestMeasured
+from skillopt.loop.events import EpochEnded, Event, HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.loop.release_check import Released, check_release
 from skillopt.loop.slow_update import update_slowly
 from skillopt.loop.step import take_step
@@ -47,7 +47,7 @@ def train(
     asked = run.runner.rollouts_asked
     if run.versions:
         for event in check_release(runner, released or Released(skill), run.draft.incumbent, run.test, settings):
-            asked += 2 * len(run.test) if isinstance(event, SealedTestMeasured) else 0
+            asked += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
             yield event
     yield RunEnded(reason, run.versions, asked, run.runner.calls_asked)
 

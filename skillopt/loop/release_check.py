@@ -1,4 +1,4 @@
-"""The release check: the last skill against the released version on the sealed `test` split.
+"""The release check: the last skill against the released version on the held-out `test` split.
 
 Owns one exact paired test of a fixed size on unseen tasks, and what repeated looks at them may err together.
 Does not own which version is the released one, or counting looks (commands).
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, compare, tally
 from skillopt.gate.gate import first_failure
-from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured
+from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill
@@ -46,14 +46,14 @@ def look_confidence(confidence: float, look: int) -> float:
 
 def check_release(
     runner: Runner, released: Released, candidate: Skill, tasks: Sequence[Task], settings: Settings
-) -> Iterator[SealedTestMeasured | ReleaseCheckWithheld]:
-    """Score both on the sealed tasks, unless they were looked at too often.
+) -> Iterator[HeldOutTestMeasured | ReleaseCheckWithheld]:
+    """Score both on the held-out tasks, unless they were looked at too often.
 
     Args:
         runner: Runs rollouts.
         released: The released version, and the looks so far.
         candidate: What would replace it.
-        tasks: The sealed tasks.
+        tasks: The held-out tasks.
         settings: Metric, confidence, coverage, and how many looks are allowed.
 
     Raises:
@@ -64,8 +64,8 @@ def check_release(
         seen = "once" if released.looks == 1 else f"{released.looks} times"
         allowed = f"release_looks is {settings.release_looks}"
         yield ReleaseCheckWithheld(
-            f"the sealed test was already scored {seen} for the released version, and {allowed}; another look is worth "
-            f"less and is recorded: pass --set release_looks={look}, or release what is accepted first",
+            f"the held-out test was already scored {seen} for the released version, and {allowed}; another look is "
+            f"worth less and is recorded: pass --set release_looks={look}, or release what is accepted first",
             look,
         )
         return
@@ -81,5 +81,5 @@ def check_release(
         coverage=settings.coverage,
     )
     if verdict.outcome is Outcome.INVALID:
-        raise InvalidMeasurementError(f"sealed test: {verdict.reason}{first_failure(rollouts)}")
-    yield SealedTestMeasured(tally(before), tally(after), verdict, released.skill.digest, look)
+        raise InvalidMeasurementError(f"held-out test: {verdict.reason}{first_failure(rollouts)}")
+    yield HeldOutTestMeasured(tally(before), tally(after), verdict, released.skill.digest, look)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from skillopt.errors import ForgeError, LedgerError
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import Event, ReleaseCheckWithheld, SealedTestMeasured, decode_event
+from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
 from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide
 from skillopt.nightly.skill_state import SkillState, Trunk
 from skillopt.project import Project
@@ -162,12 +162,12 @@ def _find_release(state: SkillState, ledger: Ledger) -> _Release:
 def _unfit(record: RunRecord, events: Sequence[Event]) -> str:
     if record.state != "finished":
         return f"its run ended early: {record.reason or 'it was interrupted'}"
-    test = next((event for event in reversed(events) if isinstance(event, SealedTestMeasured)), None)
+    test = next((event for event in reversed(events) if isinstance(event, HeldOutTestMeasured)), None)
     if test is None:
         withheld = (event.reason for event in reversed(events) if isinstance(event, ReleaseCheckWithheld))
-        return f"it was not compared on the sealed test: {next(withheld, 'its run made no such comparison')}"
+        return f"it was not compared on the held-out test: {next(withheld, 'its run made no such comparison')}"
     if test.verdict.outcome is Outcome.REJECT:
-        return f"it is no better on the sealed test: {test.verdict.before:.3f} -> {test.verdict.after:.3f}"
+        return f"it is no better on the held-out test: {test.verdict.before:.3f} -> {test.verdict.after:.3f}"
     return ""
 
 

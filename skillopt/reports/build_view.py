@@ -19,10 +19,10 @@ from skillopt.loop.events import (
     EditsGrounded,
     Event,
     GateDecided,
+    HeldOutTestMeasured,
     ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
-    SealedTestMeasured,
     StepFailed,
     StepStarted,
     TrainMeasured,
@@ -82,7 +82,7 @@ def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, 
     for _, event in events:
         if isinstance(event, GateDecided | VersionAccepted) and event.text:
             found.append(_digest(start, event.text))
-        elif isinstance(event, SealedTestMeasured) and event.released:
+        elif isinstance(event, HeldOutTestMeasured) and event.released:
             found.append(event.released)
     return tuple(dict.fromkeys(found))
 
@@ -149,7 +149,7 @@ class _Gathering:
                 self._gate(at, event)
             case VersionAccepted():
                 self._version(at, event)
-            case SealedTestMeasured():
+            case HeldOutTestMeasured():
                 self._test(event)
             case _:
                 self._other(event)
@@ -256,7 +256,7 @@ class _Gathering:
             self._gates[-1] = replace(self._gates[-1], version=number, rollouts=event.rollouts)
             self._curve[-1] = replace(self._curve[-1], version=number, rollouts=event.rollouts)
 
-    def _test(self, event: SealedTestMeasured) -> None:
+    def _test(self, event: HeldOutTestMeasured) -> None:
         before = event.released or self._recorded.start.digest
         tasks = self._pairs(Split.TEST, before, self._versions[-1].digest)
         limits = _limits(tasks, self._view.confidence)
@@ -348,8 +348,8 @@ def _told_splits(edits: Iterable[EditView], gates: Iterable[GateView], test: Tes
     """Tell the split of those tasks that the events name, where the suite is not at hand."""
     train = {task: Split.TRAIN for edit in edits for task in edit.tasks}
     flips = {task: Split.VAL for gate in gates for task in (*gate.verdict.fixed, *gate.verdict.broken)}
-    sealed = dict.fromkeys((*test.verdict.fixed, *test.verdict.broken), Split.TEST) if test else {}
-    return train | flips | sealed
+    held_out = dict.fromkeys((*test.verdict.fixed, *test.verdict.broken), Split.TEST) if test else {}
+    return train | flips | held_out
 
 
 def _limits(tasks: Iterable[PairView], confidence: float) -> tuple[float, float] | None:

@@ -19,10 +19,10 @@ from skillopt.reports.sections import (
     gates,
     guarantee,
     headline,
+    held_out_test,
     noise,
     not_shown,
     reproduce,
-    sealed_test,
     size,
 )
 from skillopt.reports.view import RunView
@@ -103,7 +103,7 @@ def _body(view: RunView, room: Room, shortened: str) -> str:
     parts: tuple[tuple[str, Callable[[], str]], ...] = (
         ("Edits", lambda: "" if is_change(view) else taken(view, room)),
         ("Tasks that changed sides", lambda: flips(view, room)),
-        ("Sealed test", lambda: sealed_test(view)),
+        ("Held-out test", lambda: held_out_test(view)),
         ("Gates on `val`", lambda: _gates(view, room)),
         ("Cost", lambda: cost(view)),
         ("Not taken", lambda: not_taken(view, room)),

@@ -26,12 +26,12 @@ __all__ = [
     "gates",
     "guarantee",
     "headline",
+    "held_out_test",
     "limits",
     "noise",
     "not_shown",
     "reproduce",
     "score_line",
-    "sealed_test",
     "size",
     "sure",
     "suspects",
@@ -54,7 +54,7 @@ def headline(view: RunView) -> str:
         return f"**{change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
     if view.test is not None:
         verdict, tasks = view.test.verdict, view.test.after.measured
-        place = f"release check on {_tasks(tasks)} of the sealed `test` split"
+        place = f"release check on {_tasks(tasks)} of the held-out `test` split"
         return f"**{verdict.outcome.value}**: {place}: {score_line(verdict, view.test.interval, view.confidence)}."
     taken = [gate for gate in view.gates if gate.version is not None]
     if taken:
@@ -62,7 +62,7 @@ def headline(view: RunView) -> str:
         found = score_line(gate.verdict, gate.interval, view.confidence)
         if expected := expectation(gate.verdict.after, gate.verdict.expected):
             found += f"; {expected} when measured again"
-        return f"**{gate.verdict.outcome.value}** on `val`, not tested on the sealed `test` split: {found}."
+        return f"**{gate.verdict.outcome.value}** on `val`, not tested on the held-out `test` split: {found}."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
     return f"**{view.gates[-1].verdict.outcome.value}**: {count(len(view.gates), 'candidate')}, none was accepted."
@@ -134,7 +134,7 @@ def flips(view: RunView, room: Room) -> str:
     """List every task that passes now and did not, or the other way round, in what was accepted and in the test."""
     told = [gate for gate in view.gates if gate.version is not None or is_change(view)]
     taken = [(f"Gate {gate.number}", gate.verdict) for gate in told]
-    found = taken[-room.gates :] + ([("Sealed test", view.test.verdict)] if view.test else [])
+    found = taken[-room.gates :] + ([("Held-out test", view.test.verdict)] if view.test else [])
     lines = [
         f"- {place}: {count(len(verdict.fixed), 'task')} now passing"
         f"{_listed(verdict.fixed, room)}; {len(verdict.broken)} no longer passing{_listed(verdict.broken, room)}"
@@ -144,7 +144,7 @@ def flips(view: RunView, room: Room) -> str:
     return shown + more(len(taken) - room.gates, "earlier gate", view.run)
 
 
-def sealed_test(view: RunView) -> str:
+def held_out_test(view: RunView) -> str:
     """Show the release check before and after, with what it guarantees."""
     test = view.test
     if test is None:

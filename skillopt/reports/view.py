@@ -229,7 +229,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class TestView:
-    """The release check on the sealed `test` split.
+    """The release check on the held-out `test` split.
 
     Args:
         before, after: The version that was compared with, and the newest one.

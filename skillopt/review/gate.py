@@ -24,7 +24,7 @@ from skillopt.gate.comparison import Outcome, Verdict, compare, tally
 from skillopt.gate.gate import Gate, check_coverage, first_failure
 from skillopt.gate.sequential_test import Bets, Plan, decide, lower_limit, update
 from skillopt.loop.caps import BudgetReached, CappedRunner
-from skillopt.loop.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
+from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.review.result import Judged, Required
 from skillopt.rollouts import Reply, Rollout, Stream
@@ -195,7 +195,7 @@ class ChangeGate:
         if judged is not None:
             reason = f"{judged.reason}; on test {shown} to be {wanted}: {_told(verdict, len(tasks))}"
             self.judged = replace(judged, passed=passed, reason=reason, test=verdict)
-        yield SealedTestMeasured(tally(before), tally(after), verdict)
+        yield HeldOutTestMeasured(tally(before), tally(after), verdict)
 
 
 def exchanged(verdict: Verdict) -> Verdict:

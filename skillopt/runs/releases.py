@@ -1,10 +1,10 @@
-"""Which version of a skill is the released one, and how often the sealed test was looked at to replace it.
+"""Which version of a skill is the released one, and how often the held-out test was looked at to replace it.
 
 Owns reading both from git and the ledger, the same for a run that is begun and one that is repeated. Does not own
 the check itself (loop.release_check).
 """
 
-from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured, decode_event
+from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
 from skillopt.loop.release_check import Released
 from skillopt.runs.lineage import starting_commit
 from skillopt.runs.plan import Plan, read_version
@@ -13,7 +13,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 
 __all__ = ["earlier_looks", "released_of"]
 
-_KINDS = (SealedTestMeasured.__name__, ReleaseCheckWithheld.__name__)
+_KINDS = (HeldOutTestMeasured.__name__, ReleaseCheckWithheld.__name__)
 
 
 def released_of(plan: Plan, ledger: Ledger, record: RunRecord) -> Released:
@@ -39,7 +39,7 @@ def released_of(plan: Plan, ledger: Ledger, record: RunRecord) -> Released:
 
 
 def earlier_looks(ledger: Ledger, record: RunRecord, released: str) -> int:
-    """Count the looks at the sealed test that earlier runs took for a released version.
+    """Count the looks at the held-out test that earlier runs took for a released version.
 
     Args:
         ledger: Holds the runs.
@@ -49,13 +49,13 @@ def earlier_looks(ledger: Ledger, record: RunRecord, released: str) -> int:
     own = [row for row in ledger.events(record.id) if row.kind in _KINDS]
     for row in own:
         event = decode_event(row.kind, row.payload)
-        if isinstance(event, SealedTestMeasured | ReleaseCheckWithheld):
+        if isinstance(event, HeldOutTestMeasured | ReleaseCheckWithheld):
             return event.look - 1
     others = (
         run
         for run in ledger.runs()
         if (run.skill, run.suite_digest) == (record.skill, record.suite_digest) and run.id != record.id
     )
-    rows = (row for run in others for row in ledger.events(run.id) if row.kind == SealedTestMeasured.__name__)
+    rows = (row for run in others for row in ledger.events(run.id) if row.kind == HeldOutTestMeasured.__name__)
     looks = (decode_event(row.kind, row.payload) for row in rows)
-    return sum(isinstance(event, SealedTestMeasured) and event.released == released for event in looks)
+    return sum(isinstance(event, HeldOutTestMeasured) and event.released == released for event in looks)

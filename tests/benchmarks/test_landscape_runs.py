@@ -85,9 +85,9 @@ def test_too_little_measured_is_answered_by_giving_the_command_again() -> None:
     assert run.ended.startswith("the cap leaves")
 
 
-def test_the_budget_is_for_training_and_the_sealed_test_comes_on_top() -> None:
+def test_the_budget_is_for_training_and_the_held_out_test_comes_on_top() -> None:
     run = run_job(Job("strong", "paper", 0, 500))
-    assert run.sealed
+    assert run.held_out
     assert 400 < run.asked <= 500
 
 
@@ -108,10 +108,10 @@ def test_the_table_has_a_row_for_each_world_and_preset() -> None:
     assert dict(zip(titles, other, strict=True))["median to 95%"] == "-"
 
 
-def test_a_release_is_in_vain_when_the_sealed_test_passes_what_is_no_better() -> None:
-    assert run_of(sealed="accept", curve=((0, 0.6), (90, 0.6))).released_in_vain
-    assert not run_of(sealed="accept", curve=((0, 0.6), (90, 0.7))).released_in_vain
-    assert not run_of(sealed="reject", curve=((0, 0.6), (90, 0.6))).released_in_vain
+def test_a_release_is_in_vain_when_the_held_out_test_passes_what_is_no_better() -> None:
+    assert run_of(held_out="accept", curve=((0, 0.6), (90, 0.6))).released_in_vain
+    assert not run_of(held_out="accept", curve=((0, 0.6), (90, 0.7))).released_in_vain
+    assert not run_of(held_out="reject", curve=((0, 0.6), (90, 0.6))).released_in_vain
 
 
 def test_the_area_averages_the_score_over_the_budget() -> None:

@@ -49,7 +49,7 @@ def skill(text: str) -> Skill:
     return START.with_document(SkillDocument(text))
 
 
-def sealed(world: World, text: str, repeats: int) -> Iterator[RolloutRequest]:
+def held_out(world: World, text: str, repeats: int) -> Iterator[RolloutRequest]:
     for repeat, task in product(range(repeats), make_suite(world).tasks(Split.TEST)):
         yield RolloutRequest(skill(text), task, repeat)
 
@@ -63,7 +63,7 @@ def runner(world: World, seed: int = 0) -> SimulatedRunner:
 def test_the_true_score_is_the_mean_of_many_rollouts(name: str, document: str) -> None:
     world = replace(WORLDS[name], shift_at=0)
     text = {"start": START.document.text, "mixed": MIXED, "best": best_document(world)}[document]
-    rollouts = runner(world).rollouts(list(sealed(world, text, 40)))
+    rollouts = runner(world).rollouts(list(held_out(world, text, 40)))
     for metric in Metric:
         assert_expected([rollout for rollout in rollouts if rollout.score], metric, true_score(world, text, metric))
 
@@ -71,7 +71,7 @@ def test_the_true_score_is_the_mean_of_many_rollouts(name: str, document: str) -
 @pytest.mark.parametrize("text", [best_document(WORLDS["drift"]), best_document(WORLDS["drift"], shifted=True)])
 def test_the_true_score_after_a_shift_is_the_mean_of_many_rollouts(text: str) -> None:
     world = replace(WORLDS["drift"], shift_at=1)
-    rollouts = runner(world).rollouts(list(sealed(world, text, 40)))
+    rollouts = runner(world).rollouts(list(held_out(world, text, 40)))
     assert_expected(rollouts[1:], Metric.SOFT, true_score(world, text, shifted=True))
 
 
@@ -120,7 +120,7 @@ def test_rare_rules_are_needed_by_one_task_in_forty_of_every_split() -> None:
 
 def test_a_rollout_depends_on_seed_skill_task_and_repeat_alone() -> None:
     world = WORLDS["distractors"]
-    requests = list(sealed(world, MIXED, 2))
+    requests = list(held_out(world, MIXED, 2))
     forward = runner(world).rollouts(requests)
     assert runner(world).rollouts(requests[::-1])[::-1] == forward
     assert runner(world, seed=1).rollouts(requests) != forward
@@ -187,8 +187,8 @@ def test_only_train_tasks_have_a_broken_verifier_and_the_others_turn_out_as_in_a
     assert len(broken_tasks(world)) == 6
     assert {needed_rules(world)[task][0] for task in broken_tasks(world)} == {Split.TRAIN}
     pairs = zip(
-        runner(world).rollouts([*trained(world, MIXED, 1), *sealed(world, MIXED, 1)]),
-        runner(sound).rollouts([*trained(sound, MIXED, 1), *sealed(sound, MIXED, 1)]),
+        runner(world).rollouts([*trained(world, MIXED, 1), *held_out(world, MIXED, 1)]),
+        runner(sound).rollouts([*trained(sound, MIXED, 1), *held_out(sound, MIXED, 1)]),
         strict=True,
     )
     assert all(one == other for one, other in pairs if one.task_id not in broken_tasks(world))
@@ -196,7 +196,7 @@ def test_only_train_tasks_have_a_broken_verifier_and_the_others_turn_out_as_in_a
 
 def test_a_failed_rollout_is_tried_again_by_a_rerun_and_not_before() -> None:
     world = replace(WORLDS["errors"], errors=0.5)
-    double, requests = runner(world), list(sealed(world, MIXED, 1))
+    double, requests = runner(world), list(held_out(world, MIXED, 1))
     first = double.rollouts(requests)
     assert double.rollouts(requests) == first
     double.begin_again()

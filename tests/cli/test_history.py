@@ -120,7 +120,7 @@ def test_in_a_clone_show_and_blame_tell_what_the_commits_say(
         (("show", "nowhere"), "expected a version"),
         (("blame", "cells"), "cells"),
         (("bisect", "val9", "rows"), "did you mean 'val"),
-        (("bisect", "test0", "rows"), "sealed test"),
+        (("bisect", "test0", "rows"), "held-out test"),
         (("bisect", "val0", "rows", "--good", "nowhere"), "expected a version"),
         (("bisect", "val0", "rows", "--good", "skillopt/rows"), "at least two texts"),
         (("diff", "rows", "nowhere", "main", "--words"), "expected a version"),

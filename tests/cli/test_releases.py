@@ -1,4 +1,4 @@
-"""The sealed test is scored once for a released version, and further looks are asked for and counted."""
+"""The held-out test is scored once for a released version, and further looks are asked for and counted."""
 
 import json
 from pathlib import Path

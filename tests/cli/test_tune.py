@@ -87,7 +87,7 @@ def test_the_study_is_one_that_any_tool_of_optuna_reads(searched: tuple[Path, di
     assert loaded.best_value == found["trials"][found["best"]]["score"]
 
 
-def test_nothing_is_committed_and_the_sealed_test_is_not_touched(searched: tuple[Path, dict[str, Any]]) -> None:
+def test_nothing_is_committed_and_the_held_out_test_is_not_touched(searched: tuple[Path, dict[str, Any]]) -> None:
     folder, _ = searched
     assert git(folder, "for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert git(folder, "status", "--porcelain") == ""

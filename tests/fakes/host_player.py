@@ -169,7 +169,7 @@ def _last_words(steps: tuple[Step, ...]) -> Step:
         f"Score on val: {version['score']}, wins/ties/losses {version['wins']}, confidence {version['sure']}.",
         f"The gate said {gate['verdict']}: {gate['numbers']}.",
         *(f"Dropped: edit {one['number']}, {one['reason']}." for one in _DROPPED.finditer(job)),
-        f"Spent on the proposal: {cost['cost']}. The sealed test was not run.",
+        f"Spent on the proposal: {cost['cost']}. The held-out test was not run.",
     ]
     return Step("\n".join(lines))
 

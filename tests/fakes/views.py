@@ -9,9 +9,9 @@ from skillopt.loop.events import (
     EpochEnded,
     Event,
     GateDecided,
+    HeldOutTestMeasured,
     RunEnded,
     RunStarted,
-    SealedTestMeasured,
     StepFailed,
     StepStarted,
     TrainMeasured,
@@ -84,7 +84,7 @@ _REJECTED = verdict(
     fixed=(),
     broken=("val0", "val1"),
 )
-_SEALED = verdict(
+_HELD_OUT = verdict(
     Outcome.ACCEPT, "gain +0.300 at confidence 0.990: at least 0.90 asked for", before=0.5, fixed=("test1",), broken=()
 )
 
@@ -105,7 +105,7 @@ EVENTS: tuple[Event, ...] = (
     EpochEnded(1, 1),
 )
 END: tuple[Event, ...] = (
-    SealedTestMeasured(Tally(0.5, 0.5, 10, 0), Tally(0.8, 0.8, 10, 0), _SEALED),
+    HeldOutTestMeasured(Tally(0.5, 0.5, 10, 0), Tally(0.8, 0.8, 10, 0), _HELD_OUT),
     RunEnded("all 2 epochs done", 1, 140, 9),
 )
 

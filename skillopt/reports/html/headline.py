@@ -41,8 +41,8 @@ def headline_of(view: RunView) -> str:
     accepted = len(view.accepted)
     if accepted:
         rose = _rose(view)
-        withheld = f" The sealed test was not scored: {view.test_withheld}." if view.test_withheld else ""
-        return f"{_counted(accepted, 'version')} accepted{rose}.{withheld or ' The sealed test has not been scored.'}"
+        withheld = f" The held-out test was not scored: {view.test_withheld}." if view.test_withheld else ""
+        return f"{_counted(accepted, 'version')} accepted{rose}.{withheld or ' The held-out test has not been scored.'}"
     if view.state == "running":
         return "The run is under way; no version has been accepted yet."
     ended = f" The run {view.state}: {view.reason}." if view.reason else ""
@@ -54,10 +54,10 @@ def figures_of(view: RunView) -> tuple[Figure, ...]:
     figures = []
     if view.test is not None:
         before, after, verdict = view.test.before, view.test.after, view.test.verdict
-        name = f"sealed test, {view.metric} score" if view.metric else "sealed test, score"
+        name = f"held-out test, {view.metric} score" if view.metric else "held-out test, score"
         figures.append(Figure(name, f"{verdict.before:.3f} → {verdict.after:.3f}", _limits(view.test)))
         figures.append(
-            Figure("sealed test, passed", f"{before.passed:.0%} → {after.passed:.0%}", f"of {after.measured} tasks")
+            Figure("held-out test, passed", f"{before.passed:.0%} → {after.passed:.0%}", f"of {after.measured} tasks")
         )
     elif is_change(view) and view.gates:
         verdict = view.gates[-1].verdict
@@ -131,7 +131,7 @@ def _tested(test: TestView, metric: str, confidence: float) -> str:
     count = verdict.wins + verdict.ties + verdict.losses
     kind = f"{metric} score" if metric else "score"
     return (
-        f"On {count} sealed test tasks the {kind} went from {verdict.before:.3f} to {verdict.after:.3f}: "
+        f"On {count} held-out test tasks the {kind} went from {verdict.before:.3f} to {verdict.after:.3f}: "
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse. At the confidence of {confidence:g} "
         f"asked for, {_TESTED[verdict.outcome]}."
     )

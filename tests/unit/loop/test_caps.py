@@ -1,4 +1,4 @@
-"""The caps of a run as the loop keeps them: whole batches, and enough left for the sealed test."""
+"""The caps of a run as the loop keeps them: whole batches, and enough left for the held-out test."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -62,17 +62,17 @@ class Asking(ScriptedRunner):
 
 
 @pytest.mark.parametrize(("name", "cap"), [("max_usd", 2.0), ("max_tokens", 20_000)])
-def test_a_batch_is_not_begun_that_would_leave_too_little_for_the_sealed_test(name: str, cap: float) -> None:
-    runner = CappedRunner(Asking(costly, str), Settings.model_validate({name: cap}), sealed=10)
+def test_a_batch_is_not_begun_that_would_leave_too_little_for_the_held_out_test(name: str, cap: float) -> None:
+    runner = CappedRunner(Asking(costly, str), Settings.model_validate({name: cap}), held_out=10)
     runner.rollouts(batch(5))
     runner.rollouts(batch(5, repeat=1))
-    with pytest.raises(BudgetReached, match=f"{name} is {cap:g}: .* are kept for the sealed test"):
+    with pytest.raises(BudgetReached, match=f"{name} is {cap:g}: .* are kept for the held-out test"):
         runner.rollouts(batch(5, repeat=2))
     assert runner.rollouts_asked == 10
 
 
 def test_replies_are_foreseen_from_those_before() -> None:
-    runner = CappedRunner(Asking(costly, str), Settings(max_usd=2.5), sealed=0)
+    runner = CappedRunner(Asking(costly, str), Settings(max_usd=2.5), held_out=0)
     runner.replies(["a", "b"])
     with pytest.raises(BudgetReached, match=r"max_usd is 2\.5: 2 are spent, the next batch would take about 1"):
         runner.replies(["c"])

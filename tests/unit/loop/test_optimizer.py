@@ -17,9 +17,9 @@ from skillopt.loop.events import (
     EpochEnded,
     Event,
     GateDecided,
+    HeldOutTestMeasured,
     MemoryUpdated,
     RunEnded,
-    SealedTestMeasured,
     StepFailed,
     VerifierSuspected,
     VersionAccepted,
@@ -92,12 +92,12 @@ def only(events: list[Event], kind: type[E]) -> list[E]:
     return [event for event in events if isinstance(event, kind)]
 
 
-def test_a_skill_learns_what_its_tasks_need_and_is_compared_on_the_sealed_test() -> None:
+def test_a_skill_learns_what_its_tasks_need_and_is_compared_on_the_held_out_test() -> None:
     events = run(ScriptedRunner(by_words, teach))
     assert only(events, GateDecided)[0].verdict.outcome is Outcome.ACCEPT
     final = only(events, VersionAccepted)[-1]
     assert all(f"- {word}" in final.text for word in WORDS)
-    (test,) = only(events, SealedTestMeasured)
+    (test,) = only(events, HeldOutTestMeasured)
     assert (test.before.score, test.after.score) == (0.0, 1.0)
     assert isinstance(events[-1], RunEnded)
 
@@ -121,10 +121,10 @@ def test_the_optimizer_model_never_sees_a_word_of_val_or_test() -> None:
 def test_the_test_split_is_touched_only_at_the_end_and_only_when_something_was_accepted() -> None:
     runner = ScriptedRunner(by_words, teach)
     run(runner)
-    sealed = [request.task.id.startswith("test") for request in runner.requests]
-    assert sealed == sorted(sealed)
+    held_out = [request.task.id.startswith("test") for request in runner.requests]
+    assert held_out == sorted(held_out)
     idle = ScriptedRunner(by_words, lambda _: '{"edits": [], "guidance": "", "memory": ""}')
-    assert not only(run(idle), SealedTestMeasured)
+    assert not only(run(idle), HeldOutTestMeasured)
     assert not [request for request in idle.requests if request.task.id.startswith("test")]
 
 
@@ -264,7 +264,7 @@ def test_a_few_missing_measurements_do_not_lower_a_score() -> None:
 
     events = run(ScriptedRunner(patchy, teach), confidence=0.7)
     assert only(events, BaselineMeasured)[0].tally.missing == 1
-    assert only(events, SealedTestMeasured)[0].after.score == 1.0
+    assert only(events, HeldOutTestMeasured)[0].after.score == 1.0
 
 
 def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejection() -> None:
@@ -278,7 +278,7 @@ def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejecti
 
 
 @pytest.mark.parametrize("cap", [80, 100, 150])
-def test_a_cap_on_rollouts_is_never_passed_sealed_test_included(cap: int) -> None:
+def test_a_cap_on_rollouts_is_never_passed_held_out_test_included(cap: int) -> None:
     runner = ScriptedRunner(by_words, teach)
     events = run(runner, max_rollouts=cap)
     assert len(runner.requests) <= cap

@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import ReleaseCheckWithheld, SealedTestMeasured
+from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.release_check import Released, check_release, look_confidence
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -25,7 +25,7 @@ def better(request: RolloutRequest) -> Rollout:
     return scored(request, float(request.skill is NEW), "")
 
 
-def check(runner: ScriptedRunner, looks: int = 0, **values: object) -> SealedTestMeasured | ReleaseCheckWithheld:
+def check(runner: ScriptedRunner, looks: int = 0, **values: object) -> HeldOutTestMeasured | ReleaseCheckWithheld:
     settings = Settings.model_validate(values)
     (event,) = check_release(runner, Released(OLD, looks), NEW, TASKS, settings)
     return event
@@ -33,7 +33,7 @@ def check(runner: ScriptedRunner, looks: int = 0, **values: object) -> SealedTes
 
 def test_a_better_skill_passes_and_the_event_names_the_released_version() -> None:
     event = check(ScriptedRunner(better, str))
-    assert isinstance(event, SealedTestMeasured)
+    assert isinstance(event, HeldOutTestMeasured)
     assert event.verdict.outcome is Outcome.ACCEPT
     assert (event.released, event.look) == (OLD.digest, 1)
 
@@ -48,7 +48,7 @@ def test_a_second_look_is_withheld_and_runs_nothing() -> None:
 
 def test_a_second_look_that_is_asked_for_is_counted() -> None:
     event = check(ScriptedRunner(better, str), looks=1, release_looks=2)
-    assert isinstance(event, SealedTestMeasured)
+    assert isinstance(event, HeldOutTestMeasured)
     assert event.look == 2
 
 
@@ -56,7 +56,7 @@ def test_too_little_measured_is_no_look() -> None:
     def broken(request: RolloutRequest) -> Rollout:
         return scored(request, None, "")
 
-    with pytest.raises(InvalidMeasurementError, match="sealed test"):
+    with pytest.raises(InvalidMeasurementError, match="held-out test"):
         check(ScriptedRunner(broken, str))
 
 
@@ -78,6 +78,6 @@ def test_skills_that_are_equally_good_pass_the_first_look_in_at_most_one_of_twen
             return scored(request, flips[request.skill.digest, int(request.task.id[1:])], "")
 
         event = check(ScriptedRunner(noisy, str))
-        assert isinstance(event, SealedTestMeasured)
+        assert isinstance(event, HeldOutTestMeasured)
         passed += event.verdict.outcome is Outcome.ACCEPT
     assert passed <= 400 * 0.05 + 10

@@ -50,7 +50,7 @@ def test_what_is_superseded_is_closed_if_it_is_open(facts: BranchFacts, reason: 
 
 
 def test_what_is_not_fit_to_be_offered_changes_nothing() -> None:
-    facts = BranchFacts("tip", "main", unfit="no better on the sealed test")
+    facts = BranchFacts("tip", "main", unfit="no better on the held-out test")
     for requests in ([], [request(1, "open")]):
         found = decide(facts, requests)
-        assert (found.action, found.reason) == (Action.LEAVE, "no better on the sealed test")
+        assert (found.action, found.reason) == (Action.LEAVE, "no better on the held-out test")

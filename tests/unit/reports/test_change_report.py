@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from skillopt.gate.comparison import Outcome, Tally
-from skillopt.loop.events import Event, GateDecided, ReleaseCheckWithheld, RunEnded, RunStarted, SealedTestMeasured
+from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.reports.gate_words import change_passed
 from skillopt.reports.html import render_page
 from skillopt.reports.junit import render as junit
@@ -25,7 +25,7 @@ def make_change_view(
     events: tuple[Event, ...] = (
         RunStarted("rows", START.digest, "vendor tables", "d2", 0),
         GateDecided(0, "change", (), found, TEXTS[1], rollouts=20, passed=passed),
-        *([SealedTestMeasured(*tallies, verdict(test))] if test else []),
+        *([HeldOutTestMeasured(*tallies, verdict(test))] if test else []),
         RunEnded("not shown to be worse: score 0.400 -> 0.800", 0, 20, 0),
     )
     head = replace(HEAD, kind="gate", reason="not shown to be worse: score 0.400 -> 0.800", model="a person")

@@ -8,7 +8,7 @@ from tests.fakes.hostile_views import attack, tags_of
 from tests.fakes.views import make_view
 
 
-def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_sealed_test() -> None:
+def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_held_out_test() -> None:
     assert "The run is not over." in render(make_view(ended=False, head=replace(make_view().__class__("r", "rows"))))
     done = render(make_view())
     assert done.index("**accept**: release check on 10 tasks") < done.index("## Edits")

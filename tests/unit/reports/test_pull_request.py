@@ -38,7 +38,9 @@ def many(view: RunView, copies: int, text: str) -> RunView:
 def test_it_begins_with_the_marker_and_leads_with_the_verdict_its_limits_and_the_noise() -> None:
     assert BODY.startswith("<!-- skillopt:rows -->\n")
     head = BODY[: BODY.index("### Edits")]
-    assert "**accept**: release check on 10 tasks of the sealed `test` split: score 0.500 → 0.800, gain +0.300" in head
+    assert (
+        "**accept**: release check on 10 tasks of the held-out `test` split: score 0.500 → 0.800, gain +0.300" in head
+    )
     assert "each limit at confidence 0.9); 5 better, 4 equal, 1 worse" in head
     assert "differs by ± 0.050 (standard error)" in head
     assert "The smallest gain in passed tasks that `val` could certify: 0.300." in head

@@ -9,7 +9,7 @@ import benchmarks.change_gate
 from benchmarks.change_gate import refusals
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import Event, GateDecided, RunEnded, SealedTestMeasured
+from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, RunEnded
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.review.gate import ChangeGate, Demand
@@ -143,10 +143,10 @@ def test_the_release_check_looks_at_test_once_and_only_at_what_passed_on_val() -
     assert judged.passed
     assert judged.test is not None
     assert (judged.test.ties, judged.test.missing) == (TASKS, 0)
-    assert len([event for event in events if isinstance(event, SealedTestMeasured)]) == 1
+    assert len([event for event in events if isinstance(event, HeldOutTestMeasured)]) == 1
     refused, events = judge(runner(lost=16), Demand(release=True))
     assert refused.test is None
-    assert not [event for event in events if isinstance(event, SealedTestMeasured)]
+    assert not [event for event in events if isinstance(event, HeldOutTestMeasured)]
 
 
 def test_harm_that_only_test_shows_refuses() -> None:

@@ -13,7 +13,7 @@ from skillopt.storage.schema import address_of
 
 
 @pytest.fixture
-def sealed(tmp_path: Path) -> Iterator[Path]:
+def held_out(tmp_path: Path) -> Iterator[Path]:
     Ledger.open(tmp_path).close()
     folder = tmp_path / ".skillopt"
     folder.chmod(0o555)
@@ -23,17 +23,17 @@ def sealed(tmp_path: Path) -> Iterator[Path]:
     folder.chmod(0o755)
 
 
-def test_is_read(sealed: Path) -> None:
-    with closing(Ledger.open(sealed, read_only=True)) as ledger:
+def test_is_read(held_out: Path) -> None:
+    with closing(Ledger.open(held_out, read_only=True)) as ledger:
         assert ledger.runs() == []
 
 
-def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without_them(sealed: Path) -> None:
-    (sealed / ".skillopt").chmod(0o755)
-    (sealed / ".skillopt" / "ledger.db-wal").write_bytes(b"pages")
-    (sealed / ".skillopt").chmod(0o555)
+def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without_them(held_out: Path) -> None:
+    (held_out / ".skillopt").chmod(0o755)
+    (held_out / ".skillopt" / "ledger.db-wal").write_bytes(b"pages")
+    (held_out / ".skillopt").chmod(0o555)
     with pytest.raises(LedgerError, match="make it writable"):
-        Ledger.open(sealed, read_only=True)
+        Ledger.open(held_out, read_only=True)
 
 
 def test_one_that_can_be_written_is_never_taken_for_settled(tmp_path: Path) -> None:

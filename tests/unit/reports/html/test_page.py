@@ -88,13 +88,13 @@ def test_a_run_that_has_hardly_begun_has_a_page(view: RunView) -> None:
     assert "None" not in re.sub(r"<style>.*</style>", "", page, flags=re.DOTALL)
 
 
-def test_the_page_leads_with_the_sealed_test() -> None:
+def test_the_page_leads_with_the_held_out_test() -> None:
     page = render_page(make_view())
-    assert "On 10 sealed test tasks the mixed score went from 0.500 to 0.800" in page
-    assert page.index("sealed test") < page.index("Score over rollouts")
+    assert "On 10 held-out test tasks the mixed score went from 0.500 to 0.800" in page
+    assert page.index("held-out test") < page.index("Score over rollouts")
 
 
-def test_without_a_sealed_test_it_leads_with_the_gate_and_what_to_expect_of_the_version() -> None:
+def test_without_a_held_out_test_it_leads_with_the_gate_and_what_to_expect_of_the_version() -> None:
     page = render_page(make_view(ended=False))
     told = "the validation score went from 0.400 to 0.800; expect 0.750 when measured again."
     assert told in page
