@@ -22,9 +22,9 @@ from skillopt.sandbox.bubblewrap import Choice, Sandbox
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
-from tests.fakes.fake_anthropic import fake_anthropic
-from tests.fakes.fake_openai import fake_openai
-from tests.fakes.loopback import LoopbackServer
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import fake_openai
+from tools.fake_providers.loopback import LoopbackServer
 from tools.fetch_agents import find_agent
 
 __all__ = ["agent_overheads"]

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from tests.agents.loopback_device import enter_loopback, lost, lost_on_purpose
-from tests.fakes.fake_anthropic import fake_anthropic
-from tests.fakes.fake_openai import fake_openai
 from tests.fakes.projects import make_project, skillopt
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import fake_openai
 
 __all__ = ["main"]
 

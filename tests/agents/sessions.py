@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.host_wires import Seen, play_host, read_anthropic, read_openai
-from tests.fakes.loopback import Requested
 from tests.fakes.projects import make_project
+from tools.fake_providers.loopback import Requested
 
 __all__ = ["WAIT", "WAYS", "Ended", "Session", "Way", "make_place", "run_session", "set_up"]
 

@@ -16,8 +16,8 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
-from tests.fakes.fake_openai import failed_response, failure, fake_openai, follow_skill, response, shell
-from tests.fakes.loopback import Answer, Body, LoopbackServer
+from tools.fake_providers.fake_openai import failed_response, failure, fake_openai, follow_skill, response, shell
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 pytestmark = pytest.mark.agents
 

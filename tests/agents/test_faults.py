@@ -14,11 +14,11 @@ from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
-from tests.fakes.fake_anthropic import failure as messages_failure
-from tests.fakes.fake_anthropic import fake_anthropic
-from tests.fakes.fake_openai import failure as responses_failure
-from tests.fakes.fake_openai import fake_openai
 from tests.fakes.faults import FAULTS, MESSAGES, NO_SUCH_TOOL, RESPONSES, WORDS, provider
+from tools.fake_providers.fake_anthropic import failure as messages_failure
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import failure as responses_failure
+from tools.fake_providers.fake_openai import fake_openai
 
 pytestmark = pytest.mark.agents
 

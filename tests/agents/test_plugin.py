@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import stand_in_mcp
-from tests.fakes.fake_anthropic import fake_anthropic
-from tests.fakes.fake_openai import fake_openai
-from tests.fakes.loopback import Requested
 from tests.fakes.mcp_clients import install_server
 from tests.fakes.projects import git, skillopt
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import fake_openai
+from tools.fake_providers.loopback import Requested
 
 pytestmark = pytest.mark.agents
 

@@ -19,9 +19,9 @@ from skillopt.sandbox import bubblewrap as sandbox
 from skillopt.sandbox.bubblewrap import Sandbox, warning
 from skillopt.sandbox.workspace import Workspace
 from tests.agents.test_claude_code import RULE, TASK, ask
-from tests.fakes.fake_anthropic import fake_anthropic
-from tests.fakes.fake_openai import fake_openai
-from tests.fakes.loopback import LoopbackServer, as_json, serve
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import fake_openai
+from tools.fake_providers.loopback import LoopbackServer, as_json, serve
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 

@@ -11,8 +11,8 @@ import pytest
 from skillopt.storage.jobs import JobState, list_jobs
 from tests.agents.sessions import WAYS, Session, make_place, run_session, set_up
 from tests.fakes.host_player import BAD_RULE, GOOD_RULE
-from tests.fakes.loopback import refuse
 from tests.fakes.projects import git
+from tools.fake_providers.loopback import refuse
 
 pytestmark = pytest.mark.agents
 

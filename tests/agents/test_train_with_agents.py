@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.fake_anthropic import fake_anthropic
-from tests.fakes.fake_openai import fake_openai
 from tests.fakes.projects import git, make_tidy_tables, skillopt
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import fake_openai
 
 pytestmark = pytest.mark.agents
 

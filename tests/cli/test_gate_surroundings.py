@@ -13,8 +13,8 @@ import pytest
 
 from tests.fakes.changes import GOOD, QUICK, commit, gate, make_change, write
 from tests.fakes.fake_chat import answer_prompt, fake_chat
-from tests.fakes.loopback import Answer, Body
 from tests.fakes.projects import SKILL, git, skillopt
+from tools.fake_providers.loopback import Answer, Body
 
 
 @pytest.fixture

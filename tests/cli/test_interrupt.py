@@ -13,9 +13,9 @@ import pytest
 
 from skillopt.cli.entry import run
 from skillopt.storage.ledger import Ledger
-from tests.fakes.fake_anthropic import fake_anthropic
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import make_project
+from tools.fake_providers.fake_anthropic import fake_anthropic
 
 WORKERS = 4
 PROVEN = 2

@@ -26,9 +26,9 @@ from skillopt.errors import BusyError, UsageError
 from skillopt.project import Selection
 from skillopt.storage.jobs import JobState, find_job, list_jobs, start_job, wait_for_job
 from skillopt.storage.locks import writer_lock
-from tests.fakes.fake_anthropic import fake_anthropic
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import git, make_project, skillopt
+from tools.fake_providers.fake_anthropic import fake_anthropic
 
 LONG = 120.0
 TASKS = 8

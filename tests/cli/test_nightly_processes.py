@@ -15,11 +15,11 @@ import pytest
 
 from skillopt.storage.ledger import Ledger
 from tests.cli.test_resume import deadly_git
-from tests.fakes.fake_anthropic import fake_anthropic
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git, skillopt
+from tools.fake_providers.fake_anthropic import fake_anthropic
 
 PROVEN = 2
 """The probe of the optimizer model and the first rollout, which is made alone."""

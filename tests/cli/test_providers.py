@@ -8,12 +8,12 @@ from threading import Lock
 
 import pytest
 
-from tests.fakes import fake_anthropic as messages
-from tests.fakes.fake_anthropic import fake_anthropic
 from tests.fakes.fake_chat import fake_chat
-from tests.fakes.fake_openai import fake_openai
-from tests.fakes.loopback import Answer, Body, LoopbackServer
 from tests.fakes.projects import git, make_project, skillopt
+from tools.fake_providers import fake_anthropic as messages
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import fake_openai
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 KEY = "sk-ant-loopback-only-0123456789abcdef"
 FAST = ("epochs=1", "batch_size=4", "confidence=0.6", "slow_tasks=0", "retry_seconds=0", "workers=4")

@@ -13,8 +13,8 @@ from threading import Lock
 import pytest
 
 from tests.fakes.fake_chat import answer_prompt, fake_chat
-from tests.fakes.loopback import Answer, Body, refuse
 from tests.fakes.projects import SKILL, git, make_project, skillopt, train, without_agents
+from tools.fake_providers.loopback import Answer, Body, refuse
 
 FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
 FAKE = "chat/openai-compatible/fake"

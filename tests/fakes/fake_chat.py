@@ -5,9 +5,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import count
 
-from tests.fakes.fake_openai import failure
-from tests.fakes.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
-from tests.fakes.skill_follower import optimize
+from tools.fake_providers.fake_openai import failure
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+from tools.fake_providers.skill_follower import optimize
 
 __all__ = ["answer_prompt", "call", "completion", "fake_chat"]
 

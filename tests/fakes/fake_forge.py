@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from tests.fakes.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 from tests.fakes.projects import git
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
 __all__ = ["FAULTS", "FakeForge", "fake_forge", "refusal"]
 

@@ -13,8 +13,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from tests.fakes import fake_anthropic, fake_chat, fake_openai
-from tests.fakes.loopback import Answer, Body, LoopbackServer, refuse
+from tests.fakes import fake_chat
+from tools.fake_providers import fake_anthropic, fake_openai
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer, refuse
 
 __all__ = [
     "CHAT",

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from threading import Event, Semaphore
 
-from tests.fakes import fake_anthropic as messages
-from tests.fakes.loopback import Answer, Body
+from tools.fake_providers import fake_anthropic as messages
+from tools.fake_providers.loopback import Answer, Body
 
 __all__ = ["HeldProvider"]
 

@@ -11,10 +11,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
 
-from tests.fakes.fake_anthropic import Block, fake_anthropic, message
-from tests.fakes.fake_openai import fake_openai, response
 from tests.fakes.host_player import Step, next_step
-from tests.fakes.loopback import Answer, Body, LoopbackServer
+from tools.fake_providers.fake_anthropic import Block, fake_anthropic, message
+from tools.fake_providers.fake_openai import fake_openai, response
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
 __all__ = ["Seen", "play_host", "read_anthropic", "read_openai"]
 

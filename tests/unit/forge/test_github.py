@@ -18,9 +18,9 @@ from skillopt.forge.github import GitHubForge
 from skillopt.protocols import Forge
 from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
-from tests.fakes.loopback import refuse
 from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
+from tools.fake_providers.loopback import refuse
 
 TOKEN = "ghp_" + "b2" * 18
 

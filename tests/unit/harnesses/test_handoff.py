@@ -16,7 +16,7 @@ from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
 from tests.fakes.projects import make_project, skillopt
-from tests.fakes.skill_follower import clean
+from tools.fake_providers.skill_follower import clean
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
 TASK = Task("t", "Clean it.", VerifierSpec("exact"), (File("a.txt", b"a"), File("b.txt", b"b")))

@@ -17,11 +17,11 @@ from skillopt.prompts.stages import EDITS_SCHEMA
 from skillopt.protocols import Model
 from skillopt.rollouts import Status, Usage
 from tests.contracts.model_contract import ModelContract
-from tests.fakes.fake_anthropic import fake_anthropic
 from tests.fakes.fake_chat import fake_chat
-from tests.fakes.fake_openai import fake_openai
 from tests.fakes.faults import CHAT, FAULTS, MESSAGES, RESPONSES, RETRY_AFTER, WORDS, Wire, provider
-from tests.fakes.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.fake_openai import fake_openai
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
 
 PRICES = {"fake": Price(input=1_000_000, output=2_000_000, cache_read=0, cache_write=3_000_000)}
 

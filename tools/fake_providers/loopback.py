@@ -80,6 +80,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
+        """Where clients are to connect."""
         return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request: object, client_address: object) -> None:

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from itertools import count
 from typing import Any
 
-from tests.fakes.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
-from tests.fakes.skill_follower import READ_INPUT, Turn, next_turn, optimize
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
+from tools.fake_providers.skill_follower import READ_INPUT, Turn, next_turn, optimize
 
 __all__ = ["Block", "failure", "fake_anthropic", "follow_skill", "message"]
 

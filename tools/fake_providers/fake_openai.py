@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from itertools import count
 
-from tests.fakes.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
-from tests.fakes.skill_follower import READ_INPUT, next_turn, optimize
+from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
+from tools.fake_providers.skill_follower import READ_INPUT, next_turn, optimize
 
 __all__ = ["failed_response", "failure", "fake_openai", "follow_skill", "output", "response", "shell"]
 
