@@ -3,7 +3,9 @@
     python -m tools.check_house_rules [FOLDER ...]
 
 - A module has at most 400 lines, and a name that says what it is about (not `utils`).
-- `__all__` lists exactly the public names that a module defines. Its order is ruff's (RUF022).
+- `__all__` lists exactly the public names that a module defines, each once. Its order is ruff's (RUF022).
+- No public name of the product is defined in two modules.
+- Benchmarks import no tests, and tests outside `tests/benchmarks` import no benchmarks.
 - `noqa`, `type: ignore` and `pragma: no cover` say why; the first two name their code.
 - One `except Exception` in `cli/entry.py`; any other says why on its line, or ends by raising again.
 - No comment leaves work for later.
@@ -14,11 +16,12 @@ import io
 import re
 import sys
 import tokenize
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Finding", "check_folder", "check_source", "main"]
+__all__ = ["Finding", "check_folder", "check_names", "check_source", "main"]
 
 _FOLDERS = ("skillopt", "mcp_server", "benchmarks", "tests", "tools")
 _MOST_LINES = 400
@@ -27,6 +30,19 @@ _TYPE_MAKERS = frozenset({"NewType", "ParamSpec", "TypeVar", "TypeVarTuple"})
 _BROAD = frozenset({"Exception", "BaseException"})
 _PRODUCT = ("skillopt", "mcp_server")
 _FRONT_END = "entry.py"
+_ENTRY_POINT = "main"
+_COMMAND_LINE = "cli"
+_TWICE = frozenset(
+    {
+        "Account", "Comparison", "Driver", "Event", "FailureKind", "Finding", "Limits", "MAX_BYTES", "Measured",
+        "Offer", "Place", "Plan", "ProposedEdit", "Reading", "SKILL_FILE", "Shown", "ShownVersion", "Standing",
+        "Status", "Table", "WORKTREE", "Watch", "address_of", "cancel_job", "clip", "decide", "failure", "failure_of",
+        "names", "one_line", "page_of", "propose", "read_edits", "read_file", "read_skill", "render",
+        "seconds_asked", "shorten", "start_job",
+    }
+)  # fmt: skip
+"""Public names that are still defined in two modules; this list only shrinks."""
+
 _LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 _REASON = r"\s*(?:-|#)\s*\S+\s+\S+"
 _NOQA = re.compile(r"#\s*noqa\b", re.IGNORECASE)
@@ -68,6 +84,7 @@ def check_source(path: Path, source: str) -> list[Finding]:
         *_check_size(source),
         *_check_name(path),
         *_check_all(path, tree),
+        *_check_imports(path, tree),
         *_check_comments(comments),
         *_check_excepts(path, tree, {line for line, _ in comments}),
     ]
@@ -87,10 +104,43 @@ def check_folder(root: Path, folder: str) -> list[Finding]:
     ]
 
 
+def check_names(root: Path, folders: Sequence[str] = _PRODUCT, known: frozenset[str] = _TWICE) -> list[Finding]:
+    """Check that no public name is defined in two modules.
+
+    `main` is free, as every program has one, and so are the commands in `cli/`, which are called as what they run.
+
+    Args:
+        root: The repository's root.
+        folders: Relative to the root.
+        known: Names that may be defined twice, and have to be.
+    """
+    places: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
+        if path.parent.name == _COMMAND_LINE:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        defined, (_, listed) = dict(_defined(tree)), _listed(tree) or (0, [])
+        for name in sorted(defined.keys() & set(listed) - {_ENTRY_POINT}):
+            places[name].append((path.relative_to(root).as_posix(), defined[name]))
+    twice = {name: found for name, found in places.items() if len(found) > 1}
+    again = [
+        Finding(path, line, f"expected a public name of its own, found {name!r}, which {found[0][0]} defines too")
+        for name, found in twice.items()
+        for path, line in found[1:]
+        if name not in known
+    ]
+    mended = [
+        Finding("tools/check_house_rules.py", 1, f"expected {name!r} to be taken off `_TWICE`: it is defined once now")
+        for name in sorted(known - twice.keys())
+    ]
+    return [*sorted(again), *mended]
+
+
 def main(arguments: Sequence[str] = ()) -> int:
     """Check the given folders, or all of them; 1 when a rule is broken."""
     root = Path(__file__).resolve().parent.parent
     findings = [finding for folder in arguments or _FOLDERS for finding in check_folder(root, folder)]
+    findings += [] if arguments else check_names(root)
     for finding in findings:
         print(finding)
     return 1 if findings else 0
@@ -132,6 +182,24 @@ def _check_all(path: Path, tree: ast.Module) -> _Found:
             yield defined[name], f"expected {name!r} in `__all__`, or a leading underscore"
     for name in sorted(set(names) - reachable - dunders):
         yield line, f"expected only names defined here in `__all__`, found {name!r}"
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield line, f"expected each name once in `__all__`, found {name!r} again"
+
+
+def _check_imports(path: Path, tree: ast.Module) -> _Found:
+    foreign = {"benchmarks": "tests", "tests": "benchmarks"}.get(path.parts[0])
+    if foreign is None or path.parts[:2] == ("tests", "benchmarks"):
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                modules = [alias.name for alias in names]
+            case ast.ImportFrom(module=str(module)):
+                modules = [module]
+            case _:
+                continue
+        if any(module.partition(".")[0] == foreign for module in modules):
+            yield node.lineno, f"expected {path.parts[0]} not to import {foreign}; move what both need to tools/"
 
 
 def _listed(tree: ast.Module) -> tuple[int, list[str]] | None:

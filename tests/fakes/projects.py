@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.demo import make_repository
-
 __all__ = ["SKILL", "git", "make_project", "make_tidy_tables", "skillopt", "train", "without_agents"]
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
 
 SKILL = """\
 ---
@@ -42,20 +42,21 @@ def make_project(folder: Path, tasks: int = 8, name: str = "rows") -> Path:
     config = f'[skills.{name}]\npath = "skills/{name}"\nsuite = "suites/{name}.jsonl"\n'
     config += 'gate = "paired"  # eight tasks are too few for the sequential gate\n'
     (folder / "skillopt.toml").write_text(config, encoding="utf-8")
-    git(folder, "init", "--quiet", "--initial-branch=main")
-    git(folder, "add", ".")
-    git(folder, "commit", "--quiet", "-m", "Begin")
-    return folder
+    return _commit_all(folder)
 
 
 def make_tidy_tables(folder: Path, tasks: int) -> Path:
-    """Make the demo's repository with its skill `tidy-tables` and the first so many tasks of each split."""
-    make_repository(folder)
-    lines = (folder / "suites" / "tidy_tables" / "tasks.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    """Make a repository of the example skill `tidy-tables` with the first so many tasks of each split."""
+    suite = folder / "suites" / "tidy_tables"
+    shutil.copytree(_CHECKOUT / "skills" / "tidy-tables", folder / "skills" / "tidy-tables")
+    ignored = shutil.ignore_patterns("__pycache__", "*.py")
+    shutil.copytree(_CHECKOUT / "benchmarks" / "suites" / "tidy_tables", suite, ignore=ignored)
+    lines = (suite / "tasks.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for split in ("train", "val", "test") for line in [x for x in lines if f'"{split}"' in x][:tasks]]
-    (folder / "suites" / "tidy_tables" / "tasks.jsonl").write_text("".join(kept), encoding="utf-8")
-    git(folder, "commit", "--quiet", "-am", "Fewer tasks")
-    return folder
+    (suite / "tasks.jsonl").write_text("".join(kept), encoding="utf-8")
+    config = '[skills.tidy-tables]\npath = "skills/tidy-tables"\nsuite = "suites/tidy_tables"\n'
+    (folder / "skillopt.toml").write_text(config + "epochs = 10\npatience = 4\n", encoding="utf-8")
+    return _commit_all(folder)
 
 
 def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -84,6 +85,14 @@ def without_agents(folder: Path) -> str:
     for name in ("env", "git", "sh"):
         (programs / name).symlink_to(str(shutil.which(name)))
     return str(programs)
+
+
+def _commit_all(folder: Path) -> Path:
+    """Make a repository of a folder, with all there is in its first commit."""
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Begin")
+    return folder
 
 
 def _task(split: str, number: int) -> dict[str, object]:

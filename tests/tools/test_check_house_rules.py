@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_house_rules import check_folder, check_source
+from tools.check_house_rules import check_folder, check_names, check_source
 
 CLEAN = '''"""A module."""
 
@@ -82,6 +82,83 @@ def test_all_may_not_list_what_the_module_does_not_define() -> None:
 
     assert "found 'Any'" in findings(source)[0]
     assert findings(source, "skillopt/things/__init__.py") == []
+
+
+def test_all_may_not_list_a_name_again() -> None:
+    assert findings('__all__ = ["A", "A"]\nA = 1\n') == [
+        "skillopt/things.py:1: expected each name once in `__all__`, found 'A' again"
+    ]
+
+
+def names(root: Path, known: frozenset[str] = frozenset(), **modules: str) -> list[str]:
+    for name, source in modules.items():
+        (root / "skillopt").mkdir(exist_ok=True)
+        (root / "skillopt" / f"{name}.py").write_text(source, encoding="utf-8")
+    return [str(finding) for finding in check_names(root, ["skillopt"], known)]
+
+
+def test_a_public_name_of_two_modules_is_refused(tmp_path: Path) -> None:
+    both = '__all__ = ["Thing"]\nclass Thing: ...\n'
+
+    (found,) = names(tmp_path, one=both, two=both)
+
+    assert found.startswith("skillopt/two.py:2: expected a public name of its own, found 'Thing'")
+    assert found.endswith("skillopt/one.py defines too")
+
+
+def test_a_name_that_a_package_hands_on_is_defined_once(tmp_path: Path) -> None:
+    handed_on = 'from skillopt.one import Thing\n__all__ = ["Thing"]\n'
+
+    assert names(tmp_path, one='__all__ = ["Thing"]\nclass Thing: ...\n', __init__=handed_on) == []
+
+
+def test_every_program_may_have_a_main(tmp_path: Path) -> None:
+    source = '__all__ = ["main"]\ndef main(): ...\n'
+
+    assert names(tmp_path, one=source, two=source) == []
+
+
+def test_a_command_is_called_as_what_it_runs(tmp_path: Path) -> None:
+    source = '__all__ = ["log"]\ndef log(): ...\n'
+    (tmp_path / "skillopt" / "cli").mkdir(parents=True)
+    (tmp_path / "skillopt" / "cli" / "log.py").write_text(source, encoding="utf-8")
+
+    assert names(tmp_path, log=source) == []
+
+
+def test_a_known_name_passes_until_it_is_defined_once(tmp_path: Path) -> None:
+    source, known = '__all__ = ["Thing"]\nclass Thing: ...\n', frozenset({"Thing"})
+
+    assert names(tmp_path, known, one=source, two=source) == []
+    (found,) = names(tmp_path, known, two="__all__ = []\n")
+    assert found.endswith("expected 'Thing' to be taken off `_TWICE`: it is defined once now")
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("benchmarks/speed.py", "from tests.fakes.fake_forge import FakeForge\n"),
+        ("benchmarks/speed.py", "def run():\n    import tests\n"),
+        ("tests/test_things.py", "import benchmarks.demo\n"),
+        ("tests/agents/things.py", "from benchmarks import demo\n"),
+    ],
+)
+def test_tests_and_benchmarks_do_not_import_each_other(path: str, source: str) -> None:
+    (found,) = findings(source, path)
+
+    assert "move what both need to tools/" in found
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("tests/benchmarks/test_demo.py", "from benchmarks.demo import main\n"),
+        ("tests/test_things.py", "from tests.projects import git\n"),
+        ("benchmarks/speed.py", "from tools.fake_providers import loopback\n"),
+    ],
+)
+def test_the_tests_of_the_benchmarks_import_them(path: str, source: str) -> None:
+    assert findings(source, path) == []
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from random import Random
 
 import pytest
 
-import benchmarks.change_gate
-from benchmarks.change_gate import refusals
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, RunEnded
@@ -187,10 +185,3 @@ def test_a_cap_ends_without_a_verdict() -> None:
     assert gate.judged is None
     assert isinstance(events[-1], RunEnded)
     assert "4 rollouts" in events[-1].reason
-
-
-@pytest.mark.parametrize("broken", [0.0, 1.0])
-def test_the_table_of_how_much_harm_is_found_is_what_is_measured(broken: float) -> None:
-    share, asked = refusals(24, broken, 200, 0)
-    row = f"{24:5}  {broken:6.0%}  {share:7.2f}  {asked:8.0f}"
-    assert row in str(benchmarks.change_gate.__doc__)
