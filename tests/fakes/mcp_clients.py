@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mcp import Client
 from mcp_types import CallToolResult, Request, TextContent
 from pydantic import RootModel
@@ -20,7 +21,22 @@ from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from tests.fakes.repositories import DRAFT, FOLDER
 
-__all__ = ["MODERN", "TOKEN", "Pipe", "accept", "ask", "install_server", "pipe", "say", "serving", "text_of"]
+__all__ = [
+    "EVERY_PROTOCOL",
+    "MODERN",
+    "TOKEN",
+    "Pipe",
+    "accept",
+    "ask",
+    "install_server",
+    "pipe",
+    "say",
+    "serving",
+    "text_of",
+]
+
+EVERY_PROTOCOL = pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+"""For a test of what the versions of the protocol do each in their way: shapes of lists, of reads and of errors."""
 
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -5,6 +5,7 @@ from mcp_types import TextContent
 
 from skillopt_mcp.prompts import PROMPTS, get_prompt
 from skillopt_mcp.tools import TOOLS
+from tests.fakes.mcp_clients import EVERY_PROTOCOL
 
 NAMES = ["optimize-skill", "review-skill-change", "write-evals"]
 
@@ -15,6 +16,7 @@ def text(name: str, **given: str) -> str:
     return message.content.text
 
 
+@EVERY_PROTOCOL
 @pytest.mark.anyio
 async def test_prompts_are_listed_with_arguments_that_may_be_left_out(client: Client) -> None:
     prompts = (await client.list_prompts()).prompts

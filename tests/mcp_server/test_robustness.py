@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from skillopt_mcp.server import make_server
-from tests.fakes.mcp_clients import accept, ask, pipe, say, text_of
+from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask, pipe, say, text_of
 from tests.fakes.projects import git
 
 BOUNDED = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -92,7 +92,7 @@ async def refusal(client: Client, method: str, params: dict[str, object]) -> MCP
     return None
 
 
-@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+@EVERY_PROTOCOL
 def test_requests_of_the_wrong_shape_get_an_error_by_the_protocol(project: Path, mode: str) -> None:
     async def check(method: str, params: dict[str, object]) -> None:
         async with Client(make_server(project), mode=mode, cache=None) as client:
@@ -212,7 +212,7 @@ def test_eight_processes_at_once_are_all_served(project: Path) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
+@EVERY_PROTOCOL
 async def test_of_an_unforeseen_error_nothing_reaches_the_client(mode: str) -> None:
     # No folder can be called this, so everything fails in a way that nobody expects.
     async with Client(make_server(Path("a-secret\0place"), every=0.01), mode=mode) as client:

@@ -11,7 +11,7 @@ from mcp_types import INVALID_PARAMS, BlobResourceContents, TextResourceContents
 
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
-from tests.fakes.mcp_clients import accept, ask
+from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, make_repository
 
@@ -41,6 +41,7 @@ async def test_the_extension_is_declared_with_reading_of_directories(project: Pa
         assert client.server_capabilities.resources is not None
 
 
+@EVERY_PROTOCOL
 async def test_a_listed_skill_has_its_frontmatter_and_every_file_with_digest_and_size(client: Client) -> None:
     (skill,) = (await ask(client, "skills/list"))["skills"]
 
@@ -53,12 +54,14 @@ async def test_a_listed_skill_has_its_frontmatter_and_every_file_with_digest_and
         assert file["digest"] == f"sha256:{hashlib.sha256(read).hexdigest()}"
 
 
+@EVERY_PROTOCOL
 async def test_getting_a_skill_gives_the_entry_of_the_list(client: Client) -> None:
     listed = await ask(client, "skills/list")
 
     assert (await ask(client, "skills/get", uri=MAIN))["skill"] == listed["skills"][0]
 
 
+@EVERY_PROTOCOL
 async def test_cache_hints_are_given_where_the_protocol_has_them(client: Client, mode: str) -> None:
     for answer in (await ask(client, "skills/list"), await ask(client, "skills/get", uri=MAIN)):
         hints = {name for name in ("ttlMs", "cacheScope", "resultType") if name in answer}
@@ -82,6 +85,7 @@ async def test_frontmatter_is_given_as_it_was_written(project: Path, client: Cli
     }
 
 
+@EVERY_PROTOCOL
 async def test_files_are_ordinary_resources_too(client: Client) -> None:
     main, script = (await client.list_resources()).resources
     templates = (await client.list_resource_templates()).resource_templates
@@ -105,6 +109,7 @@ async def test_what_the_work_tree_holds_is_not_served(project: Path, client: Cli
     assert (await refused(client, "resources/read", uri="skill://rows/new.md")).code == INVALID_PARAMS
 
 
+@EVERY_PROTOCOL
 async def test_a_skill_without_accepted_version_is_not_served(tmp_path: Path, mode: str) -> None:
     folder = make_repository(tmp_path)
     git(folder, "branch", "skillopt/rows")
@@ -154,6 +159,7 @@ async def test_an_older_version_is_read_at_its_own_address(project: Path, client
         ).code == INVALID_PARAMS
 
 
+@EVERY_PROTOCOL
 async def test_bytes_that_are_not_text_come_as_a_blob(project: Path, client: Client) -> None:
     files = {"logo.png": b"\x89PNG\r\n\x1a\n\xff", "data.bin": b"a\0b", "odd name ü.txt": "\ufeffüber\r\n".encode()}
     accept(project, *(File(path, body) for path, body in files.items()))
@@ -175,6 +181,7 @@ async def test_bytes_that_are_not_text_come_as_a_blob(project: Path, client: Cli
     assert png.mime_type == "image/png"
 
 
+@EVERY_PROTOCOL
 async def test_a_directory_lists_what_stands_right_in_it(project: Path, client: Client) -> None:
     accept(project, File("docs/a.md", b"A"), File("docs/deep/b.md", b"B"))
 
@@ -269,7 +276,6 @@ async def test_a_skill_that_hosts_would_refuse_is_not_served(project: Path, clie
     assert (await refused(client, "resources/read", uri=MAIN)).code == INVALID_PARAMS
 
 
-@pytest.mark.parametrize("mode", ["2026-07-28"])
 async def test_long_lists_come_in_pages(project: Path, client: Client) -> None:
     names = [f"skill-{number:02}" for number in range(23)]
     for name in names:

@@ -6,7 +6,7 @@ from mcp import Client
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
-from tests.fakes.mcp_clients import accept, say, text_of
+from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, say, text_of
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, make_repository
 
@@ -31,6 +31,7 @@ async def failed(client: Client, tool: str, **arguments: object) -> str:
     return text_of(result)
 
 
+@EVERY_PROTOCOL
 async def test_every_tool_says_what_it_does_to_the_world(client: Client) -> None:
     tools = (await client.list_tools()).tools
 
@@ -64,6 +65,7 @@ async def test_the_list_shows_versions_scores_and_suites(client: Client, project
     assert f"| rows | 1 | {version[:10]} | 0.5000 → 0.7500, expect 0.7100 | evals/evals.json | skills/rows |" in text
 
 
+@EVERY_PROTOCOL
 async def test_outside_a_repository_the_list_says_how_to_begin(tmp_path: Path, mode: str) -> None:
     async with Client(make_server(tmp_path), mode=mode) as client:
         text = await say(client, "list_skills")
@@ -202,6 +204,7 @@ async def test_a_skill_without_versions_has_an_empty_history(tmp_path: Path) -> 
         assert "the skills here: rows" in await failed(client, "list_skills", name="../../etc")
 
 
+@EVERY_PROTOCOL
 async def test_rolling_back_publishes_the_older_text_again(client: Client, project: Path) -> None:
     old = git(project, "rev-parse", "skillopt/rows")
     new = accept(project, text="- Count.\n")
@@ -219,6 +222,7 @@ async def test_rolling_back_publishes_the_older_text_again(client: Client, proje
     assert "expected one accepted version" in await failed(client, "rollback_skill", name="rows", version=head)
 
 
+@EVERY_PROTOCOL
 async def test_an_unknown_tool_is_refused(client: Client) -> None:
     with pytest.raises(Exception, match="expected one of"):
         await client.call_tool("format_disk", {})
