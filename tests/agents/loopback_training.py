@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from tests.agents.loopback_device import enter_loopback, lost, lost_on_purpose
-from tests.fakes.projects import make_project, skillopt
+from tests.fakes.projects import make_project, skillopt_process
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 
@@ -29,7 +29,7 @@ def main(client: str, folder: Path) -> None:
     settings = [part for option in _OPTIONS for part in ("--set", option)]
     with fake_anthropic() as anthropic, fake_openai() as openai:
         os.environ |= {"ANTHROPIC_BASE_URL": anthropic.url, "OPENAI_BASE_URL": f"{openai.url}/v1"}
-        ended = skillopt(folder, "optimize", "rows", "--json", "--harness", name, "--model", name, *settings)
+        ended = skillopt_process(folder, "optimize", "rows", "--json", "--harness", name, "--model", name, *settings)
         requested = sorted({f"{asked.method} {asked.path}" for asked in (*anthropic.requests, *openai.requests)})
     print(  # noqa: T201 - it is a program whose output the test reads
         json.dumps(

@@ -17,7 +17,7 @@ import pytest
 
 from tests.fakes import stand_in_mcp
 from tests.fakes.mcp_clients import install_server
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import git, skillopt_process
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import Requested
@@ -156,18 +156,18 @@ def test_codex_offers_all_of_it_from_its_cache(codex: Client, place: Path) -> No
 
 
 def test_codex_starts_the_server_that_init_registered(codex: Client, place: Path) -> None:
-    assert skillopt(place / "project", "init", "--client", "codex").returncode == 0
+    assert skillopt_process(place / "project", "init", "--client", "codex").returncode == 0
     registered = json.loads(codex("mcp", "get", "skillopt", "--json"))
     assert registered["transport"]["env_vars"] == ["ANTHROPIC_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"]
     assert "mcp__skillopt" in tools_of(codex)
     codex("mcp", "add", "other", "--", "true")
-    undone = skillopt(place / "project", "init", "--client", "codex", "--undo")
+    undone = skillopt_process(place / "project", "init", "--client", "codex", "--undo")
     assert undone.returncode == 0, undone.stderr
     assert [server["name"] for server in json.loads(codex("mcp", "list", "--json"))] == ["other"]
 
 
 def test_claude_code_starts_the_server_that_init_registered(claude: Client, place: Path) -> None:
-    assert skillopt(place / "project", "init", "--client", "claude-code").returncode == 0
+    assert skillopt_process(place / "project", "init", "--client", "claude-code").returncode == 0
     assert "skillopt: skillopt-mcp  - ⏸ Pending approval" in claude("mcp", "list")
     flags = ("--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose")
     with fake_anthropic() as provider, pytest.MonkeyPatch.context() as patch:
@@ -175,7 +175,7 @@ def test_claude_code_starts_the_server_that_init_registered(claude: Client, plac
         claude("-p", "hello", *flags, "--mcp-config", ".mcp.json")
         assert "mcp__skillopt__list_skills" in sent(provider.requests)
     claude("mcp", "add", "-s", "project", "other", "--", "true")
-    assert skillopt(place / "project", "init", "--client", "claude-code", "--undo").returncode == 0
+    assert skillopt_process(place / "project", "init", "--client", "claude-code", "--undo").returncode == 0
     assert list(json.loads((place / "project" / ".mcp.json").read_bytes())["mcpServers"]) == ["other"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.projects import git, make_tidy_tables, skillopt
+from tests.fakes.projects import git, make_tidy_tables, skillopt_process
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 
@@ -35,7 +35,9 @@ def test_training_through_a_real_agent_raises_the_score(
         monkeypatch.setenv("OPENAI_BASE_URL", f"{servers.enter_context(fake_openai()).url}/v1")
         started = time.monotonic()
         settings = [part for option in (*OPTIONS, f"skill_mode={mode}") for part in ("--set", option)]
-        ended = skillopt(folder, "optimize", "tidy-tables", "--json", "--harness", name, "--model", name, *settings)
+        ended = skillopt_process(
+            folder, "optimize", "tidy-tables", "--json", "--harness", name, "--model", name, *settings
+        )
         seconds = time.monotonic() - started
     assert ended.returncode == 0, ended.stderr
     result = json.loads(ended.stdout)

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real processes, real git, a real ledger."""
+"""The command line as a user meets it: real git, a real ledger, and a process where Ctrl-C needs one."""
 
 import json
 import os
@@ -7,27 +7,16 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from skillopt.storage.locks import writer_lock
-from tests.fakes.projects import SKILL, git, make_project, skillopt, train
-
-Trained = tuple[Path, dict[str, Any]]
-FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
+from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     return make_project(tmp_path / "project")
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """A project in which a version was accepted."""
-    folder = make_project(tmp_path_factory.mktemp("trained") / "project")
-    return folder, train(folder, *FAST)
 
 
 def test_training_commits_versions_on_its_own_branch_and_touches_nothing_else(
@@ -80,10 +69,8 @@ def test_the_same_command_after_the_end_starts_from_the_newest_version(trained: 
     assert str(result["versions"][-1]) in newest
 
 
-def test_rollback_publishes_the_older_text_as_a_new_commit(tmp_path: Path, trained: Trained) -> None:
-    folder = tmp_path / "copy"
-    subprocess.run(["git", "clone", "--quiet", "--no-local", trained[0], folder], check=True)
-    git(folder, "branch", "skillopt/rows", "origin/skillopt/rows")
+def test_rollback_publishes_the_older_text_as_a_new_commit(trained: Trained) -> None:
+    folder, _ = trained
     tip = git(folder, "rev-parse", "skillopt/rows")
     ended = skillopt(folder, "rollback", "rows", "main")
     assert ended.returncode == 0, ended.stderr
@@ -212,7 +199,7 @@ def test_outside_a_repository_training_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_changed_work_tree_beside_a_trained_branch_asks_which_text_to_train(tmp_path: Path, trained: Trained) -> None:
     folder = tmp_path / "copy"
-    subprocess.run(["git", "clone", "--quiet", "--no-local", trained[0], folder], check=True)
+    git(tmp_path, "clone", "--quiet", "--no-local", str(trained[0]), str(folder))
     git(folder, "branch", "skillopt/rows", "origin/skillopt/rows")
     (folder / "skills" / "rows" / "SKILL.md").write_text(SKILL + "- Write the header in lower case.\n")
     ended = skillopt(folder, "optimize", "rows", *FAST)

@@ -3,15 +3,13 @@
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository, VersionDraft
-from tests.fakes.projects import SKILL, git, make_project, skillopt, train
+from tests.fakes.projects import SKILL, Trained, git, make_project, skillopt
 
-FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
 EMAIL, DATES, OTHER = "- Write e-mail addresses in lower case.\n", "- Write dates as YYYY-MM-DD.\n", "- Be careful.\n"
 HOSTILE = "- Never \x1b[31m\u202e do that.\n"
 
@@ -56,12 +54,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder, shas
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    folder = make_project(tmp_path_factory.mktemp("trained") / "project")
-    return folder, train(folder, *FAST)
-
-
 def copy(folder: Path, place: Path) -> Path:
     subprocess.run(["git", "clone", "--quiet", "--no-local", folder, place], check=True)
     git(place, "branch", "skillopt/rows", "origin/skillopt/rows")
@@ -89,7 +81,7 @@ def test_the_graph_spans_what_a_rollback_undid(written: tuple[Path, list[str]], 
     assert rows[-1]["gain"] == pytest.approx(0.1)
 
 
-def test_show_tells_each_edit_with_its_tasks_and_how_it_did_alone(trained: tuple[Path, dict[str, Any]]) -> None:
+def test_show_tells_each_edit_with_its_tasks_and_how_it_did_alone(trained: Trained) -> None:
     folder, result = trained
     ended = skillopt(folder, "show", result["versions"][0])
     assert ended.returncode == 0, ended.stderr
@@ -101,9 +93,7 @@ def test_show_tells_each_edit_with_its_tasks_and_how_it_did_alone(trained: tuple
     assert any(edit["screened"] for edit in found["recorded"]["edits"])
 
 
-def test_in_a_clone_show_and_blame_tell_what_the_commits_say(
-    trained: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
+def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, tmp_path: Path) -> None:
     folder = copy(trained[0], tmp_path / "copy")
     shown = skillopt(folder, "show", "skillopt/rows").stdout
     assert "the ledger here holds nothing of its run" in shown
@@ -156,7 +146,7 @@ def test_words_are_marked_as_gone_and_new(written: tuple[Path, list[str]]) -> No
     assert [piece["kind"] for piece in found["files"][0]["hunks"][0]["pieces"]] == ["same", "new"]
 
 
-def test_blame_names_version_run_and_tasks_of_a_line(trained: tuple[Path, dict[str, Any]]) -> None:
+def test_blame_names_version_run_and_tasks_of_a_line(trained: Trained) -> None:
     folder, result = trained
     lines = json.loads(skillopt(folder, "blame", "rows", "--json").stdout)["lines"]
     by_people = [line for line in lines if not line["version"]]

@@ -18,7 +18,7 @@ from tests.cli.test_resume import deadly_git
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.held_provider import HeldProvider
 from tests.fakes.nights import Nights, make_nights
-from tests.fakes.projects import git, skillopt
+from tests.fakes.projects import git, skillopt_process
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
 PROVEN = 2
@@ -136,7 +136,7 @@ def test_a_night_that_is_killed_at_its_push_opens_the_pull_request_the_next_nigh
 ) -> None:
     nights = make_nights(tmp_path, forge)
     path = deadly_git(tmp_path, "push", moment)
-    ended = skillopt(nights.folder, "nightly", "--quiet", PATH=path, **nights.environment)
+    ended = skillopt_process(nights.folder, "nightly", "--quiet", PATH=path, **nights.environment)
     assert ended.returncode == -signal.SIGKILL
     assert (bool(nights.tip()), forge.pulls) == (moment == "after", {})
     row = nights.run()["rows"]

@@ -4,16 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from skillopt.skills.folder import read_skill
-from tests.fakes.projects import git, make_project, skillopt, train
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    project = make_project(tmp_path_factory.mktemp("releases"))
-    return project, train(project)
+from tests.fakes.projects import Trained, git, skillopt
 
 
 def again(project: Path, *arguments: str) -> dict[str, Any]:
@@ -28,7 +20,7 @@ def again(project: Path, *arguments: str) -> dict[str, Any]:
     raise AssertionError("no seed of eight trained the skill")
 
 
-def test_a_first_look_compares_with_the_text_that_was_released(trained: tuple[Path, dict[str, Any]]) -> None:
+def test_a_first_look_compares_with_the_text_that_was_released(trained: Trained) -> None:
     project, result = trained
     assert result["test"]["look"] == 1
     assert result["test"]["released"] == read_skill(project / "skills" / "rows").digest
@@ -36,7 +28,7 @@ def test_a_first_look_compares_with_the_text_that_was_released(trained: tuple[Pa
 
 
 def test_another_training_is_refused_a_second_look_unless_it_asks_for_one(
-    trained: tuple[Path, dict[str, Any]],
+    trained: Trained,
 ) -> None:
     project, _ = trained
     refused = again(project)
@@ -46,7 +38,7 @@ def test_another_training_is_refused_a_second_look_unless_it_asks_for_one(
     assert looked["test"]["look"] == 2
 
 
-def test_another_released_text_has_a_first_look_of_its_own(trained: tuple[Path, dict[str, Any]]) -> None:
+def test_another_released_text_has_a_first_look_of_its_own(trained: Trained) -> None:
     project, _ = trained
     git(project, "branch", "--quiet", "-D", "skillopt/rows")
     text = project / "skills" / "rows" / "SKILL.md"

@@ -8,18 +8,17 @@ import pytest
 from skillopt.commands.report import report
 from skillopt.errors import UsageError
 from skillopt.reports.view import CellState, Fate, RunView
-from tests.fakes.projects import git, make_project, skillopt, train
+from tests.fakes.projects import Trained, git, skillopt
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RunView]:
-    folder = make_project(tmp_path_factory.mktemp("report"))
-    result = train(folder, "--set", "epochs=2")
+@pytest.fixture
+def viewed(trained: Trained) -> tuple[Path, RunView]:
+    folder, result = trained
     return folder, report(str(result["run"]), folder=folder)
 
 
-def test_the_view_repeats_what_the_run_said_at_its_end(trained: tuple[Path, RunView]) -> None:
-    folder, view = trained
+def test_the_view_repeats_what_the_run_said_at_its_end(viewed: tuple[Path, RunView]) -> None:
+    folder, view = viewed
     told = json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]
     assert (view.state, view.reason, view.skill) == ("finished", told["reason"], "rows")
     assert view.rollouts.paid == told["spent"]["target"]["calls"]
@@ -28,8 +27,8 @@ def test_the_view_repeats_what_the_run_said_at_its_end(trained: tuple[Path, RunV
     assert view.test.tasks[0].after == 1.0
 
 
-def test_versions_are_the_commits_of_the_branch(trained: tuple[Path, RunView]) -> None:
-    folder, view = trained
+def test_versions_are_the_commits_of_the_branch(viewed: tuple[Path, RunView]) -> None:
+    folder, view = viewed
     listed = git(folder, "log", "--reverse", "--format=%H", "main..skillopt/rows").splitlines()
     assert [version.commit for version in view.accepted] == listed
     assert view.versions[0].commit == git(folder, "rev-parse", "main")
@@ -37,8 +36,8 @@ def test_versions_are_the_commits_of_the_branch(trained: tuple[Path, RunView]) -
     assert view.versions[-1].text.strip() == shown
 
 
-def test_scores_of_the_gates_tasks_average_to_the_verdict(trained: tuple[Path, RunView]) -> None:
-    for gate in trained[1].gates:
+def test_scores_of_the_gates_tasks_average_to_the_verdict(viewed: tuple[Path, RunView]) -> None:
+    for gate in viewed[1].gates:
         for side in ("before", "after"):
             scores = [getattr(pair, side) for pair in gate.tasks]
             assert sum(scores) / len(scores) == pytest.approx(getattr(gate.verdict, side))
@@ -46,22 +45,22 @@ def test_scores_of_the_gates_tasks_average_to_the_verdict(trained: tuple[Path, R
         assert sorted(flips) == sorted(gate.verdict.fixed)
 
 
-def test_an_accepted_edit_names_train_tasks_only(trained: tuple[Path, RunView]) -> None:
-    taken = [edit for edit in trained[1].edits if edit.fate is Fate.ACCEPTED]
+def test_an_accepted_edit_names_train_tasks_only(viewed: tuple[Path, RunView]) -> None:
+    taken = [edit for edit in viewed[1].edits if edit.fate is Fate.ACCEPTED]
     assert taken
     assert all(task.startswith("train") for edit in taken for task in edit.tasks)
     assert all(edit.section == "Values" for edit in taken)
 
 
-def test_a_run_is_found_by_its_id_its_skill_or_by_being_the_newest(trained: tuple[Path, RunView]) -> None:
-    folder, view = trained
+def test_a_run_is_found_by_its_id_its_skill_or_by_being_the_newest(viewed: tuple[Path, RunView]) -> None:
+    folder, view = viewed
     assert report(view.run[:6], folder=folder) == report("rows", folder=folder) == report(folder=folder)
     with pytest.raises(UsageError, match="'nothing'"):
         report("nothing", folder=folder)
 
 
-def test_a_changed_suite_is_not_taken_for_the_runs_own(trained: tuple[Path, RunView], tmp_path: Path) -> None:
-    folder, view = trained
+def test_a_changed_suite_is_not_taken_for_the_runs_own(viewed: tuple[Path, RunView], tmp_path: Path) -> None:
+    folder, view = viewed
     other = tmp_path / "other.jsonl"
     lines = (folder / "suites" / "rows.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     other.write_text("".join(line for line in lines if '"val7"' not in line), encoding="utf-8")
@@ -72,8 +71,8 @@ def test_a_changed_suite_is_not_taken_for_the_runs_own(trained: tuple[Path, RunV
     assert changed.heat[0].cells[0].state in set(CellState)
 
 
-def test_a_file_gets_the_format_of_its_name(trained: tuple[Path, RunView]) -> None:
-    folder, view = trained
+def test_a_file_gets_the_format_of_its_name(viewed: tuple[Path, RunView]) -> None:
+    folder, view = viewed
     for name, start in (("a.md", "# <code>rows"), ("a.json", "{"), ("a.xml", "<?xml")):
         assert skillopt(folder, "report", "-o", name).returncode == 0
         assert (folder / name).read_text(encoding="utf-8").startswith(start)

@@ -18,7 +18,7 @@ from typing import IO
 import pytest
 
 from skillopt.storage.ledger import Ledger
-from tests.fakes.projects import git, make_project, skillopt
+from tests.fakes.projects import git, make_project, skillopt_process
 
 KILLS = 10
 WORKERS = 4
@@ -77,7 +77,7 @@ def tips(folder: Path) -> list[str]:
 
 
 def deadly_git(folder: Path, step: str, moment: str) -> str:
-    """Give a PATH whose git kills whoever starts it, before or after one of its commands."""
+    """Give a PATH whose git kills whoever starts it, before or after one of its commands; never for this process."""
     real = shutil.which("git")
     deed = {"before": "kill -9 $PPID; exit 1", "after": f'"{real}" "$@"; kill -9 $PPID; exit 1'}[moment]
     (folder / "tools").mkdir()
@@ -174,14 +174,14 @@ def test_ten_kills_at_random_moments_change_nothing_and_cost_only_calls_in_fligh
 def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
     tmp_path: Path, project: Path, reference: Reference, step: str, moment: str
 ) -> None:
-    killed = skillopt(project, *COMMAND, reference.seed, PATH=deadly_git(tmp_path, step, moment))
+    killed = skillopt_process(project, *COMMAND, reference.seed, PATH=deadly_git(tmp_path, step, moment))
     assert killed.returncode == -signal.SIGKILL
     with closing(Ledger.open(project, read_only=True)) as ledger:
         (record,) = ledger.runs()
         assert ledger.events(record.id)[-1].kind == "VersionAccepted"
     committed = tips(project)
     assert bool(committed) is (moment == "after")
-    ended = skillopt(project, *COMMAND, reference.seed)
+    ended = skillopt_process(project, *COMMAND, reference.seed)
     assert ended.returncode == 0, ended.stderr
     assert look(project) == reference.ended
     assert set(committed) <= set(tips(project))
@@ -189,9 +189,9 @@ def test_a_kill_between_the_event_and_the_end_of_its_commit_is_made_good(
 
 def test_killed_at_each_commit_in_turn_it_still_gets_there(tmp_path: Path, project: Path, reference: Reference) -> None:
     path = deadly_git(tmp_path, "update-ref", "after")
-    attempts = [skillopt(project, *COMMAND, reference.seed, PATH=path) for _ in reference.ended.versions]
+    attempts = [skillopt_process(project, *COMMAND, reference.seed, PATH=path) for _ in reference.ended.versions]
     assert {attempt.returncode for attempt in attempts} == {-signal.SIGKILL}
-    assert skillopt(project, *COMMAND, reference.seed, PATH=path).returncode == 0
+    assert skillopt_process(project, *COMMAND, reference.seed, PATH=path).returncode == 0
     assert look(project) == reference.ended
 
 
@@ -200,9 +200,12 @@ def test_a_run_whose_start_was_named_goes_on_after_it_has_moved_the_branch(
     tmp_path: Path, project: Path, reference: Reference, start: str
 ) -> None:
     command = (*COMMAND, reference.seed, "--start", start)
-    assert skillopt(project, *command, PATH=deadly_git(tmp_path, "update-ref", "after")).returncode == -signal.SIGKILL
+    assert (
+        skillopt_process(project, *command, PATH=deadly_git(tmp_path, "update-ref", "after")).returncode
+        == -signal.SIGKILL
+    )
     assert tips(project)
-    ended = skillopt(project, *command)
+    ended = skillopt_process(project, *command)
     assert json.loads(ended.stdout)["resumed"]
     assert look(project) == reference.ended
 
@@ -210,10 +213,10 @@ def test_a_run_whose_start_was_named_goes_on_after_it_has_moved_the_branch(
 def test_a_work_tree_that_was_changed_since_is_another_run(tmp_path: Path, project: Path, reference: Reference) -> None:
     path = deadly_git(tmp_path, "update-ref", "after")
     command = (*COMMAND, reference.seed, "--start", "worktree")
-    assert skillopt(project, *command, PATH=path).returncode == -signal.SIGKILL
+    assert skillopt_process(project, *command, PATH=path).returncode == -signal.SIGKILL
     skill = project / "skills" / "rows" / "SKILL.md"
     skill.write_text(skill.read_text(encoding="utf-8") + "- Keep the order of rows.\n", encoding="utf-8")
-    skillopt(project, *command, PATH=path)
+    skillopt_process(project, *command, PATH=path)
     with closing(Ledger.open(project, read_only=True)) as ledger:
         newest, oldest = ledger.runs()
     assert newest.start != oldest.start

@@ -22,16 +22,14 @@ from skillopt.loop.events import EpochEnded, encode_event
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
 from skillopt.storage.ledger import Ledger
-from tests.fakes.projects import make_project, skillopt, train
+from tests.fakes.projects import Trained, make_project, skillopt
 
 Ask = Callable[[str], str]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = make_project(tmp_path_factory.mktemp("pages"))
-    train(made)
-    return made
+@pytest.fixture
+def folder(trained: Trained) -> Path:
+    return trained[0]
 
 
 def keys(folder: Path, split: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,24 +12,16 @@ from threading import Lock
 import pytest
 
 from tests.fakes.fake_chat import answer_prompt, fake_chat
-from tests.fakes.projects import SKILL, git, make_project, skillopt, train, without_agents
+from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt, train, without_agents
 from tools.fake_providers.loopback import Answer, Body, refuse
 
-FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
 FAKE = "chat/openai-compatible/fake"
 
 
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = make_project(tmp_path_factory.mktemp("trained") / "project")
-    train(folder, *FAST)
-    return folder
-
-
 @pytest.fixture
-def trained(original: Path, tmp_path: Path) -> Path:
+def project(trained: Trained) -> Path:
     """A project of its own in which a version was accepted."""
-    return Path(shutil.copytree(original, tmp_path / "project"))
+    return trained[0]
 
 
 def to(*targets: str) -> tuple[str, ...]:
@@ -46,15 +37,15 @@ def rollouts(folder: Path) -> int:
     return recorded
 
 
-def test_a_version_is_compared_with_no_skill_and_with_the_first_version_on_every_target(trained: Path) -> None:
+def test_a_version_is_compared_with_no_skill_and_with_the_first_version_on_every_target(project: Path) -> None:
     with fake_chat() as server:
         arguments = (*to("demo", FAKE), *settings(server.url))
-        ended = skillopt(trained, *arguments, "--json")
-        again = skillopt(trained, *arguments)
+        ended = skillopt(project, *arguments, "--json")
+        again = skillopt(project, *arguments)
         asked = len(server.requests)
     assert ended.returncode == 0, ended.stderr
     found = json.loads(ended.stdout)
-    assert found["version"] == git(trained, "rev-parse", "skillopt/rows")
+    assert found["version"] == git(project, "rev-parse", "skillopt/rows")
     assert found["trained_on"].startswith("demo-1 seed=")
     assert [row["target"] for row in found["targets"]] == ["demo", FAKE]
     assert [row["status"] for row in found["targets"]] == ["measured", "measured"]
@@ -73,11 +64,11 @@ def test_a_version_is_compared_with_no_skill_and_with_the_first_version_on_every
     assert "accept" in rows[0]
 
 
-def test_a_target_that_is_dead_is_a_row_of_its_own_and_ends_with_3(trained: Path) -> None:
+def test_a_target_that_is_dead_is_a_row_of_its_own_and_ends_with_3(project: Path) -> None:
     with refuse() as server:
         arguments = (*to(FAKE, "demo"), *settings(server.url))
-        shown = skillopt(trained, *arguments)
-        found = json.loads(skillopt(trained, *arguments, "--json").stdout)
+        shown = skillopt(project, *arguments)
+        found = json.loads(skillopt(project, *arguments, "--json").stdout)
     assert shown.returncode == 3
     assert f"{FAKE}: stopped after 5 failures in a row; the last: network: " in shown.stdout
     assert "Traceback" not in shown.stderr
@@ -86,21 +77,21 @@ def test_a_target_that_is_dead_is_a_row_of_its_own_and_ends_with_3(trained: Path
     assert "network: " in dead["reason"]
 
 
-def test_a_target_of_which_too_little_was_measured_is_invalid(trained: Path) -> None:
+def test_a_target_of_which_too_little_was_measured_is_invalid(project: Path) -> None:
     def refuse_half(body: Body) -> Answer:
         return Answer(503, b"", hang_up=True) if "@" in json.dumps(body) else answer_prompt(body)
 
     with fake_chat(refuse_half) as server:
         arguments = (*to(FAKE), *settings(server.url), "--workers", "1", "--json")
-        ended = skillopt(trained, *arguments)
+        ended = skillopt(project, *arguments)
     assert ended.returncode == 3
     assert "none: only 4 of 8 tasks could be measured: network: " in json.loads(ended.stdout)["targets"][0]["reason"]
 
 
 def test_a_target_whose_program_is_missing_does_not_keep_the_others_from_being_scored(
-    trained: Path, tmp_path: Path
+    project: Path, tmp_path: Path
 ) -> None:
-    ended = skillopt(trained, *to("codex/large", "demo"), PATH=without_agents(tmp_path))
+    ended = skillopt(project, *to("codex/large", "demo"), PATH=without_agents(tmp_path))
     assert ended.returncode == 3
     assert "codex/large: missing_program: " in ended.stdout
     assert "accept" in ended.stdout
@@ -118,13 +109,13 @@ def test_a_target_whose_program_is_missing_does_not_keep_the_others_from_being_s
     ],
 )
 def test_a_users_mistake_is_refused_before_anything_is_spent(
-    trained: Path, arguments: tuple[str, ...], problem: str
+    project: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
-    before = rollouts(trained)
-    ended = skillopt(trained, *arguments)
+    before = rollouts(project)
+    ended = skillopt(project, *arguments)
     assert ended.returncode == 2
     assert problem in ended.stderr
-    assert (ended.stdout, rollouts(trained)) == ("", before)
+    assert (ended.stdout, rollouts(project)) == ("", before)
 
 
 def test_without_an_accepted_version_the_command_says_what_to_do(tmp_path: Path) -> None:
@@ -146,11 +137,11 @@ class Counting:
         return answer
 
 
-def test_a_cap_holds_for_all_targets_together(trained: Path) -> None:
+def test_a_cap_holds_for_all_targets_together(project: Path) -> None:
     provider, cap = Counting(), 30_000
     with fake_chat(provider) as server:
         targets = (*to(*(f"{FAKE}-{number}" for number in range(5)), "demo"), *settings(server.url))
-        ended = skillopt(trained, *targets, "--max-tokens", str(cap), "--json")
+        ended = skillopt(project, *targets, "--max-tokens", str(cap), "--json")
     assert ended.returncode == 3, ended.stderr
     rows = json.loads(ended.stdout)["targets"]
     assert rows[0]["status"] == "measured"
@@ -158,7 +149,7 @@ def test_a_cap_holds_for_all_targets_together(trained: Path) -> None:
     assert 0 < provider.tokens <= cap
 
 
-def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(trained: Path) -> None:
+def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> None:
     process: SimpleQueue[int] = SimpleQueue()
 
     def interrupt_fourth(body: Body) -> Answer:
@@ -169,11 +160,11 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(trained: Path) -> Non
     with fake_chat(interrupt_fourth) as server:
         arguments = (*to(FAKE), *settings(server.url), "--workers", "1")
         command = [sys.executable, "-m", "skillopt", *arguments]
-        with subprocess.Popen(command, cwd=trained, stderr=subprocess.PIPE, text=True) as started:
+        with subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True) as started:
             process.put(started.pid)
             _, told = started.communicate(timeout=60)
         kept = len(server.requests)
-        found = json.loads(skillopt(trained, *arguments, "--json").stdout)
+        found = json.loads(skillopt(project, *arguments, "--json").stdout)
     assert started.returncode == 130
     assert "run the same command to continue" in told
     assert found["targets"][0]["status"] == "measured"
@@ -181,9 +172,9 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(trained: Path) -> Non
     assert found["targets"][0]["paid_rollouts"] < 24
 
 
-def test_a_chosen_version_is_scored_and_the_first_stays_what_training_started_from(trained: Path) -> None:
-    before = git(trained, "rev-parse", "main")
-    found = json.loads(skillopt(trained, *to("demo"), "--version", "main", "--json").stdout)
+def test_a_chosen_version_is_scored_and_the_first_stays_what_training_started_from(project: Path) -> None:
+    before = git(project, "rev-parse", "main")
+    found = json.loads(skillopt(project, *to("demo"), "--version", "main", "--json").stdout)
     assert (found["version"], found["first"], found["trained_on"]) == (before, before, "")
     verdict = found["targets"][0]["found"]["against_first"]
     assert (verdict["wins"], verdict["losses"]) == (0, 0)

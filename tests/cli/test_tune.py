@@ -19,7 +19,7 @@ from skillopt.errors import UsageError
 from skillopt.storage.locks import writer_lock
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
-from tests.fakes.projects import git, make_project, skillopt
+from tests.fakes.projects import git, make_project, skillopt, skillopt_process
 
 FAST = ("--set", "epochs=2", "--set", "batch_size=6", "--set", "confidence=0.7")
 SEARCH = (
@@ -201,10 +201,10 @@ def test_without_optuna_the_command_says_how_to_install_it(project: Path, tmp_pa
     broken.mkdir()
     (broken / "optuna.py").write_text("raise ImportError('no optuna here')\n", encoding="utf-8")
     path = os.pathsep.join(filter(None, (str(broken), os.environ.get("PYTHONPATH", ""))))
-    ended = skillopt(project, *SEARCH, PYTHONPATH=path)
+    ended = skillopt_process(project, *SEARCH, PYTHONPATH=path)
     assert ended.returncode == 2
     assert "pip install 'skillopt-mcp[tune]'" in ended.stderr
-    assert skillopt(project, "estimate", "rows", PYTHONPATH=path).returncode == 0
+    assert skillopt_process(project, "estimate", "rows", PYTHONPATH=path).returncode == 0
 
 
 def test_what_scores_is_a_part_of_train_and_nothing_of_the_test_is_left(original: Path) -> None:

@@ -1,14 +1,38 @@
-"""A small real project for tests: a repository, a weak skill, tasks for the demo target."""
+"""A small real project for tests: a repository, a weak skill, tasks for the demo target; the command line on it."""
 
+import io
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SKILL", "git", "make_project", "make_tidy_tables", "skillopt", "train", "without_agents"]
+import pytest
+
+from skillopt.cli.entry import run
+
+__all__ = [
+    "FAST",
+    "SKILL",
+    "Trained",
+    "git",
+    "make_project",
+    "make_tidy_tables",
+    "make_trained",
+    "skillopt",
+    "skillopt_process",
+    "train",
+    "without_agents",
+]
+
+FAST = ("--set", "epochs=3", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "slow_tasks=4")
+"""Settings with which the project of `make_project` is trained in a second."""
+
+Trained = tuple[Path, dict[str, Any]]
+"""A trained project, and what its training said as JSON: what the fixture `trained` gives."""
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -59,7 +83,29 @@ def make_tidy_tables(folder: Path, tasks: int) -> Path:
     return _commit_all(folder)
 
 
+def make_trained(place: Path) -> Path:
+    """Make a trained project `project` and beside it `result.json`, what the training said."""
+    result = train(make_project(place / "project"), *FAST)
+    (place / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    return place
+
+
 def skillopt(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command line in this process, which saves the second that one of its own takes to start.
+
+    tests/cli/test_commands.py compares the two for every command.
+    """
+    out, error = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(error):
+        patch.chdir(folder)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        code = run(arguments)
+    said, told = (stream.buffer.getvalue().decode("utf-8") for stream in (out, error))
+    return subprocess.CompletedProcess(["skillopt", *arguments], code, said, told)
+
+
+def skillopt_process(folder: Path, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run the command line in its own process, as a user does."""
     command = [sys.executable, "-m", "skillopt", *arguments]
     return subprocess.run(

@@ -153,7 +153,7 @@ def test_tests_and_benchmarks_do_not_import_each_other(path: str, source: str) -
     ("path", "source"),
     [
         ("tests/benchmarks/test_demo.py", "from benchmarks.demo import main\n"),
-        ("tests/test_things.py", "from tests.projects import git\n"),
+        ("tests/test_things.py", "from tests.fakes.projects import git\n"),
         ("benchmarks/speed.py", "from tools.fake_providers import loopback\n"),
     ],
 )

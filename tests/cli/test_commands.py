@@ -1,0 +1,71 @@
+"""Each command once in a process of its own, as users start it; all other tests run commands in theirs."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from skillopt.cli.app import app
+from tests.fakes.projects import FAST, Trained, git, skillopt, skillopt_process
+
+DOCUMENTED = {0, 1, 2, 3}
+ARGUMENTS = {
+    "bisect": ("val0",),
+    "cancel": ("20260101-000000-beef",),
+    "gate": ("main", "skillopt/rows"),
+    "job": ("20260101-000000-beef",),
+    "nightly": ("--remote", ""),
+    "optimize": FAST,
+    "propose": ("edits.json",),
+    "rollback": ("rows", "main"),
+    "serve": ("--help",),  # it would go on until Ctrl-C; tests/cli/test_serve.py has that
+    "show": ("skillopt/rows",),
+    "transfer": ("rows", "--to", "demo"),
+    "tune": ("--help",),  # a search takes minutes
+}
+"""What a command is given that needs more than its name; a new command needs no row if it needs nothing."""
+
+
+def commands(group: typer.core.TyperCommand | typer.core.TyperGroup, *words: str) -> Iterator[tuple[str, ...]]:
+    """List the commands, those of groups with the names of their groups."""
+    if not isinstance(group, typer.core.TyperGroup):
+        yield words
+        return
+    for name, command in group.commands.items():
+        assert isinstance(command, typer.core.TyperCommand | typer.core.TyperGroup)
+        yield from commands(command, *words, name)
+
+
+ROOT = typer.main.get_command(app)
+assert isinstance(ROOT, typer.core.TyperGroup)
+COMMANDS = sorted(" ".join(words) for words in commands(ROOT))
+
+
+def masked(text: str, folder: Path) -> str:
+    """Leave out what differs from one run to the next: the folder, ids, times."""
+    text = text.replace(str(folder), "FOLDER")
+    return re.sub(r"[0-9a-f]{7,}|\d+", "#", text)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_says_and_ends_the_same_in_its_own_process_as_in_that_of_the_tests(
+    command: str, trained: Trained, tmp_path: Path
+) -> None:
+    folder, _ = trained
+    other = shutil.copytree(folder, tmp_path / "other", symlinks=True)
+    arguments = (*command.split(), *ARGUMENTS.get(command, ()))
+    process, inside = skillopt_process(folder, *arguments), skillopt(other, *arguments)
+    assert process.returncode == inside.returncode
+    assert process.returncode in DOCUMENTED
+    assert "Traceback" not in process.stderr
+    assert process.stdout + process.stderr
+    assert masked(process.stdout, folder) == masked(inside.stdout, other)
+    assert masked(process.stderr, folder) == masked(inside.stderr, other)
+    assert git(folder, "for-each-ref", "--format=%(refname)") == git(other, "for-each-ref", "--format=%(refname)")
+
+
+def test_every_row_is_of_a_command() -> None:
+    assert set(ARGUMENTS) <= set(COMMANDS)
