@@ -2,18 +2,25 @@
 # constraints.txt changed. Another interpreter: make test PYTHON=python3.12 (after `make clean`).
 
 PYTHON ?= python3
-# How pytest runs: -n auto is one process per core. Debugging: make unit PYTEST_ARGS='-x --pdb'
-PYTEST_ARGS ?= -n auto --cov --cov-report=term-missing
+# How pytest runs: -n auto is one process per core, and a core that is done takes over from the others.
+PYTEST_ARGS ?= -n auto --dist worksteal
+
+# Parts of `make test-all` that cannot run here: make test-all WITHOUT='test-agents test-browser'
+WITHOUT ?=
 
 # Of the comparison with other optimizers: make bench-peers BENCH_ARGS=--quick
 BENCH_ARGS ?=
+
+# Else every process that a test starts would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 RUN := .venv/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-review test check format unit test-agents test-browser transcripts wheel-test bench bench-peers docs constraints clean
+.PHONY: help demo demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
+  transcripts bench bench-peers docs constraints clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -24,7 +31,9 @@ demo: .venv/installed  ## train the example skill offline and show what it learn
 demo-review: .venv/installed  ## a night over three skills and two edits by people, offline
 	@$(RUN) -m benchmarks.review_demo
 
-test: check wheel-test unit  ## everything below, as CI runs it
+test: check unit  ## what to run before a commit: about three minutes on two cores
+
+test-all: $(filter-out $(WITHOUT),coverage simulations wheel-test test-agents test-browser)  ## all the rest, which CI runs too: a quarter of an hour
 
 check: .venv/installed  ## format, lint, types, layers, house rules, workflows
 	$(RUN) -m ruff format --check .
@@ -40,8 +49,14 @@ format: .venv/installed  ## rewrite the sources to the format that `check` asks 
 	$(RUN) -m ruff check --fix --exit-zero --quiet .
 	$(RUN) -m ruff format .
 
-unit: .venv/installed  ## the tests, with branch coverage, but for those with real agents or a browser
-	$(RUN) -m pytest -m 'not agents and not browser' $(PYTEST_ARGS)
+unit: .venv/installed  ## the tests that are quick, and which of them take longest
+	$(RUN) -m pytest -m 'not (slow or process or docs or agents or browser)' --durations=10 $(PYTEST_ARGS)
+
+coverage: .venv/installed  ## all tests but simulations, agents and browser, with branch coverage and its floor
+	$(RUN) -m pytest -m 'not (slow or agents or browser)' --durations=10 --cov --cov-report=term-missing $(PYTEST_ARGS)
+
+simulations: .venv/installed  ## the tests that draw thousands of runs; coverage would make each three times as long
+	$(RUN) -m pytest -m slow --durations=10 $(PYTEST_ARGS)
 
 test-agents: .venv/installed  ## the real Claude Code and Codex against loopback models; what checks MCP servers
 	$(RUN) -m tools.fetch_agents

@@ -13,6 +13,8 @@ from benchmarks.landscapes.table import format_table
 from benchmarks.landscapes.truth import start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS
 
+pytestmark = pytest.mark.slow
+
 
 def figures(run: Run) -> dict[str, object]:
     return asdict(run) | {"wall": 0.0}

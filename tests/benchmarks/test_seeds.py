@@ -4,6 +4,8 @@ import pytest
 
 from benchmarks.seeds import main
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_seed_is_a_row_and_the_means_follow(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--first", "101", "--seeds", "2"]) == 0

@@ -9,6 +9,8 @@ from benchmarks.tune import main, play
 
 SMALL = ("strong", "null", "--seeds", "2", "--rollouts", "200", "--workers", "1", "--trials")
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_run_is_scored_by_the_truth() -> None:
     job = Job("strong", "default", 4, 700)

@@ -93,6 +93,7 @@ def test_the_reports_for_a_job_are_written_beside_the_result(project: Path, tmp_
     assert "choose another --junit" in ended.stderr
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> None:
     commit(project, SKILL)
     process: SimpleQueue[int] = SimpleQueue()

@@ -19,6 +19,8 @@ from tests.fakes.hostile_views import read
 from tests.fakes.nights import TOKEN, make_nights
 from tests.fakes.projects import SKILL, git
 
+pytestmark = pytest.mark.process
+
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 QUICK = "--set\nconfidence=0.8"
 

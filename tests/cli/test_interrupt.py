@@ -17,6 +17,8 @@ from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import make_project
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
+pytestmark = pytest.mark.process
+
 WORKERS = 4
 PROVEN = 2
 """The probe of the optimizer model and the first rollout, which is made alone."""

@@ -76,6 +76,7 @@ def test_an_evaluation_gathers_evidence_and_says_what_to_do_next(project: Path) 
     assert "propose edits" in report.next_step
 
 
+@pytest.mark.process
 def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldProvider) -> None:
     program = (
         "from pathlib import Path; from skillopt.commands.jobs import start_evaluation; "
@@ -88,6 +89,7 @@ def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldPro
     assert ended(project, begun.stdout.strip()).job.state is JobState.DONE
 
 
+@pytest.mark.process
 def test_a_training_job_shows_its_run_while_and_after_it_runs(project: Path) -> None:
     begun = start_training(selection(project, epochs=1, slow_tasks=0), limits=Limits(max_rollouts=200))
     report = ended(project, begun.id)
@@ -105,6 +107,7 @@ def test_a_proposal_job_commits_what_the_gate_takes(project: Path) -> None:
     assert any("accept" in line for line in report.events)
 
 
+@pytest.mark.process
 def test_a_proposal_that_is_not_taken_is_done_with_a_verdict_and_not_a_failure(project: Path) -> None:
     idle = GOOD | {"content": "- Be nice."}
     report = ended(project, start_proposal(selection(project), Offered.model_validate({"edits": [idle]})).id)
@@ -112,6 +115,7 @@ def test_a_proposal_that_is_not_taken_is_done_with_a_verdict_and_not_a_failure(p
     assert "another idea" in report.next_step
 
 
+@pytest.mark.process
 def test_a_second_job_for_the_same_skill_is_refused_and_names_the_first(project: Path, held: HeldProvider) -> None:
     name = begin_held(project, held)
     with pytest.raises(BusyError, match=name):
@@ -131,6 +135,7 @@ def test_cancelling_waits_for_the_calls_under_way_and_keeps_them(project: Path, 
     assert status(folder=project).rollouts == 1
 
 
+@pytest.mark.process
 def test_cancelling_twice_does_not_wait(project: Path, held: HeldProvider) -> None:
     name = begin_held(project, held)
     first = cancel(name, folder=project)
@@ -141,6 +146,7 @@ def test_cancelling_twice_does_not_wait(project: Path, held: HeldProvider) -> No
     assert not held.may.is_set()
 
 
+@pytest.mark.process
 def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(project: Path, held: HeldProvider) -> None:
     held.left = 3
     name = begin_held(project, held)
@@ -155,6 +161,7 @@ def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(proj
     assert f"{TASKS - kept} newly run" in again.job.output
 
 
+@pytest.mark.process
 def test_a_job_says_why_it_failed_and_how_to_go_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
@@ -180,6 +187,7 @@ def test_an_unknown_job_is_refused_whatever_its_name(project: Path, name: str) -
         job(name, folder=project)
 
 
+@pytest.mark.process
 def test_a_training_on_the_command_line_makes_a_job_fail_with_a_reason(project: Path) -> None:
     with writer_lock(project, "rows"):
         report = ended(project, start_training(selection(project)).id)
@@ -194,6 +202,7 @@ def test_a_folder_that_is_no_job_is_not_listed(project: Path) -> None:
     assert list_jobs(project) == ()
 
 
+@pytest.mark.process
 def test_a_job_whose_process_never_came_is_lost_after_a_while(project: Path) -> None:
     begun = start_job(project, "rows", ["log", "rows"])
     wait_for_job(project, begun.id, LONG)
@@ -206,6 +215,7 @@ def test_a_job_whose_process_never_came_is_lost_after_a_while(project: Path) -> 
     assert find_job(project, begun.id).state is JobState.LOST
 
 
+@pytest.mark.process
 def test_the_command_line_lists_shows_and_cancels_jobs(project: Path, held: HeldProvider) -> None:
     name = begin_held(project, held)
     assert f"{name}  rows: evaluate, running" in skillopt(project, "jobs").stdout

@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from skillopt.cli.watch import follow
@@ -95,6 +96,7 @@ def test_each_look_reads_what_the_run_has_recorded_by_then(tmp_path: Path) -> No
         assert look().state == "finished"
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_the_watching_with_130(tmp_path: Path) -> None:
     folder = make_project(tmp_path)
     with closing(begun(folder)), writer_lock(folder, "rows"):

@@ -21,6 +21,8 @@ from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git, skillopt_process
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
+pytestmark = pytest.mark.process
+
 PROVEN = 2
 """The probe of the optimizer model and the first rollout, which is made alone."""
 HELD = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", "--set", "epochs=1", "--workers", "4")

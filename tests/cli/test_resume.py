@@ -20,6 +20,8 @@ import pytest
 from skillopt.storage.ledger import Ledger
 from tests.fakes.projects import git, make_project, skillopt_process
 
+pytestmark = pytest.mark.process
+
 KILLS = 10
 WORKERS = 4
 BRANCH = "refs/heads/skillopt/rows"

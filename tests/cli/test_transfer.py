@@ -149,6 +149,7 @@ def test_a_cap_holds_for_all_targets_together(project: Path) -> None:
     assert 0 < provider.tokens <= cap
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> None:
     process: SimpleQueue[int] = SimpleQueue()
 

@@ -116,6 +116,7 @@ def test_the_best_settings_are_shown_as_lines_that_a_run_takes(searched: tuple[P
     assert skillopt(folder, "estimate", *(w for k, v in lines.items() for w in ("--set", f"{k}={v}"))).returncode == 0
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_with_130_and_the_same_command_gives_the_search_that_was_not_interrupted(
     project: Path, searched: tuple[Path, dict[str, Any]]
 ) -> None:
@@ -134,6 +135,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_gives_the_search_that_was_not
     assert 0 < found["paid_rollouts"] < searched[1]["paid_rollouts"]
 
 
+@pytest.mark.process
 def test_kill_is_survived_too(project: Path, searched: tuple[Path, dict[str, Any]]) -> None:
     command = [sys.executable, "-m", "skillopt", *SEARCH]
     with subprocess.Popen(

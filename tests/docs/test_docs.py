@@ -33,6 +33,7 @@ def test_the_readmes_suite_is_twenty_lines_and_loads(tmp_path: Path) -> None:
     assert all(suite.tasks(split) for split in Split)
 
 
+@pytest.mark.docs
 def test_every_skillopt_and_git_command_of_the_readme_works_in_order(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project", name="my-skill")
     (folder / "skillopt.toml").unlink()
@@ -51,6 +52,7 @@ def test_every_skillopt_and_git_command_of_the_readme_works_in_order(tmp_path: P
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
 
 
+@pytest.mark.docs
 def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_path: Path) -> None:
     page = CHECKOUT / "docs" / "tuning.md"
     folder = make_project(tmp_path / "project", tasks=16, name="my-skill")
@@ -71,6 +73,7 @@ def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_pa
     assert all(f"| `{name}` | {least} to {most} |" in shown for name, (least, most) in RANGES.items())
 
 
+@pytest.mark.docs
 def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> None:
     nights = make_nights(tmp_path, skills=("my-skill",))
     shown = [line for block in blocks(CHECKOUT / "docs" / "nightly.md", "console") for line in block.splitlines()]
@@ -85,6 +88,7 @@ def test_the_commands_of_the_page_on_nights_work_in_order(tmp_path: Path) -> Non
     assert skillopt(nights.folder, *cron.split()[1:]).stdout.startswith("nothing improved")
 
 
+@pytest.mark.docs
 def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -> None:
     folder = make_project(tmp_path / "project", name="my-skill")
     git(folder, "checkout", "--quiet", "-b", "change")
@@ -110,6 +114,7 @@ def run_shown(folder: Path, block: str) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.docs
 def test_the_demo_ends_with_a_better_skill_and_commands_that_work(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     command = [sys.executable, "-m", "benchmarks.demo", "--folder", str(folder)]
@@ -126,6 +131,7 @@ def test_the_demo_ends_with_a_better_skill_and_commands_that_work(tmp_path: Path
         assert subprocess.run([*program, *words[1:]], check=False, capture_output=True).returncode == 0, line
 
 
+@pytest.mark.docs
 def test_the_demo_never_removes_what_it_did_not_make(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     command = [sys.executable, "-m", "benchmarks.demo", "--folder", str(tmp_path)]

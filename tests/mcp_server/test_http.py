@@ -5,6 +5,8 @@ import sys
 from http.client import HTTPConnection
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.mcp_clients import MODERN, TOKEN, serving
 
 HEADERS = {
@@ -45,6 +47,7 @@ def test_requests_with_the_token_are_served_and_all_others_refused(project: Path
         assert post(port)[0] == 200
 
 
+@pytest.mark.process
 def test_without_a_token_one_is_made_and_told(project: Path) -> None:
     with serving(project) as (_, said, port):
         token = said.partition("each time: ")[2].partition("\n")[0]
@@ -54,12 +57,14 @@ def test_without_a_token_one_is_made_and_told(project: Path) -> None:
         assert post(port)[0] == 401
 
 
+@pytest.mark.process
 def test_only_this_machine_is_served(project: Path) -> None:
     with serving(project) as (_, _, port), socket.socket() as other:
         # The same port is free on another address of the machine, so the server is not on all of them.
         other.bind(("127.0.0.2", port))
 
 
+@pytest.mark.process
 def test_a_port_that_is_taken_is_told(project: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -71,6 +76,7 @@ def test_a_port_that_is_taken_is_told(project: Path) -> None:
     assert "choose another with --port" in ended.stderr
 
 
+@pytest.mark.process
 def test_other_methods_need_the_token_too(project: Path) -> None:
     with serving(project) as (_, _, port):
         for method in ("GET", "DELETE", "PUT"):

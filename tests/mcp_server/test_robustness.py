@@ -53,6 +53,7 @@ LINES = st.one_of(
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+@pytest.mark.process
 def test_random_lines_do_not_stop_a_server_that_shook_hands(project: Path, version: str) -> None:
     with pipe(project) as server:
         server.shake(version)
@@ -68,6 +69,7 @@ def test_random_lines_do_not_stop_a_server_that_shook_hands(project: Path, versi
         check()
 
 
+@pytest.mark.process
 def test_random_first_lines_do_not_stop_a_server(project: Path) -> None:
     with pipe(project) as server:
         for line in (
@@ -201,6 +203,7 @@ def test_eight_clients_at_once_are_all_served(project: Path) -> None:
     anyio.run(run)
 
 
+@pytest.mark.process
 def test_eight_processes_at_once_are_all_served(project: Path) -> None:
     with ExitStack() as stack:
         servers = [stack.enter_context(pipe(project)) for _ in range(8)]

@@ -44,6 +44,7 @@ def test_clients_of_2026_need_no_handshake(project: Path) -> None:
     assert wrong["error"]["code"] == -32602
 
 
+@pytest.mark.process
 def test_outside_a_repository_the_server_starts_and_says_how_to_begin(tmp_path: Path) -> None:
     with pipe(tmp_path) as server:
         server.shake("2025-11-25")
@@ -52,6 +53,7 @@ def test_outside_a_repository_the_server_starts_and_says_how_to_begin(tmp_path: 
     assert "git init" in called["content"][0]["text"]
 
 
+@pytest.mark.process
 def test_a_repository_that_is_moved_away_and_back_is_served_again(project: Path) -> None:
     away = project.with_name("away")
     with pipe(project) as server:
@@ -67,6 +69,7 @@ def test_a_repository_that_is_moved_away_and_back_is_served_again(project: Path)
     assert back["result"]["contents"][0]["text"].endswith("- Sort.\n")
 
 
+@pytest.mark.process
 def test_the_server_ends_when_its_client_does(project: Path) -> None:
     lines = [{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": MODERN}}]
     given = "".join(f"{json.dumps(line)}\n" for line in lines)

@@ -9,6 +9,7 @@ from tools.generate_examples import EXAMPLES, MAKERS
 
 
 @pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.docs
 def test_each_example_is_what_the_program_makes(tmp_path: Path, kind: str) -> None:
     for name, page in MAKERS[kind](tmp_path / "repository").items():
         assert (EXAMPLES / name).read_text(encoding="utf-8") == page, f"{name} is out of date: run `make docs`"

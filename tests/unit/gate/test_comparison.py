@@ -46,6 +46,7 @@ def test_exchanging_the_sides_negates_the_gain_and_exchanges_wins_and_losses(pai
 
 
 @pytest.mark.parametrize(("tasks", "tie"), [(5, 0.0), (12, 0.3), (48, 0.0), (48, 0.9)])
+@pytest.mark.slow
 def test_without_a_true_gain_an_accept_is_no_more_frequent_than_promised(tasks: int, tie: float) -> None:
     random = Random(tasks)
     accepts = 0

@@ -101,6 +101,7 @@ def test_who_has_looked_in_vain_before_is_asked_for_more() -> None:
 
 @pytest.mark.parametrize("noise", [None, high()])
 @pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.slow
 def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_however_often_it_asks(
     *, partial: bool, noise: Noise | None
 ) -> None:

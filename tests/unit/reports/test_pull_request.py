@@ -97,6 +97,7 @@ def test_no_held_out_task_motivates_an_edit() -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(limit=st.integers(2_000, LIMIT), copies=st.integers(1, 60), size=st.sampled_from([1, 40, 400]))
+@pytest.mark.slow
 def test_it_never_passes_its_limit_and_stays_well_formed(limit: int, copies: int, size: int) -> None:
     body = pull_request_body(many(VIEW, copies, HOSTILE * size), limit)
     assert length(body) <= limit

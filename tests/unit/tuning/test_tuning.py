@@ -63,6 +63,7 @@ def test_a_search_begins_where_it_is_told_ends_better_and_gives_up_what_loses(
 
 
 @pytest.mark.parametrize("stops", [(0, 0), (1,), (9, 3), (30, 2, 2)])
+@pytest.mark.slow
 def test_a_study_that_was_interrupted_goes_on_as_if_it_had_not_been(
     stops: tuple[int, ...], whole: tuple[tuple[Trial, ...], int], tmp_path: Path
 ) -> None:
