@@ -54,6 +54,7 @@ class _Change:
 _SCRATCH: Final = Path(__file__).resolve().parent.parent / ".demo" / "review"
 _TASKS: Final = {"train": 24, "val": 24, "test": 24}
 _CONFIG: Final = """\
+[nightly]
 forge = "none"    # pull requests are files in .skillopt/pull-requests
 
 [skills.tidy-tables]

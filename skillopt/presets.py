@@ -1,20 +1,17 @@
-"""The presets, and settings built as defaults < preset < file < environment < flags.
+"""Presets, and settings built from layers: defaults < preset < file < environment < flags."""
 
-Owns which settings a preset names and what contradicts itself. Does not own the settings (settings) or finding the
-file or the environment (project).
-"""
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from typing import Final
 
 from pydantic import ValidationError
 
 from skillopt.errors import SettingsError
-from skillopt.settings import GateRule, Metric, Preset, Schedule, Settings
+from skillopt.settings import TABLES, GateRule, Metric, Preset, Settings
 
-__all__ = ["PRESETS", "make_settings"]
+__all__ = ["PRESETS", "flatten_tables", "make_settings"]
 
-PRESETS: Mapping[Preset, Mapping[str, object]] = {
+PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
     Preset.DEFAULT: {},
     # The published loop and defaults (microsoft/SkillOpt at bdfdc30), with the slow update gated as
     # in the paper's own checkpoints. A batch of 40 becomes the whole split when that is smaller.
@@ -22,11 +19,9 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "epochs": 4,
         "batch_size": 40,
         "minibatch_size": 8,
-        "merge_size": 8,
         "edit_budget": 4,
         "min_edits": 2,
         "token_budget": 0,
-        "schedule": Schedule.COSINE,
         "scan_leaks": False,
         "name_failures": False,
         "suspect_share": 0.0,
@@ -35,22 +30,58 @@ PRESETS: Mapping[Preset, Mapping[str, object]] = {
         "screen_rollouts": 0,
         "trust_noise": 0,
         "gate_edits": 1,
-        "baseline_tasks": 0,
         "metric": Metric.HARD,
         "gate": GateRule.STRICT,
         "baseline_repeats": 1,
         "slow_tasks": 20,
-        "meta_update": True,
         "patience": 0,
     },
 }
+
+_RENAMED: Final = {
+    "baseline_trials": "baseline_repeats",
+    "release_looks": "test_looks",
+    "screen_trials": "screen_rollouts",
+}
+_REMOVED: Final = frozenset(
+    (
+        *("baseline_tasks", "buffer_size", "doubles", "evidence_tokens", "gate_batch", "gate_patience", "gate_rounds"),
+        *("idle_gain", "least_grounding", "leave_out", "merge_size", "meta_update", "prune_groups", "prune_lines"),
+        *("revision_gains", "schedule", "screen_confidence", "screen_tasks", "trust_edits"),
+        *("worst_tokens", "worst_turns", "worst_usd"),
+    )
+)
+"""Settings of version 0.1.0, so that a file that has one is told what to change."""
+
+
+def flatten_tables(origin: str, values: Mapping[str, object]) -> dict[str, object]:
+    """Read the settings of a file, each in the table it belongs to, as names and values.
+
+    Args:
+        origin: The file, for errors.
+        values: Top-level keys, with `[advanced]`, `[executor]` and `[nightly]` as mappings.
+
+    Raises:
+        SettingsError: A setting is unknown, or stands in another table than its own.
+    """
+    found: dict[str, object] = {}
+    for place, name, value in _placed(origin, values):
+        if name not in TABLES:
+            raise SettingsError(_unknown(f"{origin} [{place}]" if place else origin, name))
+        if TABLES[name] != place:
+            expected = f"in [{TABLES[name]}]" if TABLES[name] else "at the top, before every [table]"
+            where = f"in [{place}]" if place else "at the top"
+            raise SettingsError(f"{origin}: expected {name} {expected}, found it {where}")
+        found[name] = value
+    return found
 
 
 def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
     """Build settings from layers, later ones winning, over the preset that the last layer names.
 
     Args:
-        layers: (origin, values) pairs; the origin (a file, `environment`, `flags`) is named in errors.
+        layers: (origin, values) pairs, settings by name whatever their table; the origin (a file, `environment`,
+            `flags`) is named in errors.
 
     Raises:
         SettingsError: A key is unknown, or a value does not fit.
@@ -58,14 +89,14 @@ def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
     for origin, layer in layers:
-        for key, value in layer.items():
-            if key not in Settings.model_fields:
-                raise SettingsError(_unknown(origin, key))
-            values[key], origins[key] = value, origin
+        for name, value in layer.items():
+            if name not in TABLES:
+                raise SettingsError(_unknown(origin, name))
+            values[name], origins[name] = value, origin
     preset = values.get("preset", Preset.DEFAULT)
     known = {member.value: chosen for member, chosen in PRESETS.items()}
     try:
-        settings = Settings.model_validate({**known.get(str(preset), {}), **values})
+        settings = Settings.model_validate(_nested({**known.get(str(preset), {}), **values}))
     except ValidationError as error:
         raise SettingsError(_invalid(error, origins)) from error
     if settings.min_edits > settings.edit_budget:
@@ -74,13 +105,38 @@ def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:
     return settings
 
 
-def _unknown(origin: str, key: str) -> str:
-    near = get_close_matches(key, Settings.model_fields, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(Settings.model_fields)}"
-    return f"{origin}: unknown setting {key!r}; {hint}"
+def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, str, object]]:
+    """Yield (table, name, value); the top has no name."""
+    for key, value in values.items():
+        if key not in TABLES.values():
+            yield "", key, value
+        elif isinstance(value, Mapping):
+            yield from ((key, name, inner) for name, inner in value.items())
+        else:
+            raise SettingsError(f"{origin}: expected the table [{key}], found {key} = {value!r}")
+
+
+def _nested(values: Mapping[str, object]) -> dict[str, object]:
+    """Put the settings of tables that are models of their own below their table."""
+    own = {"executor", "nightly"}
+    tables: dict[str, dict[str, object]] = {table: {} for table in own}
+    for name, value in values.items():
+        if TABLES[name] in own:
+            tables[TABLES[name]][name] = value
+    return {name: value for name, value in values.items() if TABLES[name] not in own} | tables
+
+
+def _unknown(origin: str, name: str) -> str:
+    if name in _RENAMED:
+        return f"{origin}: {name} is called {_RENAMED[name]} now; rename it"
+    if name in _REMOVED:
+        return f"{origin}: {name} is no setting any more; delete it"
+    near = get_close_matches(name, TABLES, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(TABLES)}"
+    return f"{origin}: unknown setting {name!r}; {hint}"
 
 
 def _invalid(error: ValidationError, origins: Mapping[str, str]) -> str:
     first = error.errors(include_url=False)[0]
-    key = str(first["loc"][0])
+    key = next(str(part) for part in first["loc"] if str(part) in TABLES)
     return f"{origins.get(key, 'defaults')}: {key}: {first['msg']}, found {first['input']!r}"

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from skillopt.errors import RepositoryError, SettingsError, UsageError
-from skillopt.presets import make_settings
+from skillopt.presets import flatten_tables, make_settings
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import read_skill
@@ -154,7 +154,8 @@ class Project:
         Raises:
             SettingsError: A setting is unknown or out of range.
         """
-        layers = ((CONFIG, self.values), ("environment", _environment(os.environ)), ("command line", flags or {}))
+        values = flatten_tables(CONFIG, self.values)
+        layers = ((CONFIG, values), ("environment", _environment(os.environ)), ("command line", flags or {}))
         return make_settings(*layers)
 
     def target(self, selection: Selection) -> Target:
@@ -166,7 +167,7 @@ class Project:
         """
         entry, folder = self._entry(selection.name, selection.folder or Path.cwd())
         layers = [
-            (CONFIG, self.values),
+            (CONFIG, flatten_tables(CONFIG, self.values)),
             (f"{CONFIG} [skills.{folder.name}]", {key: entry[key] for key in entry if key not in _ENTRY_KEYS}),
             ("environment", _environment(os.environ)),
             ("command line", selection.flags),

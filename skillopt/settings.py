@@ -1,11 +1,11 @@
-"""Every setting of a run, its bounds and its default.
+"""Settings: what shapes a run, their bounds and defaults.
 
-Owns one frozen Settings; the reference page is generated from the descriptions here. Does not own building it from
-presets, files and flags (presets).
+The reference page is generated from the descriptions here.
 """
 
 from enum import StrEnum
-from typing import Annotated, Literal, assert_never
+from types import MappingProxyType
+from typing import Annotated, Final, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,12 +14,19 @@ from skillopt.rollouts import Score
 from skillopt.safety.lint import LintClass
 from skillopt.tasks import digest_of
 
-__all__ = ["GateRule", "Metric", "Preset", "Schedule", "Settings", "SkillMode"]
+__all__ = [
+    "TABLES",
+    "AdvancedSettings",
+    "ExecutorSettings",
+    "GateRule",
+    "Metric",
+    "NightlySettings",
+    "Preset",
+    "Settings",
+    "SkillMode",
+]
 
-_HARMLESS = {
-    *("workers", "max_minutes", "retry_seconds", "breaker"),
-    *("forge", "forge_url", "remote", "due_days", "share"),  # of `skillopt nightly`, not of a run
-}
+_CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly"}
 
 
 class Preset(StrEnum):
@@ -34,14 +41,6 @@ class SkillMode(StrEnum):
 
     FORCED = "forced"
     DISCOVERY = "discovery"
-
-
-class Schedule(StrEnum):
-    """How the edit budget moves over the steps."""
-
-    CONSTANT = "constant"
-    LINEAR = "linear"
-    COSINE = "cosine"
 
 
 class GateRule(StrEnum):
@@ -73,11 +72,153 @@ class Metric(StrEnum):
         return number
 
 
-class Settings(BaseModel):
-    """What shapes a run; how many workers it has and how patient it is cannot change its result."""
+class ExecutorSettings(BaseModel):
+    """How calls are made, in the table `[executor]`; nothing in it can change a result."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    workers: Annotated[int, Field(description="Calls made at a time; cannot change a result.", ge=1, le=256)] = 2
+    retry_seconds: Annotated[
+        float, Field(description="How long a call of an API is repeated while it fails for a passing reason.", ge=0)
+    ] = 120.0
+    breaker: Annotated[
+        int, Field(description="Failures in a row, by provider or verifier, after which a command stops.", ge=1)
+    ] = 5
+
+
+class NightlySettings(BaseModel):
+    """What `skillopt nightly` does beside training, in the table `[nightly]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    forge: Annotated[
+        str,
+        Field(
+            description="Where `nightly` opens pull requests: `github`, or `none` for files in "
+            "`.skillopt/pull-requests/`. For all skills.",
+            min_length=1,
+        ),
+    ] = "none"
+    forge_url: Annotated[
+        str,
+        Field(
+            description="Address of the forge's API, as in `https://github.example.com/api/v3`; empty for "
+            "`GITHUB_API_URL`, else github.com. For all skills."
+        ),
+    ] = ""
+    remote: Annotated[
+        str, Field(description="Git remote that `nightly` pushes to; empty for none. For all skills.")
+    ] = "origin"
+    due_days: Annotated[
+        float, Field(description="Days after which `nightly` trains a skill again; 0 for never.", ge=0)
+    ] = 30.0
+    share: Annotated[float, Field(description="Most of a night's budget that the skill may take.", gt=0, le=1)] = 0.5
+
+
+class AdvancedSettings(BaseModel):
+    """Settings for experts, in the table `[advanced]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch_size: Annotated[
+        int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
+    ] = 8
+    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 4
+    reflections: Annotated[
+        int,
+        Field(description="Most reflections on the same rollouts, while failures among them are not solved.", ge=1),
+    ] = 4
+    proposal_groups: Annotated[
+        int,
+        Field(
+            description="Candidate patches of each reflection on failures, each looking for another kind of edit and "
+            "compared with the others; 1 for a single one.",
+            ge=1,
+            le=12,
+        ),
+    ] = 2
+    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 12
+    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 12
+    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 1200
+    name_failures: Annotated[
+        bool,
+        Field(
+            description="Whether a reflection names the kind of each failure, one of them a verifier that looks wrong."
+        ),
+    ] = True
+    suspect_share: Annotated[
+        float,
+        Field(
+            description="Most of the train split that is set aside because its verifiers look wrong; each such task "
+            "is reported. 0 reports and sets none aside.",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.1
+    scan_leaks: Annotated[
+        bool,
+        Field(
+            description="Refuse edits that repeat text of verifiers, answers or held-out tasks, or one training answer."
+        ),
+    ] = True
+    screen_rollouts: Annotated[
+        int, Field(description="Most rollouts of an edit that is tried alone before the gate; 0 for no screen.", ge=0)
+    ] = 5
+    trust_noise: Annotated[
+        float,
+        Field(
+            description="Mean change of a task's score between runs of one skill above which an edit alone shows too "
+            "little: then edits are judged together, on whole epochs of train tasks; 0 never trusts.",
+            ge=0,
+            le=1,
+        ),
+    ] = 0.3
+    gate: Annotated[
+        GateRule,
+        Field(
+            description="`sequential`: measure incumbent and candidate side by side until it is decided, with "
+            "confidence over all verdicts of the run; `paired`: on all tasks, with confidence of one look; `strict`: a "
+            "greater mean than the incumbent's recorded one, as published."
+        ),
+    ] = GateRule.SEQUENTIAL
+    gate_edits: Annotated[
+        int,
+        Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),
+    ] = 0
+    coverage: Annotated[
+        float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
+    ] = 0.8
+    max_broken: Annotated[
+        int,
+        Field(
+            description="Most tasks that may pass under the incumbent and fail under an accepted candidate; -1 for no "
+            "limit. Noise breaks tasks too: see the noise floor before setting it.",
+            ge=-1,
+        ),
+    ] = -1
+    baseline_repeats: Annotated[
+        int, Field(description="Times the first skill is measured on `val`; two or more give the noise floor.", ge=1)
+    ] = 2
+    test_looks: Annotated[
+        int,
+        Field(
+            description="Most looks at the held-out test for one released version; each is recorded and asks for more "
+            "confidence than the one before, so that all together err as one may.",
+            ge=1,
+        ),
+    ] = 1
+    slow_tasks: Annotated[
+        int, Field(description="Train tasks compared by the slow update at each epoch's end; 0 turns it off.", ge=0)
+    ] = 0
+    patience: Annotated[
+        int, Field(description="Stop after so many epochs without an accepted version; 0 never stops early.", ge=0)
+    ] = 2
+
+
+class Settings(AdvancedSettings):
+    """What shapes a run; these stand at the top of skillopt.toml."""
+
+    # What runs
     preset: Annotated[Preset, Field(description="Set of settings to start from.")] = Preset.DEFAULT
     harness: Annotated[
         str,
@@ -112,146 +253,27 @@ class Settings(BaseModel):
         Literal["auto", "bwrap", "none"],
         Field(description="Where agents run: in bubblewrap where it works (`auto`), always (`bwrap`), never (`none`)."),
     ] = "auto"
-    seed: Annotated[int, Field(description="Seed of every draw the loop makes.", ge=0)] = 0
+    prices: Annotated[
+        dict[str, Price],
+        Field(description="Own prices by model, in US dollars per million tokens (`input`, `output`, …)."),
+    ] = {}
+
+    # How long it learns
     epochs: Annotated[int, Field(description="Passes over the train split.", ge=1, le=1000)] = 4
-    batch_size: Annotated[
-        int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
-    ] = 8
-    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 4
-    merge_size: Annotated[int, Field(description="Proposals joined by one merge.", ge=2)] = 8
-    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 12
-    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 12
-    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 1200
-    schedule: Annotated[Schedule, Field(description="How the edit budget moves from first to last step.")] = (
-        Schedule.COSINE
-    )
-    reflections: Annotated[
-        int,
-        Field(description="Most reflections on the same rollouts, while failures among them are not solved.", ge=1),
-    ] = 4
-    name_failures: Annotated[
-        bool,
-        Field(
-            description="Whether a reflection names the kind of each failure, one of them a verifier that looks wrong."
-        ),
-    ] = True
-    suspect_share: Annotated[
-        float,
-        Field(
-            description="Most of the train split that is set aside because its verifiers look wrong; each such task "
-            "is reported. 0 reports and sets none aside.",
-            ge=0,
-            le=1,
-        ),
-    ] = 0.1
-    proposal_groups: Annotated[
-        int,
-        Field(
-            description="Candidate patches of each reflection on failures, each looking for another kind of edit and "
-            "compared with the others; 1 for a single one.",
-            ge=1,
-            le=12,
-        ),
-    ] = 2
-    screen_rollouts: Annotated[
-        int, Field(description="Most rollouts of an edit that is tried alone before the gate; 0 for no screen.", ge=0)
-    ] = 5
-    screen_tasks: Annotated[int, Field(description="Most tasks that an edit is tried alone on.", ge=1)] = 4
-    screen_confidence: Annotated[
-        float, Field(description="Confidence that an edit helps which its screen asks for.", gt=0, lt=1)
-    ] = 0.75
-    trust_noise: Annotated[
-        float,
-        Field(
-            description="Mean change of a task's score between runs of one skill above which an edit alone shows too "
-            "little: then edits are judged together, on whole epochs of train tasks; 0 never trusts.",
-            ge=0,
-            le=1,
-        ),
-    ] = 0.3
-    trust_edits: Annotated[int, Field(description="Most edits that wait on trust at a time.", ge=1)] = 24
-    gate_edits: Annotated[
-        int,
-        Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),
-    ] = 0
-    gate_patience: Annotated[
-        int,
-        Field(
-            description="Batches without a new edit after which the gate is due; twice as many while train tasks fail "
-            "again and again.",
-            ge=1,
-        ),
-    ] = 10
+    seed: Annotated[int, Field(description="Seed of every draw the loop makes.", ge=0)] = 0
+
+    # What counts as better, and what edits may say
     metric: Annotated[
         Metric, Field(description="What the gate compares: `soft` scores, `hard` passes, or their mean, `mixed`.")
     ] = Metric.MIXED
-    gate: Annotated[
-        GateRule,
-        Field(
-            description="`sequential`: measure incumbent and candidate side by side until it is decided, with "
-            "confidence over all verdicts of the run; `paired`: on all tasks, with confidence of one look; `strict`: a "
-            "greater mean than the incumbent's recorded one, as published."
-        ),
-    ] = GateRule.SEQUENTIAL
-    gate_batch: Annotated[int, Field(description="Tasks between two looks of the `sequential` gate.", ge=1)] = 4
-    gate_rounds: Annotated[
-        int, Field(description="Most runs of each task in the `sequential` gate, averaged inside the task.", ge=1)
-    ] = 3
     confidence: Annotated[
         float, Field(description="Confidence that the gain is real which the gate asks for.", gt=0.5, lt=1)
     ] = 0.9
-    max_broken: Annotated[
-        int,
-        Field(
-            description="Most tasks that may pass under the incumbent and fail under an accepted candidate; -1 for no "
-            "limit. Noise breaks tasks too: see the noise floor before setting it.",
-            ge=-1,
-        ),
-    ] = -1
-    release_looks: Annotated[
-        int,
-        Field(
-            description="Most looks at the held-out test for one released version; each is recorded and asks for more "
-            "confidence than the one before, so that all together err as one may.",
-            ge=1,
-        ),
-    ] = 1
-    coverage: Annotated[
-        float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
-    ] = 0.8
-    baseline_repeats: Annotated[
-        int, Field(description="Times the first skill is measured on `val`; two or more give the noise floor.", ge=1)
-    ] = 2
-    baseline_tasks: Annotated[
-        int,
-        Field(
-            description="Tasks of `val` that the first skill is measured on, drawn at random, and so many more while "
-            "they leave open whether noise is high; 0 for all.",
-            ge=0,
-        ),
-    ] = 12
-    slow_tasks: Annotated[
-        int, Field(description="Train tasks compared by the slow update at each epoch's end; 0 turns it off.", ge=0)
-    ] = 0
-    meta_update: Annotated[
-        bool, Field(description="Whether the optimizer model keeps a strategy memory between epochs.")
-    ] = True
-    patience: Annotated[
-        int, Field(description="Stop after so many epochs without an accepted version; 0 never stops early.", ge=0)
-    ] = 2
-    buffer_size: Annotated[int, Field(description="Rejected edits shown to the next reflection.", ge=0)] = 24
-    evidence_tokens: Annotated[
-        int, Field(description="Most tokens (estimated) of one rollout shown in a prompt.", ge=100)
-    ] = 1500
     allow: Annotated[
         tuple[LintClass, ...], Field(description="Classes of text that edits may add though the lint refuses them.")
     ] = ()
-    scan_leaks: Annotated[
-        bool,
-        Field(
-            description="Refuse edits that repeat text of verifiers, answers or held-out tasks, or one training answer."
-        ),
-    ] = True
+
+    # Caps
     max_rollouts: Annotated[
         int, Field(description="Cap on rollouts of a run, held-out test included; 0 for none.", ge=0)
     ] = 0
@@ -272,46 +294,32 @@ class Settings(BaseModel):
     rollout_tokens: Annotated[
         int, Field(description="Most tokens of one rollout of `codex`; 0 for no limit.", ge=0)
     ] = 0
-    retry_seconds: Annotated[
-        float, Field(description="How long a call of an API is repeated while it fails for a passing reason.", ge=0)
-    ] = 120.0
-    breaker: Annotated[
-        int, Field(description="Failures in a row, by provider or verifier, after which a command stops.", ge=1)
-    ] = 5
-    prices: Annotated[
-        dict[str, Price],
-        Field(description="Own prices by model, in US dollars per million tokens (`input`, `output`, …)."),
-    ] = {}
-    workers: Annotated[int, Field(description="Calls made at a time; cannot change a result.", ge=1, le=256)] = 2
-    forge: Annotated[
-        str,
-        Field(
-            description="Where `nightly` opens pull requests: `github`, or `none` for files in "
-            "`.skillopt/pull-requests/`. For all skills.",
-            min_length=1,
-        ),
-    ] = "none"
-    forge_url: Annotated[
-        str,
-        Field(
-            description="Address of the forge's API, as in `https://github.example.com/api/v3`; empty for "
-            "`GITHUB_API_URL`, else github.com. For all skills."
-        ),
-    ] = ""
-    remote: Annotated[
-        str, Field(description="Git remote that `nightly` pushes to; empty for none. For all skills.")
-    ] = "origin"
-    due_days: Annotated[
-        float, Field(description="Days after which `nightly` trains a skill again; 0 for never.", ge=0)
-    ] = 30.0
-    share: Annotated[float, Field(description="Most of a night's budget that the skill may take.", gt=0, le=1)] = 0.5
+
+    # Tables of their own
+    executor: Annotated[ExecutorSettings, Field(description="How calls are made.")] = ExecutorSettings()
+    nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
 
     @property
     def identity(self) -> str:
         """Give the settings that can change a result, as canonical JSON."""
-        return self.model_dump_json(exclude=_HARMLESS)
+        return self.model_dump_json(exclude=_CANNOT_CHANGE_A_RESULT)
 
     @property
     def digest(self) -> str:
         """Identify the settings that can change a result."""
         return digest_of(self.identity)
+
+
+def _tables() -> dict[str, str]:
+    """Give by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
+    found: dict[str, str] = {}
+    for name, field in Settings.model_fields.items():
+        if field.annotation in (ExecutorSettings, NightlySettings):
+            found |= dict.fromkeys(field.annotation.model_fields, name)
+        else:
+            found[name] = "advanced" if name in AdvancedSettings.model_fields else ""
+    return found
+
+
+TABLES: Final = MappingProxyType(_tables())
+"""Setting → table of skillopt.toml, empty for the top; names are unique over all tables."""

@@ -25,7 +25,7 @@ _AT, _END = "2026-11-01T02:00:00+00:00", "2026-11-01T02:00:05+00:00"
 _SETTINGS: Final = (
     *("--preset", "paper", "--set", "gate=paired", "--set", "metric=mixed", "--set", "confidence=0.8"),
     *("--set", "edit_budget=8", "--set", "min_edits=6", "--set", "epochs=6"),
-    *("--set", "screen_rollouts=2", "--set", "screen_confidence=0.6"),
+    *("--set", "screen_rollouts=2"),
 )
 """With many gates and screens, so that there is something to see."""
 

@@ -7,14 +7,16 @@ python tools/generate_docs.py --check    exit 1 when a page is out of date
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
 
 from annotated_types import Ge, Gt, Le, Lt
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from skillopt.presets import PRESETS
-from skillopt.settings import Preset, Settings
+from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
@@ -27,35 +29,48 @@ COMMANDS = (
     "blame",
     "bisect",
 )
+_OWN = {"executor": ExecutorSettings, "nightly": NightlySettings}
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
 
 def settings_page() -> str:
     """Render the settings reference from the declarations."""
-    lines = [
-        "# Settings",
-        "",
-        "Generated from `skillopt/settings.py` by `make docs`. Order of precedence: defaults < preset <",
-        "`skillopt.toml` (top level, then the skill's table) < `SKILLOPT_<NAME>` < command line. An unknown",
-        "name is refused. `workers`, `max_minutes`, `retry_seconds`, `breaker` and what is of `nightly` (`forge`,",
-        "`forge_url`, `remote`, `due_days`, `share`) cannot change a result.",
-        "",
-        "| setting | default | `paper` | bounds | meaning |",
-        "|---|---|---|---|---|",
-    ]
+    top = set(Settings.model_fields) - set(AdvancedSettings.model_fields) - _OWN.keys()
+    return "\n".join(
+        [
+            "# Settings",
+            "",
+            "Generated from `skillopt/settings.py` by `make docs`. Order of precedence: defaults < preset <",
+            "`skillopt.toml` < the skill's table there (`[skills.NAME]`, where every setting may stand by its name) <",
+            "`SKILLOPT_<NAME>` < command line (`--set NAME=VALUE`, or a flag). An unknown name is refused.",
+            *_section("Settings of a run", "At the top of `skillopt.toml`, before every `[table]`.", Settings, top),
+            *_section("[executor]", "How calls are made. Nothing here can change a result.", ExecutorSettings),
+            *_section("[nightly]", "What `skillopt nightly` does beside training.", NightlySettings),
+            *_section("[advanced]", "For experts. The defaults were chosen by measurement.", AdvancedSettings),
+            "",
+        ]
+    )
+
+
+def _section(title: str, text: str, model: type[BaseModel], names: Collection[str] | None = None) -> list[str]:
+    """Render a table of settings, all of a model or some."""
+    rows = [_row(name, field) for name, field in model.model_fields.items() if names is None or name in names]
+    head = ["| setting | default | `paper` | bounds | meaning |", "|---|---|---|---|---|"]
+    return ["", f"## {title}", "", text, "", *head, *rows]
+
+
+def _row(name: str, field: FieldInfo) -> str:
     paper = PRESETS[Preset.PAPER]
-    for name, field in Settings.model_fields.items():
-        bounds = ", ".join(
-            f"{sign} {getattr(mark, type(mark).__name__.lower())}"
-            for mark in field.metadata
-            for kind, sign in _SIGNS.items()
-            if isinstance(mark, kind)
-        )
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Enum):
-            bounds = ", ".join(f"`{member.value}`" for member in field.annotation)
-        own = _shown(paper[name]) if name in paper else ""
-        lines.append(f"| `{name}` | {_shown(field.default)} | {own} | {bounds} | {field.description} |")
-    return "\n".join(lines) + "\n"
+    bounds = ", ".join(
+        f"{sign} {getattr(mark, type(mark).__name__.lower())}"
+        for mark in field.metadata
+        for kind, sign in _SIGNS.items()
+        if isinstance(mark, kind)
+    )
+    if isinstance(field.annotation, type) and issubclass(field.annotation, Enum):
+        bounds = ", ".join(f"`{member.value}`" for member in field.annotation)
+    own = _shown(paper[name]) if name in paper else ""
+    return f"| `{name}` | {_shown(field.default)} | {own} | {bounds} | {field.description} |"
 
 
 def commands_page() -> str:

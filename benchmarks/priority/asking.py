@@ -13,7 +13,7 @@ from benchmarks.priority.cases import Case
 from benchmarks.priority.correlation import kendall, spearman
 from skillopt.errors import ReplyError
 from skillopt.loop.reflection import consult
-from skillopt.prompts.evidence import render_rollouts
+from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollouts
 from skillopt.prompts.stages import (
     EDITS_SCHEMA,
     RANKING_SCHEMA,
@@ -123,7 +123,7 @@ def answer(case: Case, name: str, model: Model, settings: Settings) -> Answered:
 def _reflect(asker: _Asker, case: Case, settings: Settings) -> tuple[Edit, ...]:
     """Ask for edits, all failures in one prompt."""
     aim = Aim(failures=True, budget=settings.edit_budget, kinds=settings.name_failures)
-    evidence = render_rollouts(case.failing, settings.evidence_tokens)
+    evidence = render_rollouts(case.failing, ROLLOUT_TOKENS)
     prompt = ask_reflection(case.document, evidence, aim, rejected=(), memory="")
     (reply,) = consult(asker, [prompt], read_reflection, REFLECTION_SCHEMA if aim.kinds else EDITS_SCHEMA)
     return tuple(edit.named(f"p{number}") for number, edit in enumerate(reply.edits, 1))

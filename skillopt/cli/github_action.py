@@ -25,7 +25,7 @@ from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.execution.retry import PatientForge, Retry
 from skillopt.forge import load_forge
-from skillopt.settings import Settings
+from skillopt.settings import ExecutorSettings, NightlySettings
 
 __all__ = ["MOST_SUMMARY_BYTES", "cut_report", "main"]
 
@@ -121,9 +121,9 @@ def _comment() -> int:
         return 0
     text = Path(_input("summary")).read_text(encoding="utf-8")
     # Not the project's settings: they are part of the change, and say where a token is sent.
-    settings = Settings(forge="github", forge_url=os.environ.get("GITHUB_API_URL", ""))
+    settings = NightlySettings(forge="github", forge_url=os.environ.get("GITHUB_API_URL", ""))
     try:
-        forge = PatientForge(load_forge(settings, "", Path()), Retry(settings.retry_seconds))
+        forge = PatientForge(load_forge(settings, "", Path()), Retry(ExecutorSettings().retry_seconds))
         forge.comment(int(asked["number"]), "gate", cut_report(text, _MOST_COMMENT))
     except SkilloptError as error:
         _tell("warning", f"no comment: {error}")

@@ -110,8 +110,8 @@ def bisect(
     roles = load_roles(settings, suite, project.root, optimizer=False)
     watch = watch or Watch()
     with closing(Ledger.open(project.root)) as ledger:
-        executor = ThreadExecutor(settings.workers, watch.notice)
-        runner = RecordedRunner(ledger, "", roles, executor, watch, settings.breaker)
+        executor = ThreadExecutor(settings.executor.workers, watch.notice)
+        runner = RecordedRunner(ledger, "", roles, executor, watch, settings.executor.breaker)
         capped = CappedRunner(runner, settings, 0)
         texts = [state.skill for state in states]
         found = Bisection(texts, wanted, capped, settings.metric, settings.confidence, repeats).search()

@@ -75,7 +75,8 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
         yield Check("configuration", ok=False, found=str(error))
         return
     yield _check("ledger", lambda: _ledger(project))
-    if project.values.get("forge", "none") != "none":
+    nightly = project.values.get("nightly")
+    if isinstance(nightly, dict) and nightly.get("forge", "none") != "none":
         yield _check("forge", lambda: _forge(project))
     if not project.entries:
         yield Check("skills", ok=False, found=f"none configured in {project.config}; run `skillopt init`")
@@ -104,7 +105,7 @@ def _ledger(project: Project) -> str:
 
 def _forge(project: Project) -> str:
     """Find what pull requests need, without asking anybody."""
-    settings, repository = project.settings(), project.repository()
+    settings, repository = project.settings().nightly, project.repository()
     remote = Remote.find(repository, settings.remote) if settings.remote else None
     load_forge(settings, remote.url if remote else "", project.root)
     if remote is None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from skillopt.errors import SkilloptError
 from skillopt.execution.roles import load_roles
-from skillopt.gate.gate import resolvable_gain
+from skillopt.gate.gate import BASELINE_TASKS, GATE_ROUNDS, resolvable_gain
 from skillopt.loop.edit_budget import scheduled_edits
+from skillopt.loop.reflection import MERGE_SIZE
 from skillopt.project import Selection, Target
 from skillopt.settings import GateRule, Settings
 from skillopt.storage.ledger import Ledger
@@ -75,21 +76,18 @@ def estimate(selection: Selection) -> Estimated:
     train, val, test = (len(tasks.tasks(split)) for split in Split)
     per_epoch = -(-train // settings.batch_size)
     steps = per_epoch * settings.epochs * settings.reflections
-    fixed = min(val, settings.baseline_tasks or val) * settings.baseline_repeats + train * settings.epochs
+    fixed = min(val, BASELINE_TASKS) * settings.baseline_repeats + train * settings.epochs
     fixed += max(0, settings.epochs - 1) * 2 * min(settings.slow_tasks, train)
     most = fixed + _most_tries(settings, steps) + _most_gates(settings, per_epoch) * _gate(settings, val) + 2 * test
     if settings.baseline_repeats > 1 and settings.screen_rollouts and settings.trust_noise:
-        most += (val - min(val, settings.baseline_tasks or val)) * settings.baseline_repeats
+        most += (val - min(val, BASELINE_TASKS)) * settings.baseline_repeats
     cap = settings.max_rollouts or most
     calls = min(_most_calls(settings, tasks), settings.max_calls or 10**9)
     return Estimated(
         target.name,
         (train, val, test),
         steps,
-        tuple(
-            scheduled_edits(settings.schedule, step, steps, settings.edit_budget, settings.min_edits)
-            for step in range(1, steps + 1)
-        ),
+        tuple(scheduled_edits(step, steps, settings.edit_budget, settings.min_edits) for step in range(1, steps + 1)),
         min(fixed, cap),
         min(most, cap),
         calls,
@@ -112,7 +110,7 @@ def _most_gates(settings: Settings, per_epoch: int) -> int:
 def _gate(settings: Settings, val: int) -> int:
     """Count the rollouts of one gate that is not decided early."""
     sides = 1 if settings.gate is GateRule.STRICT else 2
-    return sides * val * (settings.gate_rounds if settings.gate is GateRule.SEQUENTIAL else 1)
+    return sides * val * (GATE_ROUNDS if settings.gate is GateRule.SEQUENTIAL else 1)
 
 
 def _cost(root: Path, target: Target, rollouts: tuple[int, int], calls: int) -> Cost | None:
@@ -150,10 +148,10 @@ def _most_calls(settings: Settings, suite: Suite) -> int:
         level = reflections = -(-batch // settings.minibatch_size) + 1
         merges = 1
         while level > 1:
-            level = -(-level // settings.merge_size)
+            level = -(-level // MERGE_SIZE)
             merges += level
         total += (reflections + merges) * settings.proposal_groups + 2
-    updates = 2 if settings.meta_update else 1
+    updates = 2  # guidance and notes
     return total * settings.epochs * settings.reflections + (
         updates * (settings.epochs - 1) if settings.slow_tasks else 0
     )

@@ -12,8 +12,9 @@ from skillopt.commands.propose import SHORT
 from skillopt.execution.roles import Roles
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, decode_event
+from skillopt.loop.memory import MOST_REJECTED
 from skillopt.project import Selection
-from skillopt.prompts.evidence import render_rollout
+from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollout
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.runs.earlier import runs_on
@@ -99,9 +100,7 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
     settings, train = plan.target.settings, plan.suite.tasks(Split.TRAIN)
     with closing(Ledger.open(selection.project().root)) as ledger:
         found = _recorded(ledger, plan.roles, skill, train)
-        shown = [
-            _shown(task, found[task.id], min(_TOKENS, settings.evidence_tokens)) for task in train if task.id in found
-        ]
+        shown = [_shown(task, found[task.id], min(_TOKENS, ROLLOUT_TOKENS)) for task in train if task.id in found]
         events = list(_events(ledger, skill.name))
         looks = len(runs_on(ledger, "proposal", skill.name, plan.suite.digest))
     rejected = [line for event in events for line in _rejections(event)]
@@ -116,7 +115,7 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
         len(train),
         tuple(one for one in shown if one.passed < one.repeats),
         tuple(one for one in shown if one.passed == one.repeats),
-        tuple(dict.fromkeys(rejected))[-settings.buffer_size :] if settings.buffer_size else (),
+        tuple(dict.fromkeys(rejected))[-MOST_REJECTED:],
         memories[-1] if memories else "",
         looks,
     )

@@ -188,22 +188,24 @@ def nightly(
 def _find_place(project: Project, flags: Mapping[str, object]) -> Place:
     """See where branches and pull requests go, before anything is spent."""
     settings, repository = project.settings(flags), project.repository()
-    if settings.forge != "none" and not settings.remote:
+    nightly = settings.nightly
+    if nightly.forge != "none" and not nightly.remote:
         message = (
-            f"forge {settings.forge!r}: expected the git remote that its pull requests belong to, found --remote ''"
+            f"forge {nightly.forge!r}: expected the git remote that its pull requests belong to, found --remote ''"
         )
         raise UsageError(f"{message}; name one with --remote or in {CONFIG}, or push nothing with --forge none")
-    account = find_account(settings)
+    account = find_account(nightly)
     login = Login(account.web, account.token) if account else None
-    remote = Remote.find(repository, settings.remote, login) if settings.remote else None
+    remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
     drafts = state_folder(project.root) / "pull-requests"
-    forge = PatientForge(load_forge(settings, remote.url if remote else "", drafts), Retry(settings.retry_seconds))
+    driver = load_forge(nightly, remote.url if remote else "", drafts)
+    forge = PatientForge(driver, Retry(settings.executor.retry_seconds))
     if remote is None:
         names = Remote.names(repository)
         # A repository without any remote may be trained; a name that leads nowhere is a mistake.
-        if settings.forge != "none" or (settings.remote and (names or settings.remote != "origin")):
+        if nightly.forge != "none" or (nightly.remote and (names or nightly.remote != "origin")):
             found = ", ".join(map(repr, names)) or "none"
-            message = f"forge {settings.forge!r}: expected a git remote named {settings.remote!r}, found {found}"
+            message = f"forge {nightly.forge!r}: expected a git remote named {nightly.remote!r}, found {found}"
             raise UsageError(f"{message}; add it, or name another with --remote or in {CONFIG}")
         return Place(project, forge, None, None, Trunk("HEAD", ""))
     tips = remote.look()
@@ -221,7 +223,7 @@ def _work(night: _Night, flags: Mapping[str, object]) -> Iterator[SkillNight]:
             if target.suite_path is None:
                 yield SkillNight(name, Training.NO_SUITE, reason="it has no suite")
                 continue
-            found = why_due(_look(night, selection).standing, target.settings.due_days)
+            found = why_due(_look(night, selection).standing, target.settings.nightly.due_days)
         except SkilloptError as error:
             yield SkillNight(name, Training.FAILED, reason=str(error))
             continue
@@ -270,13 +272,13 @@ def _again(place: Place) -> Place:
 def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) -> SkillNight:
     """Train a skill that is due, as far as the budget goes."""
     state = _look(night, selection)
-    due = why_due(state.standing, state.target.settings.due_days)
+    due = why_due(state.standing, state.target.settings.nightly.due_days)
     if due is None:
         return row
     row = replace(row, cause=due.reason)
     if night.purse.empty:
         return replace(row, training=Training.WAITING, reason="the night's budget is used up")
-    meter = night.purse.allow(1.0 if last else state.target.settings.share)
+    meter = night.purse.allow(1.0 if last else state.target.settings.nightly.share)
     night.watch.notice(f"{state.target.name}: {due.reason}")
     try:
         done = optimize(selection, start=_start(night, state), watch=night.watch, allowance=meter)

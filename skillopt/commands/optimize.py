@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from skillopt.errors import SettingsError
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import Watch
+from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.optimizer import train
 from skillopt.project import Selection
@@ -108,7 +109,7 @@ def _check_cap(plan: Plan) -> None:
     settings = plan.target.settings
     train, val, test = (len(plan.suite.tasks(split)) for split in Split)
     gate = val * (1 if settings.gate is GateRule.STRICT else 2)
-    baseline = min(val, settings.baseline_tasks or val) * settings.baseline_repeats
+    baseline = min(val, BASELINE_TASKS) * settings.baseline_repeats
     least = baseline + min(settings.batch_size, train) + gate + 2 * test
     if 0 < settings.max_rollouts < least:
         message = (

@@ -19,7 +19,7 @@ from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
 from skillopt.runs.plan import Plan, Start, incumbent_of, make_plan
-from skillopt.settings import Settings
+from skillopt.settings import TABLES, Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder, writer_lock
@@ -101,10 +101,17 @@ def tune(selection: Selection, options: TuneOptions, *, start: Start = "auto", w
         best = min((one for one in trials if not one.pruned), key=lambda one: (-one.score, one.rollouts), default=None)
         if best:
             studies.plot(study, page)
-    changes = _changes(base, best.params) if best and best.params != search.start else {}
-    lines = "".join(f"{key} = {value}\n" for key, value in sorted(changes.items()))
+    lines = _toml(_changes(base, best.params) if best and best.params != search.start else {})
     shown = (lines, reason, paid, str(page) if best else "")
     return Tuned(name, str(storage), seeds, trials, best.number if best else None, *shown)
+
+
+def _toml(changes: Mapping[str, int]) -> str:
+    """Write settings as they stand in skillopt.toml, each in its table."""
+    lines = {name: f"{name} = {value}\n" for name, value in sorted(changes.items())}
+    top = "".join(line for name, line in lines.items() if not TABLES[name])
+    advanced = "".join(line for name, line in lines.items() if TABLES[name])
+    return f"{top}[advanced]\n{advanced}" if advanced else top
 
 
 def _changes(base: Settings, params: Mapping[str, int]) -> dict[str, int]:
@@ -153,8 +160,8 @@ class _Runs:
         # What is recorded was counted above: a meter without caps takes it.
         root, free = self._plan.repository.root, Meter(NO_CAPS)
         roles = replace(load_roles(settings, self._suite, root, meter=free, allowance=self._meter), notice="")
-        executor = ThreadExecutor(settings.workers, watch.notice)
-        runner = RecordedRunner(ledger, study, roles, executor, watch, settings.breaker)
+        executor = ThreadExecutor(settings.executor.workers, watch.notice)
+        runner = RecordedRunner(ledger, study, roles, executor, watch, settings.executor.breaker)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
         for event in train(self._skill, self._suite, settings, runner):
             runner.keep_gaps()

@@ -87,7 +87,8 @@ def load_patient_model(name: str, settings: Settings, folder: Path) -> Model:
         SettingsError: There is no such model, or it lacks what it needs.
     """
     model = load_model(name, settings, folder)
-    return PatientModel(model, Retry(settings.retry_seconds)) if MODELS[name.partition("/")[0]].retried else model
+    retried = MODELS[name.partition("/")[0]].retried
+    return PatientModel(model, Retry(settings.executor.retry_seconds)) if retried else model
 
 
 def load_roles(
@@ -113,7 +114,7 @@ def load_roles(
         SettingsError: A driver has no such name, or lacks what it needs.
     """
     meter, folder = meter or Meter(caps_of(settings)), _handoff(root)
-    longest = max(_LONGEST_CALL, _SILENCE + settings.retry_seconds)
+    longest = max(_LONGEST_CALL, _SILENCE + settings.executor.retry_seconds)
     meters = [meter, *([allowance] if allowance else [])]
     harness = load_target(settings, root)
     for one in meters:

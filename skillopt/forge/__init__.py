@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from skillopt.errors import SettingsError, UsageError
 from skillopt.protocols import Forge
 from skillopt.safety.credentials import mask
-from skillopt.settings import Settings
+from skillopt.settings import NightlySettings
 
 __all__ = ["FORGES", "Account", "find_account", "load_forge", "repository_in"]
 
@@ -46,7 +46,7 @@ class Account:
     token: str = field(repr=False)
 
 
-def find_account(settings: Settings) -> Account | None:
+def find_account(settings: NightlySettings) -> Account | None:
     """Find the API and the token that the settings and the environment name; None where there is no token.
 
     Raises:
@@ -74,7 +74,7 @@ def repository_in(url: str) -> str:
     return found["repository"] if found else ""
 
 
-def load_forge(settings: Settings, url: str, folder: Path) -> Forge:
+def load_forge(settings: NightlySettings, url: str, folder: Path) -> Forge:
     """Import a driver and make a forge of it.
 
     Args:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import fmean
+from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tally
@@ -22,7 +23,24 @@ from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.tasks import Task
 
-__all__ = ["Gate", "check_coverage", "first_failure", "resolvable_gain"]
+__all__ = [
+    "BASELINE_TASKS",
+    "GATE_ROUNDS",
+    "LOOK_EVERY",
+    "Gate",
+    "check_coverage",
+    "first_failure",
+    "resolvable_gain",
+]
+
+BASELINE_TASKS: Final = 12
+"""Tasks of `val` in a sample of the baseline: enough to tell whether noise is high, and a third of a usual split."""
+
+GATE_ROUNDS: Final = 3
+"""Most runs of each task in a sequential comparison, averaged inside the task; a fourth decides little."""
+
+LOOK_EVERY: Final = 4
+"""Tasks between two looks of a sequential comparison; they can run side by side."""
 
 _SHARE = 0.5
 """Share of the error allowed that a first comparison may spend, and that an `accept` earns back."""
@@ -94,7 +112,7 @@ class Gate:
             The rollouts of each repeat, on the same tasks.
         """
         settings, order = self._settings, list(self._tasks)
-        size = settings.baseline_tasks or len(order)
+        size = BASELINE_TASKS
         if settings.gate is GateRule.STRICT:  # which compares with it
             size = len(order)
         if size < len(order):
@@ -126,7 +144,7 @@ class Gate:
         sides = (incumbent, candidate)
         match settings.gate:
             case GateRule.SEQUENTIAL:
-                pairs, verdict = self._step_by_step(sides, min(rounds or settings.gate_rounds, settings.gate_rounds))
+                pairs, verdict = self._step_by_step(sides, min(rounds or GATE_ROUNDS, GATE_ROUNDS))
             case GateRule.PAIRED:
                 # Measured anew each time: a stored score that was lucky once would block every later gain.
                 pairs = self._pairs(incumbent, candidate, self._tasks, self._next_repeat())
@@ -189,8 +207,8 @@ class Gate:
         settings, first, repeat = self._settings, not pairs.before, self._next_repeat()
         order = list(self._tasks)
         Random(f"{settings.seed}/gate/{repeat}").shuffle(order)
-        for start in range(0, len(order), settings.gate_batch):
-            batch = order[start : start + settings.gate_batch]
+        for start in range(0, len(order), LOOK_EVERY):
+            batch = order[start : start + LOOK_EVERY]
             new = self._pairs(*sides, batch, repeat)
             pairs.before += new.before
             pairs.after += new.after
@@ -263,7 +281,7 @@ def resolvable_gain(tasks: int, settings: Settings, *, noisy: bool = False) -> f
     """
     if settings.gate is not GateRule.SEQUENTIAL:
         return least_gain(tasks, settings.confidence)
-    share = max(_share_of(number, settings.gate_rounds, noisy=noisy) for number in range(settings.gate_rounds))
+    share = max(_share_of(number, GATE_ROUNDS, noisy=noisy) for number in range(GATE_ROUNDS))
     error = (1.0 - settings.confidence) * _SHARE * share
     plan = Plan(tasks, 1.0 - error, least_chance=0.0)
     enough = bisect_left(range(1, tasks + 1), x=True, key=lambda wins: _certifies(plan, wins))

@@ -1,42 +1,29 @@
-"""How much a step may change.
-
-Owns the edit budget (the textual learning rate): so many edits and so many changed tokens a step. Does
-not own what a run may consume (loop.caps, execution.budget).
-"""
+"""Edit budget (the textual learning rate): how many edits and how many changed tokens a step may make."""
 
 import math
 from collections.abc import Sequence
-from typing import assert_never
 
-from skillopt.settings import Schedule
 from skillopt.skills.edits import Change
 
 __all__ = ["clip", "scheduled_edits"]
 
 
-def scheduled_edits(schedule: Schedule, step: int, steps: int, most: int, least: int) -> int:
-    """Give the edits allowed in one step.
+def scheduled_edits(step: int, steps: int, most: int, least: int) -> int:
+    """Give the edits allowed in one step: half a cosine from the first step to the last.
 
-    >>> [scheduled_edits(Schedule.COSINE, step, 8, 4, 2) for step in range(1, 9)]
+    >>> [scheduled_edits(step, 8, 4, 2) for step in range(1, 9)]
     [4, 4, 3, 3, 3, 2, 2, 2]
 
     Args:
-        schedule: The curve.
         step: 1 to `steps`.
         steps: Steps in the run, ≥ 1.
         most: Edits at the start, ≥ `least`.
         least: Edits at the end, ≥ 1.
+
+    Source:
+        The schedule of the published loop.
     """
-    done = step / steps
-    match schedule:
-        case Schedule.CONSTANT:
-            share = 1.0
-        case Schedule.LINEAR:
-            share = 1.0 - done
-        case Schedule.COSINE:
-            share = (1.0 + math.cos(math.pi * done)) / 2.0
-        case _:
-            assert_never(schedule)
+    share = (1.0 + math.cos(math.pi * step / steps)) / 2.0
     return math.floor(least + (most - least) * share + 0.5)
 
 

@@ -2,21 +2,21 @@
 
 from collections import deque
 from collections.abc import Iterable
+from typing import Final
 
 from skillopt.skills.edits import Edit
 
-__all__ = ["Memory"]
+__all__ = ["MOST_REJECTED", "Memory"]
+
+MOST_REJECTED: Final = 24
+"""Rejected edits that are shown to the next reflection, newest last: two steps of the default edit budget."""
 
 
 class Memory:
-    """What one run has learned about editing; none of it ships with the skill.
+    """What one run has learned about editing; none of it ships with the skill."""
 
-    Args:
-        size: Rejected edits that are shown to the next reflection, newest last; older ones are forgotten.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._rejected: deque[str] = deque(maxlen=size)
+    def __init__(self) -> None:
+        self._rejected: deque[str] = deque(maxlen=MOST_REJECTED)
         self.accepted: list[str] = []
         self.notes = ""
 

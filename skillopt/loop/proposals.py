@@ -7,7 +7,7 @@ either of them (loop.screen, gate.gate), or where the edits come from.
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.gate import Gate
+from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.edit_checks import Refusal, check_edits, check_leaks, join_edits
 from skillopt.loop.events import EditScreened, Event, GateDecided, RunEnded, RunStarted, StepFailed, VersionAccepted
@@ -103,7 +103,7 @@ def _try(
         yield StepFailed(1, "screen", "no edit helped on the tasks that it cites")
         return "no edit passed the screen", 0
     looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
-    repeat = Stream.PROPOSAL.repeat(len(earlier) * settings.gate_rounds)
+    repeat = Stream.PROPOSAL.repeat(len(earlier) * GATE_ROUNDS)
     gatekeeper = Gate(suite.tasks(Split.VAL), settings, runner, first_repeat=repeat, looked=looked)
     verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
     asked = runner.rollouts_asked

@@ -7,7 +7,7 @@ candidate patches compare (loop.candidates) or what becomes of edits (loop.optim
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from skillopt.errors import ReplyError
 from skillopt.loop.candidates import Reading, advantages, plan_readings, rotate, value_of
@@ -15,7 +15,7 @@ from skillopt.loop.citation_support import ground
 from skillopt.loop.edit_budget import clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import EditsGrounded, Event, FailuresNamed, PatchesCompared
-from skillopt.prompts.evidence import render_rollouts
+from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollouts
 from skillopt.prompts.failure_kinds import FailureKind, NamedFailure, kind_of
 from skillopt.prompts.stages import (
     EDITS_SCHEMA,
@@ -39,7 +39,10 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Patch
 from skillopt.tasks import Task
 
-__all__ = ["Briefing", "Proposal", "consult", "propose"]
+__all__ = ["MERGE_SIZE", "Briefing", "Proposal", "consult", "propose"]
+
+MERGE_SIZE: Final = 8
+"""Proposals joined by one merge, as in the published loop."""
 
 R = TypeVar("R")
 C = TypeVar("C")
@@ -174,8 +177,8 @@ def _reflect(
     share = len(prompts) // len(readings)
     for number, reading in enumerate(readings):
         failed = [reply.edits for reply in replies[number * share : (number + 1) * share]]
-        sides = [_merge(runner, briefing, side, settings.merge_size) for side in (failed, passed if not number else ())]
-        pool.take(reading, _merge(runner, briefing, sides, settings.merge_size))
+        sides = [_merge(runner, briefing, side, MERGE_SIZE) for side in (failed, passed if not number else ())]
+        pool.take(reading, _merge(runner, briefing, sides, MERGE_SIZE))
     return pool
 
 
@@ -184,7 +187,7 @@ def _ask(briefing: Briefing, group: Sequence[_Measured], settings: Settings, aim
     return [
         ask_reflection(
             briefing.document,
-            render_rollouts(minibatch, settings.evidence_tokens),
+            render_rollouts(minibatch, ROLLOUT_TOKENS),
             aim,
             rejected=briefing.rejected,
             memory=briefing.memory,

@@ -60,12 +60,12 @@ def check_release(
         InvalidMeasurementError: Too little could be measured; it is no look, and a rerun measures what is missing.
     """
     look = released.looks + 1
-    if look > settings.release_looks:
+    if look > settings.test_looks:
         seen = "once" if released.looks == 1 else f"{released.looks} times"
-        allowed = f"release_looks is {settings.release_looks}"
+        allowed = f"test_looks is {settings.test_looks}"
         yield ReleaseCheckWithheld(
             f"the held-out test was already scored {seen} for the released version, and {allowed}; another look is "
-            f"worth less and is recorded: pass --set release_looks={look}, or release what is accepted first",
+            f"worth less and is recorded: pass --set test_looks={look}, or release what is accepted first",
             look,
         )
         return

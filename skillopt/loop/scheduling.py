@@ -15,7 +15,13 @@ from skillopt.loop.draft import Draft
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 
-__all__ = ["Readiness"]
+__all__ = ["MOST_ON_TRUST", "Readiness"]
+
+MOST_ON_TRUST: Final = 24
+"""Edits that wait without a screen at a time: more of them make a skill that one verdict cannot carry."""
+
+_PATIENCE: Final = 10
+"""Batches without a new edit after which the gate is due; an epoch of the usual splits has fewer."""
 
 _PROMISE: Final = 1.5
 """Standard errors by which the draft must lead on train before the gate is asked."""
@@ -31,11 +37,11 @@ class Readiness:
     """Follows what is measured in a run.
 
     Where outcomes change from run to run, a handful of rollouts of one edit tells nothing, however good it is: then
-    edits are taken up on trust, at most `trust_edits` at a time, and judged together by how the draft does on whole
+    edits are taken up on trust, at most 24 at a time, and judged together by how the draft does on whole
     epochs of train tasks. The gate decides as ever.
 
     Args:
-        settings: When to trust, and the gate's patience.
+        settings: When to trust.
         train: Tasks of the train split.
         val: Tasks of the gate.
     """
@@ -105,7 +111,7 @@ class Readiness:
         if settings.screen_rollouts and self.trusting:
             return self._promising()
         # Tasks that fail again and again ask for something that is not there yet, and it may still be found.
-        patience = settings.gate_patience * (2 if stubborn > _BY_NOISE else 1)
+        patience = _PATIENCE * (2 if stubborn > _BY_NOISE else 1)
         idle = self._idle >= patience
         return self.waiting(draft) and (idle or (draft.seen == self._train and not left))
 

@@ -9,6 +9,7 @@ which decides about the candidate on other tasks (gate.gate).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
@@ -22,6 +23,12 @@ from skillopt.skills.edits import Change, apply_edits
 from skillopt.tasks import Task
 
 __all__ = ["Known", "Screened", "screen"]
+
+_CONFIDENCE: Final = 0.75
+"""That an edit helps: low, because the gate decides about all edits together, on other tasks."""
+
+_MOST_TASKS: Final = 4
+"""Tasks that an edit is tried on; the others it cites fail for the same reason."""
 
 Known = tuple[Task, float]
 """A task, and what it scored when it was run before."""
@@ -87,14 +94,14 @@ def screen(
         changes: Sound edits, each applied alone.
         tasks: Train tasks by id, with what they scored when the edits were derived, else 0; an edit that cites none
             of them is tried on the first ones.
-        settings: Most rollouts and tasks of an edit, and the confidence asked for.
+        settings: Most rollouts of an edit, and the metric.
         repeat: First repeat, one that no earlier rollout of these tasks had.
 
     Raises:
         InvalidMeasurementError: More rollouts of an edit that does not seem to help are missing than were measured.
     """
-    plan = Plan(settings.screen_rollouts, settings.screen_confidence, least_chance=0.0)
-    tried = [_begin(draft, change, tasks, settings, plan) for change in changes]
+    plan = Plan(settings.screen_rollouts, _CONFIDENCE, least_chance=0.0)
+    tried = [_begin(draft, change, tasks, plan) for change in changes]
     failed: list[Rollout] = []
     for number in range(settings.screen_rollouts):
         going = [(one, one.request(number, repeat)) for one in tried if _open(one)]
@@ -113,9 +120,9 @@ def screen(
     return judged
 
 
-def _begin(draft: Skill, change: Change, tasks: Mapping[str, Known], settings: Settings, plan: Plan) -> _Tried:
+def _begin(draft: Skill, change: Change, tasks: Mapping[str, Known], plan: Plan) -> _Tried:
     names = [name for name in dict.fromkeys(change.edit.tasks) if name in tasks] or list(tasks)
-    cited = [tasks[name][0] for name in names[: settings.screen_tasks]]
+    cited = [tasks[name][0] for name in names[:_MOST_TASKS]]
     alone = draft.with_document(apply_edits(draft.document, [change.edit]).document)
     return _Tried(change, alone, cited, Bets(plan))
 

@@ -72,9 +72,8 @@ def _guide(run: TrainingRun, comparison: str, epoch: int, step: int) -> Generato
     """Renew notes and guidance; give the incumbent with new guidance, None when there is none or it is refused."""
     settings, incumbent = run.settings, run.draft.incumbent
     try:
-        if settings.meta_update:
-            run.memory.notes = _write_notes(run.runner, run.memory, comparison)
-            yield MemoryUpdated(epoch, run.memory.notes)
+        run.memory.notes = _write_notes(run.runner, run.memory, comparison)
+        yield MemoryUpdated(epoch, run.memory.notes)
         guided = _propose_guidance(run.runner, incumbent.document, comparison)
     except ReplyError as error:
         yield StepFailed(step, "slow update", str(error))

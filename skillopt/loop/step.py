@@ -7,6 +7,7 @@ from skillopt.loop.edit_budget import scheduled_edits
 from skillopt.loop.edit_checks import check_edits, check_leaks
 from skillopt.loop.events import EditRefused, EditScreened, Event, StepFailed, StepStarted
 from skillopt.loop.reflection import Briefing, propose
+from skillopt.loop.scheduling import MOST_ON_TRUST
 from skillopt.loop.screen import screen
 from skillopt.loop.training_run import Shown, TrainingRun
 from skillopt.rollouts import Stream
@@ -42,7 +43,7 @@ def take_step(run: TrainingRun, epoch: int, step: int, shown: Shown) -> Iterator
 def _reflect(run: TrainingRun, epoch: int, step: int, shown: Shown) -> Generator[Event, None, list[Edit] | None]:
     """Ask the optimizer model for edits; None when no reply could be read."""
     settings, memory = run.settings, run.memory
-    budget = scheduled_edits(settings.schedule, step, run.steps, settings.edit_budget, settings.min_edits)
+    budget = scheduled_edits(step, run.steps, settings.edit_budget, settings.min_edits)
     yield StepStarted(epoch, step, budget)
     briefing = Briefing(run.draft.skill.document, memory.rejected, memory.notes)
     try:
@@ -74,12 +75,11 @@ def _refuse_leaks(run: TrainingRun, step: int, changes: Sequence[Change]) -> Gen
 
 def _trust(run: TrainingRun, step: int, edits: Sequence[Edit]) -> Generator[Event, None, list[Edit]]:
     """Give as many edits as may wait without a screen; a deletion frees a place."""
-    most = run.settings.trust_edits
-    free = most - sum(_growth(edit) for edit in run.draft.waiting)
+    free = MOST_ON_TRUST - sum(_growth(edit) for edit in run.draft.waiting)
     kept: list[Edit] = []
     for edit in edits:
         if run.settings.screen_rollouts and _growth(edit) > 0 and free <= 0:
-            yield EditRefused(step, edit, f"{most} edits wait on trust already")
+            yield EditRefused(step, edit, f"{MOST_ON_TRUST} edits wait on trust already")
             continue
         free -= _growth(edit)
         kept.append(edit)

@@ -40,7 +40,7 @@ class TrainingRun:
         kept = 2 * len(self.val) if settings.gate_edits != 1 else 0
         self.runner = CappedRunner(runner, settings, 2 * len(self.test), kept)
         self.draft = Draft(skill)
-        self.memory = Memory(settings.buffer_size)
+        self.memory = Memory()
         self.readiness = Readiness(settings, len(self._train), len(self.val))
         self.gate = Gate(self.val, settings, self.runner, noise=self.readiness.noise)
         self.suspects = SuspectVerifiers(len(self._train), settings.suspect_share)

@@ -8,12 +8,16 @@ so they only ever appear inside a fence that their own text cannot close. Does n
 import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from typing import Final
 
 from skillopt.rollouts import Message, Rollout
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
-__all__ = ["fence", "render_rollout", "render_rollouts", "shorten"]
+__all__ = ["ROLLOUT_TOKENS", "fence", "render_rollout", "render_rollouts", "shorten"]
+
+ROLLOUT_TOKENS: Final = 1500
+"""Most tokens (estimated) of one rollout in a prompt: a minibatch of eight then fits beside any skill."""
 
 _TROUBLE = re.compile(r"\b(?:error|failed|failure|exception|traceback|denied|not found)\b", re.IGNORECASE)
 _GAP_TOKENS = 10

@@ -21,7 +21,7 @@ from statistics import fmean
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, compare, tally
-from skillopt.gate.gate import Gate, check_coverage, first_failure
+from skillopt.gate.gate import GATE_ROUNDS, LOOK_EVERY, Gate, check_coverage, first_failure
 from skillopt.gate.sequential_test import Bets, Plan, decide, lower_limit, update
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
@@ -99,7 +99,7 @@ class ChangeGate:
         yield RunEnded(reason, 0, self._runner.rollouts_asked, 0)
 
     def _decide(self, earlier: Sequence[Outcome | None]) -> Generator[Event, None, None]:
-        repeat = Stream.REVIEW.repeat(len(earlier) * self._settings.gate_rounds)
+        repeat = Stream.REVIEW.repeat(len(earlier) * GATE_ROUNDS)
         seen = _Seen(self._runner, repeat)
         better = self._demand.required is Required.BETTER
         val = self._suite.tasks(Split.VAL)
@@ -135,7 +135,7 @@ class ChangeGate:
         verdict = exchanged(gatekeeper.decide("gate", self._after, self._before))
         bets = self._signs(seen, half)
         while verdict.outcome is not Outcome.REJECT and decide(bets) is None:
-            seen.measure((self._before, self._after), self._left(seen, repeat)[: settings.gate_batch])
+            seen.measure((self._before, self._after), self._left(seen, repeat)[:LOOK_EVERY])
             bets = self._signs(seen, half)
         if verdict.outcome is Outcome.REJECT or decide(bets) is not Outcome.ACCEPT:
             return verdict

@@ -34,8 +34,8 @@ class RecordedRun:
     def __init__(self, plan: Plan, ledger: Ledger, record: RunRecord, watch: Watch) -> None:
         settings = plan.target.settings
         self.skill = decode_skill(plan.target.name, record.start)
-        executor = ThreadExecutor(settings.workers, watch.notice)
-        self.runner = RecordedRunner(ledger, record.id, plan.roles, executor, watch, settings.breaker)
+        executor = ThreadExecutor(settings.executor.workers, watch.notice)
+        self.runner = RecordedRunner(ledger, record.id, plan.roles, executor, watch, settings.executor.breaker)
         self.commits: list[str] = []
         self._plan = plan
         self._ledger = ledger

@@ -45,8 +45,8 @@ class Scoring:
 
     def __init__(self, ledger: Ledger, roles: Roles, settings: Settings, watch: Watch | None) -> None:
         watch = watch or Watch()
-        executor = ThreadExecutor(settings.workers, watch.notice)
-        self._runner = RecordedRunner(ledger, "", roles, executor, watch, settings.breaker)
+        executor = ThreadExecutor(settings.executor.workers, watch.notice)
+        self._runner = RecordedRunner(ledger, "", roles, executor, watch, settings.executor.breaker)
         self._settings = settings
 
     @property

@@ -33,8 +33,8 @@ def test_another_training_is_refused_a_second_look_unless_it_asks_for_one(
     project, _ = trained
     refused = again(project)
     assert refused["test"] is None
-    assert "release_looks=2" in refused["withheld"]
-    looked = again(project, "--set", "release_looks=2")
+    assert "test_looks=2" in refused["withheld"]
+    looked = again(project, "--set", "test_looks=2")
     assert looked["test"]["look"] == 2
 
 

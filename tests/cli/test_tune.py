@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from skillopt.commands.tune import tuning_suite
 from skillopt.errors import UsageError
+from skillopt.presets import flatten_tables
 from skillopt.storage.locks import writer_lock
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
@@ -111,8 +113,8 @@ def test_the_same_command_again_runs_nothing_and_shows_the_same(searched: tuple[
 def test_the_best_settings_are_shown_as_lines_that_a_run_takes(searched: tuple[Path, dict[str, Any]]) -> None:
     folder, found = searched
     best = found["trials"][found["best"]]["params"]
-    lines = dict(line.split(" = ") for line in found["settings"].splitlines())
-    assert {name: json.loads(value) for name, value in lines.items()} == (best if found["best"] else {})
+    lines = flatten_tables("skillopt.toml", tomllib.loads(found["settings"]))
+    assert lines == (best if found["best"] else {})
     assert skillopt(folder, "estimate", *(w for k, v in lines.items() for w in ("--set", f"{k}={v}"))).returncode == 0
 
 

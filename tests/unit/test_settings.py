@@ -3,9 +3,9 @@
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.presets import PRESETS, make_settings
+from skillopt.presets import PRESETS, flatten_tables, make_settings
 from skillopt.safety.lint import LintClass
-from skillopt.settings import GateRule, Metric, Preset, Schedule, Settings
+from skillopt.settings import TABLES, ExecutorSettings, GateRule, Metric, NightlySettings, Preset, Settings
 
 
 def test_later_layers_win_over_earlier_ones_and_all_win_over_the_preset() -> None:
@@ -16,8 +16,8 @@ def test_later_layers_win_over_earlier_ones_and_all_win_over_the_preset() -> Non
 
 def test_the_paper_preset_is_the_published_one() -> None:
     paper = make_settings(("flags", {"preset": "paper"}))
-    assert (paper.epochs, paper.batch_size, paper.minibatch_size, paper.merge_size) == (4, 40, 8, 8)
-    assert (paper.edit_budget, paper.min_edits, paper.schedule) == (4, 2, Schedule.COSINE)
+    assert (paper.epochs, paper.batch_size, paper.minibatch_size) == (4, 40, 8)
+    assert (paper.edit_budget, paper.min_edits) == (4, 2)
     assert (paper.metric, paper.gate, paper.slow_tasks, paper.patience) == (Metric.HARD, GateRule.STRICT, 20, 0)
 
 
@@ -29,13 +29,16 @@ def test_every_preset_makes_valid_settings() -> None:
     ("values", "problem"),
     [
         ({"epoch": 3}, "skillopt.toml: unknown setting 'epoch'; did you mean 'epochs'?"),
-        ({"xyzzy": 3}, "known settings: preset"),
+        ({"xyzzy": 3}, "known settings: .*preset"),
         ({"epochs": 0}, "skillopt.toml: epochs: .* found 0"),
         ({"gate": "loose"}, "skillopt.toml: gate: .* found 'loose'"),
         ({"preset": "papyrus"}, "skillopt.toml: preset"),
         ({"allow": ["everything"]}, "skillopt.toml: allow"),
         ({"confidence": "high"}, "found 'high'"),
         ({"min_edits": 99}, "min_edits ≤ edit_budget"),
+        ({"workers": 0}, "skillopt.toml: workers: .* found 0"),
+        ({"prune_lines": 6}, "skillopt.toml: prune_lines is no setting any more; delete it"),
+        ({"screen_trials": 5}, "skillopt.toml: screen_trials is called screen_rollouts now; rename it"),
     ],
 )
 def test_a_mistake_names_the_layer_the_setting_and_what_was_found(values: dict[str, object], problem: str) -> None:
@@ -44,16 +47,49 @@ def test_a_mistake_names_the_layer_the_setting_and_what_was_found(values: dict[s
 
 
 def test_text_from_environment_and_flags_becomes_the_right_type() -> None:
-    settings = make_settings(("environment", {"epochs": "7", "meta_update": "false", "allow": ("url",)}))
-    assert (settings.epochs, settings.meta_update, settings.allow) == (7, False, (LintClass.URL,))
+    settings = make_settings(("environment", {"epochs": "7", "scan_leaks": "false", "allow": ("url",)}))
+    assert (settings.epochs, settings.scan_leaks, settings.allow) == (7, False, (LintClass.URL,))
 
 
-def test_workers_are_the_only_setting_that_does_not_count_for_the_identity() -> None:
+def test_a_file_has_each_setting_in_its_table() -> None:
+    tables = {"epochs": 3, "advanced": {"batch_size": 4}, "executor": {"workers": 9}, "nightly": {"forge": "github"}}
+    settings = make_settings(("skillopt.toml", flatten_tables("skillopt.toml", tables)))
+    assert (settings.epochs, settings.batch_size) == (3, 4)
+    assert (settings.executor.workers, settings.nightly.forge) == (9, "github")
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"batch_size": 4}, r"skillopt.toml: expected batch_size in \[advanced\], found it at the top"),
+        ({"advanced": {"epochs": 4}}, r"expected epochs at the top, before every \[table\], found it in \[advanced\]"),
+        ({"nightly": {"workers": 4}}, r"expected workers in \[executor\], found it in \[nightly\]"),
+        (
+            {"advanced": {"batchsize": 4}},
+            r"\[advanced\]: unknown setting 'batchsize'; did you mean 'batch_size'",
+        ),
+        ({"advanced": 4}, r"expected the table \[advanced\], found advanced = 4"),
+    ],
+)
+def test_a_setting_in_the_wrong_table_is_told_its_place(values: dict[str, object], problem: str) -> None:
+    with pytest.raises(SettingsError, match=problem):
+        flatten_tables("skillopt.toml", values)
+
+
+def test_a_run_has_at_most_forty_settings_and_no_name_stands_in_two_tables() -> None:
+    own = (ExecutorSettings, NightlySettings)
+    assert len(Settings.model_fields) - len(own) <= 40
+    assert len(TABLES) == len(Settings.model_fields) - len(own) + sum(len(table.model_fields) for table in own)
+
+
+def test_what_cannot_change_a_result_does_not_count_for_the_identity() -> None:
     plain = make_settings()
-    assert make_settings(("flags", {"workers": 9})).digest == plain.digest
+    harmless = {"workers": 9, "retry_seconds": 1, "max_minutes": 5, "forge": "github", "due_days": 1}
+    assert all(make_settings(("flags", {key: value})).digest == plain.digest for key, value in harmless.items())
     others = {"epochs": 9, "seed": 9, "confidence": 0.99, "model": "other"}
     assert all(make_settings(("flags", {key: value})).digest != plain.digest for key, value in others.items())
 
 
 def test_every_setting_is_described() -> None:
-    assert all(field.description for field in Settings.model_fields.values())
+    for model in (Settings, ExecutorSettings, NightlySettings):
+        assert all(field.description for field in model.model_fields.values())

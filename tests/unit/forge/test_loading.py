@@ -7,7 +7,7 @@ import pytest
 from skillopt.errors import SettingsError, UsageError
 from skillopt.forge import find_account, load_forge, repository_in
 from skillopt.forge.folder import FolderForge
-from skillopt.settings import Settings
+from skillopt.settings import NightlySettings
 
 TOKEN = "ghp_" + "c3" * 18
 URL = "https://github.com/acme/skills.git"
@@ -45,7 +45,7 @@ def test_a_remote_s_address_names_the_repository(url: str, repository: str) -> N
     ],
 )
 def test_the_token_is_for_the_forge_s_own_addresses(api: str, web: str) -> None:
-    account = find_account(Settings(forge_url=api))
+    account = find_account(NightlySettings(forge_url=api))
     assert account is not None
     assert (account.web, account.token) == (web, TOKEN)
     assert TOKEN not in repr(account)
@@ -54,10 +54,10 @@ def test_the_token_is_for_the_forge_s_own_addresses(api: str, web: str) -> None:
 def test_the_environment_of_a_workflow_names_the_api_and_a_setting_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_API_URL", "https://github.example.com/api/v3")
     monkeypatch.setenv("GH_TOKEN", "other")
-    account = find_account(Settings())
+    account = find_account(NightlySettings())
     assert account is not None
     assert (account.api, account.token) == ("https://github.example.com/api/v3", "other")
-    account = find_account(Settings(forge_url="https://api.github.com/"))
+    account = find_account(NightlySettings(forge_url="https://api.github.com/"))
     assert account is not None
     assert account.api == "https://api.github.com"
 
@@ -65,18 +65,18 @@ def test_the_environment_of_a_workflow_names_the_api_and_a_setting_comes_first(m
 @pytest.mark.parametrize("api", ["http://github.example.com/api/v3", "github.example.com", "ftp://127.0.0.1"])
 def test_a_token_is_sent_over_https_only(api: str) -> None:
     with pytest.raises(SettingsError, match="expected an address with https"):
-        find_account(Settings(forge_url=api))
+        find_account(NightlySettings(forge_url=api))
 
 
 def test_without_a_forge_texts_lie_in_a_folder(tmp_path: Path) -> None:
-    assert isinstance(load_forge(Settings(), URL, tmp_path), FolderForge)
+    assert isinstance(load_forge(NightlySettings(), URL, tmp_path), FolderForge)
 
 
 def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="did you mean 'github'"):
-        load_forge(Settings(forge="gihub"), URL, tmp_path)
+        load_forge(NightlySettings(forge="gihub"), URL, tmp_path)
     with pytest.raises(UsageError, match="found '/srv/skills'; set GITHUB_REPOSITORY"):
-        load_forge(Settings(forge="github"), "/srv/skills", tmp_path)
+        load_forge(NightlySettings(forge="github"), "/srv/skills", tmp_path)
     monkeypatch.delenv("GITHUB_TOKEN")
     with pytest.raises(UsageError, match="expected a token in GH_TOKEN or GITHUB_TOKEN, found none"):
-        load_forge(Settings(forge="github"), URL, tmp_path)
+        load_forge(NightlySettings(forge="github"), URL, tmp_path)

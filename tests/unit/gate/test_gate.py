@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.gate import Gate, resolvable_gain
+from skillopt.gate.gate import BASELINE_TASKS, Gate, resolvable_gain
 from skillopt.gate.noise import Noise
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
@@ -73,7 +73,7 @@ def test_a_loss_is_rejected_before_all_tasks_were_run() -> None:
 
 def test_what_one_round_cannot_tell_is_run_again_and_never_counts_a_task_twice() -> None:
     runner = better_by(3)
-    verdict = keeper(runner, gate_rounds=3).decide("here", OLD, NEW)
+    verdict = keeper(runner).decide("here", OLD, NEW)
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.wins + verdict.ties + verdict.losses == len(TASKS)
     assert {request.repeat for request in runner.requests} == {0, 1, 2}
@@ -112,7 +112,7 @@ def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_howeve
         def luck(request: RolloutRequest, draw: Random = draw) -> Rollout:
             return scored(request, draw.choice((0.0, 0.25, 0.75, 1.0)) if partial else float(draw.random() < 0.5))
 
-        gatekeeper = keeper(ScriptedRunner(luck, str), noise=noise, gate_rounds=2)
+        gatekeeper = keeper(ScriptedRunner(luck, str), noise=noise)
         found = [gatekeeper.decide("here", OLD, skill(f"candidate {number}")).outcome for number in range(asked)]
         accepted += Outcome.ACCEPT in found
     assert accepted / runs <= 0.1 + 3 * (0.1 * 0.9 / runs) ** 0.5
@@ -146,9 +146,9 @@ def test_a_dead_provider_is_no_verdict() -> None:
 
 def test_the_baseline_takes_a_sample_unless_candidates_are_compared_with_it() -> None:
     sampled, whole = better_by(0), better_by(0)
-    keeper(sampled, baseline_tasks=5).baseline(OLD)
-    keeper(whole, baseline_tasks=5, gate="strict").baseline(OLD)
-    assert {len({request.task.id for request in runner.requests}) for runner in (sampled,)} == {5}
+    keeper(sampled).baseline(OLD)
+    keeper(whole, gate="strict").baseline(OLD)
+    assert {len({request.task.id for request in runner.requests}) for runner in (sampled,)} == {BASELINE_TASKS}
     assert len({request.task.id for request in whole.requests}) == len(TASKS)
 
 
@@ -159,12 +159,12 @@ def test_the_baseline_goes_on_sample_after_sample_until_it_is_enough() -> None:
         samples.append([[rollout.task_id for rollout in rollouts] for rollouts in repeats])
         return len(samples) == 2
 
-    repeats = keeper(runner, baseline_tasks=5).baseline(OLD, enough)
-    assert [[len(tasks) for tasks in sample] for sample in samples] == [[5, 5], [5, 5]]
+    repeats = keeper(runner).baseline(OLD, enough)
+    assert [[len(tasks) for tasks in sample] for sample in samples] == [[BASELINE_TASKS] * 2] * 2
     assert all(sample[0] == sample[1] for sample in samples)
     assert [rollout.task_id for rollout in repeats[0]] == [*samples[0][0], *samples[1][0]]
-    assert len(set(samples[0][0]) | set(samples[1][0])) == 10
-    assert len({(request.task.id, request.repeat) for request in runner.requests}) == 20
+    assert len(set(samples[0][0]) | set(samples[1][0])) == 2 * BASELINE_TASKS
+    assert len({(request.task.id, request.repeat) for request in runner.requests}) == 4 * BASELINE_TASKS
 
 
 def test_where_noise_is_high_the_first_round_is_asked_for_more() -> None:

@@ -1,11 +1,9 @@
 """The edit budget."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.loop.edit_budget import clip, scheduled_edits
-from skillopt.settings import Schedule
 from skillopt.skills.edits import Change, Edit, Op
 
 
@@ -13,21 +11,9 @@ def changes(*tokens: int) -> list[Change]:
     return [Change(Edit(f"e{at}", Op.ADD, content="x"), 0, 1, count, "") for at, count in enumerate(tokens)]
 
 
-@pytest.mark.parametrize(
-    ("schedule", "edits"),
-    [
-        (Schedule.COSINE, [4, 4, 3, 3, 3, 2, 2, 2]),
-        (Schedule.LINEAR, [4, 4, 3, 3, 3, 3, 2, 2]),
-        (Schedule.CONSTANT, [4] * 8),
-    ],
-)
-def test_schedules_lead_from_most_to_least(schedule: Schedule, edits: list[int]) -> None:
-    assert [scheduled_edits(schedule, step, 8, 4, 2) for step in range(1, 9)] == edits
-
-
-@given(st.sampled_from(Schedule), st.integers(1, 50), st.integers(1, 20), st.integers(0, 20))
-def test_a_budget_never_rises_and_stays_in_its_bounds(schedule: Schedule, steps: int, least: int, more: int) -> None:
-    edits = [scheduled_edits(schedule, step, steps, least + more, least) for step in range(1, steps + 1)]
+@given(st.integers(1, 50), st.integers(1, 20), st.integers(0, 20))
+def test_a_budget_never_rises_and_stays_in_its_bounds(steps: int, least: int, more: int) -> None:
+    edits = [scheduled_edits(step, steps, least + more, least) for step in range(1, steps + 1)]
     assert edits == sorted(edits, reverse=True)
     assert least <= min(edits) <= max(edits) <= least + more
 

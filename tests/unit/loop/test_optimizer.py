@@ -285,19 +285,6 @@ def test_a_cap_on_rollouts_is_never_passed_held_out_test_included(cap: int) -> N
     assert only(events, RunEnded)[0].rollouts == len(runner.requests)
 
 
-def test_the_rejected_edit_buffer_is_bounded() -> None:
-    def novel(prompt: str) -> str:
-        if prompt.startswith("Task: reflect on failures"):
-            tried = re.findall(r"- idea(\d+)", prompt)
-            return json.dumps({"edits": [{"op": "add", "content": f"- idea{max(map(int, tried), default=0) + 1}"}]})
-        return '{"edits": [], "guidance": "", "memory": ""}'
-
-    runner = ScriptedRunner(lambda request: scored(request, 0.5), novel)
-    run(runner, epochs=6, patience=0, buffer_size=3, screen_rollouts=0, gate_edits=1, reflections=1)
-    last = [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect on failures")][-1]
-    assert sorted(set(re.findall(r"add after 'the end': '- (idea\d)'", last))) == ["idea3", "idea4", "idea5"]
-
-
 def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
     def harm(request: RolloutRequest) -> Rollout:
         body = request.skill.document.body if request.skill else ""

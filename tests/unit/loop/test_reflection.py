@@ -40,14 +40,14 @@ def test_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() ->
         runner,
         BRIEFING,
         measured(9, 5),
-        make_settings(("t", {"minibatch_size": 2, "merge_size": 2, "proposal_groups": 1})),
+        make_settings(("t", {"minibatch_size": 1, "proposal_groups": 1})),
         1,
         4,
     )
     asked = stages_asked(runner)
-    assert asked[:8] == ["reflect on failures"] * 5 + ["reflect on successes"] * 3
-    # 5 → 3 → 2 → 1 takes 2 + 1 + 1 merges, 3 → 2 → 1 takes 1 + 1, and one joins both sides.
-    assert asked[8:].count("merge proposals") == 7
+    assert asked[:14] == ["reflect on failures"] * 9 + ["reflect on successes"] * 5
+    # 9 → 2 → 1 takes 1 + 1 merges, 5 → 1 takes one, and one joins both sides.
+    assert asked[14:].count("merge proposals") == 4
 
 
 def test_a_lone_proposal_is_not_merged_and_few_edits_are_not_ranked() -> None:

@@ -42,12 +42,12 @@ def test_a_second_look_is_withheld_and_runs_nothing() -> None:
     runner = ScriptedRunner(better, str)
     event = check(runner, looks=1)
     assert isinstance(event, ReleaseCheckWithheld)
-    assert "release_looks=2" in event.reason
+    assert "test_looks=2" in event.reason
     assert not runner.requests
 
 
 def test_a_second_look_that_is_asked_for_is_counted() -> None:
-    event = check(ScriptedRunner(better, str), looks=1, release_looks=2)
+    event = check(ScriptedRunner(better, str), looks=1, test_looks=2)
     assert isinstance(event, HeldOutTestMeasured)
     assert event.look == 2
 

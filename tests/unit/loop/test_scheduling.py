@@ -77,8 +77,9 @@ def test_without_a_screen_there_is_nothing_but_trust() -> None:
 
 
 def test_a_gate_is_due_once_nothing_new_has_come_for_long_enough() -> None:
-    made, waiting = readiness(gate_patience=2), draft()
-    made.note_batch(batch(0.0, 5))
+    made, waiting = readiness(), draft()
+    for _ in range(9):
+        made.note_batch(batch(0.0, 5))
     assert not made.due(waiting, left=5)
     made.note_batch(batch(0.0, 5))
     assert made.due(waiting, left=5)
@@ -96,20 +97,21 @@ def test_edits_that_go_again_leave_those_waiting_that_no_gate_has_seen() -> None
 
 
 def test_a_new_edit_puts_the_gate_off() -> None:
-    made, waiting = readiness(gate_patience=2), draft()
-    made.note_batch(batch(0.0, 5))
+    made, waiting = readiness(), draft()
+    for _ in range(9):
+        made.note_batch(batch(0.0, 5))
     made.note_edits()
     made.note_batch(batch(0.0, 5))
     assert not made.due(waiting, left=5)
 
 
 def test_the_gate_waits_longer_while_several_tasks_fail_again_and_again() -> None:
-    made, waiting = readiness(gate_patience=2), draft()
+    made, waiting = readiness(), draft()
     due = []
-    for _ in range(4):
+    for _ in range(20):
         made.note_batch(batch(0.0, 5))
         due.append(made.due(waiting, left=5, stubborn=2))
-    assert due == [False, False, False, True]
+    assert due == [False] * 19 + [True]
 
 
 def test_a_gate_is_due_when_so_many_edits_wait() -> None:
@@ -119,8 +121,9 @@ def test_a_gate_is_due_when_so_many_edits_wait() -> None:
 
 
 def test_nothing_is_due_while_nothing_waits_or_the_gate_has_just_not_decided() -> None:
-    made, waiting = readiness(gate_patience=1), draft()
-    made.note_batch(batch(0.0, 5))
+    made, waiting = readiness(), draft()
+    for _ in range(20):
+        made.note_batch(batch(0.0, 5))
     assert not made.due(Draft(SKILL), left=5)
     made.note_verdict(waiting, accepted=False)
     assert not made.due(waiting, left=5)

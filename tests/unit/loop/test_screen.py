@@ -81,16 +81,16 @@ def test_edits_that_cite_the_same_task_share_the_incumbents_rollout() -> None:
 
 def test_an_edit_that_cites_no_train_task_is_tried_on_the_first_ones() -> None:
     runner = ScriptedRunner(by_name, str)
-    (found,) = try_out(runner, add("a", "val-1"), screen_tasks=2)
-    assert {request.task.id for request in runner.requests} == {"a", "b"}
+    (found,) = try_out(runner, add("a\n- b\n- c", "val-1"))
+    assert [request.task.id for request in runner.requests if request.skill != SKILL] == ["a", "b", "c"]
     assert found.kept
 
 
-def test_no_more_tasks_are_used_than_the_settings_say() -> None:
+def test_an_edit_is_tried_on_at_most_four_of_the_tasks_it_cites() -> None:
     runner = ScriptedRunner(by_name, str)
-    (found,) = try_out(runner, add("a\n- b\n- c\n- d", *TASKS), screen_tasks=3)
-    assert found.tasks == 3
-    assert {request.task.id for request in runner.requests} == {"a", "b", "c"}
+    (found,) = try_out(runner, add("a\n- c\n- e", *TASKS))
+    assert found.tasks == 4
+    assert {request.task.id for request in runner.requests} == {"a", "b", "c", "d"}
 
 
 def test_a_failed_rollout_is_missing_and_not_a_zero() -> None:

@@ -122,7 +122,7 @@ def test_a_margin_asks_for_proof_that_no_such_loss_is_there() -> None:
 def test_noise_is_refused_no_more_often_than_promised() -> None:
     random, runs = Random(3), 400
     noisy = ScriptedRunner(lambda request: scored(request, float(random.random() < 0.6)), str)
-    refused = sum(not judge(noisy, gate_rounds=1)[0].passed for _ in range(runs))
+    refused = sum(not judge(noisy)[0].passed for _ in range(runs))
     assert refused / runs <= 0.1 + 3 * math.sqrt(0.1 * 0.9 / runs)
 
 
