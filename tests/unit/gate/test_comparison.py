@@ -133,6 +133,7 @@ def test_a_gain_in_all_tasks_is_expected_to_last_and_one_in_few_is_not() -> None
     assert lucky.expected < lucky.after - 0.03
 
 
+@pytest.mark.slow
 def test_what_is_chosen_for_its_score_overstates_it_and_what_is_expected_does_so_less() -> None:
     random, measured_excess, expected_excess, chosen = Random(5), 0.0, 0.0, 0
     for _ in range(2000):

@@ -61,6 +61,7 @@ def bound(alpha: float, runs: int) -> float:
     ],
     ids=["symmetric", "ties", "heavy ties", "partial credit", "partial with ties", "rare great loss", "rare great win"],
 )
+@pytest.mark.slow
 def test_without_a_gain_an_accept_is_no_more_frequent_than_promised_though_one_looks_often(
     draw: Draw, tasks: int
 ) -> None:

@@ -108,6 +108,7 @@ def test_it_never_passes_its_limit_and_stays_well_formed(limit: int, copies: int
     assert "**accept**" in body
 
 
+@pytest.mark.slow
 def test_it_says_what_was_cut_and_where_the_rest_is() -> None:
     body = pull_request_body(many(VIEW, 300, "A long reason. " * 40))
     assert length(body) > LIMIT / 4

@@ -51,6 +51,7 @@ REPEATED = (
 
 
 @pytest.mark.parametrize("unit", REPEATED, ids=ascii)
+@pytest.mark.slow
 def test_hostile_repetition_ends(unit: str) -> None:
     # Quadratic matching would take minutes here.
     text = unit * (200_000 // len(unit))
@@ -69,6 +70,7 @@ PATTERNS = {
 
 @pytest.mark.parametrize("pattern", PATTERNS.values(), ids=list(PATTERNS))
 @pytest.mark.parametrize("unit", ["`", "~ ", "<!--", "a.", "token=a"])
+@pytest.mark.slow
 def test_every_pattern_gets_through_a_long_hostile_text(pattern: re.Pattern[str], unit: str) -> None:
     text = unit * (200_000 // len(unit))
 

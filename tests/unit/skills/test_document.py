@@ -263,6 +263,7 @@ def test_new_lines_follow_the_endings_the_document_uses_most(text: str, newline:
     assert SkillDocument(text).newline == newline
 
 
+@pytest.mark.slow
 def test_a_large_document_keeps_exact_positions() -> None:
     text = "".join(f"## Section {number}\n\n- item {number}\n- other\n\nSome words.\n\n" for number in range(12_000))
     document = SkillDocument(f"---\nname: x\n---\n{text}")

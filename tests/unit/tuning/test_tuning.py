@@ -49,6 +49,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[Trial, ...], 
     return go_on(tmp_path_factory.mktemp("whole") / "study.db")
 
 
+@pytest.mark.slow
 def test_a_search_begins_where_it_is_told_ends_better_and_gives_up_what_loses(
     whole: tuple[tuple[Trial, ...], int],
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_study_that_was_interrupted_goes_on_as_if_it_had_not_been(
     assert go_on(tmp_path / "study.db")[0] == whole[0]
 
 
+@pytest.mark.slow
 def test_a_trial_whose_process_was_killed_is_begun_again(whole: tuple[tuple[Trial, ...], int], tmp_path: Path) -> None:
     go_on(tmp_path / "study.db", trials=2)
     with open_study(tmp_path / "study.db", "test") as study:
@@ -83,6 +85,7 @@ def test_a_trial_whose_process_was_killed_is_begun_again(whole: tuple[tuple[Tria
     assert optuna.trial.TrialState.RUNNING not in states
 
 
+@pytest.mark.slow
 def test_more_trials_go_on_and_fewer_change_nothing(whole: tuple[tuple[Trial, ...], int], tmp_path: Path) -> None:
     for count in (3, 2, TRIALS):
         found = go_on(tmp_path / "study.db", trials=count)[0]

@@ -213,6 +213,7 @@ SHEET = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006
     ],
     ids=["unpacks to much", "entities", "last row", "last column", "many wide rows", "broken"],
 )
+@pytest.mark.slow
 def test_a_workbook_made_to_exhaust_the_reader_fails(sheet: bytes) -> None:
     made = make_spec("table", File("w.csv", b"a\n1\n"), file="o.xlsx", expected="w.csv")
 

@@ -50,5 +50,6 @@ def test_equal_texts_have_no_lines() -> None:
     assert compare_lines("a\nb", "a\nb") == ()
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_equal_lines_are_compared_at_once() -> None:
     assert len(compare_lines("a\n" * 100_000, "a\n" * 100_001)) >= 1
