@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.sequential_test import Bets, Plan, decide, update
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, conclude, observe
 
 __all__ = ["main", "run"]
 
@@ -44,7 +44,7 @@ _TIES = (0.0, 0.5, 0.9)
 
 _Draw = Callable[[Random], float]
 _Strategy = Callable[[Sequence[float]], Iterator[float]]
-"""The wealth after each task."""
+"""The e-value after each task."""
 
 
 def main() -> int:
@@ -60,13 +60,13 @@ def main() -> int:
     return 0
 
 
-def run(plan: Plan, differences: Sequence[float], batch: int = _BATCH) -> tuple[Outcome, int]:
+def run(plan: SequentialPlan, differences: Sequence[float], batch: int = _BATCH) -> tuple[Outcome, int]:
     """Play one comparison to its end; give the verdict and the number of tasks looked at."""
-    bets, outcome = Bets(plan), None
+    bets, outcome = SequentialTest(plan), None
     while outcome is None:
         looked = len(bets.differences)
-        bets = update(bets, differences[looked : looked + batch])
-        outcome = decide(bets)
+        bets = observe(bets, differences[looked : looked + batch])
+        outcome = conclude(bets)
     return outcome, len(bets.differences)
 
 
@@ -83,14 +83,14 @@ def _compare_strategies(tasks: int, runs: int) -> None:
     for name, strategy in _STRATEGIES.items():
         _print_row(name, [[_until_success(strategy(differences)) for differences in cell] for cell in data])
     for name, chance in (("kept, bound only", 0.0), ("kept", 0.2)):
-        plan = Plan(tasks, 1 - _ALPHA, least_chance=chance)
+        plan = SequentialPlan(tasks, 1 - _ALPHA, least_chance=chance)
         rows = [[run(plan, differences) for differences in cell] for cell in data]
         _print_row(name, [[(outcome is Outcome.ACCEPT, used) for outcome, used in row] for row in rows])
 
 
 def _show_nulls(tasks: int, runs: int) -> None:
     """Show false accepts where nothing is gained; `bound only`, which accepts most."""
-    plan, shown = Plan(tasks, 1 - _ALPHA, least_chance=0.0), []
+    plan, shown = SequentialPlan(tasks, 1 - _ALPHA, least_chance=0.0), []
     for number, (name, draw) in enumerate(_NULLS.items()):
         random = Random(100 + number)
         accepted = sum(run(plan, [draw(random) for _ in range(tasks)])[0] is Outcome.ACCEPT for _ in range(runs))
@@ -109,7 +109,7 @@ def _show_incumbent_repeats(runs: int) -> None:
                 [
                     (outcome is Outcome.ACCEPT, used)
                     for outcome, used in (
-                        run(Plan(36, 1 - _ALPHA), [_flipped(random, share, repeats) for _ in range(36)])
+                        run(SequentialPlan(36, 1 - _ALPHA), [_flipped(random, share, repeats) for _ in range(36)])
                         for _ in range(runs)
                     )
                 ]
@@ -124,10 +124,10 @@ def _print_row(name: str, rows: Sequence[Sequence[tuple[bool, int]]]) -> None:
     print(f"{name:<22}" + " ".join(f"{cell:>12}" for cell in cells))
 
 
-def _until_success(wealth: Iterator[float]) -> tuple[bool, int]:
-    """Look after every batch until the wealth is enough."""
+def _until_success(e_value: Iterator[float]) -> tuple[bool, int]:
+    """Look after every batch until the e-value is enough."""
     looked, last = 0, 0.0
-    for last in wealth:
+    for last in e_value:
         looked += 1
         if looked % _BATCH == 0 and last >= 1 / _ALPHA:
             return True, looked
@@ -136,36 +136,36 @@ def _until_success(wealth: Iterator[float]) -> tuple[bool, int]:
 
 def _agrapa(differences: Sequence[float]) -> Iterator[float]:
     """Predictable plug-in of Waudby-Smith & Ramdas (2024), as in confseq."""
-    total, mean, spread, wealth = 0.5, 0.5, 0.25, 1.0
+    total, mean, spread, e_value = 0.5, 0.5, 0.25, 1.0
     for count, difference in enumerate(differences, 1):
         score = (difference + 1) / 2
         bet = min(math.sqrt(2 * math.log(1 / _ALPHA) / (count * math.log(1 + count) * spread / count)), 1.0)
-        wealth *= 1 + bet * (score - 0.5)
+        e_value *= 1 + bet * (score - 0.5)
         total += score
         mean = total / (count + 1)
         spread += (score - mean) ** 2
-        yield wealth
+        yield e_value
 
 
 def _mixture(*bets: float) -> _Strategy:
     """Mix fixed bets evenly; many of them are Cover's universal portfolio."""
 
     def play(differences: Sequence[float]) -> Iterator[float]:
-        wealths = [1.0 / len(bets)] * len(bets)
+        e_values = [1.0 / len(bets)] * len(bets)
         for difference in differences:
-            wealths = [wealth * (1 + bet * difference) for wealth, bet in zip(wealths, bets, strict=True)]
-            yield math.fsum(wealths)
+            e_values = [e_value * (1 + bet * difference) for e_value, bet in zip(e_values, bets, strict=True)]
+            yield math.fsum(e_values)
 
     return play
 
 
 def _kelly(differences: Sequence[float]) -> Iterator[float]:
     """Bet the mean over the second moment with four prior tasks: a Beta prior on the tasks that differ."""
-    mean, square, wealth = 3.0, 4.0, 1.0
+    mean, square, e_value = 3.0, 4.0, 1.0
     for difference in differences:
-        wealth *= 1 + min(max(mean / square, 0.0), 0.9) * difference
+        e_value *= 1 + min(max(mean / square, 0.0), 0.9) * difference
         mean, square = mean + difference, square + difference**2
-        yield wealth
+        yield e_value
 
 
 def _signs(ties: float, gain: float) -> _Draw:

@@ -1,7 +1,6 @@
-"""The one error tree of the project.
+"""The error tree: every exception that crosses a module boundary, and the exit code that it means.
 
-Owns every exception type that crosses a module boundary and the exit code each one means.
-Does not own messages: whoever raises says what was expected, what was found and what to do next.
+Whoever raises says what was expected, what was found and what to do next.
 
     SkilloptError
     ├── UsageError                    exit 2: the user's input or configuration

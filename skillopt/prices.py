@@ -1,7 +1,6 @@
-"""What tokens cost: a dated table, and the user's own prices over it.
+"""Prices of tokens: a dated table, and the user's own prices over it.
 
-Owns prices and the sum of a call. A model that is not listed has no known price, which is never 0.
-Does not own what a client reports by itself (harnesses) or caps (execution.budget).
+A model that is not listed has no known price, which is never 0.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""A user's project: its root, its skillopt.toml, and the skill and suite a command is about.
-
-Owns finding and reading configuration. Does not own what settings mean (settings) or git (versions.repository).
-"""
+"""A user's project: its root, its skillopt.toml, and the skill and suite that a command is about."""
 
 import os
 import tomllib

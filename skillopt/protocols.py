@@ -1,8 +1,7 @@
-"""Every protocol of the project, on one screen.
+"""All protocols: Model, Harness, Verifier, Executor, Runner, Forge.
 
-Owns what the core asks of the outside. A driver is one file behind one of these, named in a
-name → import-path table and held to the port's contract test. Paths are plain strings here
-because the core touches no files.
+A driver is one file behind one of these, named in a name → import-path table and held to the port's contract test.
+Paths are plain strings here because the core touches no files.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

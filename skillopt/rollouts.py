@@ -1,8 +1,4 @@
-"""What a rollout is: the trajectory of one repeat of one task under one skill, and its score.
-
-Owns the values that harnesses and verifiers produce and the loop consumes. Does not own how they
-are produced (harnesses, verifiers) or stored (storage.ledger).
-"""
+"""Rollouts: the trajectory of one run of one task under one skill, its score and its usage."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace

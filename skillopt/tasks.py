@@ -1,8 +1,4 @@
-"""What a task and a suite are: prompts, input files, verifiers, and disjoint splits.
-
-Owns the values, their digests and the rule that splits do not overlap. Does not own reading them
-from disk (suites) or scoring (verifiers).
-"""
+"""Tasks and suites: prompts, input files, verifiers, and disjoint splits."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

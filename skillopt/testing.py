@@ -1,8 +1,4 @@
-"""Doubles for tests of users and of this project: scripted stand-ins that say so in their names.
-
-Owns a model and a harness that answer from a script, an executor that runs in line, and a runner
-that keeps nothing. Does not own real drivers.
-"""
+"""Test doubles: a model, a harness, an executor and a runner that answer from a script."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar

@@ -1,8 +1,7 @@
-"""The gate: does the candidate really score higher than the incumbent on the same tasks?
+"""Paired comparison of candidate and incumbent on the same tasks, and its verdict.
 
-Owns the comparison and its verdict. The unit of inference is the task: repeats average inside a
-task and are never extra samples. A rollout that was not measured is missing, not a zero. Does not
-own which rollouts are compared (loop.optimizer).
+The unit of inference is the task: repeats average inside a task and are never extra samples. A rollout that was not
+measured is missing, not a zero.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""The score to expect of a version when it is measured again, in the words that all outputs share.
-
-Owns when it is told: where it differs from the measured score in the digits shown. Does not own the estimate
-(gate.comparison).
-"""
+"""The score to expect of a version when it is measured again, in the words that all outputs share."""
 
 __all__ = ["expectation"]
 

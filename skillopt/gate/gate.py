@@ -1,8 +1,7 @@
-"""Measuring for the gate: which rollouts on `val` a verdict rests on.
+"""The gate: measure candidate and incumbent side by side on `val` until it is decided.
 
-Owns that candidate and incumbent run side by side with a repeat nobody has seen, that a comparison stops as
-soon as it is decided, what all comparisons of a run may err together, and that too little measured is no
-verdict. Does not own the tests (gate.comparison, gate.sequential_test) or what becomes of a verdict (loop.optimizer).
+Every comparison has repeats of its own, it stops as soon as it is decided, and all comparisons of a run share one
+error. Too little measured is no verdict.
 """
 
 from bisect import bisect_left
@@ -16,7 +15,7 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tally
 from skillopt.gate.noise import Noise
 from skillopt.gate.pareto import Worth, measured_worth
-from skillopt.gate.sequential_test import Bets, Plan, decide, update
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, conclude, observe
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Settings
@@ -174,9 +173,9 @@ class Gate:
         confidence = 0.0
         for number in range(rounds):
             share = _share_of(number, rounds, noisy=self._noisy)
-            bets = Bets(Plan(len(self._tasks), 1.0 - allowed * share))
-            found, bets = self._round(sides, pairs, bets, last=number == rounds - 1)
-            confidence = max(confidence, 1.0 - min(1.0, (1.0 - bets.confidence) / share))
+            test = SequentialTest(SequentialPlan(len(self._tasks), 1.0 - allowed * share))
+            found, test = self._round(sides, pairs, test, last=number == rounds - 1)
+            confidence = max(confidence, 1.0 - min(1.0, (1.0 - test.confidence) / share))
             if found is not None:
                 break
         self._spend(allowed, accepted=found is Outcome.ACCEPT)
@@ -198,11 +197,13 @@ class Gate:
         self._looks = 0 if accepted else self._looks + 1
         self._error = min(whole, self._error + whole * _SHARE) if accepted else self._error - allowed
 
-    def _round(self, sides: _Sides, pairs: _Pairs, bets: Bets, *, last: bool) -> tuple[Outcome | None, Bets]:
+    def _round(
+        self, sides: _Sides, pairs: _Pairs, test: SequentialTest, *, last: bool
+    ) -> tuple[Outcome | None, SequentialTest]:
         """Run every task once more; the first round looks as it goes, later ones at the end.
 
         Returns:
-            The outcome, None when another round may tell more, and the bets.
+            The outcome, None when another round may tell more, and the test.
         """
         settings, first, repeat = self._settings, not pairs.before, self._next_repeat()
         order = list(self._tasks)
@@ -213,15 +214,15 @@ class Gate:
             pairs.before += new.before
             pairs.after += new.after
             if first:
-                bets = update(bets, self._differences(new, batch))
-                if decide(bets) is Outcome.ACCEPT:
-                    return Outcome.ACCEPT, bets
-                if decide(bets) is Outcome.REJECT and not self._noisy:
+                test = observe(test, self._differences(new, batch))
+                if conclude(test) is Outcome.ACCEPT:
+                    return Outcome.ACCEPT, test
+                if conclude(test) is Outcome.REJECT and not self._noisy:
                     break
         if not first:
-            bets = update(bets, self._differences(pairs, order))
-        outcome = decide(bets)
-        return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), bets
+            test = observe(test, self._differences(pairs, order))
+        outcome = conclude(test)
+        return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), test
 
     def _differences(self, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
         """Give the candidate's gain for each task, repeats averaged; None where nothing was measured."""
@@ -283,15 +284,15 @@ def resolvable_gain(tasks: int, settings: Settings, *, noisy: bool = False) -> f
         return least_gain(tasks, settings.confidence)
     share = max(_share_of(number, GATE_ROUNDS, noisy=noisy) for number in range(GATE_ROUNDS))
     error = (1.0 - settings.confidence) * _SHARE * share
-    plan = Plan(tasks, 1.0 - error, least_chance=0.0)
+    plan = SequentialPlan(tasks, 1.0 - error, least_chance=0.0)
     enough = bisect_left(range(1, tasks + 1), x=True, key=lambda wins: _certifies(plan, wins))
     return (enough + 1) / tasks if enough < tasks else None
 
 
-def _certifies(plan: Plan, wins: int) -> bool:
+def _certifies(plan: SequentialPlan, wins: int) -> bool:
     """Tell whether so many wins among ties, at regular distances, are accepted."""
     differences = [float((at + 1) * wins // plan.tasks > at * wins // plan.tasks) for at in range(plan.tasks)]
-    return decide(update(Bets(plan), differences)) is Outcome.ACCEPT
+    return conclude(observe(SequentialTest(plan), differences)) is Outcome.ACCEPT
 
 
 def check_coverage(place: str, rollouts: Sequence[Rollout], coverage: float) -> None:

@@ -1,7 +1,4 @@
-"""How much outcomes change from run to run of one skill on one task.
-
-Owns the estimate, and when it counts as high. Does not own what follows from it (loop.scheduling).
-"""
+"""Noise of the target: how much scores change from run to run of one skill on one task, and when that is high."""
 
 from collections.abc import Iterable
 from math import sqrt

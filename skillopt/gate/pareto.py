@@ -1,8 +1,4 @@
-"""The Pareto front over score, tokens, dollars and turns.
-
-Owns what is known of a skill by every objective, and which of several are beaten by none on all of them. Does not own
-hard limits of hosts (skills.validation) or the gate's test (gate.sequential_test).
-"""
+"""Pareto front of versions over score, tokens, dollars and turns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

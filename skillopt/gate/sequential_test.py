@@ -1,10 +1,7 @@
-"""Does a candidate gain, tested task by task, looking as often as one likes? A test by betting.
-
-Owns the evidence (a wealth that grows only if the candidate gains), when to stop, and limits of the
-gain. Does not own which tasks are looked at, and in which order, or the scores (gate.comparison, loop.optimizer).
+"""Sequential (anytime-valid) paired test of candidate against incumbent, by betting; limits of the gain.
 
 The claim is about the population of tasks that the split was drawn from. Under the null hypothesis
-`E d <= margin` the wealth is a nonnegative supermartingale that starts at 1, so whoever stops
+`E d <= margin` the e-value is a nonnegative supermartingale that starts at 1, so whoever stops
 whenever they like sees it at 1/alpha or more with probability alpha at most (Ville, 1939), for differences
 of any distribution on [-1, 1]. Only the mean is at stake: a sign-flip test asks for symmetry as well
 and takes many small wins without the rare big loss for a gain.
@@ -12,10 +9,10 @@ and takes many small wins without the rare big loss for a gain.
 Reasons for what is here, measured by `python -m benchmarks.betting` (the table is in its docstring):
 
 - Each task is played with the bet whose target is recalculated (STaR-Bets, Voráček & Orabona 2025):
-  the one that is best for reaching 1/alpha from the wealth so far with the tasks that are left. It uses up
+  the one that is best for reaching 1/alpha from the e-value so far with the tasks that are left. It uses up
   nearly all of alpha where bets that know no horizon use half of it, and finds up to twice as many gains.
   Aiming at four fifths of the tasks that are left costs at most 0.04 of power and stops earlier.
-- A tie multiplies the wealth by 1 when the margin is 0. Ties count as tasks spent and lower the
+- A tie multiplies the e-value by 1 when the margin is 0. Ties count as tasks spent and lower the
   expected spread, which raises the next bet: that is what keeps the power with 90% ties.
 - Sampling without replacement is not made use of. It would test the mean of this very split, which
   is known for sure once every task was looked at and says nothing of tasks to come.
@@ -25,7 +22,7 @@ Reasons for what is here, measured by `python -m benchmarks.betting` (the table 
   failing 30% of tasks is mended and 10% of scores flip, knowing which tasks fail explains 6% of the
   variance. The correction needs the baseline's mean over the population, which nobody knows. What
   pays is to average the incumbent's repeats of a task, made before the candidate is run on it.
-- No second wealth against "gains at least so much": beside the two rules of `decide` it hardly ever
+- No second e-value against "gains at least so much": beside the two rules of `conclude` it hardly ever
   stopped a comparison earlier (by 0.1 of 100 tasks at most). `upper_limit` is that test, for reports.
 """
 
@@ -37,10 +34,10 @@ from typing import Final
 
 from skillopt.gate.comparison import Outcome
 
-__all__ = ["Bets", "Plan", "decide", "lower_limit", "update", "upper_limit"]
+__all__ = ["SequentialPlan", "SequentialTest", "conclude", "lower_limit", "observe", "upper_limit"]
 
 _BOLDEST: Final = 0.95
-"""Largest share of the wealth at stake in one task: what the worst difference can take."""
+"""Largest share of the e-value at stake in one task: what the worst difference can take."""
 
 _PRIOR_SQUARE: Final = 0.3
 _PRIOR_TASKS: Final = 4
@@ -57,7 +54,7 @@ _STEP: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SequentialPlan:
     """What is fixed before the first look.
 
     Args:
@@ -87,26 +84,26 @@ class Plan:
 
     @property
     def target(self) -> float:
-        """Give the logarithm of the wealth that is enough, 1/alpha."""
+        """Give the logarithm of the e-value that is enough, 1/alpha."""
         return -math.log1p(-self.confidence)
 
 
 @dataclass(frozen=True, slots=True)
-class Bets:
+class SequentialTest:
     """The evidence so far.
 
     Args:
         plan: What was fixed beforehand.
         differences: Candidate minus incumbent for each task looked at, in order, in [-1, 1]; None
             where it could not be measured.
-        log_wealth: Logarithm of the wealth. It stays as it is once it has reached the target.
+        log_e_value: Logarithm of the e-value. It stays as it is once it has reached the target.
         log_peak: The greatest it ever was, at least 0.
         squares: Sum of squared differences from the margin.
     """
 
-    plan: Plan
+    plan: SequentialPlan
     differences: tuple[float | None, ...] = ()
-    log_wealth: float = 0.0
+    log_e_value: float = 0.0
     log_peak: float = 0.0
     squares: float = 0.0
 
@@ -126,7 +123,7 @@ class Bets:
         return -math.expm1(-self.log_peak)
 
 
-def update(bets: Bets, differences: Sequence[float | None]) -> Bets:
+def observe(bets: SequentialTest, differences: Sequence[float | None]) -> SequentialTest:
     """Look at the next tasks, in the order that was drawn before any of them was run.
 
     Cutting the same sequence into other batches changes nothing. What must not happen is that the order
@@ -143,26 +140,26 @@ def update(bets: Bets, differences: Sequence[float | None]) -> Bets:
         raise ValueError(
             f"expected at most {bets.left} more tasks of the {bets.plan.tasks} planned, found {len(differences)}"
         )
-    log_wealth, log_peak, squares, left = bets.log_wealth, bets.log_peak, bets.squares, bets.left
+    log_e_value, log_peak, squares, left = bets.log_e_value, bets.log_peak, bets.squares, bets.left
     count = len(bets.measured)
     for difference in differences:
         if difference is not None:
             if not -1 <= difference <= 1:
                 raise ValueError(f"expected a difference of two scores, in [-1, 1], found {difference!r}")
             distance = difference - bets.plan.margin
-            stake = _stake(bets.plan, log_wealth, left, _expected_square(squares, count))
-            log_wealth += math.log1p(stake * distance)
-            log_peak = max(log_peak, log_wealth)
+            stake = _stake(bets.plan, log_e_value, left, _expected_square(squares, count))
+            log_e_value += math.log1p(stake * distance)
+            log_peak = max(log_peak, log_e_value)
             squares += distance * distance
             count += 1
         left -= 1
-    return Bets(bets.plan, (*bets.differences, *differences), log_wealth, log_peak, squares)
+    return SequentialTest(bets.plan, (*bets.differences, *differences), log_e_value, log_peak, squares)
 
 
-def decide(bets: Bets) -> Outcome | None:
+def conclude(bets: SequentialTest) -> Outcome | None:
     """Say whether the comparison is over, and how; None asks for more tasks.
 
-    `accept` when the wealth has reached 1/alpha and the mean exceeds the margin. It is over without that when
+    `accept` when the e-value has reached 1/alpha and the mean exceeds the margin. It is over without that when
     no tasks are left, when not even wins throughout could reach 1/alpha, or when the chance is below the
     plan's: `reject` if the mean is at the margin or below, else `inconclusive`. `invalid` means that not
     one task could be measured.
@@ -171,37 +168,37 @@ def decide(bets: Bets) -> Outcome | None:
     if not measured:
         return None if bets.left else Outcome.INVALID
     mean = math.fsum(measured) / len(measured) - bets.plan.margin
-    if bets.log_wealth >= bets.plan.target and mean > 0:
+    if bets.log_e_value >= bets.plan.target and mean > 0:
         return Outcome.ACCEPT
     if bets.left and not _is_futile(bets, mean):
         return None
     return Outcome.INCONCLUSIVE if mean > 0 else Outcome.REJECT
 
 
-def lower_limit(bets: Bets) -> float:
+def lower_limit(bets: SequentialTest) -> float:
     """Give the limit that the true gain exceeds with the plan's confidence, whenever one looks, in [-1, 1].
 
     It is found by inverting the test: all gains below it are refuted.
     """
     for step in range(1 - _STEP, _STEP):
         margin = step / _STEP
-        replayed = Bets(replace(bets.plan, margin=margin))
-        if update(replayed, bets.differences).log_wealth < bets.plan.target:
+        replayed = SequentialTest(replace(bets.plan, margin=margin))
+        if observe(replayed, bets.differences).log_e_value < bets.plan.target:
             return (step - 1) / _STEP
     return (_STEP - 1) / _STEP
 
 
-def upper_limit(bets: Bets) -> float:
+def upper_limit(bets: SequentialTest) -> float:
     """Give the limit that the true gain stays below with the plan's confidence, whenever one looks."""
     return -lower_limit(replace(bets, differences=tuple(None if d is None else -d for d in bets.differences)))
 
 
-def _stake(plan: Plan, log_wealth: float, left: int, square: float) -> float:
-    """Choose the bet that is best for reaching the target with the tasks left, were the log-wealth normal.
+def _stake(plan: SequentialPlan, log_e_value: float, left: int, square: float) -> float:
+    """Choose the bet that is best for reaching the target with the tasks left, were the log-e-value normal.
 
-    It depends on earlier tasks only, and the wealth stays above 0 whatever the next difference is.
+    It depends on earlier tasks only, and the e-value stays above 0 whatever the next difference is.
     """
-    missing = plan.target - log_wealth
+    missing = plan.target - log_e_value
     if missing <= 0:
         return 0.0
     return min(math.sqrt(2 * missing / (max(_AIM * left, 1.0) * square)), _BOLDEST / (1 + plan.margin))
@@ -211,10 +208,10 @@ def _expected_square(squares: float, count: int) -> float:
     return (_PRIOR_SQUARE * _PRIOR_TASKS + squares) / (_PRIOR_TASKS + count)
 
 
-def _is_futile(bets: Bets, mean: float) -> bool:
+def _is_futile(bets: SequentialTest, mean: float) -> bool:
     """Tell whether the tasks left cannot, or hardly, lead to an `accept`."""
     plan, count = bets.plan, len(bets.measured)
-    missing = plan.target - bets.log_wealth
+    missing = plan.target - bets.log_e_value
     if missing > bets.left * math.log1p(_BOLDEST * (1 - plan.margin) / (1 + plan.margin)) + 1e-9:
         return True
     if plan.least_chance == 0 or missing <= 0:

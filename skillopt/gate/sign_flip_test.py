@@ -1,7 +1,4 @@
-"""The exact paired test of fixed size: how likely is such a gain if both sides were exchangeable?
-
-Owns the p-value of the sign-flip test of Fisher (The Design of Experiments, 1935, §21), for any number of tasks and
-for partial credit. Does not own looking while tasks arrive (gate.sequential_test) or the verdict (gate.comparison).
+"""Exact sign-flip test of a paired gain (Fisher, The Design of Experiments, 1935, §21), for partial scores too.
 
 The sums of all sign patterns are counted by dynamic programming over whole numbers, with 64 bits of
 one long integer for each sum. Exact is the error rate: under the null hypothesis that exchanging

@@ -1,8 +1,4 @@
-"""Candidate patches of one step, compared within their group.
-
-Owns what each candidate is to look for, on which sample order, and the advantage of a patch in its group. Does
-not own asking for them (loop.reflection), what supports an edit (loop.citation_support).
-"""
+"""Candidate patches of one step: what each looks for, and its advantage in the group."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

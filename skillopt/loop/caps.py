@@ -1,7 +1,6 @@
-"""The caps on a run, as the loop keeps them: batch by batch, foreseeing what the next one takes.
+"""Caps of a run, batch by batch: foresee what the next batch takes, and stop before it passes a cap.
 
-Owns the deterministic end of a run at a cap. Does not own the guarantee that no single call passes one
-(execution.budget, execution.metering).
+The end at a cap is deterministic. That no single call passes one is the meter's promise (execution.metering).
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,6 @@
-"""How much of an edit is supported by what happened in the rollouts that it cites.
+"""Citation support: how far the rollouts that an edit cites speak for it, as a number in [0, 1].
 
-Owns one number in [0, 1] for each edit. It reads what the optimizer model was shown and nothing else, so it costs
-nothing. Does not own the evidence (prompts.evidence), the model's order (loop.reflection) or what an edit is worth,
-which only rollouts tell (loop.screen).
+It reads only what the optimizer model was shown, so it costs no call.
 """
 
 import re

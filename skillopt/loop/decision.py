@@ -10,7 +10,7 @@ from skillopt.loop.training_run import TrainingRun
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
-__all__ = ["decide", "decide_last", "measure_baseline"]
+__all__ = ["measure_baseline", "run_gate", "run_last_gate"]
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -23,7 +23,7 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
     yield BaselineMeasured(measured, floor, gain)
 
 
-def decide(
+def run_gate(
     run: TrainingRun, epoch: int, step: int, candidate: Skill | None = None, changes: tuple[Change, ...] = ()
 ) -> Iterator[Event]:
     """Compare a candidate with the incumbent on `val`; accept it, let it wait, or remember why not.
@@ -56,12 +56,12 @@ def decide(
         _drop(run)
 
 
-def decide_last(run: TrainingRun) -> Iterator[Event]:
+def run_last_gate(run: TrainingRun) -> Iterator[Event]:
     """Gate what still waits, with the rollouts that were kept back for it."""
     run.runner.release()
     if run.readiness.waiting(run.draft):
         try:
-            yield from decide(run, run.settings.epochs, run.steps)
+            yield from run_gate(run, run.settings.epochs, run.steps)
         except BudgetReached as reached:
             yield StepFailed(run.steps, "gate", str(reached))
 

@@ -1,8 +1,4 @@
-"""The draft: the incumbent with the edits that wait for the gate, and what train tasks say about it.
-
-Owns taking edits up, and which tasks the draft fails or has solved. Does not own who proposes edits (loop.reflection),
-their screen (loop.screen) or the gate (gate.gate).
-"""
+"""The draft: the incumbent with the edits that wait for the gate, and how train tasks went under it."""
 
 from collections.abc import Collection, Iterable
 

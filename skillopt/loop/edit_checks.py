@@ -1,8 +1,4 @@
-"""Which proposed edits may be tried, and why the others may not.
-
-Owns refusing an edit alone and edits together, with a reason that whoever proposed them can act on.
-Does not own applying edits (skills.edits) or what text is allowed (safety.lint).
-"""
+"""Checks of proposed edits, alone and together: each refusal has a reason that the proposer can act on."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,6 +1,6 @@
-"""Each event in one line, for whoever follows a run.
+"""Each event as one line for whoever follows a run.
 
-Owns the words; no word of `val` or `test` is in them. Does not own showing them (progress, commands).
+No word of `val` or `test` is in a line, because agents that propose edits may follow too.
 """
 
 from collections import Counter

@@ -1,7 +1,6 @@
-"""What a run reports as it goes: one frozen value per thing that happened.
+"""Events of a run, one frozen value per thing that happened, and their JSON form.
 
-Owns the events and their JSON form. Events carry no clock and no machine fact, so a rerun gives the
-same ones. Does not own showing them (progress, reports) or keeping them (storage.ledger).
+Events carry no clock and no fact of the machine, so a rerun gives the same ones.
 """
 
 from dataclasses import dataclass

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 
 from skillopt.loop.batch import run_batch
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.decision import decide, decide_last, measure_baseline
+from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import EpochEnded, Event, HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.loop.release_check import Released, check_release
 from skillopt.loop.slow_update import update_slowly
@@ -43,7 +43,7 @@ def train(
         reason = yield from _run_epochs(run)
     except BudgetReached as reached:
         reason = str(reached)
-    yield from decide_last(run)
+    yield from run_last_gate(run)
     asked = run.runner.rollouts_asked
     if run.versions:
         for event in check_release(runner, released or Released(skill), run.draft.incumbent, run.test, settings):
@@ -65,7 +65,7 @@ def _run_epochs(run: TrainingRun) -> Generator[Event, None, str]:
                 yield from take_step(run, epoch, step + again, shown)
                 shown = run.unsolved(shown)
             if run.gate_is_due:
-                yield from decide(run, epoch, step + settings.reflections - 1)
+                yield from run_gate(run, epoch, step + settings.reflections - 1)
         yield from update_slowly(run, epoch)
         yield EpochEnded(epoch, run.versions - before)
         idle = 0 if run.versions > before or len(draft.pending) > waiting else idle + 1

@@ -1,8 +1,4 @@
-"""Edits that somebody else proposes: an agent that plays the optimizer model, or a person.
-
-Owns what such a proposal must be, and trying it: the screen, then the gate, as in the loop. Does not own
-either of them (loop.screen, gate.gate), or where the edits come from.
-"""
+"""Edits proposed from outside, by an agent in the place of the optimizer model or by a person: check, screen, gate."""
 
 from collections.abc import Generator, Iterator, Sequence
 

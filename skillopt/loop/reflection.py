@@ -1,9 +1,4 @@
-"""From rollouts to ranked edits: minibatches, hierarchical merge, checks, ranking, the edit budget.
-
-Owns the order of these stages and the one attempt to repair an unreadable reply. Does not own the prompts
-(prompts.stages), which edits may be tried (loop.edit_checks), what supports them (loop.citation_support), how
-candidate patches compare (loop.candidates) or what becomes of edits (loop.optimizer).
-"""
+"""Reflection: minibatches, hierarchical merge, checks, ranking, edit budget; one repair of an unreadable reply."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,6 @@
-"""The release check: the last skill against the released version on the held-out `test` split.
+"""Release check: the last version against the released one on the held-out `test` split.
 
-Owns one exact paired test of a fixed size on unseen tasks, and what repeated looks at them may err together.
-Does not own which version is the released one, or counting looks (commands).
+One exact paired test of a fixed size. Repeated looks ask for more confidence, so that all together err as one may.
 """
 
 from collections.abc import Iterator, Sequence

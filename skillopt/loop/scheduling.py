@@ -1,8 +1,4 @@
-"""When to measure: whether an edit alone can show anything, and whether the draft is worth a gate.
-
-Owns what the target's noise asks for, and the gain that train rollouts promise. Does not own the noise
-(gate.noise), the screen (loop.screen), the gate (gate.gate) or what is in the draft (loop.draft).
-"""
+"""When to measure: whether an edit alone can show anything in this noise, and whether the draft is worth a gate."""
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise

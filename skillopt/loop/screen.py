@@ -1,9 +1,7 @@
-"""The screen: each edit alone, on the tasks it cites, before it may join the draft.
+"""Screen: each edit alone, on the tasks it cites, before it may join the draft.
 
-Owns what an edit alone must show. It is tried task by task, most of all on those that failed. Where it does
-better than what was seen before, the draft without it runs again on the same task with the same repeat, because
-a task that failed once by noise would wave anything through. Does not own the test (gate.sequential_test) or the gate,
-which decides about the candidate on other tasks (gate.gate).
+Where an edit does better than what was seen before, the draft without it runs again on the same task with the same
+repeat: a task that failed once by noise would otherwise pass anything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +12,7 @@ from typing import Final
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import first_failure
-from skillopt.gate.sequential_test import Bets, Plan, decide, update
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, conclude, observe
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric, Settings
@@ -68,7 +66,7 @@ class _Tried:
     change: Change
     alone: Skill
     tasks: Sequence[Task]
-    bets: Bets
+    test: SequentialTest
     with_it: list[Rollout] = field(default_factory=list)
     without: list[Rollout] = field(default_factory=list)
     missing: int = 0
@@ -100,7 +98,7 @@ def screen(
     Raises:
         InvalidMeasurementError: More rollouts of an edit that does not seem to help are missing than were measured.
     """
-    plan = Plan(settings.screen_rollouts, _CONFIDENCE, least_chance=0.0)
+    plan = SequentialPlan(settings.screen_rollouts, _CONFIDENCE, least_chance=0.0)
     tried = [_begin(draft, change, tasks, plan) for change in changes]
     failed: list[Rollout] = []
     for number in range(settings.screen_rollouts):
@@ -120,17 +118,17 @@ def screen(
     return judged
 
 
-def _begin(draft: Skill, change: Change, tasks: Mapping[str, Known], plan: Plan) -> _Tried:
+def _begin(draft: Skill, change: Change, tasks: Mapping[str, Known], plan: SequentialPlan) -> _Tried:
     names = [name for name in dict.fromkeys(change.edit.tasks) if name in tasks] or list(tasks)
     cited = [tasks[name][0] for name in names[:_MOST_TASKS]]
     alone = draft.with_document(apply_edits(draft.document, [change.edit]).document)
-    return _Tried(change, alone, cited, Bets(plan))
+    return _Tried(change, alone, cited, SequentialTest(plan))
 
 
 def _open(one: _Tried) -> bool:
     """Tell whether an edit needs more rollouts; one that has not helped so far does not."""
-    measured = one.bets.measured
-    return decide(one.bets) is None and (not measured or sum(measured) > 0)
+    measured = one.test.measured
+    return conclude(one.test) is None and (not measured or sum(measured) > 0)
 
 
 def _run(runner: Runner, requests: Sequence[_Request]) -> dict[tuple[str, str, int], Rollout]:
@@ -158,7 +156,7 @@ def _note(one: _Tried, with_it: Rollout, without: Rollout | None, metric: Metric
     if with_it.score is not None and without is not None:
         difference = None if without.score is None else _sign(metric.of(with_it.score) - metric.of(without.score))
         one.without += [without] if without.score is not None else []
-    one.bets = update(one.bets, [difference])
+    one.test = observe(one.test, [difference])
 
 
 def _sign(difference: float) -> float:
@@ -172,10 +170,10 @@ def _judged(one: _Tried, metric: Metric) -> Screened:
         return Screened(one.change, 0, 0.0, 0.0, kept=False, reason=reason, solved=(), passing=())
     after = fmean(metric.of(rollout.score) for rollout in one.with_it if rollout.score is not None)
     before = fmean([metric.of(rollout.score) for rollout in one.without if rollout.score is not None] or [0.0])
-    kept, gain = decide(one.bets) is Outcome.ACCEPT, sum(one.bets.measured)
+    kept, gain = conclude(one.test) is Outcome.ACCEPT, sum(one.test.measured)
     tasks = len({rollout.task_id for rollout in one.with_it})
     verdict = "it helps" if kept else "it does harm" if gain < 0 else "no clear gain" if gain else "it changes nothing"
-    won, lost = (sum(difference * sign > 0 for difference in one.bets.measured) for sign in (1, -1))
+    won, lost = (sum(difference * sign > 0 for difference in one.test.measured) for sign in (1, -1))
     runs = _count(len(one.with_it))
     reason = f"alone on {tasks} of the tasks it cites, {runs}, {won} better and {lost} worse: {verdict}"
     return Screened(

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import ReplyError
-from skillopt.loop.decision import decide
+from skillopt.loop.decision import run_gate
 from skillopt.loop.edit_checks import check_change
 from skillopt.loop.events import Event, MemoryUpdated, StepFailed
 from skillopt.loop.memory import Memory
@@ -34,7 +34,7 @@ def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
     settings, draft, step = run.settings, run.draft, run.last_step(epoch)
     if epoch > 1 and settings.slow_tasks:
         if run.readiness.waiting(draft):
-            yield from decide(run, epoch, step)
+            yield from run_gate(run, epoch, step)
         if draft.pending:
             return  # guidance is written for what was accepted, and edits still wait on top of it
         sample = run.random("slow update", epoch).sample(run.tasks, min(settings.slow_tasks, len(run.tasks)))
@@ -42,7 +42,7 @@ def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
         comparison = compare_epochs(run.runner, run.epoch_start, draft.incumbent, sample, repeat)
         guided = yield from _guide(run, comparison, epoch, step)
         if guided is not None:
-            yield from decide(run, epoch, step, guided)
+            yield from run_gate(run, epoch, step, guided)
     run.epoch_start = draft.incumbent
 
 

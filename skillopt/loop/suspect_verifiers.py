@@ -1,8 +1,6 @@
 """Train tasks whose verifier looks wrong: flagged to the user, and within a cap not trained on.
 
-Owns what counts as a reason, by what was measured or by what the optimizer model says, and the cap: a model
-can never silence more of the train split than the setting allows, and each flag is an event. Does not own the
-kinds of failure (prompts.failure_kinds) or what a run does with its tasks (loop.optimizer).
+A model can never silence more of the train split than the setting allows, and each flag is an event.
 """
 
 from collections import defaultdict

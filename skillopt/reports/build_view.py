@@ -11,7 +11,7 @@ from statistics import fmean
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.pareto import Worth, front, known_losses
-from skillopt.gate.sequential_test import Bets, Plan, lower_limit, update, upper_limit
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
 from skillopt.loop.events import (
     BaselineMeasured,
     EditRefused,
@@ -361,8 +361,8 @@ def _limits(tasks: Iterable[PairView], confidence: float) -> tuple[float, float]
     ]
     if not differences:
         return None
-    bets = update(Bets(Plan(len(differences), confidence, least_chance=0.0)), differences)
-    return lower_limit(bets), upper_limit(bets)
+    test = observe(SequentialTest(SequentialPlan(len(differences), confidence, least_chance=0.0)), differences)
+    return lower_limit(test), upper_limit(test)
 
 
 def _digest(start: Skill, text: str) -> str:

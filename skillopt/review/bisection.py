@@ -1,12 +1,9 @@
-"""Which of several texts of a skill broke a task: a binary search among noisy rollouts.
+"""Bisection: which of several texts of a skill broke a task, by binary search among noisy rollouts.
 
-Owns the search and its error. Does not own which texts there are (commands) or the test (gate.sequential_test).
-
-Each answer is a paired comparison of two texts on the one task, repeat by repeat, by betting: it may stop at any
-time. The claim is about this task, so here repeats are what is sampled. A text in the middle is compared with the last
-good one and the first bad one, and whichever difference shows first says on which side the task broke. Each middle
-belongs to one pair of ends only, so all comparisons that could ever be made are known beforehand, and share the error
-allowed: with the confidence asked for, what is found is so.
+Each answer is a sequential paired comparison of two texts on the one task, repeat by repeat. The claim is about this
+task, so here repeats are what is sampled. A text in the middle is compared with the last good one and the first bad
+one, and whichever difference shows first says on which side the task broke. Each middle belongs to one pair of ends
+only, so all comparisons that could ever be made are known beforehand and share the error allowed.
 """
 
 from collections.abc import Sequence
@@ -16,7 +13,7 @@ from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.sequential_test import Bets, Plan, decide, update
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, conclude, observe
 from skillopt.loop.caps import BudgetReached
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
@@ -81,7 +78,7 @@ class Bisection:
         self._metric = metric
         self._repeats = repeats
         comparisons = 1 + 2 * max(0, len(texts) - 2)
-        self._plan = Plan(repeats, 1.0 - (1.0 - confidence) / comparisons)
+        self._plan = SequentialPlan(repeats, 1.0 - (1.0 - confidence) / comparisons)
         self._rollouts: dict[int, list[Rollout]] = {}
 
     def search(self) -> Found:
@@ -108,16 +105,16 @@ class Bisection:
 
     def _differ(self, pairs: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
         """Give the first pair of which the second text is shown to do worse, None when none is."""
-        open_ = {pair: Bets(self._plan) for pair in pairs}
+        open_ = {pair: SequentialTest(self._plan) for pair in pairs}
         for start in range(0, self._repeats, _BATCH):
             count = min(_BATCH, self._repeats - start)
             needed = sorted({text for pair in open_ for text in pair})
             self._run([text for text in needed if len(self._rollouts.get(text, ())) <= start], start, count)
-            for pair, bets in tuple(open_.items()):
-                open_[pair] = update(bets, [self._loss(pair, repeat) for repeat in range(start, start + count)])
-                if decide(open_[pair]) is Outcome.ACCEPT:
+            for pair, test in tuple(open_.items()):
+                open_[pair] = observe(test, [self._loss(pair, repeat) for repeat in range(start, start + count)])
+                if conclude(open_[pair]) is Outcome.ACCEPT:
                     return pair
-            open_ = {pair: bets for pair, bets in open_.items() if decide(bets) is None}
+            open_ = {pair: test for pair, test in open_.items() if conclude(test) is None}
             if not open_:
                 break
         self._check(pairs)

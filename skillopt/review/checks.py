@@ -1,7 +1,6 @@
-"""What a change that somebody made brings along, found by reading: unsound frontmatter, refused text, leaks.
+"""Static checks of a change by a person: unsound frontmatter, refused text, leaks.
 
-Owns which of it refuses a change by a person, who may do what an edit may not. Does not own the rules themselves
-(skills.validation, safety.lint, safety.leaks).
+People may do what an edit of the optimizer may not, so only some findings block.
 """
 
 from collections import Counter

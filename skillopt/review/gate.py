@@ -1,17 +1,13 @@
-"""Measuring a change that somebody made: is it better than what it changes, or at least not worse?
-
-Owns which of the two is asked and what the answer rests on. Does not own the measuring (gate.gate) or the tests
-(gate.comparison, gate.sequential_test).
+"""The gate for changes by people: is the new text better than the old one, or at least not worse?
 
 A change by a person need not prove a gain: most do what no suite measures. So by default it passes unless it is shown
 to be *worse*. Two tests share the error allowed: the gate's own with the two sides exchanged, for the mean score, and
-one for the number of tasks, by betting that more get worse than better. The second is there because a rule that does a
-little harm in many tasks hides behind one that did well by chance (seen in `tidy-tables`: 14 worse, 1 better, mean
--0.015).
+one for the number of tasks that get worse rather than better. The second is there because a rule that does a little
+harm in many tasks hides behind one that did well by chance (seen in `tidy-tables`: 14 worse, 1 better, mean -0.015).
 
-That a loss was not shown is not that there is none. What the rollouts do rule out is told beside it, a limit by
-betting over the tasks in the order that was drawn before they were run, and `margin` asks for it: then a change
-passes only if a loss of so much is ruled out (a test of non-inferiority).
+That a loss was not shown is not that there is none. What the rollouts do rule out is a lower confidence limit over the
+tasks in the order that was drawn before they were run; with `margin` a change passes only if a loss of so much is ruled
+out (a test of non-inferiority).
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +18,7 @@ from statistics import fmean
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, compare, tally
 from skillopt.gate.gate import GATE_ROUNDS, LOOK_EVERY, Gate, check_coverage, first_failure
-from skillopt.gate.sequential_test import Bets, Plan, decide, lower_limit, update
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, conclude, lower_limit, observe
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
@@ -114,7 +110,8 @@ class ChangeGate:
         if self._demand.margin:
             seen.measure((self._before, self._after), self._left(seen, repeat))
         verdict = self._over_all(verdict, *seen.sides(self._before.digest, self._after.digest))
-        lowest = lower_limit(update(Bets(Plan(len(val), self._settings.confidence)), self._differences(seen)))
+        plan = SequentialPlan(len(val), self._settings.confidence)
+        lowest = lower_limit(observe(SequentialTest(plan), self._differences(seen)))
         passed = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
         reason = f"{reason}: {_told(verdict, len(val))}"
         if passed and self._demand.margin and lowest < -self._demand.margin:
@@ -133,19 +130,19 @@ class ChangeGate:
         own = settings if settings.gate is GateRule.SEQUENTIAL else settings.model_copy(update={"confidence": half})
         gatekeeper = Gate(val, own, seen, first_repeat=repeat)
         verdict = exchanged(gatekeeper.decide("gate", self._after, self._before))
-        bets = self._signs(seen, half)
-        while verdict.outcome is not Outcome.REJECT and decide(bets) is None:
+        test = self._signs(seen, half)
+        while verdict.outcome is not Outcome.REJECT and conclude(test) is None:
             seen.measure((self._before, self._after), self._left(seen, repeat)[:LOOK_EVERY])
-            bets = self._signs(seen, half)
-        if verdict.outcome is Outcome.REJECT or decide(bets) is not Outcome.ACCEPT:
+            test = self._signs(seen, half)
+        if verdict.outcome is Outcome.REJECT or conclude(test) is not Outcome.ACCEPT:
             return verdict
-        reason = f"more tasks are worse than better at confidence {bets.confidence:.3f}"
-        return replace(verdict, outcome=Outcome.REJECT, reason=reason, confidence=bets.confidence)
+        reason = f"more tasks are worse than better at confidence {test.confidence:.3f}"
+        return replace(verdict, outcome=Outcome.REJECT, reason=reason, confidence=test.confidence)
 
-    def _signs(self, seen: "_Seen", confidence: float) -> Bets:
+    def _signs(self, seen: "_Seen", confidence: float) -> SequentialTest:
         """Bet that more tasks get worse than better."""
         signs = [None if found is None else float((found < 0) - (found > 0)) for found in self._differences(seen)]
-        return update(Bets(Plan(len(self._suite.tasks(Split.VAL)), confidence)), signs)
+        return observe(SequentialTest(SequentialPlan(len(self._suite.tasks(Split.VAL)), confidence)), signs)
 
     def _left(self, seen: "_Seen", repeat: int) -> list[Task]:
         """List the tasks that were not run yet, in an order that the results have no part in."""

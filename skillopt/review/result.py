@@ -1,8 +1,4 @@
-"""A change of skills under review: what was found in each, what its measurement came to, and whether it may pass.
-
-Owns these values and which of them refuse a change. Does not own finding (review.checks), measuring (review.gate)
-or showing them (reports).
-"""
+"""Result of a review: what was found in each changed skill, what was measured, and whether the change may pass."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
