@@ -134,10 +134,9 @@ def test_the_limits_of_the_gain_hold_it_as_often_as_promised() -> None:
 
 
 def test_the_limits_close_in_on_the_gain() -> None:
-    random = Random(6)
+    random, draw = Random(6), signs(0.4, 0.2)
     wide, narrow = (
-        observe(SequentialTest(SequentialPlan(tasks)), [signs(0.4, 0.2)(random) for _ in range(tasks)])
-        for tasks in (20, 400)
+        observe(SequentialTest(SequentialPlan(tasks)), [draw(random) for _ in range(tasks)]) for tasks in (20, 400)
     )
     assert upper_limit(narrow) - lower_limit(narrow) < 0.25 < upper_limit(wide) - lower_limit(wide)
     assert lower_limit(observe(SequentialTest(SequentialPlan(5)), [])) == -1.0
