@@ -1,6 +1,7 @@
 """Nights over a real bare remote and a loopback forge: what is offered, and what is left alone."""
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -358,9 +359,8 @@ def test_doctor_says_whether_pull_requests_could_be_opened(nights: Nights) -> No
         return ok, words
 
     with (nights.folder / "skillopt.toml").open("r+") as config:
-        text = config.read()
-        config.seek(0)
-        config.write(f'forge = "github"\n{text}')
+        config.seek(0, os.SEEK_END)
+        config.write('\n[nightly]\nforge = "github"\n')
     assert forge(**nights.environment) == (True, "github, a token is set, branches go to origin")
     assert forge()[0] is False
     git(nights.folder, "remote", "remove", "origin")
