@@ -22,9 +22,9 @@ from benchmarks.mcp_speed import SKILLS, mcp_ratios
 from benchmarks.throughput import measure_throughput
 from skillopt import __version__
 from skillopt.demo.harness import DemoHarness
-from skillopt.execution.roles import Roles
-from skillopt.execution.rollout import measure
-from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.drivers import Drivers
+from skillopt.execution.rollout import run_rollout
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.protocols import RolloutRequest
 from skillopt.skills.folder import read_skill
@@ -84,9 +84,9 @@ def _overhead(scratch: Path) -> Iterator[str]:
     harness = DemoHarness(seed=_SEED)
     bare, recorded, replayed = [], [], []
     for repetition in range(5):  # in turn, so that a change of the machine's speed meets both alike
-        bare.append(_seconds(lambda: [measure(harness, request) for request in requests]))
+        bare.append(_seconds(lambda: [run_rollout(harness, request) for request in requests]))
         with closing(Ledger.open(_folder(scratch, repetition))) as ledger:
-            runner = RecordedRunner(ledger, "", Roles(harness), ThreadExecutor(1), Watch())
+            runner = RecordedRunner(ledger, "", Drivers(harness), ThreadExecutor(1), RunObserver())
             recorded.append(_seconds(lambda: runner.rollouts(requests)))  # noqa: B023 - called at once
             replayed.append(_seconds(lambda: runner.rollouts(requests)))  # noqa: B023 - called at once
     beyond = median(slow - fast for slow, fast in zip(recorded, bare, strict=True))

@@ -20,8 +20,8 @@ from typing import ClassVar, Final
 
 from anthropic import Anthropic
 
-from skillopt.execution.roles import load_roles
-from skillopt.execution.runner import Activity, RecordedRunner, Watch
+from skillopt.execution.drivers import load_drivers
+from skillopt.execution.runner import Activity, RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.protocols import RolloutRequest
 from skillopt.settings import Settings
@@ -61,7 +61,7 @@ class Throughput:
     ideal: ClassVar[float] = ceil(_ROLLOUTS / _WORKERS) * _LATENCY
 
 
-class _MemoryWatch(Watch):
+class _MemoryWatch(RunObserver):
     """Notes the resident memory once some rollouts are there."""
 
     early = 0.0
@@ -81,10 +81,10 @@ def measure_throughput(scratch: Path) -> Throughput:
     os.environ["ANTHROPIC_API_KEY"] = "key-for-a-simulated-provider"
     with _provider() as url, closing(Ledger.open(scratch)) as ledger:
         os.environ["ANTHROPIC_BASE_URL"] = url
-        requests, watch = _requests(), _MemoryWatch()
+        requests, observer = _requests(), _MemoryWatch()
         tasks = tuple((Split.VAL, request.task) for request in requests)
-        roles = load_roles(_SETTINGS, Suite("throughput", tasks), scratch, optimizer=False)
-        runner = RecordedRunner(ledger, "", roles, ThreadExecutor(_WORKERS), watch)
+        drivers = load_drivers(_SETTINGS, Suite("throughput", tasks), scratch, optimizer=False)
+        runner = RecordedRunner(ledger, "", drivers, ThreadExecutor(_WORKERS), observer)
         runner.rollouts([requests.pop()])
         before = _bare_call(url)
         began, used = time.perf_counter(), time.process_time()
@@ -94,7 +94,7 @@ def measure_throughput(scratch: Path) -> Throughput:
         if any(rollout.score is None or not rollout.score.passed for rollout in found):
             raise RuntimeError("expected every rollout to pass, found one that did not")
         after = _bare_call(url)
-    return Throughput(wall, mean((before, after)), cpu, (watch.early, late), _peak())
+    return Throughput(wall, mean((before, after)), cpu, (observer.early, late), _peak())
 
 
 def _requests() -> list[RolloutRequest]:

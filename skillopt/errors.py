@@ -13,7 +13,8 @@ Whoever raises says what was expected, what was found and what to do next.
     │   │   └── LintError             it adds a class of text that was not allowed
     │   ├── RepositoryError           git is missing, or the folder is not a repository
     │   │   └── VersionConflictError  a branch moved since it was read
-    │   └── BusyError                 another writer holds the lock
+    │   ├── BusyError                 another writer holds the lock
+    │   └── LedgerFormatError         the ledger was written by an older or newer skillopt
     ├── ReplyError                    a model reply is not what was asked for
     └── InfrastructureError           exit 3: a dead provider, a full disk, a crashed verifier
         ├── ProviderError             a model's provider or client failed, with the kind of failure
@@ -46,6 +47,7 @@ __all__ = [
     "InfrastructureError",
     "InvalidMeasurementError",
     "LedgerError",
+    "LedgerFormatError",
     "LintError",
     "ProtectedTextError",
     "ProviderError",
@@ -143,6 +145,10 @@ class VersionConflictError(RepositoryError):
 
 class BusyError(UsageError):
     """Another process is writing what this one wants to write."""
+
+
+class LedgerFormatError(UsageError):
+    """The ledger was written by an older or newer version of this program."""
 
 
 class ReplyError(SkilloptError):

@@ -34,9 +34,9 @@ _ENTRY_POINT = "main"
 _COMMAND_LINE = "cli"
 _TWICE = frozenset(
     {
-        "Account", "Comparison", "Driver", "Event", "FailureKind", "Finding", "Limits", "MAX_BYTES", "Measured",
+        "Comparison", "Driver", "Event", "FailureKind", "Finding", "Limits", "MAX_BYTES",
         "Offer", "Place", "Plan", "ProposedEdit", "Reading", "SKILL_FILE", "Shown", "ShownVersion", "Standing",
-        "Status", "Table", "WORKTREE", "Watch", "address_of", "cancel_job", "clip", "decide", "failure", "failure_of",
+        "Status", "Table", "WORKTREE", "cancel_job", "clip", "decide", "failure", "failure_of",
         "names", "one_line", "page_of", "propose", "read_edits", "read_file", "read_skill", "render",
         "seconds_asked", "shorten", "start_job",
     }

@@ -58,7 +58,7 @@ class SimulatedRunner:
         others = (skill.document for skill in reversed(self._asked_for.values()) if skill.document != document)
         return next(others, document)
 
-    def keep_gaps(self) -> None:
+    def keep_failures(self) -> None:
         """Keep the failures that the loop has gone on without, so that a rerun decides the same."""
         self._known |= self._gaps
         self._gaps.clear()

@@ -145,7 +145,7 @@ def run_job(job: Job) -> Run:
         watch = _Watch(world, settings.metric, published, runner, start.document, [(0, start.document.text)])
         try:
             for event in train(start, make_suite(world), settings, runner):
-                runner.keep_gaps()
+                runner.keep_failures()
                 watch.take(event)
         except InvalidMeasurementError:
             if reruns + 1 == _MOST_RERUNS:

@@ -25,7 +25,7 @@ from benchmarks.priority.correlation import interval
 from benchmarks.priority.references import REFERENCES
 from skillopt import __version__
 from skillopt.errors import SkilloptError, UsageError
-from skillopt.execution.roles import load_patient_model
+from skillopt.execution.drivers import load_retrying_model
 from skillopt.presets import make_settings
 from skillopt.protocols import Model
 from skillopt.rollouts import Usage
@@ -90,7 +90,7 @@ def _ask_all(names: Sequence[str], chosen: argparse.Namespace) -> Iterator[Answe
 
 def _model(name: str, case: Case, settings: Settings) -> Model:
     return (
-        REFERENCES[name](case) if name in REFERENCES else load_patient_model(name, settings, Path(".skillopt/handoff"))
+        REFERENCES[name](case) if name in REFERENCES else load_retrying_model(name, settings, Path(".skillopt/handoff"))
     )
 
 

@@ -51,14 +51,14 @@ def bisect(
     A binary search with as many runs as the confidence asks for; runs that are recorded are free. Ends with 1 when
     no single version is found.
     """
-    from skillopt.cli.progress import ProgressWatch
+    from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.bisect import Span
     from skillopt.commands.bisect import bisect as run
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
-    with interruptible(), ProgressWatch(quiet=quiet) as watch:
-        found = run(select(skill, suite, flags), task, Span(good, bad), repeats=repeats, watch=watch)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        found = run(select(skill, suite, flags), task, Span(good, bad), repeats=repeats, observer=observer)
     show(found, _text, as_json=as_json)
     if not found.culprit:
         raise typer.Exit(1)

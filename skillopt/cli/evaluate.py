@@ -57,16 +57,16 @@ def evaluate(
 
     With several subjects, each is compared with the first, task by task.
     """
-    from skillopt.cli.progress import ProgressWatch
+    from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.evaluate import evaluate as run
     from skillopt.tasks import Split
 
     caps = {"max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, seed=seed, workers=workers, harness=harness, sandbox=sandbox, **caps)
-    with interruptible(), ProgressWatch(quiet=quiet) as watch:
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
         subjects = tuple(of or ["worktree"])
         selection = select(skill, suite, flags)
-        found = run(selection, subjects=subjects, split=Split(split), repeats=repeats, watch=watch)
+        found = run(selection, subjects=subjects, split=Split(split), repeats=repeats, observer=observer)
     show(found, _text, as_json=as_json)
 
 

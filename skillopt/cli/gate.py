@@ -65,7 +65,7 @@ def gate(
     Every skill that differs is validated, scanned, and measured on val against its old text. Ends with 1 when one is
     refused, with 3 when one could not be measured, with 0 when all passed or no skill differs.
     """
-    from skillopt.cli.progress import ProgressWatch
+    from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.gate import GateOptions
     from skillopt.commands.gate import gate as run
     from skillopt.reports.gate_text import render_gate_text
@@ -75,8 +75,8 @@ def gate(
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     demand = Demand(Required(require), margin, release)
-    with interruptible(), ProgressWatch(quiet=quiet) as watch:
-        report = run(base, head, GateOptions(demand, strict, direct, flags, suite), watch)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        report = run(base, head, GateOptions(demand, strict, direct, flags, suite), observer)
     show(report, render_gate_text, as_json=as_json)
     _write(report, junit, summary, github)
     if report.exit_code:

@@ -23,7 +23,7 @@ from typing import Any, Final, cast
 from skillopt.cli.entry import run as run_command
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
-from skillopt.execution.retry import PatientForge, Retry
+from skillopt.execution.retry import Retry, RetryingForge
 from skillopt.forge import load_forge
 from skillopt.settings import ExecutorSettings, NightlySettings
 
@@ -123,7 +123,7 @@ def _comment() -> int:
     # Not the project's settings: they are part of the change, and say where a token is sent.
     settings = NightlySettings(forge="github", forge_url=os.environ.get("GITHUB_API_URL", ""))
     try:
-        forge = PatientForge(load_forge(settings, "", Path()), Retry(ExecutorSettings().retry_seconds))
+        forge = RetryingForge(load_forge(settings, "", Path()), Retry(ExecutorSettings().retry_seconds))
         forge.comment(int(asked["number"]), "gate", cut_report(text, _MOST_COMMENT))
     except SkilloptError as error:
         _tell("warning", f"no comment: {error}")

@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from skillopt.storage.detached_process import let_go
+from skillopt.storage.detached_process import detach
 from skillopt.storage.jobs import finish_job, job_process
 
 __all__ = ["main"]
@@ -20,7 +20,7 @@ def main(folder: Path) -> int:
     Args:
         folder: The job's folder.
     """
-    let_go()
+    detach()
     from skillopt.cli.entry import run  # slow, and somebody waits until this lets go
 
     # A parent in the background may have left Ctrl-C ignored, and cancelling is the same signal.

@@ -36,13 +36,13 @@ def nightly(
     One pull request for each skill, kept up to date. Running it again goes on where it stopped. Ends with 3 when
     something failed; the other skills are trained all the same.
     """
-    from skillopt.cli.progress import ProgressWatch
+    from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.nightly import Budget
     from skillopt.commands.nightly import nightly as run
 
     flags = flags_of(settings, workers=workers, forge=forge, remote=remote)
-    with interruptible(), ProgressWatch(quiet=quiet) as watch:
-        found = run(Budget(max_rollouts, max_usd), flags=flags, watch=watch)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        found = run(Budget(max_rollouts, max_usd), flags=flags, observer=observer)
     show(found, _text, as_json=as_json)
     if summary is not None:
         append_report(summary, render_night(found), "--summary")

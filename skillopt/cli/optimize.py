@@ -55,7 +55,7 @@ def optimize(
 
     The same command continues a run that was interrupted; recorded answers are never paid for again.
     """
-    from skillopt.cli.progress import ProgressWatch
+    from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.optimize import optimize as run
 
     flags = flags_of(
@@ -72,8 +72,8 @@ def optimize(
         max_tokens=max_tokens,
         max_minutes=max_minutes,
     )
-    with interruptible(), ProgressWatch(quiet=quiet, max_rollouts=max_rollouts or 0) as watch:
-        found = run(select(skill, suite, flags), start=start, watch=watch)
+    with interruptible(), ProgressObserver(quiet=quiet, max_rollouts=max_rollouts or 0) as observer:
+        found = run(select(skill, suite, flags), start=start, observer=observer)
     show(found, _text, as_json=as_json)
 
 

@@ -7,17 +7,17 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from skillopt.execution.runner import Activity, Watch
+from skillopt.execution.runner import Activity, RunObserver
 from skillopt.loop.event_lines import describe
 from skillopt.loop.events import Event, StepStarted
 
-__all__ = ["ProgressWatch"]
+__all__ = ["ProgressObserver"]
 
 _PLAIN_EVERY = 10.0
 """Seconds between plain progress lines inside one batch."""
 
 
-class ProgressWatch(Watch):
+class ProgressObserver(RunObserver):
     """Follows a run; use as a context manager.
 
     Args:

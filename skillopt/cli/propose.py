@@ -52,14 +52,14 @@ def propose(
 
     Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
     """
-    from skillopt.cli.progress import ProgressWatch
+    from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.propose import propose as run
     from skillopt.commands.propose import read_edits
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
-    with interruptible(), ProgressWatch(quiet=quiet) as watch:
-        found = run(select(skill, suite, flags), read_edits(edits), start=start, watch=watch)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        found = run(select(skill, suite, flags), read_edits(edits), start=start, observer=observer)
     show(found, _text, as_json=as_json)
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)

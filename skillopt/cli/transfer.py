@@ -52,14 +52,14 @@ def transfer(
     On each, it is compared task by task with no skill and with the text that training started from. Ends
     with 3 when a target could not be measured; the others are shown all the same.
     """
-    from skillopt.cli.progress import ProgressWatch
+    from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.transfer import transfer as run
     from skillopt.tasks import Split
 
     flags = flags_of(settings, workers=workers, max_usd=max_usd, max_tokens=max_tokens, max_minutes=max_minutes)
-    with interruptible(), ProgressWatch(quiet=quiet) as watch:
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
         selection = select(skill, suite, flags)
-        found = run(selection, targets=to, version=version, split=Split(split), repeats=repeats, watch=watch)
+        found = run(selection, targets=to, version=version, split=Split(split), repeats=repeats, observer=observer)
     show(found, _text, as_json=as_json)
     if not found.complete:
         raise typer.Exit(3)

@@ -56,7 +56,7 @@ def tune(
     Every trial runs the real loop once for each seed. Nothing is committed and the held-out test is not touched. The
     same command continues a search that was interrupted. Needs Optuna: pip install 'skillopt-mcp[tune]'.
     """
-    from skillopt.cli.progress import ProgressWatch
+    from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.tune import TuneOptions
     from skillopt.commands.tune import tune as run
 
@@ -64,8 +64,8 @@ def tune(
     flags = flags_of(settings, preset=preset, seed=seed, harness=harness, model=model, **caps)
     names = tuple(name.strip() for name in space.split(",") if name.strip())
     options = TuneOptions(trials, seeds, names, max_rollouts)
-    with interruptible(), ProgressWatch(quiet=quiet) as watch:
-        found = run(select(skill, suite, flags), options, start=start, watch=watch)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        found = run(select(skill, suite, flags), options, start=start, observer=observer)
     show(found, _text, as_json=as_json)
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from skillopt.errors import UsageError
-from skillopt.execution.roles import load_roles
-from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.drivers import load_drivers
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.loop.caps import CappedRunner
 from skillopt.project import Selection
@@ -87,7 +87,7 @@ class Bisected:
 
 
 def bisect(
-    selection: Selection, task: str, span: Span | None = None, *, repeats: int = 20, watch: Watch | None = None
+    selection: Selection, task: str, span: Span | None = None, *, repeats: int = 20, observer: RunObserver | None = None
 ) -> Bisected:
     """Search for the version that broke a task.
 
@@ -96,7 +96,7 @@ def bisect(
         task: Id of a train or val task.
         span: Where the search begins and ends.
         repeats: Most runs of the task with one text.
-        watch: Follows the rollouts.
+        observer: Follows the rollouts.
 
     Raises:
         UsageError: There is no such task or version, or fewer than two texts; nothing was spent.
@@ -107,11 +107,11 @@ def bisect(
     settings, suite = target.settings, target.suite()
     wanted = _task(suite, task)
     states = _between(repository, texts_of(repository, target), span or Span())
-    roles = load_roles(settings, suite, project.root, optimizer=False)
-    watch = watch or Watch()
+    drivers = load_drivers(settings, suite, project.root, optimizer=False)
+    observer = observer or RunObserver()
     with closing(Ledger.open(project.root)) as ledger:
-        executor = ThreadExecutor(settings.executor.workers, watch.notice)
-        runner = RecordedRunner(ledger, "", roles, executor, watch, settings.executor.breaker)
+        executor = ThreadExecutor(settings.executor.workers, observer.notice)
+        runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
         capped = CappedRunner(runner, settings, 0)
         texts = [state.skill for state in states]
         found = Bisection(texts, wanted, capped, settings.metric, settings.confidence, repeats).search()
@@ -128,7 +128,7 @@ def bisect(
         tuple(_measured(repository, states, found)),
         capped.rollouts_asked,
         runner.paid_rollouts,
-        roles.meter.by_role,
+        drivers.meter.by_role,
     )
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
+from skillopt.execution.drivers import load_target
 from skillopt.execution.logins import find_login, nested_session
-from skillopt.execution.roles import load_target
 from skillopt.execution.runner import PROBE
 from skillopt.forge import load_forge
 from skillopt.models import load_model

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.errors import SkilloptError
-from skillopt.execution.roles import load_roles
+from skillopt.execution.drivers import load_drivers
 from skillopt.gate.gate import BASELINE_TASKS, GATE_ROUNDS, resolvable_gain
 from skillopt.loop.edit_budget import scheduled_edits
 from skillopt.loop.reflection import MERGE_SIZE
@@ -116,10 +116,10 @@ def _gate(settings: Settings, val: int) -> int:
 def _cost(root: Path, target: Target, rollouts: tuple[int, int], calls: int) -> Cost | None:
     """Foresee the cost: fewest rollouts and no call at the low mean, all of both at the high one."""
     try:
-        roles = load_roles(target.settings, target.suite(), root)
+        drivers = load_drivers(target.settings, target.suite(), root)
         with closing(Ledger.open(root, read_only=True)) as ledger:
-            done = ledger.measured(roles.doer)
-            asked = ledger.measured(roles.model.identity) if roles.model else None
+            done = ledger.mean_cost(drivers.target_identity)
+            asked = ledger.mean_cost(drivers.model.identity) if drivers.model else None
     except SkilloptError:
         return None
     if done is None:

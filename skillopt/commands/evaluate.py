@@ -3,8 +3,8 @@
 from contextlib import closing
 from dataclasses import dataclass
 
-from skillopt.execution.roles import load_roles
-from skillopt.execution.runner import Watch
+from skillopt.execution.drivers import load_drivers
+from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.lineage import skill_at
@@ -55,7 +55,7 @@ def evaluate(
     subjects: tuple[str, ...] = (WORKTREE,),
     split: Split = Split.VAL,
     repeats: int = 1,
-    watch: Watch | None = None,
+    observer: RunObserver | None = None,
 ) -> Evaluated:
     """Score skills on a split.
 
@@ -65,7 +65,7 @@ def evaluate(
             version (a commit).
         split: Which tasks; `test` is held-out, every look at it makes it worth less.
         repeats: Runs of each task, ≥ 1.
-        watch: Follows the rollouts.
+        observer: Follows the rollouts.
 
     Raises:
         UsageError: Something is missing or wrong; nothing was spent.
@@ -75,9 +75,9 @@ def evaluate(
     target = project.target(selection)
     suite = target.suite()
     named = [(subject, _subject(project, target, subject)) for subject in subjects]
-    roles = load_roles(target.settings, suite, project.root, optimizer=False)
+    drivers = load_drivers(target.settings, suite, project.root, optimizer=False)
     with closing(Ledger.open(project.root)) as ledger:
-        scoring = Scoring(ledger, roles, target.settings, watch)
+        scoring = Scoring(ledger, drivers, target.settings, observer)
         measured = scoring.measure(named, suite.tasks(split), repeats)
     found = (
         Subject(own.name, own.digest, own.tally, scoring.compare(measured[0], own) if at else None)

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from skillopt.commands.propose import SHORT
-from skillopt.execution.roles import Roles
+from skillopt.execution.drivers import Drivers
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, decode_event
 from skillopt.loop.memory import MOST_REJECTED
@@ -99,7 +99,7 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
     skill = incumbent_of(plan.target, plan.repository, start)
     settings, train = plan.target.settings, plan.suite.tasks(Split.TRAIN)
     with closing(Ledger.open(selection.project().root)) as ledger:
-        found = _recorded(ledger, plan.roles, skill, train)
+        found = _recorded(ledger, plan.drivers, skill, train)
         shown = [_shown(task, found[task.id], min(_TOKENS, ROLLOUT_TOKENS)) for task in train if task.id in found]
         events = list(_events(ledger, skill.name))
         looks = len(runs_on(ledger, "proposal", skill.name, plan.suite.digest))
@@ -121,8 +121,10 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
     )
 
 
-def _recorded(ledger: Ledger, roles: Roles, skill: Skill, tasks: tuple[Task, ...]) -> Mapping[str, list[Rollout]]:
-    keys = {roles.key_of(RolloutRequest(skill, task, repeat)): task.id for task in tasks for repeat in range(_REPEATS)}
+def _recorded(ledger: Ledger, drivers: Drivers, skill: Skill, tasks: tuple[Task, ...]) -> Mapping[str, list[Rollout]]:
+    keys = {
+        drivers.key_of(RolloutRequest(skill, task, repeat)): task.id for task in tasks for repeat in range(_REPEATS)
+    }
     found: dict[str, list[Rollout]] = {}
     for key, rollout in ledger.rollouts(list(keys)).items():
         found.setdefault(keys[key], []).append(rollout)

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from skillopt.errors import InfrastructureError, SkillError, SuiteError, UsageError
+from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.roles import caps_of, load_roles
-from skillopt.execution.runner import Watch
+from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import least_gain
 from skillopt.gate.gate import resolvable_gain
 from skillopt.project import CONFIG, Project, Target
@@ -64,14 +64,16 @@ class GateOptions:
     folder: Path | None = None
 
 
-def gate(base: str, head: str = "HEAD", options: GateOptions | None = None, watch: Watch | None = None) -> GateReport:
+def gate(
+    base: str, head: str = "HEAD", options: GateOptions | None = None, observer: RunObserver | None = None
+) -> GateReport:
     """Check and measure every skill that differs between two revisions.
 
     Args:
         base: What the change is to be merged into: a commit, branch or tag.
         head: The change: a commit, branch or tag, or `worktree`.
         options: How it is gated.
-        watch: Follows the rollouts.
+        observer: Follows the rollouts.
 
     Raises:
         UsageError: A revision is not there, or the configuration is wrong; nothing was spent.
@@ -92,7 +94,7 @@ def gate(base: str, head: str = "HEAD", options: GateOptions | None = None, watc
             changed = changed_in_worktree(repository, before, new.present())
         else:
             changed = changed_folders(repository, before, commit)
-        gated = _Gate(project, (old, new), options, watch or Watch())
+        gated = _Gate(project, (old, new), options, observer or RunObserver())
         stack.callback(gated.close)
         changes = tuple(gated.change(one) for one in changed)
     after = "" if head == WORKTREE else commit
@@ -103,12 +105,16 @@ class _Gate:
     """Gates the skills of one change, one after the other."""
 
     def __init__(
-        self, project: Project, revisions: tuple[RevisionProject, RevisionProject], options: GateOptions, watch: Watch
+        self,
+        project: Project,
+        revisions: tuple[RevisionProject, RevisionProject],
+        options: GateOptions,
+        observer: RunObserver,
     ) -> None:
         self._project = project
         self._old, self._new = revisions
         self._options = options
-        self._watch = watch
+        self._observer = observer
         self._ledger: Ledger | None = None
         self._meter = Meter(caps_of(self._new.project.settings(options.flags)))
 
@@ -122,7 +128,7 @@ class _Gate:
         row = _row(one)
         if one.after is None:
             return row
-        self._watch.notice(f"{plain(row.skill)}: {row.kind.value}")
+        self._observer.notice(f"{plain(row.skill)}: {row.kind.value}")
         try:
             after = self._new.skill(one.after)
             target = self._new.target(one.after, self._options.flags, self._options.suite)
@@ -199,12 +205,12 @@ class _Gate:
             return replace(row, standing=Standing.INVALID, reason=str(error))
 
     def _compared(self, row: GatedChange, texts: tuple[Skill, Skill], target: Target, suite: Suite) -> GatedChange:
-        roles = load_roles(target.settings, suite, self._project.root, optimizer=False, meter=self._meter)
-        plan = Plan(target, suite, roles, self._project.repository(), row.path, "a person")
+        drivers = load_drivers(target.settings, suite, self._project.root, optimizer=False, meter=self._meter)
+        plan = Plan(target, suite, drivers, self._project.repository(), row.path, "a person")
         if self._ledger is None:
             self._ledger = Ledger.open(self._project.root)
         record = _record(self._ledger, plan, texts, self._options.demand, self._old.commit)
-        run = RecordedRun(plan, self._ledger, record, self._watch)
+        run = RecordedRun(plan, self._ledger, record, self._observer)
         gate = ChangeGate(*texts, suite, target.settings, run.runner, self._options.demand)
         spent = self._meter.by_role
         _, ended = run.drive(gate.events(earlier_outcomes(self._ledger, record)))

@@ -6,7 +6,7 @@ Reads git; for the list, the configured target is asked for its identity, where 
 from dataclasses import dataclass, fields
 
 from skillopt.errors import SkilloptError
-from skillopt.execution.roles import load_target
+from skillopt.execution.drivers import load_target
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.lineage import ACCEPTED, ROLLBACK, trained_on
 from skillopt.versions.commit_message import Version

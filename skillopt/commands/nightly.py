@@ -16,8 +16,8 @@ from skillopt.commands.optimize import optimize
 from skillopt.errors import BusyError, SkilloptError, UsageError
 from skillopt.execution.budget import Caps
 from skillopt.execution.metering import Meter
-from skillopt.execution.retry import PatientForge, Retry
-from skillopt.execution.runner import Watch
+from skillopt.execution.retry import Retry, RetryingForge
+from skillopt.execution.runner import RunObserver
 from skillopt.forge import find_account, load_forge
 from skillopt.nightly.due import Due, in_order, why_due
 from skillopt.nightly.pull_requests import Offer, Place, offer
@@ -148,7 +148,7 @@ class _Night:
     place: Place
     ledger: Ledger
     purse: _Purse
-    watch: Watch
+    observer: RunObserver
     now: Callable[[], datetime]
 
 
@@ -157,7 +157,7 @@ def nightly(
     *,
     flags: Mapping[str, object] | None = None,
     folder: Path | None = None,
-    watch: Watch | None = None,
+    observer: RunObserver | None = None,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Nightly:
     """Train every skill that is due, the most promising first, and bring all pull requests up to date.
@@ -166,7 +166,7 @@ def nightly(
         budget: What the night may begin.
         flags: Settings that override file and environment.
         folder: Where the command is given; the current folder when None.
-        watch: Follows the runs.
+        observer: Follows the runs.
         now: Gives the time.
 
     Raises:
@@ -179,7 +179,7 @@ def nightly(
         raise UsageError(message)
     place = _find_place(project, flags or {})
     with closing(Ledger.open(project.root)) as ledger:
-        night = _Night(project, place, ledger, _Purse(budget or Budget()), watch or Watch(), now)
+        night = _Night(project, place, ledger, _Purse(budget or Budget()), observer or RunObserver(), now)
         rows = tuple(_work(night, flags or {}))
     purse = night.purse
     return Nightly(rows, purse.rollouts, purse.usd, purse.answered.usd, purse.failed_calls)
@@ -199,7 +199,7 @@ def _find_place(project: Project, flags: Mapping[str, object]) -> Place:
     remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
     drafts = state_folder(project.root) / "pull-requests"
     driver = load_forge(nightly, remote.url if remote else "", drafts)
-    forge = PatientForge(driver, Retry(settings.executor.retry_seconds))
+    forge = RetryingForge(driver, Retry(settings.executor.retry_seconds))
     if remote is None:
         names = Remote.names(repository)
         # A repository without any remote may be trained; a name that leads nowhere is a mistake.
@@ -279,9 +279,9 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     if night.purse.empty:
         return replace(row, training=Training.WAITING, reason="the night's budget is used up")
     meter = night.purse.allow(1.0 if last else state.target.settings.nightly.share)
-    night.watch.notice(f"{state.target.name}: {due.reason}")
+    night.observer.notice(f"{state.target.name}: {due.reason}")
     try:
-        done = optimize(selection, start=_start(night, state), watch=night.watch, allowance=meter)
+        done = optimize(selection, start=_start(night, state), observer=night.observer, allowance=meter)
         stopped = night.ledger.run(done.run).state == "stopped"
         training, reason, run, versions = (
             Training.STOPPED if stopped else Training.FINISHED,

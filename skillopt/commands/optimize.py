@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from skillopt.errors import SettingsError
 from skillopt.execution.metering import Meter
-from skillopt.execution.runner import Watch
+from skillopt.execution.runner import RunObserver
 from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.optimizer import train
@@ -63,14 +63,14 @@ class Optimized:
 
 
 def optimize(
-    selection: Selection, *, start: Start = "auto", watch: Watch | None = None, allowance: Meter | None = None
+    selection: Selection, *, start: Start = "auto", observer: RunObserver | None = None, allowance: Meter | None = None
 ) -> Optimized:
     """Train a skill, or continue the training that was interrupted.
 
     Args:
         selection: The skill, its suite and settings.
         start: Which text to begin with when work tree and branch differ.
-        watch: Follows the run.
+        observer: Follows the run.
         allowance: Caps what this command alone pays for, and is no part of the run; None for no such cap.
 
     Raises:
@@ -83,7 +83,7 @@ def optimize(
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         record, resumed = begin_run(plan, ledger, start)
-        run = RecordedRun(plan, ledger, record, watch or Watch())
+        run = RecordedRun(plan, ledger, record, observer or RunObserver())
         released = released_of(plan, ledger, record)
         loop = train(run.skill, plan.suite, plan.target.settings, run.runner, released)
         events, ended = run.drive(loop)
@@ -100,7 +100,7 @@ def optimize(
         run.runner.paid_rollouts,
         run.runner.paid_calls,
         resumed,
-        plan.roles.meter.by_role,
+        plan.drivers.meter.by_role,
     )
 
 

@@ -81,8 +81,8 @@ def _listed(ledger: Ledger, view: RunView, *, all_splits: bool) -> list[Listed]:
     """List the rollouts that may be shown; a task whose split cannot be told may be held out."""
     splits = {row.task: row.split for row in view.heat}
     names = {version.digest: f"v{version.number}" if version.number else "start" for version in view.versions}
-    doer = view.target + (f" judge={view.judge}" if view.judge else "")
-    rows: Sequence[ResultRow] = ledger.listed(view.run, list(names), doer)
+    identity = view.target + (f" judge={view.judge}" if view.judge else "")
+    rows: Sequence[ResultRow] = ledger.run_results(view.run, list(names), identity)
     return [
         Listed(
             row.key,

@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import EditError, UsageError
-from skillopt.execution.runner import Watch
+from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import EditScreened, GateDecided
 from skillopt.loop.proposals import check_proposal, try_proposal
@@ -160,14 +160,16 @@ def check(selection: Selection, offered: Offered, *, start: Start = "auto") -> t
     return _checked(plan, incumbent_of(plan.target, plan.repository, start), offered)[1]
 
 
-def propose(selection: Selection, offered: Offered, *, start: Start = "auto", watch: Watch | None = None) -> Tried:
+def propose(
+    selection: Selection, offered: Offered, *, start: Start = "auto", observer: RunObserver | None = None
+) -> Tried:
     """Try edits: each alone on the tasks it cites, then those that helped together at the gate.
 
     Args:
         selection: The skill, its suite and settings.
         offered: The proposal.
         start: Which text is the incumbent when work tree and branch differ.
-        watch: Follows the run.
+        observer: Follows the run.
 
     Returns:
         What became of it; an accepted one is committed to the skill's branch.
@@ -186,7 +188,7 @@ def propose(selection: Selection, offered: Offered, *, start: Start = "auto", wa
             reason = "nothing was tried: mend or drop what is refused, and propose again"
             return Tried("", name, f"skillopt/{name}", refused, reason=reason)
         record = _record(plan, ledger, skill, proposal)
-        run = RecordedRun(plan, ledger, record, watch or Watch())
+        run = RecordedRun(plan, ledger, record, observer or RunObserver())
         events, ended = run.drive(
             try_proposal(
                 proposal, skill, plan.suite, plan.target.settings, run.runner, earlier_outcomes(ledger, record)
@@ -204,7 +206,7 @@ def propose(selection: Selection, offered: Offered, *, start: Start = "auto", wa
         record.seed + 1,
         ended.rollouts,
         run.runner.paid_rollouts,
-        plan.roles.meter.by_role,
+        plan.drivers.meter.by_role,
     )
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillopt.errors import SkilloptError, UsageError
+from skillopt.execution.drivers import Drivers, caps_of, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.roles import Roles, caps_of, load_roles
-from skillopt.execution.runner import Watch
+from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
@@ -104,7 +104,7 @@ def transfer(
     version: str | None = None,
     split: Split = Split.VAL,
     repeats: int = 1,
-    watch: Watch | None = None,
+    observer: RunObserver | None = None,
 ) -> Transferred:
     """Score a version on targets, each against no skill and against the first version.
 
@@ -114,7 +114,7 @@ def transfer(
         version: A commit; None for the newest version.
         split: Which tasks; `test` is held-out, every look at it makes it worth less.
         repeats: Runs of each task, ≥ 1.
-        watch: Follows the rollouts.
+        observer: Follows the rollouts.
 
     Raises:
         UsageError: Something is missing or wrong, such as a target's name; nothing was spent.
@@ -133,30 +133,30 @@ def transfer(
     meter = Meter(caps_of(settings))
     loaded = _load(project, settings, suite, targets, meter)
     with closing(Ledger.open(project.root)) as ledger:
-        rows = tuple(_row(name, roles, ledger, plan, watch or Watch()) for name, roles in loaded.items())
+        rows = tuple(_row(name, drivers, ledger, plan, observer or RunObserver()) for name, drivers in loaded.items())
     trained = trained_on(versions).get(chosen, "")
     return Transferred(target.name, chosen, first, trained, split.value, repeats, rows, meter.by_role)
 
 
 def _load(
     project: Project, settings: Settings, suite: Suite, targets: Sequence[str], meter: Meter
-) -> Mapping[str, Roles]:
+) -> Mapping[str, Drivers]:
     """Make the drivers of every target before the first one is run; one that is named twice is run once."""
     if not targets:
         raise UsageError("expected the targets to score, found none; name one, as in --to claude-code/MODEL")
     return {
-        name: load_roles(
+        name: load_drivers(
             settings.model_copy(update={"harness": name}), suite, project.root, optimizer=False, meter=meter
         )
         for name in targets
     }
 
 
-def _row(name: str, roles: Roles, ledger: Ledger, plan: _Plan, watch: Watch) -> TargetRow:
-    watch.notice(f"target {name}")
-    scoring = Scoring(ledger, roles, plan.settings, watch)
+def _row(name: str, drivers: Drivers, ledger: Ledger, plan: _Plan, observer: RunObserver) -> TargetRow:
+    observer.notice(f"target {name}")
+    scoring = Scoring(ledger, drivers, plan.settings, observer)
     try:
-        identity = roles.harness.identity
+        identity = drivers.harness.identity
         none, first, version = scoring.measure(plan.subjects, plan.tasks, plan.repeats)
         verdicts = scoring.compare(none, version), scoring.compare(first, version)
     except SkilloptError as error:

@@ -9,9 +9,9 @@ from statistics import fmean
 
 from skillopt.errors import UsageError
 from skillopt.execution.budget import NO_CAPS
+from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.metering import Meter, OutOfBudget
-from skillopt.execution.roles import caps_of, load_roles
-from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.gate import check_coverage
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted
@@ -63,14 +63,16 @@ class Tuned:
     plot: str
 
 
-def tune(selection: Selection, options: TuneOptions, *, start: Start = "auto", watch: Watch | None = None) -> Tuned:
+def tune(
+    selection: Selection, options: TuneOptions, *, start: Start = "auto", observer: RunObserver | None = None
+) -> Tuned:
     """Search for better settings, or go on with the search that was interrupted; commits nothing.
 
     Args:
         selection: The skill, its suite and the settings in force; caps on money and tokens hold for the whole search.
         options: How the search is made.
         start: Which text training starts from when work tree and branch differ.
-        watch: Follows the search.
+        observer: Follows the search.
 
     Raises:
         UsageError: Something is missing or wrong; nothing was spent.
@@ -80,7 +82,7 @@ def tune(selection: Selection, options: TuneOptions, *, start: Start = "auto", w
     studies.check_optuna()
     base = selection.project().target(selection).settings
     ranges = studies.choose_ranges(options.space, {name: getattr(base, name) for name in studies.RANGES})
-    plan, watch = make_plan(selection), watch or Watch()
+    plan, observer = make_plan(selection), observer or RunObserver()
     root, seeds = plan.repository.root, tuple(range(base.seed, base.seed + options.seeds))
     suite = tuning_suite(plan.suite, base.seed)
     skill = incumbent_of(plan.target, plan.repository, start)
@@ -89,11 +91,11 @@ def tune(selection: Selection, options: TuneOptions, *, start: Start = "auto", w
     name, folder, reason = f"{plan.target.name}-{digest_of(dumps(identity))[:12]}", state_folder(root), ""
     storage, page = folder / "tuning.db", folder / f"{name}.html"
     with writer_lock(root, name), studies.open_study(storage, name) as study, closing(Ledger.open(root)) as ledger:
-        runs = _Runs(plan, suite, skill, (ledger, name, watch), options.max_rollouts)
+        runs = _Runs(plan, suite, skill, (ledger, name, observer), options.max_rollouts)
         search = Search(ranges, {key: getattr(base, key) for key in ranges}, seeds, runs.measure)
-        watch.notice(f"{plan.roles.notice}\nsearching {', '.join(ranges)} in study {name}".strip())
+        observer.notice(f"{plan.drivers.notice}\nsearching {', '.join(ranges)} in study {name}".strip())
         try:
-            studies.run_trials(study, search, options.trials, watch.notice)
+            studies.run_trials(study, search, options.trials, observer.notice)
         except OutOfBudget as over:
             reason = f"{over}; the same command with a higher cap goes on"
         trials, paid = studies.trials_of(study), runs.rollouts - runs.before
@@ -137,7 +139,7 @@ def tuning_suite(suite: Suite, seed: int) -> Suite:
 class _Runs:
     """Runs of the loop that leave nothing behind but what was answered."""
 
-    def __init__(self, plan: Plan, suite: Suite, skill: Skill, kept: tuple[Ledger, str, Watch], cap: int) -> None:
+    def __init__(self, plan: Plan, suite: Suite, skill: Skill, kept: tuple[Ledger, str, RunObserver], cap: int) -> None:
         self._plan, self._suite, self._skill, self._kept, self._cap = plan, suite, skill, kept, cap
         self.before = self.rollouts
         self._meter = Meter(replace(caps_of(plan.target.settings), rollouts=max(0, cap - self.before)))
@@ -154,19 +156,19 @@ class _Runs:
         """Train with some settings under a seed; give the last text's score on the tasks held out, and the rollouts."""
         if 0 < self._cap <= self.rollouts:
             raise OutOfBudget("all rollouts that the search may run are used up")
-        base, (ledger, study, watch) = self._plan.target.settings, self._kept
+        base, (ledger, study, observer) = self._plan.target.settings, self._kept
         own = {"seed": seed, "max_usd": 0.0, "max_tokens": 0, "max_minutes": 0.0}  # these caps are the meter's
         settings = Settings.model_validate({**base.model_dump(), **_changes(base, params), **own})
         # What is recorded was counted above: a meter without caps takes it.
         root, free = self._plan.repository.root, Meter(NO_CAPS)
-        roles = replace(load_roles(settings, self._suite, root, meter=free, allowance=self._meter), notice="")
-        executor = ThreadExecutor(settings.executor.workers, watch.notice)
-        runner = RecordedRunner(ledger, study, roles, executor, watch, settings.executor.breaker)
+        drivers = replace(load_drivers(settings, self._suite, root, meter=free, allowance=self._meter), notice="")
+        executor = ThreadExecutor(settings.executor.workers, observer.notice)
+        runner = RecordedRunner(ledger, study, drivers, executor, observer, settings.executor.breaker)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
         for event in train(self._skill, self._suite, settings, runner):
-            runner.keep_gaps()
+            runner.keep_failures()
             if isinstance(event, StepStarted):  # all else would be a line for everything in each run
-                watch.event(event)
+                observer.event(event)
             elif isinstance(event, HeldOutTestMeasured):
                 scores = [event.verdict.after]
                 asked -= 2 * len(tasks)
@@ -175,6 +177,6 @@ class _Runs:
         if not scores:
             found = runner.rollouts([RolloutRequest(self._skill, task) for task in tasks])
             check_coverage("held-out tasks", found, settings.coverage)
-            runner.keep_gaps()
+            runner.keep_failures()
             scores = [settings.metric.of(one.score) for one in found if one.score is not None]
         return fmean(scores), asked

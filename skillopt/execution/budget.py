@@ -1,7 +1,7 @@
-"""The arithmetic of caps: what is spent, what is reserved, and whether one more call fits.
+"""Budget accounting: caps, spending, and reservations for calls under way.
 
-Owns that spent and reserved together never pass a cap, whatever order calls end in. Does not own waiting
-for calls to end (execution.metering) or prices (prices).
+Spent and reserved together never pass a cap, in whatever order calls end. Waiting for calls to end is done in
+execution.metering.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Final
 
 from skillopt.rollouts import Usage
 
-__all__ = ["NO_CAPS", "Account", "Caps"]
+__all__ = ["NO_CAPS", "BudgetAccount", "Caps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ NO_CAPS: Final = Caps()
 """Nothing is limited."""
 
 
-class Account:
-    """Keeps what was spent and what is reserved for calls under way.
+class BudgetAccount:
+    """Usage that was spent, and usage that is reserved for calls under way.
 
     Args:
         caps: What must not be passed.

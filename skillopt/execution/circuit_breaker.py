@@ -1,21 +1,18 @@
-"""The circuit breaker: after failures in a row, or one that will not pass, nothing more is begun.
-
-Owns when to stop. Does not own what a failure is (rollouts, errors).
-"""
+"""Circuit breaker: start no more calls after several failures in a row, or after a permanent one."""
 
 from threading import Lock
 from typing import Final
 
 from skillopt.errors import FailureKind, InfrastructureError
 
-__all__ = ["Breaker"]
+__all__ = ["CircuitBreaker"]
 
 _PERMANENT: Final = frozenset(
     {FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL, FailureKind.MISSING_PROGRAM}
 )
 
 
-class Breaker:
+class CircuitBreaker:
     """Counts failures in a row over all workers.
 
     Args:
@@ -29,8 +26,8 @@ class Breaker:
         self._open = ""
         self.proven = False
 
-    def note(self, failure: str) -> None:
-        """Take note of how a call ended.
+    def record(self, failure: str) -> None:
+        """Record how a call ended.
 
         Args:
             failure: Why it failed, beginning with the kind of failure; empty when it did not.
@@ -46,10 +43,10 @@ class Breaker:
                 self._open = self._open or f"stopped after {self._failures} failures in a row; the last: {failure}"
 
     def check(self) -> None:
-        """Let a call begin.
+        """Refuse a call where the breaker is open.
 
         Raises:
-            InfrastructureError: Too much has failed; in the provider's own words.
+            InfrastructureError: Too many calls failed; the message quotes the provider.
         """
         with self._lock:
             if self._open:

@@ -1,7 +1,6 @@
-"""Where the credential of a driver comes from, by name only.
+"""Find the credentials of models and agents: whether there is one and from where, never its value.
 
-Owns finding out whether there is one, without showing it and without asking anybody. Does not own
-passing it on (the drivers).
+Nothing is asked over the network.
 """
 
 import os
@@ -20,7 +19,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def find_login(driver: str) -> tuple[bool, str]:
-    """Tell whether a driver has what it needs to be let in, and from where; or how to get it.
+    """Tell whether a driver has its credential and where it comes from, or how to get one.
 
     Args:
         driver: Name of a model's or harness's driver; one that needs no login has one.
@@ -37,5 +36,5 @@ def find_login(driver: str) -> tuple[bool, str]:
 
 
 def nested_session() -> str:
-    """Name the variables of an agent's session that this program was started in; empty for none."""
+    """Name the environment variables of the agent session that this program was started in; empty for none."""
     return ", ".join(name for agent in AGENTS.values() for name in agent.sessions if os.environ.get(name))

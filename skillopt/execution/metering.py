@@ -1,7 +1,7 @@
-"""Keeping the caps while several calls run: every call is reserved before it is made.
+"""Metering of concurrent model calls and rollouts: each reserves its worst case before it starts.
 
-Owns the lock, the clock, and who pays (role by role). A call that does not fit beside those under way
-waits for them to end; one that does not fit alone is not made. Does not own the arithmetic (execution.budget).
+A call that does not fit beside those under way waits for them to end; one that does not fit alone is not made. Usage is
+counted by role (target, optimizer, judge).
 """
 
 import time
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from threading import Condition
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
-from skillopt.execution.budget import Account, Caps
+from skillopt.execution.budget import BudgetAccount, Caps
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
 
@@ -25,15 +25,15 @@ class OutOfBudget(InfrastructureError):  # noqa: N818 - an ordinary end of a com
 
 
 class Meter:
-    """Reserves, waits, and counts for all calls of a run.
+    """Reserves budget for all calls of a run and counts their usage.
 
     Args:
         caps: What the run may consume.
-        clock: Seconds that only rise.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(self, caps: Caps, clock: Callable[[], float] = time.monotonic) -> None:
-        self._account = Account(caps)
+        self._account = BudgetAccount(caps)
         self._clock = clock
         self._begun = clock()
         self._changed = Condition()
@@ -56,13 +56,13 @@ class Meter:
 
     @property
     def answered(self) -> Usage:
-        """Give what the calls consumed that said so; calls that failed are counted beside them."""
+        """Give the usage of calls that reported it; `failed_calls` counts the others."""
         with self._changed:
             return self._answered
 
     @property
     def failed_calls(self) -> int:
-        """Count the calls that failed so that nobody knows what they cost."""
+        """Count the calls whose failure left their cost unknown."""
         with self._changed:
             return self._failed
 
@@ -79,19 +79,19 @@ class Meter:
             self._rollouts += 1
 
     def replayed(self, used: Usage) -> None:
-        """Count what a recorded answer once cost; a run's caps hold over all its commands."""
+        """Count the original cost of a recorded answer: a run's caps hold over all its commands."""
         with self._changed:
             self._account.spend(used)
 
     def reserve(self, bound: Callable[[], Usage], seconds: float = 0.0) -> Callable[[str, Usage | None], None]:
-        """Set aside the worst case of a call, waiting for others to end if need be.
+        """Reserve the worst case of a call, waiting for others to end if need be.
 
         Args:
             bound: Gives the most that the call can consume; not asked when nothing is capped.
             seconds: The longest it can take.
 
         Returns:
-            What to call when it has ended: with the role that pays and what was consumed, None for unknown.
+            A function to call when it has ended: with the role that pays and what was consumed, None for unknown.
 
         Raises:
             SettingsError: A cap cannot be kept because the call has no bound.
@@ -112,7 +112,7 @@ class Meter:
             if 0 < caps.seconds < self._clock() - self._begun + seconds:
                 step = "run the same command to continue" if seconds <= caps.seconds else "raise max_minutes above that"
                 raise OutOfBudget(
-                    f"the cap of {caps.seconds / 60:g} minutes leaves no room for a call of up to {seconds:g} s; {step}"
+                    f"the cap of {caps.seconds / 60:g} minutes leaves no time for a call of up to {seconds:g} s; {step}"
                 )
             settle = self._account.reserve(worst)
 

@@ -13,7 +13,7 @@ from skillopt.errors import ForgeError, ProviderError
 from skillopt.protocols import Forge, Model, PullRequest
 from skillopt.rollouts import Reply, Usage
 
-__all__ = ["PatientForge", "PatientModel", "Retry"]
+__all__ = ["Retry", "RetryingForge", "RetryingModel"]
 
 _FIRST: Final = 0.5
 _LONGEST: Final = 30.0
@@ -25,8 +25,8 @@ class Retry:
     """Repeats calls that fail for a transient reason, until one succeeds or time is up.
 
     Args:
-        seconds: How long a call may go on being repeated; a longer wait is not begun.
-        clock: Seconds that only rise.
+        seconds: How long a call may be retried; a wait that would end later is not started.
+        clock: A monotonic clock, in seconds.
         sleep: Waits so many seconds.
     """
 
@@ -68,7 +68,7 @@ class Retry:
         return max(backoff, asked or 0.0)
 
 
-class PatientModel:
+class RetryingModel:
     """A model whose transient failures are retried.
 
     Args:
@@ -98,7 +98,7 @@ class PatientModel:
         return self._retry.call(lambda: self._model.reply(prompt, system=system, schema=schema))
 
 
-class PatientForge:
+class RetryingForge:
     """A forge whose transient failures are retried.
 
     Args:
@@ -127,7 +127,7 @@ class PatientForge:
         self._retry.call(lambda: self._forge.update(number, title, body))
 
     def comment(self, number: int, topic: str, body: str) -> None:
-        """Say something about a topic."""
+        """Post a comment, or replace the one about the same topic."""
         self._retry.call(lambda: self._forge.comment(number, topic, body))
 
     def close(self, number: int) -> None:

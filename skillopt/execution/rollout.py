@@ -1,6 +1,6 @@
-"""One rollout, put together: workspace, harness, verifier.
+"""Run one rollout: workspace, harness, verifier.
 
-Owns that whatever breaks is missing data, never a score of 0. Does not own recording (execution.runner).
+Whatever breaks on the way is missing data (`infra_error`), never a score of 0.
 """
 
 from dataclasses import replace
@@ -14,10 +14,10 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier
 
-__all__ = ["measure"]
+__all__ = ["run_rollout"]
 
 
-def measure(harness: Harness, request: RolloutRequest, judge: Model | None = None) -> Rollout:
+def run_rollout(harness: Harness, request: RolloutRequest, judge: Model | None = None) -> Rollout:
     """Run one rollout in a disposable workspace and score it.
 
     Args:

@@ -1,7 +1,6 @@
-"""The default executor: a pool of threads on this machine.
+"""Thread pool executor, the default: runs calls concurrently on this machine.
 
-Owns all concurrency of the project. Results are handed over in groups, so that what consumes them
-can write a group in one transaction while the pool goes on.
+Results are yielded in groups, so that the consumer can write a group in one transaction while the pool goes on.
 """
 
 import signal
@@ -25,12 +24,12 @@ _LAST_SECONDS: Final = 5.0
 class ThreadExecutor:
     """Runs calls on threads.
 
-    Ctrl-C starts nothing more and waits for the calls under way, which are paid for; a second one ends the
+    After Ctrl-C no more calls start, and those under way, which are paid for, are waited for; a second one ends the
     programs that they run and waits no longer.
 
     Args:
         workers: Calls at a time, ≥ 1.
-        notice: Told what Ctrl-C has brought about.
+        notice: Gets a message for the user when Ctrl-C is pressed.
     """
 
     def __init__(self, workers: int, notice: Callable[[str], None] = lambda _: None) -> None:
@@ -84,7 +83,7 @@ class ThreadExecutor:
 
 
 class _DroppedError(BaseException):
-    """Ctrl-C came twice: nobody waits for the calls under way."""
+    """Ctrl-C was pressed twice: the calls under way are not waited for."""
 
 
 @contextmanager
@@ -101,18 +100,18 @@ def _interrupts_into(ended: "_Ended[R]") -> Iterator[None]:
 
 
 def _sort(group: "list[tuple[int, Future[R]]]") -> tuple[list[tuple[int, R]], BaseException | None]:
-    """Tell the answers of calls that have ended from the first exception; what was cancelled is neither."""
+    """Separate the results of calls that have ended from the first exception; cancelled calls are dropped."""
     over = [(index, future) for index, future in group if not future.cancelled()]
     failure = next((error for _, future in over if (error := future.exception())), None)
     return [(index, future.result()) for index, future in over if future.exception() is None], failure
 
 
 def _drain(ended: "_Ended[R]") -> tuple[list[tuple[int, Future[R]]], int]:
-    """Wait for one entry and take all others that are there by then: results, and how often Ctrl-C came."""
+    """Wait for one entry and take all others that are queued by then: results, and how often Ctrl-C was pressed."""
     entries = [ended.get()]
     while True:
         try:
             entries.append(ended.get_nowait())
         except Empty:
-            found = [entry for entry in entries if entry is not None]
-            return found, len(entries) - len(found)
+            results = [entry for entry in entries if entry is not None]
+            return results, len(entries) - len(results)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from skillopt.errors import VersionConflictError
-from skillopt.execution.roles import load_target
+from skillopt.execution.drivers import load_target
 from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.due import Standing
 from skillopt.project import Selection, Target
@@ -122,7 +122,7 @@ def read_state(selection: Selection, trunk: Trunk, ledger: Ledger, now: datetime
             "or pushed. Update the clone (git pull), or push what was changed here (git push), then run this again"
         )
         raise VersionConflictError(message)
-    unfinished, finished, (at, doer, trained_with) = recorded.unfinished, recorded.finished, recorded.last()
+    unfinished, finished, (at, target_identity, trained_with) = recorded.unfinished, recorded.finished, recorded.last()
     aside = bool(tip) and there not in texts.known
     standing = Standing(
         target.name,
@@ -130,7 +130,7 @@ def read_state(selection: Selection, trunk: Trunk, ledger: Ledger, now: datetime
         suite.digest,
         (unfinished.reason or "it was interrupted") if unfinished else "",
         (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
-        doer,
+        target_identity,
         trained_with,
         changed=aside and _begun(finished) != texts.here,
         score=_score(ledger, recorded.runs),

@@ -1,12 +1,12 @@
-"""Plan of a run, made before anything is spent: target, suite, roles, starting text, and the run that it continues."""
+"""Plan of a run before anything is spent: target, suite, drivers, starting text, and the run that it continues."""
 
 import json
 from dataclasses import dataclass
 from typing import Literal
 
 from skillopt.errors import UsageError
+from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.roles import Roles, load_roles
 from skillopt.project import Selection, Target
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, encode_skill, skill_from_files
@@ -28,7 +28,7 @@ class Plan:
     Args:
         target: The skill, its folder and settings.
         suite: Its tasks.
-        roles: Who does rollouts, who proposes, who judges.
+        drivers: Who does rollouts, who proposes, who judges.
         repository: Where versions are kept.
         skill_path: The skill's folder in the repository.
         proposer: Names who proposes edits.
@@ -36,7 +36,7 @@ class Plan:
 
     target: Target
     suite: Suite
-    roles: Roles
+    drivers: Drivers
     repository: Repository
     skill_path: str
     proposer: str
@@ -44,8 +44,8 @@ class Plan:
     @property
     def identities(self) -> tuple[str, ...]:
         """Name target, proposer and, where there is one, judge."""
-        judge = () if self.roles.judge is None else (self.roles.judge.identity,)
-        return (self.roles.harness.identity, self.proposer, *judge)
+        judge = () if self.drivers.judge is None else (self.drivers.judge.identity,)
+        return (self.drivers.harness.identity, self.proposer, *judge)
 
 
 def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | None = None) -> Plan:
@@ -65,9 +65,9 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     repository.check_branch(target.name)
     suite = target.suite()
     check_trainable(target.skill())
-    roles = load_roles(target.settings, suite, project.root, optimizer=not proposer, allowance=allowance)
-    named = proposer or (roles.model.identity if roles.model else "")
-    return Plan(target, suite, roles, repository, repository.relative(target.folder), named)
+    drivers = load_drivers(target.settings, suite, project.root, optimizer=not proposer, allowance=allowance)
+    named = proposer or (drivers.model.identity if drivers.model else "")
+    return Plan(target, suite, drivers, repository, repository.relative(target.folder), named)
 
 
 def begin_run(plan: Plan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:

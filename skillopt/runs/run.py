@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from skillopt.errors import AnswersPendingError, InfrastructureError
 from skillopt.execution.metering import OutOfBudget
-from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.loop.events import Event, RunEnded, RunStarted, VersionAccepted, encode_event
 from skillopt.runs.plan import Plan, read_version
@@ -28,19 +28,19 @@ class RecordedRun:
         plan: What the run is made of.
         ledger: Where it is recorded.
         record: The run.
-        watch: Follows it.
+        observer: Follows it.
     """
 
-    def __init__(self, plan: Plan, ledger: Ledger, record: RunRecord, watch: Watch) -> None:
+    def __init__(self, plan: Plan, ledger: Ledger, record: RunRecord, observer: RunObserver) -> None:
         settings = plan.target.settings
         self.skill = decode_skill(plan.target.name, record.start)
-        executor = ThreadExecutor(settings.executor.workers, watch.notice)
-        self.runner = RecordedRunner(ledger, record.id, plan.roles, executor, watch, settings.executor.breaker)
+        executor = ThreadExecutor(settings.executor.workers, observer.notice)
+        self.runner = RecordedRunner(ledger, record.id, plan.drivers, executor, observer, settings.executor.breaker)
         self.commits: list[str] = []
         self._plan = plan
         self._ledger = ledger
         self._record = record
-        self._watch = watch
+        self._observer = observer
         self._tip = record.base
         self._started_at = ""
 
@@ -74,13 +74,13 @@ class RecordedRun:
         return happened, ended
 
     def _keep(self, number: int, event: Event) -> None:
-        self.runner.keep_gaps()
+        self.runner.keep_failures()
         at = self._ledger.append_event(self._record.id, number, *encode_event(event))
         if isinstance(event, RunStarted):
             self._started_at = at
         elif isinstance(event, VersionAccepted):
             self._commit(event, at)
-        self._watch.event(event)
+        self._observer.event(event)
 
     def _commit(self, event: VersionAccepted, at: str) -> None:
         """Commit an accepted version, and before the first one the text it started from if git lacks it."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.execution.roles import Roles
-from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.drivers import Drivers
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.comparison import Outcome, Tally, Verdict, compare, tally
 from skillopt.protocols import RolloutRequest
@@ -38,15 +38,15 @@ class Scoring:
 
     Args:
         ledger: Where rollouts are recorded.
-        roles: Who does them.
+        drivers: Who does them.
         settings: How they are compared, and how much must be measured.
-        watch: Follows them.
+        observer: Follows them.
     """
 
-    def __init__(self, ledger: Ledger, roles: Roles, settings: Settings, watch: Watch | None) -> None:
-        watch = watch or Watch()
-        executor = ThreadExecutor(settings.executor.workers, watch.notice)
-        self._runner = RecordedRunner(ledger, "", roles, executor, watch, settings.executor.breaker)
+    def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
+        observer = observer or RunObserver()
+        executor = ThreadExecutor(settings.executor.workers, observer.notice)
+        self._runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
         self._settings = settings
 
     @property

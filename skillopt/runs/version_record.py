@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.errors import UsageError
+from skillopt.errors import LedgerFormatError, UsageError
 from skillopt.gate.comparison import Verdict
 from skillopt.loop.events import EditScreened, Event, VersionAccepted, decode_event
 from skillopt.skills.edits import Change
@@ -52,6 +52,8 @@ def recorded_versions(root: Path, versions: Sequence[Version]) -> dict[str, Reco
     found: dict[str, RecordedVersion] = {}
     try:
         opened = closing(Ledger.open(root, read_only=True))
+    except LedgerFormatError:
+        raise
     except UsageError:  # there is no ledger
         return found
     with opened as ledger:

@@ -1,4 +1,4 @@
-"""What lasts under `.skillopt`: the ledger, locks, and jobs that outlive their client.
+"""Persistent state under `.skillopt`: the ledger, locks, and background jobs.
 
-Accepted versions are in git, by versions.
+Accepted versions are git commits, which versions writes.
 """

@@ -1,8 +1,7 @@
-"""Jobs: commands that run in processes of their own, which outlive whoever started them.
+"""Background jobs: commands in processes of their own, which outlive the client that started them.
 
-Owns the folder `.skillopt/jobs/ID` and what it tells. Whether a job lives is told by a lock that its
-process holds: the lock ends with the process, however it ends, so nothing here can be out of date. Does not
-own what a job does (cli) or what it found (storage.ledger).
+A job is a folder `.skillopt/jobs/ID`. Its process holds a lock while it lives; the lock ends with the process,
+however that ends, so the state of a job is never out of date.
 """
 
 import json
@@ -52,7 +51,7 @@ _NEGATIVE: Final = 1
 
 
 class JobState(StrEnum):
-    """How a job is: `done` it ended with a result, `lost` its process is gone without a word."""
+    """State of a job: `done` it ended with a result, `lost` its process ended without recording how."""
 
     RUNNING = "running"
     DONE = "done"
@@ -63,7 +62,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What is written down before the process starts."""
+    """What is recorded before the process starts."""
 
     skill: str
     command: tuple[str, ...]
@@ -73,18 +72,18 @@ class _Order:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as its folder tells it.
+    """A background job.
 
     Args:
         id: Its name.
-        skill: What it is about.
+        skill: The skill that it works on.
         command: The arguments of `skillopt`.
         created_at: When it was started, ISO 8601 in UTC.
-        ended_at: When it ended, empty while it runs or when nobody knows.
-        state: How it is.
-        exit_code: What its command ended with, None while it runs or when nobody knows.
-        output: What the command printed so far, cut where it is very long.
-        progress: The last lines of its progress.
+        ended_at: When it ended, empty while it runs or where that is unknown.
+        state: Its state.
+        exit_code: Exit code of its command, None while it runs or where that is unknown.
+        output: Standard output so far, cut where it is very long.
+        progress: The last lines of its standard error.
     """
 
     id: str
@@ -103,7 +102,7 @@ def start_job(root: Path, skill: str, command: Sequence[str], files: Sequence[tu
 
     Args:
         root: The project.
-        skill: What the command is about; one job at a time runs for it.
+        skill: The skill that the command works on; one job at a time runs for it.
         command: The arguments of `skillopt`; one that begins with `{job}/` is a file in the job's folder.
         files: Names and texts of files to put there first.
 
@@ -168,7 +167,7 @@ def wait_for_job(root: Path, name: str, seconds: float) -> Job:
 
 
 def cancel_job(root: Path, name: str) -> Job:
-    """Ask a job to end: the first time it waits for calls under way, which are paid for; again, it drops them.
+    """Interrupt a job: the first time it waits for calls under way, which are paid for; the second time it does not.
 
     Raises:
         UsageError: There is no such job.
@@ -186,7 +185,7 @@ def cancel_job(root: Path, name: str) -> Job:
 
 @contextmanager
 def job_process(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Be the process of a job: hold its lock, and give its command; nothing to do when it was cancelled before.
+    """Hold the lock of a job in its own process, and give its command; none when it was cancelled before.
 
     Args:
         folder: The job's folder.
@@ -201,7 +200,7 @@ def job_process(folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def finish_job(folder: Path, exit_code: int) -> None:
-    """Write down how a job ended."""
+    """Record the exit code of a job and when it ended."""
     ended = {"exit_code": exit_code, "ended_at": datetime.now(UTC).isoformat(timespec="seconds")}
     _write(folder / "ended.json", json.dumps(ended))
 
@@ -217,7 +216,7 @@ def _read(folder: Path) -> Job | None:
         order = _order(folder)
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    # In this order: a process that ends between the two looks has then written how.
+    # In this order: a process that ends between the two reads has recorded its end by the second.
     alive = _alive(folder, order)
     ended = _ended(folder)
     code = ended.get("exit_code")
@@ -279,7 +278,7 @@ def _tail(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Put a file in place whole."""
+    """Write a file atomically."""
     aside = path.with_name(f"{path.name}.new")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)

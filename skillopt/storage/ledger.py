@@ -1,11 +1,8 @@
-"""What lasts of runs: paid calls, runs and their events, in one SQLite database under `.skillopt/`.
-
-Owns the keys of paid calls and durability. Does not own the tables (storage.schema), what is worth
-recording (execution.runner) or what events mean (loop.events).
+"""Ledger of runs: paid rollouts and model calls, runs and their events, in one SQLite database under `.skillopt/`.
 
 Invariants:
 1. What a `store_` or `append_` call was given is on disk when the call returns (WAL, synchronous FULL).
-2. A rollout that failed is not kept among the paid calls, so it is tried again.
+2. A rollout that failed is not stored among the paid calls, so it is tried again.
 3. The first record of a call or an event stays; recording it again gives the first.
 """
 
@@ -25,19 +22,20 @@ from pydantic import TypeAdapter
 from skillopt.errors import LedgerError, UsageError
 from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.storage.locks import state_folder
-from skillopt.storage.schema import address_of, explained, make_database, prepare
+from skillopt.storage.schema import create_database, database_uri, explain_errors, prepare_connection
 from skillopt.tasks import digest_of
 
-__all__ = ["Counts", "EventRow", "Ledger", "Measured", "ResultRow", "RunRecord", "reply_key", "rollout_key"]
+__all__ = ["Counts", "EventRow", "Ledger", "MeanCost", "ResultRow", "RunRecord", "reply_key", "rollout_key"]
 
-_PATIENCE: Final = 30
+_LOCK_SECONDS: Final = 30
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
 _RESULTS: Final = (
-    "SELECT task, skill, repeat, score, passed FROM calls WHERE kind = 'rollout' AND doer = ? AND skill IN"
+    "SELECT task, skill, repeat, score, passed FROM calls WHERE kind = 'rollout' AND identity = ? AND skill IN"
 )
-_LISTED: Final = """
-SELECT key, task, skill, repeat, score, passed FROM calls WHERE kind = 'rollout' AND (run = ? OR doer = ? AND skill IN
+_RUN_RESULTS: Final = """
+SELECT key, task, skill, repeat, score, passed FROM calls
+WHERE kind = 'rollout' AND (run = ? OR identity = ? AND skill IN
 """
 _CALL: Final = "INSERT OR IGNORE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 _SPENT: Final = """
@@ -45,15 +43,16 @@ SELECT kind, COUNT(*), SUM(input_tokens), SUM(output_tokens), CASE COUNT(usd) WH
     SUM(judge_calls), SUM(judge_tokens), CASE COUNT(judge_usd) WHEN COUNT(*) THEN SUM(judge_usd) END
 FROM calls WHERE run = ? GROUP BY kind
 """
-_MEASURED: Final = """
+_MEAN_COST: Final = """
 SELECT COUNT(*), AVG(tokens), AVG(tokens * tokens), CASE COUNT(usd) WHEN COUNT(*) THEN AVG(usd) END, AVG(usd * usd)
-FROM (SELECT input_tokens + output_tokens + judge_tokens AS tokens, usd + judge_usd AS usd FROM calls WHERE doer = ?)
+FROM (SELECT input_tokens + output_tokens + judge_tokens AS tokens, usd + judge_usd AS usd FROM calls
+    WHERE identity = ?)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What identifies a run and how it stands; `state` is running, finished, stopped or failed.
+    """Identity and state of a run; `state` is running, finished, stopped or failed.
 
     `config` is canonical JSON, `start` the encoded skill that training starts from, `base` the commit
     it starts from (empty for none), times are ISO 8601 in UTC.
@@ -75,9 +74,9 @@ class RunRecord:
 
     @property
     def kind(self) -> str:
-        """Name what the run is for: `proposal`, `gate` (both say so last in their configuration), else `training`."""
-        said = str(json.loads(self.config)[-1]).partition(" ")[0]
-        return said if said in ("proposal", "gate") else "training"
+        """Name what the run is for: `proposal`, `gate` (the last part of their configuration), else `training`."""
+        last = str(json.loads(self.config)[-1]).partition(" ")[0]
+        return last if last in ("proposal", "gate") else "training"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class EventRow:
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """What a recorded rollout came to, without what the target did."""
+    """Score of a recorded rollout, without its trajectory."""
 
     task: str
     skill: str
@@ -110,8 +109,8 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What recorded calls cost.
+class MeanCost:
+    """Mean cost of recorded calls.
 
     Args:
         calls: How many there are, ≥ 1.
@@ -125,7 +124,7 @@ class Measured:
 
 
 def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:
-    """Give the key of a rollout: everything that can change what it comes to."""
+    """Give the key of a rollout: a digest of everything that can change its result."""
     return digest_of("rollout", skill_digest, task_digest, harness, str(repeat))
 
 
@@ -160,7 +159,8 @@ class Ledger:
 
         Raises:
             UsageError: There is none to read, or the folder cannot be written.
-            LedgerError: It is corrupt or from a newer version of this program.
+            LedgerFormatError: An older or newer version of this program wrote it.
+            LedgerError: It is corrupt.
         """
         path = root / ".skillopt" / "ledger.db"
         if read_only and not path.exists():
@@ -168,13 +168,13 @@ class Ledger:
             raise UsageError(message)
         if not read_only:
             state_folder(root)
-        with explained(path):
+        with explain_errors(path):
             if not path.exists():
-                make_database(path)
-            place = address_of(path, read_only=read_only)
-            database = sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None, uri=True)
+                create_database(path)
+            place = database_uri(path, read_only=read_only)
+            database = sqlite3.connect(place, timeout=_LOCK_SECONDS, isolation_level=None, uri=True)
             try:
-                prepare(database, path, read_only=read_only)
+                prepare_connection(database, path, read_only=read_only)
             except BaseException:
                 database.close()
                 raise
@@ -192,8 +192,8 @@ class Ledger:
         """Give the recorded replies among some keys."""
         return self._payloads(_RECORDED, keys, Reply)
 
-    def store_rollouts(self, run: str, pairs: Sequence[tuple[str, Rollout]], doer: str = "") -> dict[str, Rollout]:
-        """Record rollouts by key, all in one transaction; every one must have a score; `doer` names target and judge.
+    def store_rollouts(self, run: str, pairs: Sequence[tuple[str, Rollout]], identity: str = "") -> dict[str, Rollout]:
+        """Record rollouts by key, all in one transaction; each must have a score; `identity` is of target and judge.
 
         Returns:
             What is recorded now; for a key that another process recorded first, that one's rollout.
@@ -205,15 +205,15 @@ class Ledger:
                 message = f"rollout of {rollout.task_id!r} has no score: failures are not kept"
                 raise ValueError(message)
             usage = rollout.trajectory.usage
-            found = (rollout.task_id, rollout.skill_digest, rollout.repeat, rollout.score.value, rollout.score.passed)
-            spent = (usage.input_tokens, usage.output_tokens, usage.usd)
-            judging = rollout.score.usage
-            judged = (judging.calls, judging.input_tokens + judging.output_tokens, judging.usd)
-            rows.append((key, "rollout", run, *found, *spent, at, _pack(rollout), doer, *judged))
+            result = (rollout.task_id, rollout.skill_digest, rollout.repeat, rollout.score.value, rollout.score.passed)
+            cost = (usage.input_tokens, usage.output_tokens, usage.usd)
+            judge = rollout.score.usage
+            judge_cost = (judge.calls, judge.input_tokens + judge.output_tokens, judge.usd)
+            rows.append((key, "rollout", run, *result, *cost, at, _pack(rollout), identity, *judge_cost))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
-    def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]], doer: str = "") -> dict[str, Reply]:
-        """Record replies by key, all in one transaction; `doer` names the model.
+    def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]], identity: str = "") -> dict[str, Reply]:
+        """Record replies by key, all in one transaction; `identity` is the model's.
 
         Returns:
             What is recorded now; for a key that another process recorded first, that one's reply.
@@ -221,17 +221,18 @@ class Ledger:
         at = self._now()
         rows = []
         for key, reply in pairs:
-            spent = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
-            rows.append((key, "reply", run, None, None, None, None, None, *spent, at, _pack(reply), doer, 0, 0, 0.0))
+            cost = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
+            rows.append((key, "reply", run, None, None, None, None, None, *cost, at, _pack(reply), identity, 0, 0, 0.0))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
-    def gaps(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
-        """Give the failed rollouts among some keys that a run went on without."""
-        return self._payloads("SELECT key, payload FROM gaps WHERE run = ? AND key IN", keys, Rollout, run)
+    def failures(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
+        """Give the recorded failures among some keys: failed rollouts that a run went on without."""
+        return self._payloads("SELECT key, payload FROM failures WHERE run = ? AND key IN", keys, Rollout, run)
 
-    def store_gaps(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> None:
+    def store_failures(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> None:
         """Record failed rollouts that a run goes on without."""
-        self._write("INSERT OR IGNORE INTO gaps VALUES (?,?,?)", [(run, key, _pack(rollout)) for key, rollout in pairs])
+        rows = [(run, key, _pack(rollout)) for key, rollout in pairs]
+        self._write("INSERT OR IGNORE INTO failures VALUES (?,?,?)", rows)
 
     def begin_run(self, record: RunRecord) -> RunRecord:
         """Record a run, or take up one of the same id again; one that was finished begins anew, as the newest."""
@@ -297,80 +298,80 @@ class Ledger:
         rows = self._read("SELECT kind, payload, at FROM events WHERE run = ? ORDER BY seq", [run])
         return [EventRow(*row) for row in rows]
 
-    def results(self, skills: Sequence[str], doer: str) -> list[ResultRow]:
-        """List what the recorded rollouts of some skills by one target came to, whichever run paid for them.
+    def results(self, skills: Sequence[str], identity: str) -> list[ResultRow]:
+        """List the results of the recorded rollouts of some skills by one target, whichever run paid for them.
 
         Args:
             skills: Digests.
-            doer: Names target and judge.
+            identity: Of target and judge.
         """
-        found: list[ResultRow] = []
+        results: list[ResultRow] = []
         for start in range(0, len(skills), _CHUNK):
             chunk = skills[start : start + _CHUNK]
             query = f"{_RESULTS} ({','.join('?' * len(chunk))}) ORDER BY task, skill, repeat"
-            rows = self._read(query, [doer, *chunk])
-            found += [
+            rows = self._read(query, [identity, *chunk])
+            results += [
                 ResultRow(task, skill, repeat, score, bool(passed)) for task, skill, repeat, score, passed in rows
             ]
-        return found
+        return results
 
-    def listed(self, run: str, skills: Sequence[str], doer: str) -> list[ResultRow]:
-        """List the recorded rollouts that a run paid for, and those of some skills by one target, with their keys.
+    def run_results(self, run: str, skills: Sequence[str], identity: str) -> list[ResultRow]:
+        """List the results of rollouts that a run paid for, and of those of some skills by one target, with their keys.
 
         Args:
             run: Its id.
             skills: Digests.
-            doer: Names target and judge.
+            identity: Of target and judge.
         """
-        found: dict[str, ResultRow] = {}
+        results: dict[str, ResultRow] = {}
         for start in range(0, max(len(skills), 1), _CHUNK):
             chunk = skills[start : start + _CHUNK]
-            query = f"{_LISTED} ({','.join('?' * len(chunk))})) ORDER BY task, skill, repeat"
-            for key, task, skill, repeat, score, passed in self._read(query, [run, doer, *chunk]):
-                found[key] = ResultRow(task, skill, repeat, score, bool(passed), key)
-        return list(found.values())
+            query = f"{_RUN_RESULTS} ({','.join('?' * len(chunk))})) ORDER BY task, skill, repeat"
+            for key, task, skill, repeat, score, passed in self._read(query, [run, identity, *chunk]):
+                results[key] = ResultRow(task, skill, repeat, score, bool(passed), key)
+        return list(results.values())
 
     def counts(self) -> Counts:
         """Count what is recorded."""
-        found = dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", []))
-        return Counts(found.get("rollout", 0), found.get("reply", 0))
+        counts = dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", []))
+        return Counts(counts.get("rollout", 0), counts.get("reply", 0))
 
     def spending(self, run: str) -> dict[str, Usage]:
-        """Sum what the answers that a run paid for cost, role by role; roles that did nothing are left out."""
-        spent: dict[str, Usage] = {}
+        """Sum the usage that a run paid for by role; roles that did nothing are left out."""
+        usage: dict[str, Usage] = {}
         for kind, calls, read, written, usd, judge_calls, judge_tokens, judge_usd in self._read(_SPENT, [run]):
-            spent["target" if kind == "rollout" else "optimizer"] = Usage(calls, read, written, usd)
+            usage["target" if kind == "rollout" else "optimizer"] = Usage(calls, read, written, usd)
             if judge_calls:
-                spent["judge"] = Usage(judge_calls, judge_tokens, 0, judge_usd)
-        return spent
+                usage["judge"] = Usage(judge_calls, judge_tokens, 0, judge_usd)
+        return usage
 
-    def measured(self, doer: str) -> Measured | None:
-        """Tell what the recorded calls of a target or a model cost, None when there are none."""
-        ((count, tokens, tokens_squared, usd, usd_squared),) = self._read(_MEASURED, [doer])
+    def mean_cost(self, identity: str) -> MeanCost | None:
+        """Give the mean cost of the recorded calls of a target or a model, None when there are none."""
+        ((count, tokens, tokens_squared, usd, usd_squared),) = self._read(_MEAN_COST, [identity])
         if not count:
             return None
         dollars = None if usd is None else (usd, sqrt(max(0.0, usd_squared - usd**2) / count))
-        return Measured(count, (tokens, sqrt(max(0.0, tokens_squared - tokens**2) / count)), dollars)
+        return MeanCost(count, (tokens, sqrt(max(0.0, tokens_squared - tokens**2) / count)), dollars)
 
     def _payloads(self, query: str, keys: Sequence[str], shape: "type[T]", *values: str) -> "dict[str, T]":
-        found: dict[str, T] = {}
+        values_by_key: dict[str, T] = {}
         for start in range(0, len(keys), _CHUNK):
             chunk: Sequence[str] = keys[start : start + _CHUNK]
             rows = self._read(f"{query} ({','.join('?' * len(chunk))})", [*values, *chunk])
-            with explained(self.path):
-                found |= {key: _unpack(payload, shape) for key, payload in rows}
-        return found
+            with explain_errors(self.path):
+                values_by_key |= {key: _unpack(payload, shape) for key, payload in rows}
+        return values_by_key
 
     def _read(self, query: str, values: Sequence[object]) -> list[Any]:
         """Give rows as SQLite types them, which only the schema knows."""
-        with explained(self.path):
+        with explain_errors(self.path):
             return self._database.execute(query, values).fetchall()
 
     def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> int:
         """Run a statement for all rows in one transaction; give how many it changed."""
         if not rows:
             return 0
-        with explained(self.path):
+        with explain_errors(self.path):
             try:  # around BEGIN, too: Ctrl-C may come as soon as it is done
                 self._database.execute("BEGIN IMMEDIATE")
                 changed = self._database.executemany(statement, rows).rowcount

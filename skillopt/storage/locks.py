@@ -1,7 +1,4 @@
-"""The folder for what lasts, `.skillopt/`, and the lock that keeps one writer per skill.
-
-Owns making the folder and who may write. Does not own what is written (storage.ledger).
-"""
+"""Lock files that keep one writer per skill, and the state folder `.skillopt/`."""
 
 import os
 from collections.abc import Iterator
@@ -17,7 +14,7 @@ __all__ = ["is_locked", "state_folder", "writer_lock"]
 
 
 def state_folder(root: Path) -> Path:
-    """Make `.skillopt/`, which git ignores by itself.
+    """Create `.skillopt/` with a `.gitignore` of its own, unless it is there.
 
     Raises:
         UsageError: The folder cannot be made.
@@ -34,20 +31,20 @@ def state_folder(root: Path) -> Path:
     return folder
 
 
-_GLANCE: Final = 0.3
-"""Seconds that a writer waits, so that a glance by `is_locked` is not taken for another writer."""
+_WAIT_SECONDS: Final = 0.3
+"""A writer waits so long, because `is_locked` takes the lock for a moment, too."""
 
 
 @contextmanager
 def writer_lock(root: Path, skill: str) -> Iterator[None]:
-    """Be the only process that trains a skill; the lock ends with the process, however it ends.
+    """Hold the lock of the only process that may train a skill; it ends with the process, however that ends.
 
     Raises:
         BusyError: Another process holds it; the message names its id.
     """
     folder = state_folder(root) / "locks"
     holder = folder / f"{skill}.pid"
-    lock = FileLock(folder / f"{skill}.lock", timeout=_GLANCE)
+    lock = FileLock(folder / f"{skill}.lock", timeout=_WAIT_SECONDS)
     try:
         folder.mkdir(exist_ok=True)
         lock.acquire()

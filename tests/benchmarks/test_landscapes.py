@@ -18,8 +18,8 @@ from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import broken_tasks, flaky_tasks, make_suite, needed_rules
 from benchmarks.landscapes.truth import best_document, best_score, document_of, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS, World
-from skillopt.execution.roles import Roles
-from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.drivers import Drivers
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.optimizer import train
 from skillopt.presets import make_settings
@@ -204,7 +204,7 @@ def test_a_failed_rollout_is_tried_again_by_a_rerun_and_not_before() -> None:
     double.begin_again()
     again = double.rollouts(requests)
     assert sum(rollout.score is None for rollout in again) < sum(rollout.score is None for rollout in first)
-    double.keep_gaps()
+    double.keep_failures()
     double.begin_again()
     assert double.rollouts(requests) == again
 
@@ -212,7 +212,7 @@ def test_a_failed_rollout_is_tried_again_by_a_rerun_and_not_before() -> None:
 def drive(world: World, settings: Settings, chosen: "SimulatedRunner | RecordedRunner") -> list[Event]:
     events = []
     for event in train(START, make_suite(world), settings, chosen):
-        chosen.keep_gaps()
+        chosen.keep_failures()
         events.append(event)
     return events
 
@@ -233,7 +233,7 @@ def test_the_recorded_runner_with_real_verifiers_sees_the_same_run(
     world = replace(WORLDS[name], test=12, **changes)  # type: ignore[arg-type]  # the values fit the fields they name
     settings = make_settings(("test", {"preset": "paper", "max_rollouts": 400}))
     with closing(Ledger.open(tmp_path)) as ledger:
-        roles = Roles(Target(world, 3), SimulatedModel(world, 3))
-        real = drive(world, settings, RecordedRunner(ledger, "run", roles, InlineExecutor(), Watch()))
+        drivers = Drivers(Target(world, 3), SimulatedModel(world, 3))
+        real = drive(world, settings, RecordedRunner(ledger, "run", drivers, InlineExecutor(), RunObserver()))
     assert real == drive(world, settings, runner(world, 3))
     assert any(isinstance(event, VersionAccepted) for event in real)

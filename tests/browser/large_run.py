@@ -38,7 +38,7 @@ def make_large_run(folder: Path) -> Path:
         for seq, event in enumerate(events):
             ledger.append_event(record.id, seq, *encode_event(event))
         for chunk in _chunks(_rollouts(tasks, skills)):
-            ledger.store_rollouts(record.id, chunk, plan.roles.doer)
+            ledger.store_rollouts(record.id, chunk, plan.drivers.target_identity)
         ledger.end_run(record.id, "finished", "all 4 epochs done")
     return folder
 

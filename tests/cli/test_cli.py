@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,20 @@ def test_a_corrupt_ledger_is_named_and_left_alone(project: Path) -> None:
     assert ended.returncode == 3
     assert "ledger.db" in ended.stderr
     assert ledger.read_bytes() == b"this is not a database" * 100
+
+
+@pytest.mark.parametrize("command", [("optimize", "rows"), ("status",), ("status", "--json"), ("report", "rows")])
+def test_a_ledger_of_an_older_version_is_refused_in_one_sentence(project: Path, command: tuple[str, ...]) -> None:
+    (project / ".skillopt").mkdir()
+    ledger = project / ".skillopt" / "ledger.db"
+    with closing(sqlite3.connect(ledger)) as database:
+        database.execute("PRAGMA user_version = 2")
+    before = ledger.read_bytes()
+    ended = skillopt(project, *command)
+    assert ended.returncode == 2
+    assert f"expected {ledger} in format 3, found format 2 of an older skillopt; move it away" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert ledger.read_bytes() == before
 
 
 def test_outside_a_repository_training_says_what_to_do(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_held_out_rollouts_of_the_incumbent_are_on_record_and_not_shown(folder: 
     found = shown(folder)
     assert {one.task.rstrip("0123456789") for one in (*found.failing, *found.passing)} == {"train"}
     with closing(Ledger.open(folder, read_only=True)) as ledger:
-        results = [row for run in ledger.runs() for row in ledger.listed(run.id, [], "")]
+        results = [row for run in ledger.runs() for row in ledger.run_results(run.id, [], "")]
     assert {row.task.rstrip("0123456789") for row in results} >= {"train", "val"}
     held_out = [f"{split}{number}" for split in ("val", "test") for number in range(8)]
     assert [task for task in held_out if task in texts_of(found)] == []

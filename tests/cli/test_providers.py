@@ -202,7 +202,7 @@ def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
         ended = skillopt(project, *command(), "--max-minutes", "5")
         assert ended.returncode == 0, ended.stderr
         result = json.loads(ended.stdout)
-        assert "the cap of 5 minutes leaves no room for a call of up to 600 s" in result["reason"]
+        assert "the cap of 5 minutes leaves no time for a call of up to 600 s" in result["reason"]
         assert result["test"] is None
         state = json.loads(skillopt(project, "status", "--json").stdout)["runs"][0]["state"]
         assert state == "stopped"

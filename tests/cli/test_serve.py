@@ -34,7 +34,7 @@ def folder(trained: Trained) -> Path:
 
 def keys(folder: Path, split: str) -> list[str]:
     with closing(Ledger.open(folder, read_only=True)) as ledger:
-        rows = ledger.listed(find_run(ledger).id, [], "")
+        rows = ledger.run_results(find_run(ledger).id, [], "")
     return [row.key for row in rows if row.task.startswith(split)]
 
 

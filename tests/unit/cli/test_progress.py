@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.cli.progress import ProgressWatch
+from skillopt.cli.progress import ProgressObserver
 from skillopt.execution.runner import Activity
 from skillopt.loop.event_lines import describe
 from skillopt.loop.events import GateDecided, StepStarted
@@ -25,11 +25,11 @@ def test_events_worth_a_line_are_told_in_one_line() -> None:
 def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdout(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with ProgressWatch(max_rollouts=100) as watch:
-        watch.event(StepStarted(1, 2, 4))
+    with ProgressObserver(max_rollouts=100) as observer:
+        observer.event(StepStarted(1, 2, 4))
         for event in EVENTS:
-            watch.event(event)
-        watch.activity(Activity("rollouts", 60, 60, 60, 0.5))
+            observer.event(event)
+        observer.activity(Activity("rollouts", 60, 60, 60, 0.5))
     out, err = capsys.readouterr()
     assert out == ""
     assert "epoch 1 over: 2 accepted" in err
@@ -38,15 +38,15 @@ def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdou
 
 def test_without_a_terminal_a_long_line_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     words = "rows: its last run ended early: " + "a long reason " * 20
-    with ProgressWatch() as watch:
-        watch.notice(words)
+    with ProgressObserver() as observer:
+        observer.notice(words)
     assert capsys.readouterr().err == words + "\n"
 
 
 def test_quiet_means_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    with ProgressWatch(quiet=True) as watch:
+    with ProgressObserver(quiet=True) as observer:
         for event in EVENTS:
-            watch.event(event)
+            observer.event(event)
     assert capsys.readouterr().err == ""
 
 
@@ -56,8 +56,8 @@ def test_on_a_terminal_a_live_line_shows_step_score_and_what_is_left_of_the_cap(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("TTY_INTERACTIVE", "1")
     monkeypatch.setenv("TERM", "xterm")
-    with ProgressWatch(max_rollouts=100) as watch:
-        watch.event(StepStarted(1, 2, 4))
-        watch.activity(Activity("rollouts", 30, 30, 30, 0.5))
-        watch.activity(Activity("rollouts", 15, 30, 15, 0.625))
+    with ProgressObserver(max_rollouts=100) as observer:
+        observer.event(StepStarted(1, 2, 4))
+        observer.activity(Activity("rollouts", 30, 30, 30, 0.5))
+        observer.activity(Activity("rollouts", 15, 30, 15, 0.625))
     assert "epoch 1 step 2: rollouts, score 0.625, 70 rollouts left" in capsys.readouterr().err

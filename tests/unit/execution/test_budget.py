@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.execution.budget import Account, Caps
+from skillopt.execution.budget import BudgetAccount, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel, OutOfBudget
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Status, Trajectory, Usage
@@ -26,7 +26,7 @@ def cents(number: int) -> Usage:
 @given(st.integers(1, 1000), st.lists(st.tuples(CENTS, CENTS, st.booleans()), max_size=40))
 def test_no_order_of_calls_passes_a_cap(cap: int, calls: list[tuple[int, int, bool]]) -> None:
     """Each call reserves a worst case, and ends, at once or later, with less, as much, or unknown."""
-    account = Account(Caps(usd=cap / 100, tokens=5 * cap))
+    account = BudgetAccount(Caps(usd=cap / 100, tokens=5 * cap))
     open_calls: list[tuple[Callable[[Usage | None], None], Usage | None]] = []
     for worst, used, later in calls:
         if account.fits(cents(worst)):
@@ -43,7 +43,7 @@ def test_no_order_of_calls_passes_a_cap(cap: int, calls: list[tuple[int, int, bo
 
 def test_a_call_that_does_not_fit_cannot_be_reserved() -> None:
     with pytest.raises(ValueError, match="expected a call that fits"):
-        Account(Caps(usd=0.5)).reserve(cents(51))
+        BudgetAccount(Caps(usd=0.5)).reserve(cents(51))
 
 
 class Costly:
@@ -144,7 +144,7 @@ def test_a_rollout_that_could_outlast_the_command_is_not_begun() -> None:
     harness = MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), meter)
     request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=30))
     assert harness.run(request, ".").status is Status.OK
-    with pytest.raises(OutOfBudget, match="leaves no room for a call of up to 30 s; run the same command to continue"):
+    with pytest.raises(OutOfBudget, match="leaves no time for a call of up to 30 s; run the same command to continue"):
         harness.run(request, ".")
 
 
@@ -169,5 +169,5 @@ def test_rollouts_that_a_command_begins_are_capped_however_many_begin_at_once() 
 def test_a_cap_that_no_call_fits_is_said_to_be_too_low_for_running_again_would_not_help() -> None:
     meter = Meter(Caps(seconds=60), clock=lambda: 0.0)
     request = RolloutRequest(None, Task("t", "Do it.", VerifierSpec("exact"), timeout=90))
-    with pytest.raises(OutOfBudget, match="1 minutes leaves no room for a call of up to 90 s; raise max_minutes"):
+    with pytest.raises(OutOfBudget, match="1 minutes leaves no time for a call of up to 90 s; raise max_minutes"):
         MeteredHarness(ScriptedHarness(lambda *_: Trajectory(usage=Usage(1))), meter).run(request, ".")

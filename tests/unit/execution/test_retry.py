@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import FailureKind, ForgeAccessError, ForgeDownError, ForgeError, ForgeLimitError, ProviderError
-from skillopt.execution.retry import PatientForge, PatientModel, Retry
+from skillopt.execution.retry import Retry, RetryingForge, RetryingModel
 from skillopt.forge.folder import FolderForge
 from skillopt.protocols import Forge
 from skillopt.rollouts import Reply, Usage
@@ -132,7 +132,7 @@ class OnceDown:
 
 def test_a_patient_model_answers_with_what_the_model_says_in_the_end() -> None:
     clock = Clock()
-    model = PatientModel(OnceDown(), Retry(60.0, clock, clock.sleep))
+    model = RetryingModel(OnceDown(), Retry(60.0, clock, clock.sleep))
     assert model.reply("a", system="b", schema="c").text == "abc"
     assert model.identity == "once-down"
     assert model.worst_case("ab", system="c") == Usage(1, 3, 1, 1.0)
@@ -165,7 +165,7 @@ class TestPatientForge(ForgeContract):
     @pytest.fixture
     def forge(self, tmp_path: Path) -> Forge:
         clock = Clock()
-        return PatientForge(OnceDownForge(tmp_path), Retry(60.0, clock, clock.sleep))
+        return RetryingForge(OnceDownForge(tmp_path), Retry(60.0, clock, clock.sleep))
 
     def remarks(self, forge: Forge, number: int) -> list[str]:  # noqa: ARG002 - there is one
         return Path(forge.pull_requests("skillopt/rows")[0].url).read_text().strip().split("\n\n---\n\n")[1:]

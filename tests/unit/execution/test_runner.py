@@ -9,8 +9,8 @@ from threading import Barrier
 import pytest
 
 from skillopt.errors import InfrastructureError
-from skillopt.execution.roles import Roles
-from skillopt.execution.runner import Activity, RecordedRunner, Watch
+from skillopt.execution.drivers import Drivers
+from skillopt.execution.runner import Activity, RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.protocols import Executor, Harness, Model, RolloutRequest
 from skillopt.rollouts import Message, Reply, Status, ToolCall, Trajectory, Usage
@@ -39,8 +39,8 @@ def echo(_: RolloutRequest, workspace: str) -> Trajectory:
     return Trajectory(answer=(Path(workspace) / "number").read_text(), usage=Usage(1, 10, 2, 0.25))
 
 
-class Notes(Watch):
-    """A watch that remembers."""
+class Notes(RunObserver):
+    """An observer that remembers."""
 
     def __init__(self) -> None:
         self.activities: list[Activity] = []
@@ -62,11 +62,11 @@ def runner(
     run: str = "run",
     model: Model | None = None,
     executor: Executor | None = None,
-    watch: Watch | None = None,
+    observer: RunObserver | None = None,
 ) -> RecordedRunner:
     harness = ScriptedHarness(act) if callable(act) else act
-    roles = Roles(harness, model or ScriptedModel(str.upper))
-    return RecordedRunner(ledger, run, roles, executor or InlineExecutor(), watch or Watch())
+    drivers = Drivers(harness, model or ScriptedModel(str.upper))
+    return RecordedRunner(ledger, run, drivers, executor or InlineExecutor(), observer or RunObserver())
 
 
 def scores(runner: RecordedRunner, requests: Sequence[RolloutRequest]) -> list[float | None]:
@@ -209,7 +209,7 @@ class TestFailures:
     def test_within_a_run_a_failure_stays_as_the_loop_saw_it(self, ledger: Ledger) -> None:
         going = runner(ledger, lambda *_: Trajectory(status=Status.INFRA_ERROR))
         assert scores(going, asked(1)) == scores(going, asked(1)) == [None]
-        going.keep_gaps()
+        going.keep_failures()
         assert scores(going, asked(1)) == [None]
         assert going.paid_rollouts == 1
         again = runner(ledger)
@@ -223,7 +223,7 @@ class TestFailures:
     def test_another_run_tries_again_and_changes_nothing_for_the_first(self, ledger: Ledger) -> None:
         first = runner(ledger, lambda *_: Trajectory(status=Status.INFRA_ERROR))
         first.rollouts(asked(1))
-        first.keep_gaps()
+        first.keep_failures()
         assert scores(runner(ledger, run="other"), asked(1)) == [1.0]
         assert scores(runner(ledger), asked(1)) == [None]
 
@@ -282,6 +282,6 @@ class TestAnswers:
     def test_the_watch_follows_each_group(self, ledger: Ledger) -> None:
         runner(ledger).rollouts(asked(1))
         notes = Notes()
-        runner(ledger, answered(2, "wrong"), watch=notes).rollouts(asked(3))
+        runner(ledger, answered(2, "wrong"), observer=notes).rollouts(asked(3))
         steps = [(activity.done, activity.total, activity.paid, activity.score) for activity in notes.activities]
         assert steps == [(1, 3, 0, 1.0), (2, 3, 1, 1.0), (3, 3, 2, 2 / 3)]

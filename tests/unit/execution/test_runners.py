@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.execution.roles import Roles
-from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.drivers import Drivers
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.loop.caps import CappedRunner
 from skillopt.protocols import Runner
@@ -23,7 +23,9 @@ class TestRecordedRunner(RunnerContract):
     def runner(self, tmp_path: Path) -> Iterator[Runner]:
         harness = ScriptedHarness(lambda request, _: Trajectory(answer=request.task.prompt))
         with closing(Ledger.open(tmp_path)) as ledger:
-            yield RecordedRunner(ledger, "", Roles(harness, ScriptedModel(str.upper)), ThreadExecutor(8), Watch())
+            yield RecordedRunner(
+                ledger, "", Drivers(harness, ScriptedModel(str.upper)), ThreadExecutor(8), RunObserver()
+            )
 
 
 class TestScriptedRunner(RunnerContract):

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 import pytest
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.execution.retry import PatientModel, Retry
+from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.models.anthropic import AnthropicModel
 from skillopt.models.api_failures import seconds_asked
 from skillopt.models.openai import OpenAIModel
@@ -127,7 +127,7 @@ def test_a_passing_failure_is_waited_out(wire: Wire, make: Make) -> None:
         return FAULTS["529"](wire, body) if left and not left.pop() else wire.say(body, "At last.")
 
     with wire.serve(answer) as server:
-        model = PatientModel(make(server.url), Retry(60, clock=lambda: 0.0, sleep=lambda _: None))
+        model = RetryingModel(make(server.url), Retry(60, clock=lambda: 0.0, sleep=lambda _: None))
         assert model.reply("Say something.").text == "At last."
         assert len(server.requests) == 3
 

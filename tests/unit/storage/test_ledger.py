@@ -75,8 +75,8 @@ class TestCalls:
     def test_a_rollout_comes_back_as_it_was(self, large: Ledger, value: Rollout) -> None:
         key = rollout_key(repr(value), "task", "harness", 0)
         if value.score is None:
-            large.store_gaps("run", [(key, value)])
-            assert large.gaps("run", [key]) == {key: value}
+            large.store_failures("run", [(key, value)])
+            assert large.failures("run", [key]) == {key: value}
         else:
             assert large.store_rollouts("run", [(key, value)]) == {key: value}
             assert large.rollouts([key]) == {key: value}
@@ -116,13 +116,13 @@ class TestCalls:
         assert ledger.store_replies("two", [("r", Reply("second"))]) == {"r": Reply("first")}
 
     def test_a_gap_belongs_to_its_run_and_is_no_rollout(self, ledger: Ledger) -> None:
-        ledger.store_gaps("one", [("a", rollout(failed=True))])
-        ledger.store_gaps("one", [("a", rollout(2, failed=True))])
-        assert ledger.gaps("one", ["a", "b"]) == {"a": rollout(failed=True)}
-        assert ledger.gaps("two", ["a"]) == ledger.rollouts(["a"]) == {}
+        ledger.store_failures("one", [("a", rollout(failed=True))])
+        ledger.store_failures("one", [("a", rollout(2, failed=True))])
+        assert ledger.failures("one", ["a", "b"]) == {"a": rollout(failed=True)}
+        assert ledger.failures("two", ["a"]) == ledger.rollouts(["a"]) == {}
 
     def test_no_keys_give_nothing(self, ledger: Ledger) -> None:
-        assert [ledger.rollouts([]), ledger.replies([]), ledger.gaps("run", [])] == [{}, {}, {}]
+        assert [ledger.rollouts([]), ledger.replies([]), ledger.failures("run", [])] == [{}, {}, {}]
         assert ledger.store_rollouts("run", []) == {}
 
     def test_keys_tell_apart_all_that_matters(self) -> None:
@@ -230,18 +230,6 @@ class TestTheFile:
         assert (tmp_path / name / ".skillopt" / "ledger.db").stat().st_size
         with closing(Ledger.open(tmp_path / name, read_only=True)) as ledger:
             assert ledger.rollouts(["a"])
-
-    @pytest.mark.parametrize("version", [0, 3, 99, -1])
-    @pytest.mark.parametrize("read_only", [True, False])
-    def test_a_file_of_another_format_is_left_as_it_is(self, tmp_path: Path, version: int, *, read_only: bool) -> None:
-        path = tmp_path / ".skillopt" / "ledger.db"
-        path.parent.mkdir()
-        with closing(sqlite3.connect(path)) as database:
-            database.execute(f"PRAGMA user_version = {version}")
-        before = path.read_bytes()
-        with pytest.raises(LedgerError, match="in format 2, found"):
-            Ledger.open(tmp_path, read_only=read_only)
-        assert path.read_bytes() == before
 
     def test_what_a_killed_process_left_half_made_is_in_nobodys_way(self, tmp_path: Path) -> None:
         (tmp_path / ".skillopt").mkdir()

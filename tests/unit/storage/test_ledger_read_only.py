@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.errors import LedgerError
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.schema import address_of
+from skillopt.storage.schema import database_uri
 
 
 @pytest.fixture
@@ -37,5 +37,5 @@ def test_with_pages_of_an_interrupted_writer_is_refused_rather_than_read_without
 
 
 def test_one_that_can_be_written_is_never_taken_for_settled(tmp_path: Path) -> None:
-    assert address_of(tmp_path / "ledger.db", read_only=True).endswith("?mode=rw")
-    assert address_of(tmp_path / "ledger.db", read_only=False).endswith("?mode=rw")
+    assert database_uri(tmp_path / "ledger.db", read_only=True).endswith("?mode=rw")
+    assert database_uri(tmp_path / "ledger.db", read_only=False).endswith("?mode=rw")

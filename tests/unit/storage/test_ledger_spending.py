@@ -1,6 +1,5 @@
 """What the ledger tells of money: who spent it, and what a call costs in the mean."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -37,25 +36,9 @@ def test_it_is_told_role_by_role_and_an_unknown_price_stays_unknown(ledger: Ledg
 def test_the_mean_of_a_target_s_calls_has_a_standard_error(ledger: Ledger) -> None:
     for number, usd in enumerate((0.25, 0.75)):
         ledger.store_rollouts("run", [(str(number), rollout(Usage(1, 10 + 20 * number, 0, usd)))], "someone")
-    found = ledger.measured("someone")
+    found = ledger.mean_cost("someone")
     assert found is not None
     assert found.calls == 2
     assert found.tokens == pytest.approx((20, 10 / 2**0.5))
     assert found.usd == pytest.approx((0.5, 0.25 / 2**0.5))
-    assert ledger.measured("nobody") is None
-
-
-@pytest.mark.parametrize("read_only", [True, False])
-def test_a_file_of_the_first_format_which_knew_none_of_this_is_brought_up_to_date(
-    tmp_path: Path, *, read_only: bool
-) -> None:
-    done = rollout(Usage(1, 2, 3, 0.5))
-    with closing(Ledger.open(tmp_path)) as ledger:
-        ledger.store_rollouts("run", [("a", done)])
-    with closing(sqlite3.connect(tmp_path / ".skillopt" / "ledger.db")) as database:
-        for column in ("doer", "judge_calls", "judge_tokens", "judge_usd"):
-            database.execute(f"ALTER TABLE calls DROP COLUMN {column}")
-        database.execute("PRAGMA user_version = 1")
-    with closing(Ledger.open(tmp_path, read_only=read_only)) as ledger:
-        assert ledger.rollouts(["a"]) == {"a": done}
-        assert ledger.spending("run") == {"target": Usage(1, 2, 3, 0.5)}
+    assert ledger.mean_cost("nobody") is None

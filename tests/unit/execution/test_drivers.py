@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.execution.roles import load_roles
+from skillopt.execution.drivers import load_drivers
 from skillopt.harnesses import HARNESSES, Wanted, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness
@@ -61,6 +61,6 @@ def test_a_compatible_server_needs_an_address() -> None:
 def test_a_rubric_needs_a_judge_that_is_a_real_model(tmp_path: Path) -> None:
     rubric = Suite("s", ((Split.VAL, Task("t", "Do it.", VerifierSpec("rubric", '{"criteria": ["Done."]}'))),))
     with pytest.raises(SettingsError, match=r"expected a model to judge them.*set judge"):
-        load_roles(Settings(), rubric, tmp_path)
-    assert load_roles(Settings(judge="handoff"), rubric, tmp_path).judge is not None
-    assert load_roles(Settings(), Suite("s", ()), tmp_path).judge is None
+        load_drivers(Settings(), rubric, tmp_path)
+    assert load_drivers(Settings(judge="handoff"), rubric, tmp_path).judge is not None
+    assert load_drivers(Settings(), Suite("s", ()), tmp_path).judge is None

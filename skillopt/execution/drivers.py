@@ -9,7 +9,7 @@ from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
-from skillopt.execution.retry import PatientModel, Retry
+from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.harnesses import Wanted, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness, Model, RolloutRequest
@@ -18,19 +18,19 @@ from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
 from skillopt.tasks import Suite
 
-__all__ = ["Roles", "caps_of", "load_patient_model", "load_roles", "load_target"]
+__all__ = ["Drivers", "caps_of", "load_drivers", "load_retrying_model", "load_target"]
 
 _LONGEST_CALL: Final = 600.0
 """Seconds that an agent's command line gets for one answer."""
 
 _SILENCE: Final = 300.0
-"""Seconds without a word that end a call of an API."""
+"""Seconds without data after which an API call is given up."""
 
 _JUDGED: Final = "rubric"
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class Drivers:
     """The drivers of a run.
 
     Args:
@@ -48,15 +48,17 @@ class Roles:
     notice: str = ""
 
     @property
-    def doer(self) -> str:
-        """Name who does rollouts: the target, and the judge where there is one."""
+    def target_identity(self) -> str:
+        """Identify the target and, where there is one, the judge: what the scores of rollouts depend on."""
         return self.harness.identity + (f" judge={self.judge.identity}" if self.judge else "")
 
     def key_of(self, request: RolloutRequest) -> str:
         """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
         judged = self.judge is not None and request.task.verifier.kind == _JUDGED
-        doer = self.doer if judged else self.harness.identity
-        return rollout_key(request.skill.digest if request.skill else "", request.task.digest, doer, request.repeat)
+        target_identity = self.target_identity if judged else self.harness.identity
+        return rollout_key(
+            request.skill.digest if request.skill else "", request.task.digest, target_identity, request.repeat
+        )
 
 
 def caps_of(settings: Settings) -> Caps:
@@ -76,11 +78,11 @@ def load_target(settings: Settings, root: Path) -> Harness:
     """
     folder = _handoff(root)
     return load_harness(
-        settings.harness, Wanted(settings, folder, lambda name: load_patient_model(name, settings, folder))
+        settings.harness, Wanted(settings, folder, lambda name: load_retrying_model(name, settings, folder))
     )
 
 
-def load_patient_model(name: str, settings: Settings, folder: Path) -> Model:
+def load_retrying_model(name: str, settings: Settings, folder: Path) -> Model:
     """Make a model by its name, as `load_model` does, whose transient failures are retried.
 
     Raises:
@@ -88,10 +90,10 @@ def load_patient_model(name: str, settings: Settings, folder: Path) -> Model:
     """
     model = load_model(name, settings, folder)
     retried = MODELS[name.partition("/")[0]].retried
-    return PatientModel(model, Retry(settings.executor.retry_seconds)) if retried else model
+    return RetryingModel(model, Retry(settings.executor.retry_seconds)) if retried else model
 
 
-def load_roles(
+def load_drivers(
     settings: Settings,
     suite: Suite,
     root: Path,
@@ -99,7 +101,7 @@ def load_roles(
     optimizer: bool = True,
     meter: Meter | None = None,
     allowance: Meter | None = None,
-) -> Roles:
+) -> Drivers:
     """Make the drivers that a run needs, all of which keep to its caps.
 
     Args:
@@ -121,7 +123,7 @@ def load_roles(
         harness = MeteredHarness(harness, one)
     model = None
     if optimizer:
-        model = _metered(load_patient_model(settings.model, settings, folder), meters, "optimizer", longest)
+        model = _metered(load_retrying_model(settings.model, settings, folder), meters, "optimizer", longest)
     judge = None
     if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
         name = settings.judge or settings.model
@@ -130,9 +132,9 @@ def load_roles(
                 f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
                 'set judge, as in judge = "anthropic/claude-haiku-4-5"'
             )
-        judge = _metered(load_patient_model(name, settings, folder), meters, "judge", longest)
+        judge = _metered(load_retrying_model(name, settings, folder), meters, "judge", longest)
     agent = settings.harness.partition("/")[0] in AGENTS
-    return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "")
+    return Drivers(harness, model, judge, meter, warning(settings.sandbox) if agent else "")
 
 
 def _metered(model: Model, meters: Sequence[Meter], role: str, longest: float) -> Model:

@@ -1,0 +1,42 @@
+"""A ledger that another version of the program wrote is refused with what to do, and left as it is."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import LedgerFormatError
+from skillopt.storage.ledger import Ledger
+
+
+@pytest.mark.parametrize(
+    ("version", "advice"),
+    [
+        (-1, "an older skillopt; move it away"),
+        (0, "an older skillopt; move it away"),
+        (2, "an older skillopt; move it away"),
+        (4, "a newer skillopt; install that one, or move it away"),
+    ],
+)
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_file_of_another_format_is_refused_and_left_as_it_is(
+    tmp_path: Path, version: int, advice: str, *, read_only: bool
+) -> None:
+    path = tmp_path / ".skillopt" / "ledger.db"
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 3, found format {version} of {advice}"):
+        Ledger.open(tmp_path, read_only=read_only)
+    assert path.read_bytes() == before
+
+
+def test_a_file_of_another_format_that_was_moved_away_is_in_nobodys_way(tmp_path: Path) -> None:
+    path = tmp_path / ".skillopt" / "ledger.db"
+    with closing(Ledger.open(tmp_path)), closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA user_version = 2")
+    path.rename(path.with_suffix(".old"))
+    with closing(Ledger.open(tmp_path)) as ledger:
+        assert ledger.counts().rollouts == 0
