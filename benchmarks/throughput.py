@@ -61,7 +61,7 @@ class Throughput:
     ideal: ClassVar[float] = ceil(_ROLLOUTS / _WORKERS) * _LATENCY
 
 
-class _MemoryWatch(RunObserver):
+class _MemoryObserver(RunObserver):
     """Notes the resident memory once some rollouts are there."""
 
     early = 0.0
@@ -81,7 +81,7 @@ def measure_throughput(scratch: Path) -> Throughput:
     os.environ["ANTHROPIC_API_KEY"] = "key-for-a-simulated-provider"
     with _provider() as url, closing(Ledger.open(scratch)) as ledger:
         os.environ["ANTHROPIC_BASE_URL"] = url
-        requests, observer = _requests(), _MemoryWatch()
+        requests, observer = _requests(), _MemoryObserver()
         tasks = tuple((Split.VAL, request.task) for request in requests)
         drivers = load_drivers(_SETTINGS, Suite("throughput", tasks), scratch, optimizer=False)
         runner = RecordedRunner(ledger, "", drivers, ThreadExecutor(_WORKERS), observer)

@@ -35,7 +35,7 @@ _COMMAND_LINE = "cli"
 _TWICE = frozenset(
     {
         "Comparison", "Driver", "Event", "FailureKind", "Finding", "Limits", "MAX_BYTES",
-        "Offer", "Place", "Plan", "ProposedEdit", "Reading", "SKILL_FILE", "Shown", "ShownVersion", "Standing",
+        "Plan", "ProposedEdit", "Reading", "SKILL_FILE", "Shown", "ShownVersion",
         "Status", "Table", "WORKTREE", "cancel_job", "clip", "decide", "failure", "failure_of",
         "names", "one_line", "page_of", "propose", "read_edits", "read_file", "read_skill", "render",
         "seconds_asked", "shorten", "start_job",

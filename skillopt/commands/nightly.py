@@ -1,8 +1,7 @@
-"""The user action `nightly`: train every skill that is due, and keep its pull request up to date.
+"""The command `nightly`: train every skill that is due, and keep its pull request up to date.
 
-Owns the order of a night, its budget, and that one skill's failure costs no other its turn. A night has no state of
-its own: what is left to do is read from git, the ledger and the forge, so running it again goes on. Does not own
-training (optimize), what is due (nightly.due) or pull requests (nightly.pull_requests).
+A skill that fails does not stop the others. A night has no state of its own: what is left to do is read from git, the
+ledger and the forge, so running it again continues.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +18,9 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.retry import Retry, RetryingForge
 from skillopt.execution.runner import RunObserver
 from skillopt.forge import find_account, load_forge
-from skillopt.nightly.due import Due, in_order, why_due
-from skillopt.nightly.pull_requests import Offer, Place, offer
-from skillopt.nightly.skill_state import SkillState, Trunk, read_state
+from skillopt.nightly.due import Due, sort_by_priority, why_due
+from skillopt.nightly.pull_requests import NightlyContext, PullRequestUpdate, update_pull_request
+from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import CONFIG, Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
@@ -46,7 +45,7 @@ class Training(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a night may begin in all; 0 is no cap. Recorded rollouts and calls are free."""
+    """Caps of a whole night; 0 is no cap. Recorded rollouts and calls are free."""
 
     rollouts: int = 0
     usd: float = 0.0
@@ -54,7 +53,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class SkillNight:
-    """A skill's night.
+    """Result of a night for one skill.
 
     Args:
         skill: Its configured name.
@@ -66,8 +65,8 @@ class SkillNight:
         rollouts: Rollouts that were begun.
         usd: What was spent in US dollars, None when some price is not known.
         answered_usd: What the calls that were answered cost, None when the price of some is not known.
-        failed_calls: Calls that failed so that nobody knows what they cost.
-        offer: What became of its pull request.
+        failed_calls: Calls whose failure left their cost unknown.
+        offer: What was done with its pull request.
     """
 
     skill: str
@@ -80,12 +79,12 @@ class SkillNight:
     usd: float | None = 0.0
     answered_usd: float | None = 0.0
     failed_calls: int = 0
-    offer: Offer = field(default_factory=Offer)
+    offer: PullRequestUpdate = field(default_factory=PullRequestUpdate)
 
 
 @dataclass(frozen=True, slots=True)
 class Nightly:
-    """A night: its skills in the order of their turns, and what it took in all."""
+    """Result of a night: its skills in the order of their turns, and the total usage."""
 
     skills: tuple[SkillNight, ...]
     rollouts: int = 0
@@ -95,12 +94,12 @@ class Nightly:
 
     @property
     def price(self) -> str:
-        """Say what it cost: a call that failed leaves what the others cost as it was."""
+        """Give the cost in words; calls whose cost is unknown are counted beside it."""
         known = "price unknown" if self.answered_usd is None else f"${self.answered_usd:.2f}"
         if not self.failed_calls:
             return known
         calls = f"{self.failed_calls} call{'' if self.failed_calls == 1 else 's'}"
-        return f"{known}; {calls} failed, and nobody knows what that cost"
+        return f"{known}; {calls} failed at a cost that is unknown"
 
     @property
     def broken(self) -> bool:
@@ -109,8 +108,8 @@ class Nightly:
 
 
 @dataclass(slots=True)
-class _Purse:
-    """What is left of a night's budget."""
+class _RemainingBudget:
+    """The remaining budget of a night, and what was used."""
 
     budget: Budget
     rollouts: int = 0
@@ -119,20 +118,20 @@ class _Purse:
     failed_calls: int = 0
 
     @property
-    def empty(self) -> bool:
-        """Tell whether nothing more may begin."""
+    def exhausted(self) -> bool:
+        """Tell whether no more training may begin."""
         spent = self.usd or 0.0
         return 0 < self.budget.rollouts <= self.rollouts or 0 < self.budget.usd <= spent
 
-    def allow(self, share: float) -> Meter:
-        """Give what one skill may take: its share of the whole, and no more than is left."""
+    def meter_for(self, share: float) -> Meter:
+        """Make a meter for one skill: capped at its share of the whole, and at what remains."""
         total = self.budget
         rollouts = min(total.rollouts - self.rollouts, max(1, int(total.rollouts * share))) if total.rollouts else 0
         usd = min(total.usd - (self.usd or 0.0), total.usd * share) if total.usd else 0.0
         return Meter(Caps(usd=usd, rollouts=rollouts))
 
-    def pay(self, meter: Meter) -> None:
-        """Take out what a skill has consumed."""
+    def subtract(self, meter: Meter) -> None:
+        """Subtract the usage of a skill."""
         self.rollouts += meter.rollouts
         used = Usage.total(meter.by_role.values()).usd
         self.usd = None if self.usd is None or used is None else self.usd + used
@@ -142,12 +141,12 @@ class _Purse:
 
 @dataclass(frozen=True, slots=True)
 class _Night:
-    """What holds for all skills of a night."""
+    """What all skills of a night share."""
 
     project: Project
-    place: Place
+    context: NightlyContext
     ledger: Ledger
-    purse: _Purse
+    remaining: _RemainingBudget
     observer: RunObserver
     now: Callable[[], datetime]
 
@@ -163,7 +162,7 @@ def nightly(
     """Train every skill that is due, the most promising first, and bring all pull requests up to date.
 
     Args:
-        budget: What the night may begin.
+        budget: Caps of the night.
         flags: Settings that override file and environment.
         folder: Where the command is given; the current folder when None.
         observer: Follows the runs.
@@ -177,16 +176,16 @@ def nightly(
     if not project.entries:
         message = f"expected skills in {project.config}, found none; write it with `skillopt init`"
         raise UsageError(message)
-    place = _find_place(project, flags or {})
+    context = _find_context(project, flags or {})
     with closing(Ledger.open(project.root)) as ledger:
-        night = _Night(project, place, ledger, _Purse(budget or Budget()), observer or RunObserver(), now)
-        rows = tuple(_work(night, flags or {}))
-    purse = night.purse
-    return Nightly(rows, purse.rollouts, purse.usd, purse.answered.usd, purse.failed_calls)
+        night = _Night(project, context, ledger, _RemainingBudget(budget or Budget()), observer or RunObserver(), now)
+        rows = tuple(_take_turns(night, flags or {}))
+    remaining = night.remaining
+    return Nightly(rows, remaining.rollouts, remaining.usd, remaining.answered.usd, remaining.failed_calls)
 
 
-def _find_place(project: Project, flags: Mapping[str, object]) -> Place:
-    """See where branches and pull requests go, before anything is spent."""
+def _find_context(project: Project, flags: Mapping[str, object]) -> NightlyContext:
+    """Find the remote and the forge that branches and pull requests go to, before anything is spent."""
     settings, repository = project.settings(flags), project.repository()
     nightly = settings.nightly
     if nightly.forge != "none" and not nightly.remote:
@@ -202,18 +201,18 @@ def _find_place(project: Project, flags: Mapping[str, object]) -> Place:
     forge = RetryingForge(driver, Retry(settings.executor.retry_seconds))
     if remote is None:
         names = Remote.names(repository)
-        # A repository without any remote may be trained; a name that leads nowhere is a mistake.
+        # A repository without any remote may be trained; the name of one that does not exist is a mistake.
         if nightly.forge != "none" or (nightly.remote and (names or nightly.remote != "origin")):
             found = ", ".join(map(repr, names)) or "none"
             message = f"forge {nightly.forge!r}: expected a git remote named {nightly.remote!r}, found {found}"
             raise UsageError(f"{message}; add it, or name another with --remote or in {CONFIG}")
-        return Place(project, forge, None, None, Trunk("HEAD", ""))
+        return NightlyContext(project, forge, None, None, DefaultBranch("HEAD", ""))
     tips = remote.look()
-    return Place(project, forge, remote, tips, Trunk(tips.default_branch, tips.default))
+    return NightlyContext(project, forge, remote, tips, DefaultBranch(tips.default_branch, tips.default))
 
 
-def _work(night: _Night, flags: Mapping[str, object]) -> Iterator[SkillNight]:
-    """Give each skill its turn: those that are due first, in order, then the pull requests of all others."""
+def _take_turns(night: _Night, flags: Mapping[str, object]) -> Iterator[SkillNight]:
+    """Train the skills that are due, in order, then update the pull requests of all others."""
     due: dict[str, Due] = {}
     turns: dict[str, Selection] = {}
     for name in night.project.entries:
@@ -223,62 +222,62 @@ def _work(night: _Night, flags: Mapping[str, object]) -> Iterator[SkillNight]:
             if target.suite_path is None:
                 yield SkillNight(name, Training.NO_SUITE, reason="it has no suite")
                 continue
-            found = why_due(_look(night, selection).standing, target.settings.nightly.due_days)
+            found = why_due(_read_state(night, selection).due_facts, target.settings.nightly.due_days)
         except SkilloptError as error:
             yield SkillNight(name, Training.FAILED, reason=str(error))
             continue
         turns[target.name] = selection
         if found:
             due[target.name] = found
-    order = [found.standing.skill for found in in_order(due.values())]
+    order = [found.facts.skill for found in sort_by_priority(due.values())]
     for number, skill in enumerate([*order, *(skill for skill in turns if skill not in due)], 1):
         yield _turn(night, turns[skill], skill, last=number >= len(order))
 
 
-def _look(night: _Night, selection: Selection) -> SkillState:
-    """Bring a skill's branch up to where the remote has it, and see how it stands."""
-    remote, tips = night.place.remote, night.place.tips
+def _read_state(night: _Night, selection: Selection) -> SkillState:
+    """Fast-forward a skill's branch to the remote's, and read its state."""
+    remote, tips = night.context.remote, night.context.tips
     if remote and tips:
         skill = night.project.target(selection).name
         remote.follow(skill, tips.skills.get(skill))
-    return read_state(selection, night.place.trunk, night.ledger, night.now())
+    return read_skill_state(selection, night.context.default_branch, night.ledger, night.now())
 
 
 def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> SkillNight:
-    """Train a skill if it is still due, then bring its pull request up to date; no other night may do so meanwhile."""
+    """Train a skill if it is still due, then update its pull request, under a lock against other nights."""
     row = SkillNight(selection.name or skill, Training.NOT_DUE)
     try:
         with writer_lock(night.project.root, f"{skill}@nightly"):
             row = _train(night, selection, row, last=last)
             if row.training is Training.FINISHED:
-                night = replace(night, place=_again(night.place))
-            return replace(row, offer=offer(night.place, _look(night, selection), night.ledger))
+                night = replace(night, context=_fetch_again(night.context))
+            return replace(row, offer=update_pull_request(night.context, _read_state(night, selection), night.ledger))
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
     except SkilloptError as error:
-        # What failed first is told first.
+        # The first failure comes first: it is the likely cause of the second.
         reason = f"{row.reason}; then: {error}" if row.training is Training.FAILED else str(error)
         return replace(row, training=Training.FAILED, reason=reason)
 
 
-def _again(place: Place) -> Place:
-    """See anew where the remote's branches are: training may have taken hours."""
-    if place.remote is None:
-        return place
-    tips = place.remote.look()
-    return replace(place, tips=tips, trunk=Trunk(tips.default_branch, tips.default))
+def _fetch_again(context: NightlyContext) -> NightlyContext:
+    """Fetch the remote's branches again: training may have taken hours."""
+    if context.remote is None:
+        return context
+    tips = context.remote.look()
+    return replace(context, tips=tips, default_branch=DefaultBranch(tips.default_branch, tips.default))
 
 
 def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) -> SkillNight:
-    """Train a skill that is due, as far as the budget goes."""
-    state = _look(night, selection)
-    due = why_due(state.standing, state.target.settings.nightly.due_days)
+    """Train a skill that is due, within the remaining budget."""
+    state = _read_state(night, selection)
+    due = why_due(state.due_facts, state.target.settings.nightly.due_days)
     if due is None:
         return row
     row = replace(row, cause=due.reason)
-    if night.purse.empty:
+    if night.remaining.exhausted:
         return replace(row, training=Training.WAITING, reason="the night's budget is used up")
-    meter = night.purse.allow(1.0 if last else state.target.settings.nightly.share)
+    meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
     night.observer.notice(f"{state.target.name}: {due.reason}")
     try:
         done = optimize(selection, start=_start(night, state), observer=night.observer, allowance=meter)
@@ -294,15 +293,15 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     except SkilloptError as error:
         training, reason, run, versions = Training.FAILED, str(error), "", 0
     finally:
-        night.purse.pay(meter)
+        night.remaining.subtract(meter)
     row = replace(row, training=training, reason=reason, run=run, versions=versions, rollouts=meter.rollouts)
     usd = Usage.total(meter.by_role.values()).usd
     return replace(row, usd=usd, answered_usd=meter.answered.usd, failed_calls=meter.failed_calls)
 
 
 def _start(night: _Night, state: SkillState) -> Start:
-    """Choose the text to begin with; a run whose first commit cannot be had any more is not gone on with."""
-    remote, tips, run = night.place.remote, night.place.tips, state.unfinished
+    """Choose the text to begin with; a run whose first commit cannot be fetched any more is not continued."""
+    remote, tips, run = night.context.remote, night.context.tips, state.unfinished
     if state.start != "auto" or run is None or not run.base or remote is None or tips is None:
         return state.start
     if remote.obtain(run.base, tips):

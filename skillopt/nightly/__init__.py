@@ -1,4 +1,4 @@
-"""Nights over many skills: which ones are due, and what becomes of their pull requests.
+"""Nightly training of many skills: which are due, and when their pull requests are opened, updated or closed.
 
-The service that holds the pull requests is in forge.
+The forge that holds the pull requests is in forge, and the command itself in commands.
 """

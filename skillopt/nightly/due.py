@@ -1,8 +1,4 @@
-"""Which skills are worth training tonight, and in which order.
-
-Owns what makes a skill due, and that the most promising come first. Does not own finding out how a skill stands
-(commands) or what training may cost.
-"""
+"""Which skills are due for training, and in which order: the most promising first."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,14 +6,14 @@ from enum import StrEnum
 
 from skillopt.versions.staleness import Fit, compare_targets
 
-__all__ = ["Cause", "Due", "Standing", "in_order", "why_due"]
+__all__ = ["Due", "DueCause", "DueFacts", "sort_by_priority", "why_due"]
 
 
-class Cause(StrEnum):
+class DueCause(StrEnum):
     """Why a skill is due, the most promising cause first.
 
-    An `unfinished` run is mostly paid for; a skill that was never trained has most to gain; then those whose
-    surroundings changed; then those that were only left alone for long.
+    An `unfinished` run is mostly paid for; a skill that was never trained has most to gain; then those whose text,
+    target or suite changed; then those that were last trained long ago.
     """
 
     UNFINISHED = "unfinished"
@@ -28,8 +24,8 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """How a skill stands.
+class DueFacts:
+    """What decides whether a skill is due.
 
     Args:
         skill: Its name.
@@ -56,39 +52,39 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A skill that is due: why, and the same in words."""
+    """A skill that is due: its facts, the cause, and the cause in words."""
 
-    standing: Standing
-    cause: Cause
+    facts: DueFacts
+    cause: DueCause
     reason: str
 
 
-def why_due(standing: Standing, due_days: float) -> Due | None:
+def why_due(facts: DueFacts, due_days: float) -> Due | None:
     """Say why a skill is due, None when it is not.
 
     Args:
-        standing: How it stands.
+        facts: What is known of the skill.
         due_days: Days after which it is due anyway; 0 for never.
     """
-    fit = compare_targets(standing.trained_on, standing.target)
-    found: tuple[tuple[bool, Cause, str], ...] = (
-        (bool(standing.unfinished), Cause.UNFINISHED, f"its last run ended early: {standing.unfinished}"),
-        (standing.days is None, Cause.NEVER_TRAINED, "it was never trained"),
-        (standing.changed, Cause.CHANGED, "people changed its text since it was trained"),
-        (fit.fit is Fit.STALE, Cause.STALE, fit.reason),
-        (standing.trained_with not in ("", standing.suite), Cause.STALE, "its suite changed since it was trained"),
-        (0 < due_days <= (standing.days or 0), Cause.OLD, f"it was last trained {standing.days or 0:.0f} days ago"),
+    fit = compare_targets(facts.trained_on, facts.target)
+    found: tuple[tuple[bool, DueCause, str], ...] = (
+        (bool(facts.unfinished), DueCause.UNFINISHED, f"its last run ended early: {facts.unfinished}"),
+        (facts.days is None, DueCause.NEVER_TRAINED, "it was never trained"),
+        (facts.changed, DueCause.CHANGED, "people changed its text since it was trained"),
+        (fit.fit is Fit.STALE, DueCause.STALE, fit.reason),
+        (facts.trained_with not in ("", facts.suite), DueCause.STALE, "its suite changed since it was trained"),
+        (0 < due_days <= (facts.days or 0), DueCause.OLD, f"it was last trained {facts.days or 0:.0f} days ago"),
     )
-    return next((Due(standing, cause, reason) for holds, cause, reason in found if holds), None)
+    return next((Due(facts, cause, reason) for holds, cause, reason in found if holds), None)
 
 
-def in_order(due: Iterable[Due]) -> list[Due]:
+def sort_by_priority(due: Iterable[Due]) -> list[Due]:
     """Sort skills that are due: by cause; then the lowest score, unknown ones first; then the longest ago."""
-    causes = list(Cause)
+    causes = list(DueCause)
 
     def rank(one: Due) -> tuple[int, float, float, str]:
-        standing = one.standing
-        score = -1.0 if standing.score is None else standing.score
-        return causes.index(one.cause), score, -(standing.days or 0.0), standing.skill
+        facts = one.facts
+        score = -1.0 if facts.score is None else facts.score
+        return causes.index(one.cause), score, -(facts.days or 0.0), facts.skill
 
     return sorted(due, key=rank)

@@ -1,7 +1,4 @@
-"""What becomes of a skill's pull request: opened, updated, closed or left alone.
-
-Owns the decision, from facts. Does not own finding the facts or doing it (commands), or the text (reports).
-"""
+"""Pull request policy: decide whether a skill's pull request is opened, updated, closed or left alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +6,7 @@ from enum import StrEnum
 
 from skillopt.protocols import PullRequest
 
-__all__ = ["Action", "BranchFacts", "Upkeep", "decide"]
+__all__ = ["Action", "BranchFacts", "PullRequestDecision", "decide_pull_request"]
 
 
 class Action(StrEnum):
@@ -23,25 +20,25 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BranchFacts:
-    """How a skill's branch stands.
+    """State of a skill's branch.
 
     Args:
         tip: Its newest commit.
         into: Name of the default branch.
-        landed: Whether the default branch has the branch's text of the skill.
-        aside: Whether people changed the skill on the default branch beside the branch.
-        unfit: Why the newest version is not offered; empty when it is fit.
+        on_default_branch: Whether the default branch has the branch's text of the skill.
+        diverged: Whether people changed the skill on the default branch beside the branch.
+        unfit_reason: Why the newest version gets no pull request; empty when it may have one.
     """
 
     tip: str
     into: str
-    landed: bool = False
-    aside: bool = False
-    unfit: str = ""
+    on_default_branch: bool = False
+    diverged: bool = False
+    unfit_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Upkeep:
+class PullRequestDecision:
     """What to do, with which pull request, and why."""
 
     action: Action
@@ -49,31 +46,31 @@ class Upkeep:
     reason: str
 
 
-def decide(facts: BranchFacts, requests: Sequence[PullRequest]) -> Upkeep:
-    """Decide what becomes of a skill's pull request.
+def decide_pull_request(facts: BranchFacts, requests: Sequence[PullRequest]) -> PullRequestDecision:
+    """Decide what to do with a skill's pull request.
 
-    A version that people have closed or merged is never offered again: a merged one whose text is gone was undone
-    by somebody, who had a reason.
+    A version whose pull request people closed or merged never gets another one: if a merged text is gone, somebody
+    reverted it on purpose.
 
     Args:
-        facts: How the branch stands.
+        facts: State of the branch.
         requests: The pull requests from it, newest first.
     """
     opened = next((one.number for one in requests if one.state == "open"), None)
     moot = ""
-    if facts.landed:
+    if facts.on_default_branch:
         moot = f"{facts.into} has this text"
-    elif facts.aside:
+    elif facts.diverged:
         moot = f"the skill was changed on {facts.into} beside it, so it was measured against a text that is gone"
     if moot:
-        return Upkeep(Action.LEAVE if opened is None else Action.CLOSE, opened, moot)
-    if facts.unfit:
-        return Upkeep(Action.LEAVE, opened, facts.unfit)
+        return PullRequestDecision(Action.LEAVE if opened is None else Action.CLOSE, opened, moot)
+    if facts.unfit_reason:
+        return PullRequestDecision(Action.LEAVE, opened, facts.unfit_reason)
     if opened is not None:
-        return Upkeep(Action.UPDATE, opened, "")
+        return PullRequestDecision(Action.UPDATE, opened, "")
     settled = next((one for one in requests if one.head == facts.tip), None)
     if settled is not None:
-        return Upkeep(
+        return PullRequestDecision(
             Action.LEAVE, settled.number, f"#{settled.number} with this version was {settled.state} by people"
         )
-    return Upkeep(Action.OPEN, None, "")
+    return PullRequestDecision(Action.OPEN, None, "")

@@ -1,7 +1,6 @@
-"""One skill's newest version, offered as a pull request: pushed, and the pull request brought up to date.
+"""Open, update and close the pull request of a skill's newest version, as the policy decides.
 
-Owns doing what upkeep decides, in an order that can stop anywhere and be taken up again. Does not own the decision
-(nightly.pull_request_policy), git (versions.remotes) or the words (reports).
+The steps are idempotent and in an order that can stop anywhere, so that running them again continues.
 """
 
 from collections.abc import Sequence
@@ -10,8 +9,8 @@ from dataclasses import dataclass
 from skillopt.errors import ForgeError, LedgerError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
-from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide
-from skillopt.nightly.skill_state import SkillState, Trunk
+from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
+from skillopt.nightly.skill_state import DefaultBranch, SkillState
 from skillopt.project import Project
 from skillopt.protocols import Forge, PullRequest
 from skillopt.reports.load_view import load_view
@@ -19,14 +18,14 @@ from skillopt.reports.pull_request import pull_request_body, pull_request_title
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.remotes import Remote, Tips
 
-__all__ = ["Offer", "Place", "offer"]
+__all__ = ["NightlyContext", "PullRequestUpdate", "update_pull_request"]
 
 _TOPIC = "nightly"
-_LOST = "the record of its run is not here"
+_NO_RECORD = "the record of its run is not here"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NightlyContext:
     """Where versions are offered.
 
     Args:
@@ -34,24 +33,24 @@ class Place:
         forge: Keeps pull requests.
         remote: Holds the branches; None where there is none.
         tips: Where its branches are.
-        trunk: The default branch.
+        default_branch: The default branch.
     """
 
     project: Project
     forge: Forge
     remote: Remote | None
     tips: Tips | None
-    trunk: Trunk
+    default_branch: DefaultBranch
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """What became of a pull request.
+class PullRequestUpdate:
+    """What was done with a pull request.
 
     Args:
-        action: `opened`, `updated`, `closed`; empty when it is as it was.
-        url: Where it is, empty when there is none.
-        notes: What a reader should know.
+        action: `opened`, `updated`, `closed`; empty when nothing changed.
+        url: Its address, empty when there is none.
+        notes: Remarks for the reader.
     """
 
     action: str = ""
@@ -61,84 +60,88 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class _Release:
-    """The run behind the newest version, and why the version is not offered; empty when it is."""
+    """The run behind the newest version, and why that version gets no pull request; empty when it may have one."""
 
     record: RunRecord | None
-    unfit: str
+    unfit_reason: str
 
 
-def offer(place: Place, state: SkillState, ledger: Ledger) -> Offer:
-    """Bring a skill's branch and pull request up to date; doing it again changes nothing.
+def update_pull_request(context: NightlyContext, state: SkillState, ledger: Ledger) -> PullRequestUpdate:
+    """Push a skill's branch and bring its pull request up to date; doing it again changes nothing.
 
     The branch is pushed even where the forge is down, so that a version outlives the machine that trained it.
 
     Args:
-        place: Where.
-        state: How the skill stands.
+        context: Repository, remote and forge.
+        state: State of the skill.
         ledger: Where its runs are recorded.
 
     Raises:
         VersionConflictError: The remote's branch was moved by someone.
         RemoteError: The remote failed.
         ForgeError: The forge failed.
-        LedgerError: Nothing is recorded of a version that nobody was shown yet.
+        LedgerError: A version that has no pull request yet is not recorded in the ledger.
     """
     if not state.tip:
-        return Offer()
+        return PullRequestUpdate()
     branch, release = f"skillopt/{state.target.name}", _find_release(state, ledger)
-    facts = BranchFacts(state.tip, place.trunk.name, state.landed, state.aside, release.unfit)
-    requests = _ask(place, state, facts)
-    found = decide(facts, requests)
-    pushed = found.action in (Action.OPEN, Action.UPDATE) and _push(place, state)
-    notes = tuple(_notes(place, state))
+    facts = BranchFacts(
+        state.tip, context.default_branch.name, state.on_default_branch, state.diverged, release.unfit_reason
+    )
+    requests = _list_pull_requests(context, state, facts)
+    found = decide_pull_request(facts, requests)
+    pushed = found.action in (Action.OPEN, Action.UPDATE) and _push(context, state)
+    notes = tuple(_notes(context, state))
     match found.action:
         case Action.LEAVE:
-            if found.reason == _LOST and not any(one.state == "open" or one.head == state.tip for one in requests):
-                raise LedgerError(_lost(state, ledger))
-            return Offer("", _url(requests, found.number), (*notes, *filter(None, [found.reason])))
+            if found.reason == _NO_RECORD and not any(one.state == "open" or one.head == state.tip for one in requests):
+                raise LedgerError(_missing_record(state, ledger))
+            return PullRequestUpdate("", _url(requests, found.number), (*notes, *filter(None, [found.reason])))
         case Action.CLOSE:
             number = found.number or 0
-            place.forge.comment(number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
-            place.forge.close(number)
-            return Offer("closed", _url(requests, number), (*notes, found.reason))
+            context.forge.comment(number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
+            context.forge.close(number)
+            return PullRequestUpdate("closed", _url(requests, number), (*notes, found.reason))
         case Action.UPDATE:
             one = next(one for one in requests if one.state == "open")
-            told = _retell(place, state, release, ledger, one)
-            return Offer("updated" if pushed or told else "", one.url, notes)
+            rewritten = _update_text(context, state, release, ledger, one)
+            return PullRequestUpdate("updated" if pushed or rewritten else "", one.url, notes)
         case Action.OPEN:
-            into = place.forge.default_branch()
-            opened = place.forge.create(branch, into, *_words(place, release, ledger))
-            return Offer("opened", opened.url, notes)
+            base = context.forge.default_branch()
+            opened = context.forge.create(branch, base, *_title_and_body(context, release, ledger))
+            return PullRequestUpdate("opened", opened.url, notes)
 
 
-def _ask(place: Place, state: SkillState, facts: BranchFacts) -> tuple[PullRequest, ...]:
-    """Ask for the pull requests from a skill's branch."""
+def _list_pull_requests(context: NightlyContext, state: SkillState, facts: BranchFacts) -> tuple[PullRequest, ...]:
+    """List the pull requests from a skill's branch; where the forge is down, push the branch first."""
     try:
-        return place.forge.pull_requests(f"skillopt/{state.target.name}")
+        return context.forge.pull_requests(f"skillopt/{state.target.name}")
     except ForgeError:
-        if decide(facts, ()).action is Action.OPEN:
-            _push(place, state)
+        if decide_pull_request(facts, ()).action is Action.OPEN:
+            _push(context, state)
         raise
 
 
-def _push(place: Place, state: SkillState) -> bool:
+def _push(context: NightlyContext, state: SkillState) -> bool:
     """Push a skill's branch, where there is a remote; tell whether there was anything to push."""
-    if place.remote is None or place.tips is None:
+    if context.remote is None or context.tips is None:
         return False
-    return place.remote.push(state.target.name, place.tips)
+    return context.remote.push(state.target.name, context.tips)
 
 
-def _retell(place: Place, state: SkillState, release: _Release, ledger: Ledger, one: PullRequest) -> bool:
-    """Give an open pull request the words of the newest version, unless it tells of that run already."""
-    if release.record is not None and release.record.id in one.body:
+def _update_text(
+    context: NightlyContext, state: SkillState, release: _Release, ledger: Ledger, opened: PullRequest
+) -> bool:
+    """Rewrite title and text of an open pull request for the newest version, unless they are of that run already."""
+    if release.record is not None and release.record.id in opened.body:
         return False
-    said = f"`skillopt nightly` pushed a newer version, {state.tip[:10]}; the description tells of it."
-    place.forge.comment(one.number, _TOPIC, said)  # first, so that a night that ends here does both again
-    place.forge.update(one.number, *_words(place, release, ledger))
+    comment = f"`skillopt nightly` pushed a newer version, {state.tip[:10]}; the description is of that version."
+    context.forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
+    context.forge.update(opened.number, *_title_and_body(context, release, ledger))
     return True
 
 
-def _lost(state: SkillState, ledger: Ledger) -> str:
+def _missing_record(state: SkillState, ledger: Ledger) -> str:
     return (
         f"expected the record of the run that made {state.tip[:10]}, found none in {ledger.path}; restore it from "
         f"the machine that trained {state.target.name}, or open the pull request by hand"
@@ -146,7 +149,7 @@ def _lost(state: SkillState, ledger: Ledger) -> str:
 
 
 def _find_release(state: SkillState, ledger: Ledger) -> _Release:
-    """Find what is recorded of the newest version, and whether it is fit to be offered."""
+    """Find the run of the newest version, and whether that version may have a pull request."""
     newest = next(iter(state.versions), None)
     if newest is None or newest.sha != state.tip:
         return _Release(None, "people have committed on top of the newest version")
@@ -155,7 +158,7 @@ def _find_release(state: SkillState, ledger: Ledger) -> _Release:
     run = newest.trailer("Skillopt-Run")
     record = next((one for one in ledger.runs() if one.id == run), None)
     if record is None:
-        return _Release(None, _LOST)
+        return _Release(None, _NO_RECORD)
     return _Release(record, _unfit(record, [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]))
 
 
@@ -171,24 +174,24 @@ def _unfit(record: RunRecord, events: Sequence[Event]) -> str:
     return ""
 
 
-def _words(place: Place, release: _Release, ledger: Ledger) -> tuple[str, str]:
+def _title_and_body(context: NightlyContext, release: _Release, ledger: Ledger) -> tuple[str, str]:
     """Give title and text; every number in them is read from the ledger."""
     if release.record is None:
-        message = "a version is offered only with the record of its run"
+        message = "a version gets a pull request only with the record of its run"
         raise AssertionError(message)
-    view = load_view(place.project, ledger, release.record)
+    view = load_view(context.project, ledger, release.record)
     return pull_request_title(view), pull_request_body(view)
 
 
-def _notes(place: Place, state: SkillState) -> list[str]:
-    """Tell what a reader should know of the branch."""
-    remote, trunk = place.remote, place.trunk
-    if remote is None or not trunk.commit or state.landed:
+def _notes(context: NightlyContext, state: SkillState) -> list[str]:
+    """List remarks on the branch: an older base, commits by people."""
+    remote, default_branch = context.remote, context.default_branch
+    if remote is None or not default_branch.commit or state.on_default_branch:
         return []
-    people = remote.people(state.target.name, state.tip, [trunk.commit])
-    older = not remote.contains(state.tip, trunk.commit)
+    people = remote.people(state.target.name, state.tip, [default_branch.commit])
+    older = not remote.contains(state.tip, default_branch.commit)
     return [
-        *([f"the branch is based on an older {trunk.name}"] if older else []),
+        *([f"the branch is based on an older {default_branch.name}"] if older else []),
         *([f"{len(people)} commit{'' if len(people) == 1 else 's'} on the branch by people; kept"] if people else []),
     ]
 

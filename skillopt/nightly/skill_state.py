@@ -1,7 +1,6 @@
-"""How a skill stands tonight: its text here, on its branch and on the default branch, and its last runs.
+"""State of a skill before a night: its text here, on its branch and on the default branch, and its last runs.
 
-Owns telling whose text is whose: what people changed beside the training is seen, and never passed over. Does not
-own what makes a skill due (nightly.due) or what becomes of its pull request (nightly.pull_request_policy).
+Text that people changed outside the training is recognised and never overwritten.
 """
 
 import json
@@ -12,7 +11,7 @@ from datetime import datetime
 from skillopt.errors import VersionConflictError
 from skillopt.execution.drivers import load_target
 from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
-from skillopt.nightly.due import Standing
+from skillopt.nightly.due import DueFacts
 from skillopt.project import Selection, Target
 from skillopt.runs.plan import Start, read_version
 from skillopt.skills.folder import decode_skill
@@ -20,13 +19,13 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import Repository
 
-__all__ = ["SkillState", "Trunk", "read_state", "training_runs"]
+__all__ = ["DefaultBranch", "SkillState", "read_skill_state", "training_runs"]
 
 _DAY = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Trunk:
+class DefaultBranch:
     """The default branch: its name, and the commit it is at; empty where there is no remote."""
 
     name: str
@@ -35,32 +34,32 @@ class Trunk:
 
 @dataclass(frozen=True, slots=True)
 class SkillState:
-    """How a skill stands.
+    """State of a skill.
 
     Args:
         target: The skill, its folder and settings.
         tip: Newest commit of its branch, empty for none.
         versions: Its versions, newest first.
-        landed: Whether the default branch has the branch's text.
-        aside: Whether people changed the skill on the default branch beside its branch.
+        on_default_branch: Whether the default branch has the branch's text.
+        diverged: Whether people changed the skill on the default branch beside its branch.
         start: Which text training begins with.
         unfinished: The newest run, when it ended early.
-        standing: What makes it due or not.
+        due_facts: What decides whether it is due.
     """
 
     target: Target
     tip: str
     versions: tuple[Version, ...]
-    landed: bool
-    aside: bool
+    on_default_branch: bool
+    diverged: bool
     start: Start
     unfinished: RunRecord | None
-    standing: Standing
+    due_facts: DueFacts
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
-    """The skill's text as digests: here, at the tip of its branch, and all that the branch has gone through."""
+class _TextDigests:
+    """Digests of the skill's text: here, at the tip of its branch, and of every text that the branch ever had."""
 
     here: str
     tip: str
@@ -69,7 +68,7 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """What is recorded of a skill: its versions and its runs, newest first."""
+    """Versions and runs of a skill, newest first."""
 
     versions: tuple[Version, ...]
     runs: Sequence[RunRecord]
@@ -81,11 +80,11 @@ class _Recorded:
 
     @property
     def finished(self) -> RunRecord | None:
-        """Give the newest run that came to its end."""
+        """Give the newest run that finished."""
         return next((run for run in self.runs if run.state == "finished"), None)
 
     def last(self) -> tuple[str, str, str]:
-        """Tell of the last finished run when it ended, its target and its suite; from a commit where that is all."""
+        """Give end, target and suite of the last finished run; from the newest version where no run is recorded."""
         if (run := self.finished) is not None:
             return run.ended_at, str(json.loads(run.config)[1]), run.suite_digest
         newest = next((version for version in self.versions if version.trailer("Val-After")), None)
@@ -97,12 +96,12 @@ def training_runs(ledger: Ledger, skill: str) -> list[RunRecord]:
     return [run for run in ledger.runs() if run.skill == skill and run.kind == "training"]
 
 
-def read_state(selection: Selection, trunk: Trunk, ledger: Ledger, now: datetime) -> SkillState:
-    """Look at a skill.
+def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger: Ledger, now: datetime) -> SkillState:
+    """Read the state of a skill.
 
     Args:
         selection: The skill, its suite and settings.
-        trunk: The default branch.
+        default_branch: The default branch.
         ledger: Where its runs are recorded.
         now: The time.
 
@@ -115,33 +114,34 @@ def read_state(selection: Selection, trunk: Trunk, ledger: Ledger, now: datetime
     suite, tip = target.suite(), repository.branch_tip(target.name) or ""
     recorded = _Recorded(repository.versions(target.name, tip) if tip else (), training_runs(ledger, target.name))
     texts = _read_texts(repository, target, tip, recorded.versions)
-    there = _text_on(repository, target, trunk) or texts.here
+    there = _text_on(repository, target, default_branch) or texts.here
     if there != texts.here and there not in texts.known:
         message = (
-            f"{repository.relative(target.folder)} differs between {trunk.name} and this clone; nothing was trained "
-            "or pushed. Update the clone (git pull), or push what was changed here (git push), then run this again"
+            f"{repository.relative(target.folder)} differs between {default_branch.name} and this clone; nothing was "
+            "trained or pushed. Update the clone (git pull), or push what was changed here (git push), then run this "
+            "again"
         )
         raise VersionConflictError(message)
-    unfinished, finished, (at, target_identity, trained_with) = recorded.unfinished, recorded.finished, recorded.last()
-    aside = bool(tip) and there not in texts.known
-    standing = Standing(
+    unfinished, finished, (at, trained_on, trained_with) = recorded.unfinished, recorded.finished, recorded.last()
+    diverged = bool(tip) and there not in texts.known
+    due_facts = DueFacts(
         target.name,
         load_target(target.settings, project.root).identity,
         suite.digest,
         (unfinished.reason or "it was interrupted") if unfinished else "",
         (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,
-        target_identity,
+        trained_on,
         trained_with,
-        changed=aside and _begun(finished) != texts.here,
+        changed=diverged and _begun(finished) != texts.here,
         score=_score(ledger, recorded.runs),
     )
-    landed = bool(tip) and there == texts.tip
+    on_default_branch = bool(tip) and there == texts.tip
     start = _start(texts, unfinished)
-    return SkillState(target, tip, recorded.versions, landed, aside, start, unfinished, standing)
+    return SkillState(target, tip, recorded.versions, on_default_branch, diverged, start, unfinished, due_facts)
 
 
-def _read_texts(repository: Repository, target: Target, tip: str, versions: Sequence[Version]) -> _Texts:
-    """Read all texts that a branch has gone through, from the one that training began with to its tip."""
+def _read_texts(repository: Repository, target: Target, tip: str, versions: Sequence[Version]) -> _TextDigests:
+    """Read every text that a branch had, from the one that training began with to its tip."""
     path = repository.relative(target.folder)
 
     def digest(commit: str) -> str:
@@ -151,21 +151,23 @@ def _read_texts(repository: Repository, target: Target, tip: str, versions: Sequ
     known = [
         digest(commit) for commit in dict.fromkeys([*filter(None, [tip]), *(one.sha for one in versions), *parents])
     ]
-    return _Texts(target.skill().digest, known[0] if known else "", frozenset(known))
+    return _TextDigests(target.skill().digest, known[0] if known else "", frozenset(known))
 
 
-def _text_on(repository: Repository, target: Target, trunk: Trunk) -> str:
+def _text_on(repository: Repository, target: Target, default_branch: DefaultBranch) -> str:
     """Give the digest of the skill on the default branch, empty where it is not there."""
     path = repository.relative(target.folder)
-    if not trunk.commit or not any(file.path == "SKILL.md" for file in repository.read_folder(trunk.commit, path)):
+    if not default_branch.commit:
         return ""
-    return read_version(repository, target.name, trunk.commit, path).digest
+    if not any(file.path == "SKILL.md" for file in repository.read_folder(default_branch.commit, path)):
+        return ""
+    return read_version(repository, target.name, default_branch.commit, path).digest
 
 
-def _start(texts: _Texts, unfinished: RunRecord | None) -> Start:
+def _start(texts: _TextDigests, unfinished: RunRecord | None) -> Start:
     """Choose the text to begin with: the branch, unless people have changed the skill beside it.
 
-    An unfinished run goes on only from a text that still counts.
+    An unfinished run continues only from a text that is still current.
     """
     begun = _begun(unfinished)
     if texts.tip and texts.here in texts.known:

@@ -11,7 +11,7 @@ import pytest
 from skillopt.cli.github_action import MOST_SUMMARY_BYTES, cut_report, main
 from skillopt.cli.nightly import render_night
 from skillopt.commands.nightly import Nightly, SkillNight, Training
-from skillopt.nightly.pull_requests import Offer
+from skillopt.nightly.pull_requests import PullRequestUpdate
 from tests.fakes.action_runner import ACTION, ROOT, Done, Runner, read_yaml
 from tests.fakes.changes import GOOD, commit, make_change
 from tests.fakes.fake_forge import FakeForge, fake_forge
@@ -195,7 +195,7 @@ def test_other_events_name_their_own_base_or_are_told_to_name_one(tmp_path: Path
 
 def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
     hostile = "a`|@team <img src=x>\n::error::forged"
-    failed = SkillNight(hostile, Training.FAILED, "never trained", hostile, offer=Offer(notes=(hostile,)))
+    failed = SkillNight(hostile, Training.FAILED, "never trained", hostile, offer=PullRequestUpdate(notes=(hostile,)))
     waiting = [SkillNight(f"skill-{number}", Training.WAITING) for number in range(200)]
     told = render_night(Nightly((failed, *waiting), 7, None, None))
     assert told.startswith(

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.nightly.due import Cause, Standing, in_order, why_due
+from skillopt.nightly.due import DueCause, DueFacts, sort_by_priority, why_due
 
-TRAINED = Standing("rows", "codex 1.0 model=large", "suite", "", 3.0, "codex 1.0 model=large", "suite", score=0.5)
+TRAINED = DueFacts("rows", "codex 1.0 model=large", "suite", "", 3.0, "codex 1.0 model=large", "suite", score=0.5)
 
 
-def cause(standing: Standing, due_days: float = 30.0) -> Cause | None:
-    found = why_due(standing, due_days)
+def cause(facts: DueFacts, due_days: float = 30.0) -> DueCause | None:
+    found = why_due(facts, due_days)
     return found.cause if found else None
 
 
@@ -21,16 +21,16 @@ def test_a_skill_that_was_trained_lately_on_the_same_target_and_suite_is_not_due
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"days": None}, Cause.NEVER_TRAINED),
-        ({"target": "codex 1.0 model=small"}, Cause.STALE),
-        ({"target": "claude-code 2.0 model=large"}, Cause.STALE),
-        ({"suite": "another"}, Cause.STALE),
-        ({"changed": True}, Cause.CHANGED),
-        ({"unfinished": "the provider failed", "days": None}, Cause.UNFINISHED),
-        ({"days": 30.0}, Cause.OLD),
+        ({"days": None}, DueCause.NEVER_TRAINED),
+        ({"target": "codex 1.0 model=small"}, DueCause.STALE),
+        ({"target": "claude-code 2.0 model=large"}, DueCause.STALE),
+        ({"suite": "another"}, DueCause.STALE),
+        ({"changed": True}, DueCause.CHANGED),
+        ({"unfinished": "the provider failed", "days": None}, DueCause.UNFINISHED),
+        ({"days": 30.0}, DueCause.OLD),
     ],
 )
-def test_each_cause_makes_it_due(change: dict[str, object], expected: Cause) -> None:
+def test_each_cause_makes_it_due(change: dict[str, object], expected: DueCause) -> None:
     assert cause(replace(TRAINED, **change)) is expected  # type: ignore[arg-type]  # the cases name its fields
 
 
@@ -42,7 +42,7 @@ def test_a_new_client_or_what_nobody_knows_does_not(change: dict[str, object]) -
 def test_age_counts_only_where_it_is_asked_for() -> None:
     assert cause(replace(TRAINED, days=1000.0), due_days=0) is None
     assert cause(replace(TRAINED, days=0.0), due_days=0) is None
-    assert cause(TRAINED, due_days=2.5) is Cause.OLD
+    assert cause(TRAINED, due_days=2.5) is DueCause.OLD
 
 
 def test_the_reason_is_told_in_words() -> None:
@@ -55,7 +55,7 @@ def test_the_reason_is_told_in_words() -> None:
 
 
 def test_the_most_promising_come_first() -> None:
-    standings = [
+    skills = [
         replace(TRAINED, skill="oldest", days=90.0),
         replace(TRAINED, skill="weak-but-older", days=50.0, score=0.2),
         replace(TRAINED, skill="weak", days=40.0, score=0.2),
@@ -65,8 +65,8 @@ def test_the_most_promising_come_first() -> None:
         replace(TRAINED, skill="measured", days=None, score=0.1),
         replace(TRAINED, skill="begun", unfinished="stopped", score=0.95),
     ]
-    due = [found for standing in standings if (found := why_due(standing, 30))]
-    assert [one.standing.skill for one in in_order(due)] == [
+    due = [found for facts in skills if (found := why_due(facts, 30))]
+    assert [one.facts.skill for one in sort_by_priority(due)] == [
         *("begun", "new", "measured", "edited", "stale"),
         *("weak-but-older", "weak", "oldest"),
     ]

@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide
+from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
 from skillopt.protocols import PullRequest
 
 FACTS = BranchFacts("tip", "main")
@@ -15,8 +15,8 @@ def request(number: int, state: Literal["open", "closed", "merged"], head: str =
 
 
 def test_a_new_version_is_offered_once() -> None:
-    assert decide(FACTS, []).action is Action.OPEN
-    found = decide(FACTS, [request(1, "open")])
+    assert decide_pull_request(FACTS, []).action is Action.OPEN
+    found = decide_pull_request(FACTS, [request(1, "open")])
     assert (found.action, found.number) == (Action.UPDATE, 1)
 
 
@@ -24,33 +24,33 @@ def test_a_new_version_is_offered_once() -> None:
 def test_a_version_that_people_settled_is_not_offered_again_but_the_next_one_is(
     state: Literal["closed", "merged"],
 ) -> None:
-    found = decide(FACTS, [request(1, state)])
+    found = decide_pull_request(FACTS, [request(1, state)])
     assert (found.action, found.number, found.reason) == (
         Action.LEAVE,
         1,
         f"#1 with this version was {state} by people",
     )
-    assert decide(FACTS, [request(1, state, head="older")]).action is Action.OPEN
-    assert decide(FACTS, [request(2, "open"), request(1, state)]).action is Action.UPDATE
+    assert decide_pull_request(FACTS, [request(1, state, head="older")]).action is Action.OPEN
+    assert decide_pull_request(FACTS, [request(2, "open"), request(1, state)]).action is Action.UPDATE
 
 
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [
-        (BranchFacts("tip", "main", landed=True, unfit="not tested"), "main has this text"),
-        (BranchFacts("tip", "trunk", aside=True, unfit="not tested"), "changed on trunk beside it"),
+        (BranchFacts("tip", "main", on_default_branch=True, unfit_reason="not tested"), "main has this text"),
+        (BranchFacts("tip", "trunk", diverged=True, unfit_reason="not tested"), "changed on trunk beside it"),
     ],
 )
 def test_what_is_superseded_is_closed_if_it_is_open(facts: BranchFacts, reason: str) -> None:
-    found = decide(facts, [request(7, "open"), request(3, "closed")])
+    found = decide_pull_request(facts, [request(7, "open"), request(3, "closed")])
     assert (found.action, found.number) == (Action.CLOSE, 7)
     assert reason in found.reason
-    assert decide(facts, [request(3, "closed")]).action is Action.LEAVE
-    assert decide(facts, []).action is Action.LEAVE
+    assert decide_pull_request(facts, [request(3, "closed")]).action is Action.LEAVE
+    assert decide_pull_request(facts, []).action is Action.LEAVE
 
 
 def test_what_is_not_fit_to_be_offered_changes_nothing() -> None:
-    facts = BranchFacts("tip", "main", unfit="no better on the held-out test")
+    facts = BranchFacts("tip", "main", unfit_reason="no better on the held-out test")
     for requests in ([], [request(1, "open")]):
-        found = decide(facts, requests)
+        found = decide_pull_request(facts, requests)
         assert (found.action, found.reason) == (Action.LEAVE, "no better on the held-out test")
