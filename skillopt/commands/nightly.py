@@ -26,7 +26,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder, writer_lock
-from skillopt.versions.remotes import Login, Remote
+from skillopt.versions.remotes import Remote, RemoteLogin
 
 __all__ = ["Budget", "Nightly", "SkillNight", "Training", "nightly"]
 
@@ -194,7 +194,7 @@ def _find_context(project: Project, flags: Mapping[str, object]) -> NightlyConte
         )
         raise UsageError(f"{message}; name one with --remote or in {CONFIG}, or push nothing with --forge none")
     account = find_account(nightly)
-    login = Login(account.web, account.token) if account else None
+    login = RemoteLogin(account.web, account.token) if account else None
     remote = Remote.find(repository, nightly.remote, login) if nightly.remote else None
     drafts = state_folder(project.root) / "pull-requests"
     driver = load_forge(nightly, remote.url if remote else "", drafts)
@@ -207,7 +207,7 @@ def _find_context(project: Project, flags: Mapping[str, object]) -> NightlyConte
             message = f"forge {nightly.forge!r}: expected a git remote named {nightly.remote!r}, found {found}"
             raise UsageError(f"{message}; add it, or name another with --remote or in {CONFIG}")
         return NightlyContext(project, forge, None, None, DefaultBranch("HEAD", ""))
-    tips = remote.look()
+    tips = remote.fetch_tips()
     return NightlyContext(project, forge, remote, tips, DefaultBranch(tips.default_branch, tips.default))
 
 
@@ -239,7 +239,7 @@ def _read_state(night: _Night, selection: Selection) -> SkillState:
     remote, tips = night.context.remote, night.context.tips
     if remote and tips:
         skill = night.project.target(selection).name
-        remote.follow(skill, tips.skills.get(skill))
+        remote.fast_forward(skill, tips.skills.get(skill))
     return read_skill_state(selection, night.context.default_branch, night.ledger, night.now())
 
 
@@ -264,7 +264,7 @@ def _fetch_again(context: NightlyContext) -> NightlyContext:
     """Fetch the remote's branches again: training may have taken hours."""
     if context.remote is None:
         return context
-    tips = context.remote.look()
+    tips = context.remote.fetch_tips()
     return replace(context, tips=tips, default_branch=DefaultBranch(tips.default_branch, tips.default))
 
 
@@ -304,6 +304,6 @@ def _start(night: _Night, state: SkillState) -> Start:
     remote, tips, run = night.context.remote, night.context.tips, state.unfinished
     if state.start != "auto" or run is None or not run.base or remote is None or tips is None:
         return state.start
-    if remote.obtain(run.base, tips):
+    if remote.fetch_commit(run.base, tips):
         return "auto"
     return "branch" if state.tip else "worktree"

@@ -1,6 +1,6 @@
-"""Forges, where pull requests are kept; one file per driver, imported on use.
+"""Forges that hold pull requests, such as GitHub; one file per driver, imported on use.
 
-Pushing and fetching is in versions, and what a pull request says in reports.
+Pushing and fetching is in versions, and the text of a pull request in reports.
 """
 
 import os
@@ -17,7 +17,7 @@ from skillopt.protocols import Forge
 from skillopt.safety.credentials import mask
 from skillopt.settings import NightlySettings
 
-__all__ = ["FORGES", "Account", "find_account", "load_forge", "repository_in"]
+__all__ = ["FORGES", "ForgeAccount", "find_account", "load_forge", "repository_in"]
 
 FORGES: Final = {
     "github": "skillopt.forge.github:GitHubForge",
@@ -32,13 +32,13 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Who we are at a forge; the token shows in no representation.
+class ForgeAccount:
+    """API address and token of a forge; the token is left out of the representation.
 
     Args:
         api: Address of its API.
-        web: The beginning of the addresses of its repositories.
-        token: What lets us in.
+        web: Prefix of the addresses of its repositories.
+        token: Token for the API and for git.
     """
 
     api: str
@@ -46,7 +46,7 @@ class Account:
     token: str = field(repr=False)
 
 
-def find_account(settings: NightlySettings) -> Account | None:
+def find_account(settings: NightlySettings) -> ForgeAccount | None:
     """Find the API and the token that the settings and the environment name; None where there is no token.
 
     Raises:
@@ -59,7 +59,7 @@ def find_account(settings: NightlySettings) -> Account | None:
         raise SettingsError(message)
     token = next(filter(None, map(os.environ.get, _TOKENS)), None)
     web = f"{parts.scheme}://{parts.netloc.removeprefix('api.')}/"
-    return Account(api, web, token.strip()) if token else None
+    return ForgeAccount(api, web, token.strip()) if token else None
 
 
 def repository_in(url: str) -> str:
@@ -80,7 +80,7 @@ def load_forge(settings: NightlySettings, url: str, folder: Path) -> Forge:
     Args:
         settings: Name the forge, and where it is.
         url: Address of the remote that branches are pushed to, empty for none.
-        folder: Where texts lie when there is no forge.
+        folder: Where the texts of pull requests are written when there is no forge.
 
     Raises:
         UsageError: There is no such forge, or its repository or token is missing.

@@ -1,8 +1,4 @@
-"""No forge: what pull requests would say, as files in a folder.
-
-Owns one Markdown file for each pull request that would be open, and the record beside it. Does not own pushing
-the branch (versions.remotes).
-"""
+"""Pull requests as Markdown files in a folder, for projects without a forge."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +19,7 @@ _PATIENCE: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What is on record of one."""
+    """The record of a pull request, a JSON file."""
 
     number: int
     branch: str
@@ -35,10 +31,10 @@ class _Kept:
 
 
 class FolderForge:
-    """A folder of texts.
+    """A folder with one Markdown file for each open pull request, and a record of every one.
 
     Args:
-        folder: Made when the first text is written.
+        folder: Created when the first text is written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -97,7 +93,7 @@ class FolderForge:
     def _keep(self, one: _Kept) -> None:
         """Write record and text aside, then put them in place."""
         record: dict[str, Any] = asdict(one)
-        text = "\n\n".join([f"# {one.title}", one.body, *(f"---\n\n{said}" for said in one.comments.values())])
+        text = "\n\n".join([f"# {one.title}", one.body, *(f"---\n\n{comment}" for comment in one.comments.values())])
         try:
             _write(self._folder / f"{one.number}.json", json.dumps(record, ensure_ascii=False, indent=1))
             if one.state == "open":

@@ -1,7 +1,7 @@
-"""Pull requests on GitHub or GitHub Enterprise.
+"""GitHub and GitHub Enterprise pull requests, by PyGithub.
 
-Owns the requests, by PyGithub. Its retries are off (retry has a bound), its pause between writes is on, for
-GitHub asks for one second. Does not own what a failure means (github_failures).
+PyGithub's own retries are off, because ours have a deadline; its pause between writes is on, because GitHub asks for
+one second.
 """
 
 from collections.abc import Iterator
@@ -14,18 +14,18 @@ from github import Auth, BadAttributeException, Github, GithubException
 from github.PullRequest import PullRequest as Found
 
 from skillopt.errors import ForgeDownError, ForgeRefusedError
-from skillopt.forge import Account
-from skillopt.forge.github_failures import failure_of, words_of
+from skillopt.forge import ForgeAccount
+from skillopt.forge.github_failures import error_words, github_error
 from skillopt.protocols import PullRequest
 from skillopt.safety.credentials import mask
-from skillopt.versions.commit_message import one_line
+from skillopt.versions.commit_message import single_line
 
 __all__ = ["GitHubForge"]
 
 _SECONDS: Final = 30
 _NEWEST: Final = 30
 _MALFORMED: Final = (BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
-"""What the client makes of an answer that is not the API's, such as the page of a proxy."""
+"""Errors of the client when an answer is not the API's, such as the page of a proxy."""
 
 
 class GitHubForge:
@@ -38,7 +38,7 @@ class GitHubForge:
         pause: Seconds between two writes.
     """
 
-    def __init__(self, account: Account, repository: str, seconds: int = _SECONDS, pause: float = 1.0) -> None:
+    def __init__(self, account: ForgeAccount, repository: str, seconds: int = _SECONDS, pause: float = 1.0) -> None:
         self._name = repository
         self._github = Github(
             base_url=account.api,
@@ -81,16 +81,16 @@ class GitHubForge:
             self._repository.get_pull(number).edit(title=title, body=body)
 
     def comment(self, number: int, topic: str, body: str) -> None:
-        """Say something under a pull request; the comment about a topic is found by a hidden mark."""
+        """Post a comment, or replace the one about the same topic, which is found by a hidden mark."""
         mark = f"<!-- skillopt: {topic} -->"
         text = f"{mark}\n{body}"
         with self._asking("comment"):
             issue = self._repository.get_issue(number)
-            said = next((one for one in issue.get_comments() if (one.body or "").startswith(mark)), None)
-            if said is None:
+            posted = next((one for one in issue.get_comments() if (one.body or "").startswith(mark)), None)
+            if posted is None:
                 issue.create_comment(text)
-            elif said.body != text:
-                said.edit(text)
+            elif posted.body != text:
+                posted.edit(text)
 
     def close(self, number: int) -> None:
         """Close a pull request without merging it."""
@@ -99,18 +99,18 @@ class GitHubForge:
 
     @contextmanager
     def _asking(self, doing: str) -> Iterator[None]:
-        """Translate what the client raises."""
+        """Translate the client's exceptions."""
         try:
             yield
         except GithubException as error:
             headers = {name.lower(): str(value) for name, value in (error.headers or {}).items()}
-            raise failure_of(error.status, words_of(error.data), headers, f"{doing} of {self._name}") from error
+            raise github_error(error.status, error_words(error.data), headers, f"{doing} of {self._name}") from error
         except requests.Timeout as error:
             message = f"GitHub did not answer in time when asked to {doing} of {self._name}; run this again later"
             raise ForgeDownError(message) from error
         except requests.RequestException as error:
-            said = mask(one_line(str(error)))
-            message = f"cannot reach GitHub to {doing} of {self._name}: {said}; check the network and forge_url"
+            reason = mask(single_line(str(error)))
+            message = f"cannot reach GitHub to {doing} of {self._name}: {reason}; check the network and forge_url"
             raise ForgeDownError(message) from error
         except _MALFORMED as error:
             message = (

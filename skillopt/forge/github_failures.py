@@ -1,7 +1,4 @@
-"""What a failed request to GitHub means, and what to do about it.
-
-Owns the words for each status; nothing here sends anything.
-"""
+"""Translate failed GitHub requests to forge errors with advice: status, missing permission, rate limit."""
 
 import re
 from collections.abc import Mapping
@@ -18,9 +15,9 @@ from skillopt.errors import (
     ForgeRefusedError,
 )
 from skillopt.safety.credentials import mask
-from skillopt.versions.commit_message import one_line
+from skillopt.versions.commit_message import single_line
 
-__all__ = ["failure_of", "seconds_asked", "words_of"]
+__all__ = ["error_words", "github_error", "github_retry_after"]
 
 _FORBIDDEN: Final = 403
 _TOO_MANY: Final = 429
@@ -38,17 +35,17 @@ _KINDS: Final[Mapping[int, tuple[type[ForgeError], str]]] = {
 }
 
 
-def failure_of(status: int, words: str, headers: Mapping[str, str], doing: str) -> ForgeError:
-    """Judge a failed request.
+def github_error(status: int, words: str, headers: Mapping[str, str], doing: str) -> ForgeError:
+    """Make the error of a failed request.
 
     Args:
         status: The HTTP status.
-        words: What GitHub says.
-        headers: What came with it, names in lower case.
-        doing: What was asked for, as in `list pull requests of acme/skills`.
+        words: The message of the response.
+        headers: Headers of the response, names in lower case.
+        doing: The action that was requested, as in `list pull requests of acme/skills`.
     """
-    said = f"GitHub would not {doing}: HTTP {status}: {mask(one_line(words))[:_LONGEST] or 'no reason given'}"
-    wait = seconds_asked(headers)
+    said = f"GitHub would not {doing}: HTTP {status}: {mask(single_line(words))[:_LONGEST] or 'no reason given'}"
+    wait = github_retry_after(headers)
     limited = status == _FORBIDDEN and (wait is not None or _LIMITED.search(words))
     if limited or status == _TOO_MANY:
         return ForgeLimitError(f"{said}; {_LATER}", wait)
@@ -60,22 +57,22 @@ def failure_of(status: int, words: str, headers: Mapping[str, str], doing: str) 
     return kind(f"{said}; {advice}")
 
 
-def words_of(data: object) -> str:
-    """Give what GitHub says in the body of an answer: the message, and what is wrong with each field."""
+def error_words(data: object) -> str:
+    """Read the message in the body of a failed response, and the errors of its fields."""
     if not isinstance(data, dict):
         return str(data or "")
     body: dict[str, Any] = data
     errors = body.get("errors")
-    told = [_told(error) for error in errors] if isinstance(errors, list) else []
-    return "; ".join(filter(None, (str(body.get("message") or ""), *told)))
+    details = [_field_error(error) for error in errors] if isinstance(errors, list) else []
+    return "; ".join(filter(None, (str(body.get("message") or ""), *details)))
 
 
-def seconds_asked(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Read how long GitHub asks to wait, in seconds; None when it does not say.
+def github_retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Read after how many seconds GitHub asks to retry; None when it does not say.
 
-    >>> seconds_asked({"retry-after": "7"})
+    >>> github_retry_after({"retry-after": "7"})
     7.0
-    >>> seconds_asked({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "90"}, datetime.fromtimestamp(60, UTC))
+    >>> github_retry_after({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "90"}, datetime.fromtimestamp(60, UTC))
     30.0
     """
     now, text = now or datetime.now(UTC), headers.get("retry-after", "").strip()
@@ -93,7 +90,7 @@ def seconds_asked(headers: Mapping[str, str], now: datetime | None = None) -> fl
 
 
 def _permission(words: str, headers: Mapping[str, str]) -> str:
-    """Say which permission is missing, as far as GitHub tells."""
+    """Name the missing permission, as far as GitHub does."""
     if _WORKFLOW in words:
         return (
             "switch on `Allow GitHub Actions to create and approve pull requests` in the repository's settings under "
@@ -102,11 +99,11 @@ def _permission(words: str, headers: Mapping[str, str]) -> str:
     if "x-github-sso" in headers:
         return "let the organization's single sign-on authorize the token"
     wanted = headers.get("x-accepted-github-permissions") or headers.get("x-accepted-oauth-scopes")
-    named = f"`{mask(one_line(wanted))}`" if wanted else "`pull_requests=write` and `contents=write`"
+    named = f"`{mask(single_line(wanted))}`" if wanted else "`pull_requests=write` and `contents=write`"
     return f"the token lacks a permission: it needs {named}; in a workflow, grant it under `permissions:`"
 
 
-def _told(error: object) -> str:
+def _field_error(error: object) -> str:
     if not isinstance(error, dict):
         return str(error)
     return str(error.get("message") or " ".join(str(error[key]) for key in ("field", "code") if key in error))

@@ -188,7 +188,7 @@ def _notes(context: NightlyContext, state: SkillState) -> list[str]:
     remote, default_branch = context.remote, context.default_branch
     if remote is None or not default_branch.commit or state.on_default_branch:
         return []
-    people = remote.people(state.target.name, state.tip, [default_branch.commit])
+    people = remote.commits_by_people(state.target.name, state.tip, [default_branch.commit])
     older = not remote.contains(state.tip, default_branch.commit)
     return [
         *([f"the branch is based on an older {default_branch.name}"] if older else []),

@@ -10,7 +10,7 @@ from skillopt.errors import SkillError, UsageError
 from skillopt.project import Target
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import skill_from_files
-from skillopt.versions.commit_message import Version, one_line
+from skillopt.versions.commit_message import Version, single_line
 from skillopt.versions.repository import Repository
 
 __all__ = [
@@ -74,7 +74,7 @@ def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for version in reversed(versions):
         again = found.get(version.trailer(ROLLBACK), "")
-        found[version.sha] = one_line(version.trailer("Harness")) or again
+        found[version.sha] = single_line(version.trailer("Harness")) or again
     return found
 
 

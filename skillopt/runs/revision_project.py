@@ -16,7 +16,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import files_of, skill_from_files
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
-from skillopt.versions.revisions import lay_out, read_file, worktree_folders
+from skillopt.versions.revisions import read_revision_file, worktree_folders, write_files
 
 __all__ = ["RevisionProject"]
 
@@ -46,10 +46,10 @@ class RevisionProject:
         """
         if not self.commit:
             return self._real
-        content = read_file(self._repository, self.commit, CONFIG)
+        content = read_revision_file(self._repository, self.commit, CONFIG)
         if content is None:
             return Project(self._folder, self._real.entries, self._real.values)
-        lay_out([File(CONFIG, content)], self._folder)
+        write_files([File(CONFIG, content)], self._folder)
         return Project.read(self._folder)
 
     def skill(self, path: str) -> Skill:
@@ -86,7 +86,7 @@ class RevisionProject:
             return self._target(self._repository.root / path, flags, suite)
         place = self.project.root / path
         place.mkdir(parents=True, exist_ok=True)
-        lay_out(self._repository.read_folder(self.commit, path), place)
+        write_files(self._repository.read_folder(self.commit, path), place)
         target = replace(self._target(place, flags, suite), name=self._name(path))
         if suite is None and target.suite_path is not None:
             self._lay_out_suite(target.suite_path)
@@ -118,7 +118,7 @@ class RevisionProject:
         for candidate in (inside, inside.parent):
             files = self._repository.read_folder(self.commit, candidate.as_posix())
             if files:
-                lay_out(files, self._folder / candidate)
+                write_files(files, self._folder / candidate)
                 return
 
     def _on_disk(self, target: Target) -> Target:

@@ -1,4 +1,4 @@
-"""Accepted versions of a skill as commits on a branch of its own, and everything that runs git.
+"""Accepted versions of a skill as git commits on a branch of its own, and everything that runs git.
 
-What a version's message says of its run is in runs.
+The wording of a version's commit message is in runs.
 """

@@ -1,7 +1,6 @@
-"""The text of a version's commit: composing its message, and reading a raw commit back.
+"""Commit messages of versions: compose one with trailers, and parse a raw commit.
 
-Owns the rule that text from models can forge neither a paragraph nor a trailer, nor steer a
-terminal. Does not own what a message says (runs.version_message) or git (versions.repository).
+Text from models can forge neither a paragraph nor a trailer, nor control a terminal.
 """
 
 import re
@@ -10,7 +9,7 @@ from datetime import UTC, datetime
 
 from skillopt.safety.hidden_unicode import without_hidden
 
-__all__ = ["Version", "compose_message", "one_line", "parse_commit"]
+__all__ = ["Version", "compose_message", "parse_commit", "single_line"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
@@ -19,7 +18,7 @@ _COMMITTED = re.compile(r"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version that was written: the commit, its message and its trailers."""
+    """A version as it was committed: the commit, its message and its trailers."""
 
     sha: str
     parent: str
@@ -34,13 +33,13 @@ class Version:
 
 
 def compose_message(subject: str, body: str, trailers: tuple[tuple[str, str], ...]) -> str:
-    """Join subject, body and trailers to a message, each cleaned of what does not belong in it."""
-    lines = "\n".join(f"{one_line(key)}: {one_line(value)}" for key, value in trailers)
-    paragraphs = (one_line(subject), _CONTROL.sub("", without_hidden(body)).strip(), lines)
+    """Join subject, body and trailers to a message, each without control and hidden characters."""
+    lines = "\n".join(f"{single_line(key)}: {single_line(value)}" for key, value in trailers)
+    paragraphs = (single_line(subject), _CONTROL.sub("", without_hidden(body)).strip(), lines)
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
 
 
-def one_line(text: str) -> str:
+def single_line(text: str) -> str:
     """Fold a text to one line, so that it can forge neither a paragraph nor a trailer."""
     return " ".join(without_hidden(_CONTROL.sub(" ", text)).split())
 
@@ -55,4 +54,4 @@ def parse_commit(sha: str, content: str) -> Version:
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []
     trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
     body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
-    return Version(sha, fields.get("parent", ""), one_line(subject), body, at, trailers)
+    return Version(sha, fields.get("parent", ""), single_line(subject), body, at, trailers)

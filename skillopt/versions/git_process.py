@@ -1,8 +1,6 @@
-"""Running git in a safe environment; the only module that knows GitPython.
+"""Run git safely in an untrusted repository; the only module that imports GitPython.
 
-Owns that nothing but what is asked for happens. GitPython's command interface is used, not its objects, so that
-every object format and index version works. Does not own versions (versions.repository) or other repositories
-(versions.remotes).
+GitPython's command interface is used, not its objects, so that every object format and index version works.
 
 Invariants:
 1. The configuration of an untrusted repository starts no program: no hooks, filters, pagers,
@@ -18,9 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skillopt.errors import InfrastructureError, RepositoryError
-from skillopt.versions.commit_message import one_line
+from skillopt.versions.commit_message import single_line
 
-__all__ = ["configured", "hooks_off", "run_git", "try_git", "writing"]
+__all__ = ["disabled_hooks", "read_config", "run_git", "translate_write_errors", "try_git"]
 
 _SAFE = (
     "core.hooksPath=/dev/null",
@@ -50,7 +48,7 @@ def run_git(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str,
     """
     status, out, problem = try_git(folder, arguments, stdin, env)
     if status:
-        message = f"git {arguments[0]} failed in {folder}: {one_line(problem)}; mend that and run this again"
+        message = f"git {arguments[0]} failed in {folder}: {single_line(problem)}; mend that and run this again"
         raise RepositoryError(message)
     return out
 
@@ -84,7 +82,7 @@ def try_git(
     set_to = [f"{name}={value}" for name, value in (_ENVIRONMENT | dict(env or {})).items()]
     # The folder goes in by -C: GitPython would fall back to the current one when it is missing.
     command = ["env", *unset, *set_to, "git", "--no-pager", "-C", str(folder), *options, *arguments]
-    with writing(), tempfile.TemporaryFile() as source:
+    with translate_write_errors(), tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)
         status, out, problem = Git().execute(
@@ -101,16 +99,16 @@ def try_git(
     return status, out, problem
 
 
-def configured(folder: Path, pattern: str) -> list[tuple[str, str]]:
+def read_config(folder: Path, pattern: str) -> list[tuple[str, str]]:
     """List the (key, value) pairs of the configuration whose key matches."""
     listed = os.fsdecode(try_git(folder, ["config", "--null", "--get-regexp", pattern])[1])
     rows = (row.partition("\n") for row in listed.split("\0") if row)
     return [(key, value) for key, _, value in rows]
 
 
-def hooks_off(folder: Path) -> dict[str, str]:
+def disabled_hooks(folder: Path) -> dict[str, str]:
     """Give the variables that switch off hooks defined in the configuration (git 2.54 and newer)."""
-    hooks = {key.rpartition(".")[0] for key, _ in configured(folder, r"^hook\..*\.")}
+    hooks = {key.rpartition(".")[0] for key, _ in read_config(folder, r"^hook\..*\.")}
     first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
     off = {"GIT_CONFIG_COUNT": str(first + len(hooks))}
     for number, hook in enumerate(sorted(hooks), first):
@@ -119,8 +117,8 @@ def hooks_off(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def writing() -> Iterator[None]:
-    """Say in one line why temporary files cannot be written.
+def translate_write_errors() -> Iterator[None]:
+    """Translate an error of writing temporary files to one line.
 
     Raises:
         InfrastructureError: They cannot.

@@ -1,12 +1,9 @@
-"""Another repository, from which the branches of skills come and to which they go.
-
-Owns every transport: what a remote holds, bringing a local branch up to it, and pushing. Does not own writing
-versions (versions.repository) or pull requests (forge).
+"""Git remotes: fetch, fast-forward and push the branches of skills.
 
 Invariants:
 1. The configuration of an untrusted repository starts no program here either: the remote is called by its
    address, so that none of its options apply, and ssh, credential helpers and the rest are given by us.
-2. A branch is moved by compare-and-swap only, here and there, and only forwards: whatever a person has committed
+2. A branch, local or remote, is moved by compare-and-swap only, and only forwards: whatever a person has committed
    or pushed stays.
 3. A token is in no argument and no address, and goes to no host but its own.
 """
@@ -20,11 +17,11 @@ from typing import Final
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.safety.credentials import mask
-from skillopt.versions.commit_message import one_line
-from skillopt.versions.git_process import configured, hooks_off, run_git, try_git
+from skillopt.versions.commit_message import single_line
+from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
 from skillopt.versions.repository import Repository
 
-__all__ = ["Login", "Remote", "Tips"]
+__all__ = ["Remote", "RemoteLogin", "Tips"]
 
 _BRANCHES: Final = "refs/heads/skillopt/"
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
@@ -40,8 +37,8 @@ _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermissi
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
-    """What lets git in: a token, and the beginning of the addresses it is for, such as `https://github.com/`."""
+class RemoteLogin:
+    """Credentials of a remote: a token, and the prefix of the URLs it is for, such as `https://github.com/`."""
 
     scope: str
     token: str = field(repr=False)
@@ -49,11 +46,11 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Tips:
-    """Where the branches of a remote are.
+    """Newest commits of the branches of a remote.
 
     Args:
         default_branch: Name of its default branch.
-        default: The commit that is at.
+        default: The newest commit of the default branch.
         skills: The newest commit of each skill's branch, by the skill's name.
     """
 
@@ -68,31 +65,31 @@ class Remote:
 
     Args:
         repository: The local repository.
-        name: What it calls the remote.
+        name: Name of the remote in its configuration.
         url: Its address.
-        login: What lets us in over https; None where nothing is needed.
+        login: Credentials for https; None where none are needed.
     """
 
     repository: Repository
     name: str
     url: str
-    login: Login | None = None
+    login: RemoteLogin | None = None
 
     @classmethod
-    def find(cls, repository: Repository, name: str, login: Login | None = None) -> "Remote | None":
+    def find(cls, repository: Repository, name: str, login: RemoteLogin | None = None) -> "Remote | None":
         """Find a remote by its name, None when it is not configured.
 
         Raises:
-            UsageError: Its address is of a kind that is not spoken.
+            UsageError: Its address is of a kind that is not supported.
         """
-        found = dict(configured(repository.root, rf"^remote\.{re.escape(name)}\.url$"))
+        found = dict(read_config(repository.root, rf"^remote\.{re.escape(name)}\.url$"))
         url = next(iter(found.values()), "")
         if not url:
             return None
         if not _PLACE.match(url):
             message = (
                 f"remote {name!r}: expected an address with https, ssh or file, or a path, found "
-                f"{mask(one_line(url))!r}; change it with `git remote set-url {name} ADDRESS`"
+                f"{mask(single_line(url))!r}; change it with `git remote set-url {name} ADDRESS`"
             )
             raise UsageError(message)
         return cls(repository, name, url, login)
@@ -100,11 +97,11 @@ class Remote:
     @staticmethod
     def names(repository: Repository) -> tuple[str, ...]:
         """List the remotes that are configured."""
-        found = configured(repository.root, r"^remote\..*\.url$")
+        found = read_config(repository.root, r"^remote\..*\.url$")
         return tuple(dict.fromkeys(key.removeprefix("remote.").removesuffix(".url") for key, _ in found))
 
-    def look(self) -> Tips:
-        """See where its branches are, and fetch them.
+    def fetch_tips(self) -> Tips:
+        """Fetch its default branch and the branches of skills, and give their newest commits.
 
         Raises:
             RemoteError: It cannot be reached, or has no default branch.
@@ -125,8 +122,8 @@ class Remote:
             raise RemoteError(message)
         return Tips(heads[0], tips["HEAD"], skills)
 
-    def obtain(self, commit: str, tips: Tips) -> bool:
-        """Get a commit that a shallow clone may lack, by fetching all of the default branch.
+    def fetch_commit(self, commit: str, tips: Tips) -> bool:
+        """Fetch a commit that a shallow clone may lack, by fetching all of the default branch.
 
         Args:
             commit: What is wanted.
@@ -144,12 +141,12 @@ class Remote:
             self._reach(["fetch", "--unshallow", *_QUIET, "--", self.url, f"refs/heads/{tips.default_branch}"])
         return try_git(root, here)[0] == 0
 
-    def follow(self, skill: str, tip: str | None) -> None:
-        """Bring a skill's local branch forward to where the remote has it; one that is further stays.
+    def fast_forward(self, skill: str, tip: str | None) -> None:
+        """Fast-forward a skill's local branch to the remote's; one that is ahead stays.
 
         Args:
             skill: Name of the skill.
-            tip: Where the remote has it, None for nowhere.
+            tip: Newest commit of the remote's branch, None where it has none.
 
         Raises:
             VersionConflictError: Each has commits that the other lacks, or the branch is checked out.
@@ -159,13 +156,13 @@ class Remote:
             return
         if here is not None and not self.contains(tip, here):
             message = (
-                f"skillopt/{skill} went two ways: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
+                f"skillopt/{skill} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
                 f"go on from theirs: git fetch {self.name} skillopt/{skill}, then git branch -f skillopt/{skill} {tip}"
             )
             raise VersionConflictError(message)
         repository.check_branch(skill)
         move = ["update-ref", "-m", f"skillopt: {skill} from {self.name}", f"{_BRANCHES}{skill}", tip]
-        run_git(repository.root, *move, here or "0" * len(tip), env=hooks_off(repository.root))
+        run_git(repository.root, *move, here or "0" * len(tip), env=disabled_hooks(repository.root))
 
     def push(self, skill: str, tips: Tips) -> bool:
         """Push a skill's branch, if the remote lacks something of it.
@@ -178,16 +175,16 @@ class Remote:
             Whether there was anything to push.
 
         Raises:
-            VersionConflictError: Someone moved the branch meanwhile, or it holds commits that are nobody's version.
+            VersionConflictError: Someone moved the branch meanwhile, or it holds commits that are not versions.
             RemoteError: The remote cannot be reached, or refuses.
         """
         here, there = self.repository.branch_tip(skill), tips.skills.get(skill, "")
         if here is None or here == there:
             return False
-        strangers = self.people(skill, here, [tips.default, *filter(None, [there])])
+        strangers = self.commits_by_people(skill, here, [tips.default, *filter(None, [there])])
         if strangers:
             message = (
-                f"skillopt/{skill} stands on commits that {self.name} does not have ({len(strangers)}), such as "
+                f"skillopt/{skill} is based on commits that {self.name} does not have ({len(strangers)}), such as "
                 f"{strangers[0][:10]}; it was not pushed. Push those first, or train from {tips.default_branch}"
             )
             raise VersionConflictError(message)
@@ -198,13 +195,13 @@ class Remote:
         self._reach(["push", *quiet, f"--force-with-lease={ref}:{there}", "--", self.url, f"{here}:{ref}"], skill)
         return True
 
-    def people(self, skill: str, tip: str, without: Sequence[str]) -> list[str]:
+    def commits_by_people(self, skill: str, tip: str, without: Sequence[str]) -> list[str]:
         """List the commits of a branch that are not versions of the skill, newest first.
 
         Args:
             skill: Name of the skill.
-            tip: Where the branch is.
-            without: Commits that are left out, with all that they stand on.
+            tip: Newest commit of the branch.
+            without: Commits that are left out, with all their ancestors.
         """
         listed = run_git(self.repository.root, "rev-list", tip, "--not", *without).decode().split()
         ours = {version.sha for version in self.repository.versions(skill, tip)}
@@ -216,7 +213,7 @@ class Remote:
 
     @property
     def _shown(self) -> str:
-        return f"remote {self.name} ({mask(one_line(self.url))})"
+        return f"remote {self.name} ({mask(single_line(self.url))})"
 
     def _reach(self, arguments: Sequence[str], skill: str = "") -> str:
         """Run git with the protocols that a remote may speak."""
@@ -229,7 +226,7 @@ class Remote:
         if "(stale info)" in text or "(fetch first)" in text or "(non-fast-forward)" in text:
             raise VersionConflictError(_moved(skill, self.name))
         refusal = next((row.split("\t")[-1] for row in text.splitlines() if row.startswith("!")), "")
-        said = mask(one_line(f"{refusal} {problem}"))
+        said = mask(single_line(f"{refusal} {problem}"))
         message = f"git could not {arguments[0]} with {self._shown}: {said}; {self._advice(said)}"
         raise RemoteError(message)
 
@@ -242,10 +239,10 @@ class Remote:
         return "give this machine a key that may push there"
 
     def _environment(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Give what git is told: variables that anyone may see, and the secret ones."""
+        """Give the environment for git: variables that anyone may see, and the secret ones."""
         env = {"GIT_ALLOW_PROTOCOL": "file:https:ssh", "GIT_ASKPASS": "", "GIT_SSH_COMMAND": _SSH}
         env |= {name: os.environ[name] for name in _TRUSTED if os.environ.get(name)}
-        env |= hooks_off(self.repository.root)
+        env |= disabled_hooks(self.repository.root)
         if self.login is None:
             return env, {}
         # An empty value first: two headers, ours and one that a checkout left behind, would be refused.

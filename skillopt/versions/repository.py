@@ -1,8 +1,7 @@
-"""Accepted versions as git commits on `skillopt/<skill>`.
+"""Commit accepted versions on the git branch `skillopt/<skill>`, and read them back.
 
-Owns writing a version without touching index, work tree, HEAD or hooks, and reading versions back.
-Only plumbing commands are used, so that every object format and index version works. Does not own running
-git safely (versions.git_process), other repositories (versions.remotes) or what a commit says (runs.version_message).
+Index, work tree, HEAD and hooks are not touched. Only plumbing commands are used, so that every object format and index
+version works.
 
 Invariants:
 1. A branch is moved by compare-and-swap only; one that moved meanwhile, or is checked out, is left alone.
@@ -21,8 +20,8 @@ from pathlib import Path
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.folder import ships
 from skillopt.tasks import File
-from skillopt.versions.commit_message import Version, compose_message, one_line, parse_commit
-from skillopt.versions.git_process import configured, hooks_off, run_git, try_git, writing
+from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
+from skillopt.versions.git_process import disabled_hooks, read_config, run_git, translate_write_errors, try_git
 
 __all__ = ["Repository", "VersionDraft"]
 
@@ -38,18 +37,18 @@ _SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class VersionDraft:
-    """A version to be written.
+    """A version to be committed.
 
     Args:
         skill: Name of the skill; the branch is `skillopt/<skill>`.
         path: Folder of the skill in the repository, POSIX, `.` for its root.
-        files: Files of the skill by their path in that folder; what does not ship stays as it is.
+        files: Files of the skill by their path in that folder; files that are not part of the skill stay as they are.
         subject: First line of the message.
         body: The message below it.
         trailers: (key, value) pairs at its end.
         at: Time of the commit, ISO 8601 with its offset.
         parent: The commit it is based on, empty for none.
-        expected_tip: Where the branch must be, None when it must not exist.
+        expected_tip: Commit that the branch must be at, None when it must not exist.
     """
 
     skill: str
@@ -89,7 +88,7 @@ class Repository:
                 advice = "if you trust its owner, run `git config --global --add safe.directory` with its path"
             elif "not a git repository" not in problem:
                 advice = "give a folder of a work tree or a bare repository"
-            message = f"expected a git repository around {path}, found none ({one_line(problem)}); {advice}"
+            message = f"expected a git repository around {path}, found none ({single_line(problem)}); {advice}"
             raise RepositoryError(message)
         return cls(Path(os.fsdecode(out.removesuffix(b"\n"))))
 
@@ -132,7 +131,7 @@ class Repository:
         return {name: sha for name, sha in found if _SKILL_NAME.fullmatch(name)}
 
     def resolve(self, text: str) -> str:
-        """Turn what a user calls a version into a commit.
+        """Resolve the name of a version (a commit, branch or tag) to a commit.
 
         Raises:
             UsageError: There is no such commit.
@@ -171,7 +170,7 @@ class Repository:
     def versions(self, skill: str, tip: str | None = None) -> tuple[Version, ...]:
         """List the versions of a skill, newest first: the commits of its branch that say so.
 
-        Commits that people put between or on top of them are passed over. A `tip` that is known need not be looked up.
+        Commits of people between or on top of them are left out. A `tip` that is known need not be looked up.
         """
         tip = tip or self.branch_tip(skill)
         if tip is None:
@@ -208,7 +207,7 @@ class Repository:
             VersionConflictError: The branch is not where it was expected, or is checked out; nothing was moved.
             InfrastructureError: The disk is full.
         """
-        branch, env = _branch(draft.skill), hooks_off(self.root) | self._signature(draft.at)
+        branch, env = _branch(draft.skill), disabled_hooks(self.root) | self._signature(draft.at)
         commit = self._write_commit(draft, self._write_tree(draft, env), env)
         tip = self.branch_tip(draft.skill)
         if tip is not None and try_git(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0:
@@ -221,7 +220,7 @@ class Repository:
                 return commit
             tip = self.branch_tip(draft.skill)
             if tip == draft.expected_tip:
-                found = f"git could not move skillopt/{draft.skill}: {one_line(problem)}"
+                found = f"git could not move skillopt/{draft.skill}: {single_line(problem)}"
                 message = f"{found}; mend that and run this again"
                 raise RepositoryError(message)
         message = (
@@ -231,8 +230,8 @@ class Repository:
         raise VersionConflictError(message)
 
     def _identity(self) -> tuple[str, str]:
-        user = dict(configured(self.root, r"^user\.(name|email)$"))
-        found = ((one_line(os.environ.get(name) or user.get(key, "")), last) for name, key, last in _IDENTITY)
+        user = dict(read_config(self.root, r"^user\.(name|email)$"))
+        found = ((single_line(os.environ.get(name) or user.get(key, "")), last) for name, key, last in _IDENTITY)
         name, email = (text.strip(_CRUD) or fallback for text, fallback in found)
         return name, email
 
@@ -268,7 +267,7 @@ class Repository:
         prefix = "" if draft.path == "." else f"{draft.path}/"
         entries = self.tree(draft.parent, prefix) if draft.parent else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
-        with writing(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
+        with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
             shas = self._write_blobs([file.content for file in draft.files], Path(folder))
             names = [prefix + file.path for file in draft.files]
             rows = [f"{modes.get(name, '100644')} {sha}\t{name}\0" for sha, name in zip(shas, names, strict=True)]

@@ -1,8 +1,6 @@
-"""Two revisions of a repository: which skills differ between them, and what a revision holds.
+"""Compare two git revisions: which skill folders differ or were renamed, and the files of a revision.
 
-Owns merge bases, renamed skill folders, what a shallow clone lacks, and laying files of a revision out in a folder.
-Writes nothing to the repository. Does not own versions (versions.repository) or what a difference means
-(review.result).
+Nothing is written to the repository.
 """
 
 import os
@@ -22,15 +20,15 @@ __all__ = [
     "changed_folders",
     "changed_in_worktree",
     "find_commit",
-    "lay_out",
     "merge_base",
-    "read_file",
+    "read_revision_file",
     "worktree_folders",
+    "write_files",
 ]
 
 _ROOT = "."
 _LEAST_ALIKE = 0.5
-"""From here on a folder that is gone and one that is new are the same skill, as git has it too."""
+"""From this similarity on, a deleted folder and a new one are the same skill; it is git's threshold, too."""
 
 _MOST_COMPARED = 200_000
 """Characters of a text that are compared, so that a huge one costs no minutes."""
@@ -52,10 +50,10 @@ class FolderChange:
 
 
 def find_commit(repository: Repository, text: str) -> str:
-    """Turn what a user calls a revision into a commit.
+    """Resolve the name of a revision to a commit.
 
     Raises:
-        UsageError: There is no such commit here; in a clone that has only a part, it says what to fetch.
+        UsageError: There is no such commit here; in a shallow clone, it says what to fetch.
     """
     try:
         return repository.resolve(text)
@@ -69,7 +67,7 @@ def find_commit(repository: Repository, text: str) -> str:
 
 
 def merge_base(repository: Repository, base: str, head: str) -> str:
-    """Give the commit that two commits have in common, as a pull request compares with.
+    """Find the merge base of two commits, which a pull request is compared with.
 
     Args:
         repository: Where they are.
@@ -133,17 +131,17 @@ def worktree_folders(repository: Repository) -> tuple[str, ...]:
     return tuple(sorted(folder for folder in found if (repository.root / folder / SKILL_FILE).is_file()))
 
 
-def read_file(repository: Repository, commit: str, path: str) -> bytes | None:
+def read_revision_file(repository: Repository, commit: str, path: str) -> bytes | None:
     """Read a regular file as a commit has it, None when it has none there."""
     found = [sha for mode, sha, name in repository.tree(commit, path) if name == path and mode.startswith("100")]
     return run_git(repository.root, "cat-file", "blob", found[0]) if found else None
 
 
-def lay_out(files: Iterable[File], folder: Path) -> None:
-    """Write files into a folder of ours.
+def write_files(files: Iterable[File], folder: Path) -> None:
+    """Write files of a revision into a folder.
 
     Raises:
-        RepositoryError: A path leads out of it.
+        RepositoryError: A path leads out of the folder.
     """
     for file in files:
         parts = PurePosixPath(file.path).parts
@@ -168,7 +166,7 @@ def _is_shallow(repository: Repository) -> bool:
 
 
 def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]]:
-    """Give the files that ship of each skill folder of a tree, by path, each with what tells it from another."""
+    """Give the files of each skill folder of a tree, by path, each with its object id."""
     regular = [(path, sha.encode()) for mode, sha, path in rows if mode.startswith("100")]
     texts = (path for path, _ in regular if path.rpartition("/")[2] == SKILL_FILE)
     found: dict[str, dict[str, bytes]] = {path.rpartition("/")[0] or _ROOT: {} for path in texts}
@@ -188,7 +186,7 @@ def _around(path: str) -> Iterator[tuple[str, str]]:
 
 
 def _paired(old: _Contents, new: _Contents, renamed: Mapping[str, str]) -> tuple[FolderChange, ...]:
-    """Join what was and what is; a folder that is the same in both is left out."""
+    """Pair old and new folders; one that is the same in both is left out."""
     sources = {after: before for before, after in renamed.items()}
     changes = []
     for folder in sorted(new):
@@ -207,7 +205,7 @@ def _differing(old: Mapping[str, bytes], new: Mapping[str, bytes]) -> tuple[str,
 def _renamed(
     repository: Repository, commits: tuple[str, str], gone: Sequence[str], come: Sequence[str]
 ) -> dict[str, str]:
-    """Ask git which SKILL.md that is gone is which new one."""
+    """Ask git which deleted SKILL.md was renamed to which new one."""
     if not gone or not come:
         return {}
     paths = [_skill_file(folder) for folder in (*gone, *come)]
@@ -229,7 +227,7 @@ def _skill_file(folder: str) -> str:
 
 
 def _alike(old: _Contents, new: _Contents, gone: Sequence[str], come: Sequence[str]) -> dict[str, str]:
-    """Pair what is gone with what is new, the most alike first."""
+    """Pair deleted folders with new ones, the most similar first."""
     ratios = [(_likeness(old[before], new[after]), before, after) for before in gone for after in come]
     found: dict[str, str] = {}
     for ratio, before, after in sorted(ratios, key=lambda row: (-row[0], row[1:])):

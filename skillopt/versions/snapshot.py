@@ -32,7 +32,7 @@ class Snapshot:
 
 
 def snapshot_of(folder: Path) -> Snapshot:
-    """Take a snapshot of the repository around a folder: one `git for-each-ref`.
+    """Read the branch tips of the repository around a folder, with one `git for-each-ref`.
 
     Raises:
         RepositoryError: There is no repository, or git cannot list its branches.

@@ -1,7 +1,6 @@
-"""Whether a version was trained on the target that is configured now.
+"""Staleness of a version: whether it was trained on the target that is configured now.
 
-Owns reading driver, client version and model out of an identity, as harnesses give it and the trailer
-`Harness` keeps it, and the verdict in words. Does not own finding identities (commands).
+Driver, client version and model are parsed from the target's identity, which the trailer `Harness` records.
 """
 
 import re
@@ -26,7 +25,7 @@ class Fit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Staleness:
-    """What comparing two targets found; `reason` is empty where there is nothing to say."""
+    """Result of comparing two targets; `reason` is empty where they are the same or unknown."""
 
     fit: Fit
     reason: str = ""
@@ -34,7 +33,7 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class TargetName:
-    """The part of an identity that says what is run; modes and limits are left out.
+    """The part of a target's identity that names program and model; modes and limits are left out.
 
     Args:
         driver: Such as `codex`, or `chat anthropic`.

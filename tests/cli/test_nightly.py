@@ -156,7 +156,7 @@ class TestPeople:
         git(other.folder, "push", "--quiet", "--force", "origin", "skillopt/rows")
         tip = after.tip()
         row = after.run(expect=3)["rows"]
-        assert "skillopt/rows went two ways" in row["reason"]
+        assert "skillopt/rows has diverged" in row["reason"]
         assert after.tip() == tip
 
     def test_who_change_the_skill_on_main_are_never_overwritten(self, after: Nights, forge: FakeForge) -> None:

@@ -156,7 +156,7 @@ def test_the_night_of_another_machine_is_left_alone(
         tip = other.tip()
         code, out, errors = late.end()
     assert code == 3, errors
-    assert "skillopt/rows went two ways" in row_of(out)["reason"]
+    assert "skillopt/rows has diverged" in row_of(out)["reason"]
     assert (nights.tip(), list(forge.pulls)) == (tip, [1])
 
 

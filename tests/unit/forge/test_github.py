@@ -13,7 +13,7 @@ from skillopt.errors import (
     ForgeMissingError,
     ForgeRefusedError,
 )
-from skillopt.forge import Account
+from skillopt.forge import ForgeAccount
 from skillopt.forge.github import GitHubForge
 from skillopt.protocols import Forge
 from tests.contracts.forge_contract import ForgeContract
@@ -36,7 +36,7 @@ def server(tmp_path: Path) -> Iterator[FakeForge]:
 
 
 def github(url: str, seconds: int = 30) -> GitHubForge:
-    return GitHubForge(Account(url, "https://github.com/", TOKEN), "acme/skills", seconds, pause=0.0)
+    return GitHubForge(ForgeAccount(url, "https://github.com/", TOKEN), "acme/skills", seconds, pause=0.0)
 
 
 @pytest.fixture

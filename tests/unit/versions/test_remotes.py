@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.tasks import File
-from skillopt.versions.remotes import Login, Remote
+from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
 from tests.fakes.repositories import DRAFT, FOLDER, commit, make_repository
@@ -36,7 +36,7 @@ def clone(folder: Path, bare: Path, *options: str) -> Path:
     return folder
 
 
-def remote(folder: Path, login: Login | None = None) -> Remote:
+def remote(folder: Path, login: RemoteLogin | None = None) -> Remote:
     found = Remote.find(Repository.find(folder), "origin", login)
     assert found is not None
     return found
@@ -61,18 +61,18 @@ def add_by_hand(folder: Path, branch: str = "skillopt/rows") -> str:
 
 def test_a_branch_is_pushed_once_and_found_there(bare: Path, folder: Path) -> None:
     there = remote(folder)
-    tips = there.look()
+    tips = there.fetch_tips()
     assert (tips.default_branch, tips.default, tips.skills) == ("main", git(folder, "rev-parse", "main"), {})
     sha = add_version(folder)
     assert there.push("rows", tips)
     assert git(bare, "rev-parse", REF) == sha
-    assert not there.push("rows", there.look())
-    assert there.look().skills == {"rows": sha}
+    assert not there.push("rows", there.fetch_tips())
+    assert there.fetch_tips().skills == {"rows": sha}
 
 
 def test_nothing_here_notices_but_the_objects(folder: Path) -> None:
     before = git(folder, "for-each-ref"), git(folder, "status", "--porcelain=v2", "--branch")
-    remote(folder).look()
+    remote(folder).fetch_tips()
     assert (git(folder, "for-each-ref"), git(folder, "status", "--porcelain=v2", "--branch")) == before
     assert not (folder / ".git" / "FETCH_HEAD").exists()
 
@@ -84,7 +84,7 @@ def test_a_shallow_clone_is_enough_even_when_the_default_branch_moves(tmp_path: 
     git(folder, "commit", "--quiet", "--allow-empty", "-m", "Even more")
     git(folder, "push", "--quiet", "origin", "main")
     sha, there = add_version(shallow), remote(shallow)
-    assert there.push("rows", there.look())
+    assert there.push("rows", there.fetch_tips())
     assert git(bare, "rev-parse", REF) == sha
     assert git(bare, "fsck", "--strict") == ""
 
@@ -92,11 +92,11 @@ def test_a_shallow_clone_is_enough_even_when_the_default_branch_moves(tmp_path: 
 def test_a_new_clone_takes_the_branch_up_and_goes_on_with_it(tmp_path: Path, bare: Path, folder: Path) -> None:
     add_version(folder)
     first = remote(folder)
-    first.push("rows", first.look())
+    first.push("rows", first.fetch_tips())
     second = clone(tmp_path / "second", bare, "--depth=1")
     there = remote(second)
-    tips = there.look()
-    there.follow("rows", tips.skills["rows"])
+    tips = there.fetch_tips()
+    there.fast_forward("rows", tips.skills["rows"])
     sha = add_version(second, b"3")
     assert there.push("rows", tips)
     assert git(bare, "rev-parse", REF) == sha
@@ -108,21 +108,21 @@ def test_a_shallow_clone_gets_an_older_commit_when_it_is_asked_for(tmp_path: Pat
     git(folder, "commit", "--quiet", "--allow-empty", "-m", "More")
     git(folder, "push", "--quiet", "origin", "main")
     there = remote(clone(tmp_path / "shallow", bare, "--depth=1"))
-    tips = there.look()
-    assert there.obtain(first, tips)
+    tips = there.fetch_tips()
+    assert there.fetch_commit(first, tips)
     assert there.contains(tips.default, first)
-    assert not there.obtain("0" * 40, tips)
+    assert not there.fetch_commit("0" * 40, tips)
 
 
 def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, bare: Path, folder: Path) -> None:
     add_version(folder)
     there = remote(folder)
-    there.push("rows", there.look())
+    there.push("rows", there.fetch_tips())
     theirs = add_by_hand(clone(tmp_path / "person", bare))
-    tips = there.look()
-    there.follow("rows", tips.skills["rows"])
+    tips = there.fetch_tips()
+    there.fast_forward("rows", tips.skills["rows"])
     assert Repository.find(folder).branch_tip("rows") == theirs
-    assert there.people("rows", theirs, [tips.default]) == [theirs]
+    assert there.commits_by_people("rows", theirs, [tips.default]) == [theirs]
     add_version(folder, b"3")
     assert there.push("rows", tips)
     assert theirs in git(bare, "rev-list", REF).split()
@@ -131,8 +131,8 @@ def test_commits_of_people_on_the_branch_are_kept_and_built_on(tmp_path: Path, b
 def test_a_push_of_someone_else_in_between_is_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
     add_version(folder)
     there = remote(folder)
-    there.push("rows", there.look())
-    tips = there.look()
+    there.push("rows", there.fetch_tips())
+    tips = there.fetch_tips()
     theirs = add_by_hand(clone(tmp_path / "person", bare))
     add_version(folder, b"3")
     with pytest.raises(VersionConflictError, match="someone moved skillopt/rows on origin meanwhile; it was left"):
@@ -141,7 +141,7 @@ def test_a_push_of_someone_else_in_between_is_left_alone(tmp_path: Path, bare: P
 
 
 def test_a_branch_made_by_someone_else_in_between_is_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
-    tips = remote(folder).look()
+    tips = remote(folder).fetch_tips()
     other = clone(tmp_path / "other", bare)
     theirs = add_version(other, b"other")
     remote(other).push("rows", tips)
@@ -154,32 +154,32 @@ def test_a_branch_made_by_someone_else_in_between_is_left_alone(tmp_path: Path, 
 def test_branches_that_went_two_ways_are_both_left_alone(tmp_path: Path, bare: Path, folder: Path) -> None:
     other = clone(tmp_path / "other", bare)
     theirs, there = add_version(other, b"other"), remote(other)
-    there.push("rows", there.look())
+    there.push("rows", there.fetch_tips())
     ours = add_version(folder)
-    with pytest.raises(VersionConflictError, match=f"went two ways: {ours[:10]} here, {theirs[:10]} on origin") as told:
-        remote(folder).follow("rows", remote(folder).look().skills["rows"])
+    with pytest.raises(VersionConflictError, match=f"has diverged: {ours[:10]} here, {theirs[:10]} on origin") as told:
+        remote(folder).fast_forward("rows", remote(folder).fetch_tips().skills["rows"])
     assert (git(folder, "rev-parse", REF), git(bare, "rev-parse", REF)) == (ours, theirs)
     for command in str(told.value).split("theirs: git ")[1].split(", then git "):
         git(folder, *command.split())
-    remote(folder).follow("rows", theirs)
+    remote(folder).fast_forward("rows", theirs)
     assert git(folder, "rev-parse", REF) == theirs
 
 
 def test_a_branch_that_is_checked_out_is_not_moved(tmp_path: Path, bare: Path, folder: Path) -> None:
     add_version(folder)
     there = remote(folder)
-    there.push("rows", there.look())
+    there.push("rows", there.fetch_tips())
     git(folder, "checkout", "--quiet", "skillopt/rows")
     add_by_hand(clone(tmp_path / "person", bare))
     with pytest.raises(VersionConflictError, match="checked out"):
-        there.follow("rows", there.look().skills["rows"])
+        there.fast_forward("rows", there.fetch_tips().skills["rows"])
 
 
 def test_unpublished_work_of_a_person_is_not_pushed_along(bare: Path, folder: Path) -> None:
     git(folder, "commit", "--quiet", "--allow-empty", "-m", "Half done, for nobody's eyes")
     add_version(folder)
     with pytest.raises(VersionConflictError, match=r"commits that origin does not have \(1\)"):
-        remote(folder).push("rows", remote(folder).look())
+        remote(folder).push("rows", remote(folder).fetch_tips())
     assert git(bare, "for-each-ref", REF) == ""
 
 
@@ -189,16 +189,16 @@ def test_a_remote_that_refuses_is_quoted(bare: Path, folder: Path) -> None:
     hook.chmod(0o755)
     add_version(folder)
     with pytest.raises(RemoteError, match=r"pre-receive hook declined.*only on weekdays.*what was trained is kept"):
-        remote(folder).push("rows", remote(folder).look())
+        remote(folder).push("rows", remote(folder).fetch_tips())
 
 
 def test_a_remote_that_is_gone_or_empty_is_told(tmp_path: Path, bare: Path, folder: Path) -> None:
     shutil.rmtree(bare)
     with pytest.raises(RemoteError, match="git could not ls-remote with remote origin"):
-        remote(folder).look()
+        remote(folder).fetch_tips()
     git(tmp_path, "init", "--quiet", "--bare", "bare.git")
     with pytest.raises(RemoteError, match="expected a default branch, found none"):
-        remote(folder).look()
+        remote(folder).fetch_tips()
 
 
 def test_a_remote_that_nobody_configured_is_none(folder: Path) -> None:
@@ -256,7 +256,7 @@ def test_nothing_that_an_untrusted_repository_configures_is_run(
     arm(folder, str(program))
     git(folder, "config", "hook.my.event", "pre-push")
     there = remote(folder)
-    assert there.push("rows", there.look())
+    assert there.push("rows", there.fetch_tips())
     assert not marker.exists()
 
 
@@ -276,9 +276,9 @@ class TestTokens:
 
     def test_a_token_reaches_git_and_is_in_no_argument_and_no_message(self, folder: Path, log: Path) -> None:
         git(folder, "config", "remote.origin.url", "https://127.0.0.1:9/a/b.git")
-        login = Login("https://127.0.0.1:9/", TOKEN)
+        login = RemoteLogin("https://127.0.0.1:9/", TOKEN)
         with pytest.raises(RemoteError) as told:
-            remote(folder, login).look()
+            remote(folder, login).fetch_tips()
         variables = Path(f"{log}.variables").read_text()
         assert "http.https://127.0.0.1:9/.extraHeader" in variables
         assert "Authorization: Basic eC1hY2Nlc3MtdG9rZW46" in variables
@@ -290,5 +290,5 @@ class TestTokens:
     def test_a_token_inside_an_address_is_not_shown(self, folder: Path) -> None:
         git(folder, "config", "remote.origin.url", f"https://x:{TOKEN}@127.0.0.1:9/a/b.git")
         with pytest.raises(RemoteError) as told:
-            remote(folder).look()
+            remote(folder).fetch_tips()
         assert TOKEN not in str(told.value)

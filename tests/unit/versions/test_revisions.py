@@ -11,10 +11,10 @@ from skillopt.versions.revisions import (
     FolderChange,
     changed_folders,
     changed_in_worktree,
-    lay_out,
     merge_base,
-    read_file,
+    read_revision_file,
     worktree_folders,
+    write_files,
 )
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, TEXT, make_repository
@@ -78,8 +78,8 @@ def test_names_that_git_quotes_are_read_as_they_are(folder: Path) -> None:
     before, after = git(folder, "rev-parse", "HEAD"), commit(folder)
     assert differing(folder) == (FolderChange(None, odd, ("SKILL.md",)),)
     repository = Repository.find(folder)
-    assert read_file(repository, after, f"{odd}/SKILL.md") == TEXT + b"- Sort.\n"
-    assert read_file(repository, before, f"{odd}/SKILL.md") is None
+    assert read_revision_file(repository, after, f"{odd}/SKILL.md") == TEXT + b"- Sort.\n"
+    assert read_revision_file(repository, before, f"{odd}/SKILL.md") is None
     assert worktree_folders(repository) == (odd, FOLDER)
 
 
@@ -124,6 +124,6 @@ def test_histories_without_a_common_commit_are_told_apart_from_a_shallow_clone(f
 def test_a_path_that_leads_out_is_never_written(tmp_path: Path, path: str) -> None:
     inside = tmp_path / "inside"
     with pytest.raises(RepositoryError, match="plain path"):
-        lay_out([File(path, b"x")], inside)
+        write_files([File(path, b"x")], inside)
     assert not inside.exists()
     assert not (tmp_path / "out").exists()
