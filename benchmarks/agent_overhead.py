@@ -18,7 +18,7 @@ from skillopt.agents.claude_code.harness import ClaudeCodeHarness
 from skillopt.agents.codex.harness import CodexHarness
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
-from skillopt.sandbox.bubblewrap import Choice, Sandbox
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
@@ -47,7 +47,7 @@ def agent_overheads() -> Iterator[tuple[str, float, float]]:
         program = find_agent(name)
         if program is None:
             continue
-        boxes: tuple[Choice, ...] = ("none", "bwrap") if Sandbox("auto").active else ("none",)
+        boxes: tuple[SandboxChoice, ...] = ("none", "bwrap") if Sandbox("auto").active else ("none",)
         for box in boxes:
             with _fake(name) as server, tempfile.TemporaryDirectory() as kept:
                 make = _maker(name, server, box)
@@ -69,7 +69,7 @@ def _fake(name: str) -> AbstractContextManager[LoopbackServer]:
     return fake_anthropic() if name == "claude" else fake_openai()
 
 
-def _maker(name: str, server: LoopbackServer, box: Choice) -> Callable[[str], Harness]:
+def _maker(name: str, server: LoopbackServer, box: SandboxChoice) -> Callable[[str], Harness]:
     if name == "claude":
         return lambda program: ClaudeCodeHarness(program=program, base_url=server.url, sandbox=box)
     return lambda program: CodexHarness("fake-model", program=program, base_url=f"{server.url}/v1", sandbox=box)

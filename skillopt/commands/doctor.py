@@ -16,7 +16,7 @@ from skillopt.models import load_model
 from skillopt.project import Project, Selection
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
-from skillopt.sandbox.bubblewrap import warning
+from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.sandbox.workspace import Workspace
 from skillopt.skills.validation import Severity, validate
 from skillopt.storage.ledger import Ledger
@@ -64,7 +64,7 @@ def doctor(*, folder: Path | None = None, probe: bool = False) -> Diagnosis:
 def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     yield Check("python", ok=True, found=sys.version.split()[0])
     yield _check("git", lambda: _repository(folder))
-    missing = warning("auto")
+    missing = sandbox_warning("auto")
     yield Check("sandbox", ok=True, found=missing or "bubblewrap works; agents run in it")
     nested = nested_session()
     inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"

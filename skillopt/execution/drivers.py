@@ -13,7 +13,7 @@ from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.harnesses import Wanted, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness, Model, RolloutRequest
-from skillopt.sandbox.bubblewrap import warning
+from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
 from skillopt.tasks import Suite
@@ -134,7 +134,7 @@ def load_drivers(
             )
         judge = _metered(load_retrying_model(name, settings, folder), meters, "judge", longest)
     agent = settings.harness.partition("/")[0] in AGENTS
-    return Drivers(harness, model, judge, meter, warning(settings.sandbox) if agent else "")
+    return Drivers(harness, model, judge, meter, sandbox_warning(settings.sandbox) if agent else "")
 
 
 def _metered(model: Model, meters: Sequence[Meter], role: str, longest: float) -> Model:

@@ -220,8 +220,8 @@ class MeteredHarness:
         used: Usage | None = Usage()
         try:
             trajectory = self._harness.run(request, workspace)
-            told = trajectory.usage.calls > 0 or trajectory.status is not Status.INFRA_ERROR
-            used = trajectory.usage if told else None
+            reported = trajectory.usage.calls > 0 or trajectory.status is not Status.INFRA_ERROR
+            used = trajectory.usage if reported else None
         except ProviderError as error:
             used = None if error.kind in _PERHAPS_BILLED else Usage()
             raise

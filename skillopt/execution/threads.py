@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
-from skillopt.sandbox.workspace import abandon
+from skillopt.sandbox.workspace import stop_all_processes
 
 __all__ = ["ThreadExecutor"]
 
@@ -52,7 +52,7 @@ class ThreadExecutor:
                     futures[-1].add_done_callback(lambda done, at=index: ended.put((at, done)))  # type: ignore[misc]  # default binds the loop variable
                 yield from self._hand_over(pool, ended, len(items))
         except _DroppedError as dropped:
-            abandon()
+            stop_all_processes()
             wait(futures, _LAST_SECONDS)
             pool.shutdown(wait=False, cancel_futures=True)
             raise KeyboardInterrupt from dropped

@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.agents.handoff_folder import HandoffFolder
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
-from skillopt.sandbox.workspace import Unreadable, changed_files, read_file
+from skillopt.sandbox.workspace import Unreadable, changed_files, read_workspace_file
 from skillopt.skills.folder import files_of
 from skillopt.tasks import File, digest_of
 
@@ -82,7 +82,7 @@ class HandoffHarness:
 
 
 def _take_back(done: str, path: str, place: Path) -> None:
-    content = read_file(done, path, _LARGEST)
+    content = read_workspace_file(done, path, _LARGEST)
     if isinstance(content, Unreadable):
         place.unlink(missing_ok=True)
         return

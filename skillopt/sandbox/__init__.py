@@ -1,4 +1,4 @@
-"""Disposable workspaces, the programs that run in them, and bubblewrap around both.
+"""Disposable workspaces, running programs in them with limits, and the bubblewrap sandbox for agents.
 
-What agents are told and how they are read is in agents.
+The command lines of agents and the reading of their output are in agents.
 """

@@ -1,12 +1,9 @@
-"""A sandbox around an agent, by bubblewrap: it can write only its own folders and reach only its provider.
-
-Owns the choice (`auto`, `bwrap`, `none`), whether bubblewrap works here, and its command line. Does not own
-passing on what is said to the provider (sandbox_gateway).
+"""Bubblewrap sandbox for agents: they can write only their own folders and reach only their provider.
 
 Inside: the file system is read-only but for the workspace and the disposable home; temporary folders, the
 user's home, root's and `/run` are empty but for the programs on the PATH; other processes cannot be seen; there
 is no network but the provider's host and port. Not prevented: reading the rest of the file system, talking to
-a program outside that listens on a socket file there, using up processor, memory or disk, and saying anything
+a program outside that listens on a socket file there, using up processor, memory or disk, and sending anything
 at all to the provider.
 
 Invariants, also where the user is root, whom bubblewrap on its own leaves every capability:
@@ -30,9 +27,9 @@ from urllib.parse import urlsplit
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.sandbox.workspace import Workspace, run_process
 
-__all__ = ["Choice", "Sandbox", "warning"]
+__all__ = ["Sandbox", "SandboxChoice", "sandbox_warning"]
 
-Choice = Literal["auto", "bwrap", "none"]
+SandboxChoice = Literal["auto", "bwrap", "none"]
 
 _BWRAP: Final = "bwrap"
 _LOOPBACK: Final = "127.0.0.1"
@@ -47,8 +44,8 @@ _HIDDEN: Final = ("/tmp", "/var/tmp", "/run", "/root")  # noqa: S108 - hidden fr
 _SECONDS: Final = 20.0
 
 
-def warning(choice: Choice) -> str:
-    """Say in one line that agents will run without a sandbox where one was hoped for; empty when not."""
+def sandbox_warning(choice: SandboxChoice) -> str:
+    """Warn in one line that agents will run without a sandbox although `auto` asks for one; else empty."""
     if choice != "auto" or not _trouble():
         return ""
     return f"no sandbox: {_trouble()}, so agents may do whatever you may"
@@ -58,13 +55,13 @@ class Sandbox:
     """Wraps a command line.
 
     Args:
-        choice: `auto` uses bubblewrap where it works, `bwrap` insists on it, `none` does not.
+        choice: `auto` uses bubblewrap where it works, `bwrap` requires it, `none` does not use it.
 
     Raises:
-        ProviderError: It is insisted on and does not work.
+        ProviderError: It is required and does not work.
     """
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: SandboxChoice) -> None:
         self.active = choice != "none" and not _trouble()
         if choice == "bwrap" and not self.active:
             kind = FailureKind.MISSING_PROGRAM
@@ -79,7 +76,7 @@ class Sandbox:
 
         Args:
             argv: What to run; its program by its full path.
-            home: The disposable home, which holds the socket files of the way out.
+            home: The disposable home, which holds the socket files of the gateway.
             workspace: Where it works.
             url: Its provider.
 
@@ -113,7 +110,7 @@ def _boxed(argv: Sequence[str], home: str, workspace: str, endpoints: Sequence[t
 
 @lru_cache(maxsize=1)
 def _trouble() -> str:
-    """Try bubblewrap once, with all that is asked of it; say what is wrong, nothing where it works."""
+    """Try bubblewrap once with all options that are needed; give what is wrong, empty where it works."""
     if sys.platform != "linux" or shutil.which(_BWRAP) is None:
         return "bubblewrap (bwrap) is missing"
     with Workspace.create() as home, Workspace.create() as workspace:
@@ -122,8 +119,8 @@ def _trouble() -> str:
             ended = run_process(argv, workspace.path, {}, _SECONDS)
         except (InfrastructureError, OSError) as error:
             return f"bubblewrap (bwrap) does not work here ({error})"
-    said = (ended.stderr.strip().splitlines() or [f"status {ended.status}"])[-1]
-    return f"bubblewrap (bwrap) does not work here ({said[:200]})" if ended.status else ""
+    reason = (ended.stderr.strip().splitlines() or [f"status {ended.status}"])[-1]
+    return f"bubblewrap (bwrap) does not work here ({reason[:200]})" if ended.status else ""
 
 
 def _mounts(writable: Sequence[str], programs: Sequence[str]) -> tuple[str, ...]:
@@ -191,7 +188,7 @@ def _kept(programs: Sequence[str]) -> list[str]:
 
 
 def _endpoints(url: str, environment: Mapping[str, str]) -> list[tuple[str, int]]:
-    """Find where the client has to connect to: its provider, and the proxies that it may be told to use."""
+    """Find the hosts that the client has to connect to: its provider, and proxies that the environment names."""
     proxies = [environment[name] for name in _PROXIES if environment.get(name)]
     found = []
     for address in (url, *proxies):

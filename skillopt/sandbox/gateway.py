@@ -1,13 +1,13 @@
-"""The one way out of the sandbox: a program of its own, run outside of it, at its border, and inside.
+"""Network gateway of the sandbox: forwards connections to the provider only, by a process on each side of its border.
 
     gateway outside FOLDER HOST:PORT,... bwrap ... gateway border FOLDER ADDRESS:PORT,... bwrap ...
     gateway inside FOLDER ADDRESS:PORT,... program ...
 
 Outside, it listens on one socket file for each endpoint and connects each caller to that endpoint only.
 At the border, in a network with nothing but loopback, it listens on a loopback address and the port of each
-endpoint: low ports need a capability, which the inside shall not have. Inside, it passes callers of these on to
+endpoint: low ports need a capability, which the inside shall not have. Inside, it forwards connections to these to
 the socket files. Each starts the rest of its command line and ends as that ends. An interrupt, which would
-end the sandbox, is passed on as a word through a socket file instead.
+end the sandbox, is passed on as a message through a socket file instead.
 
 It uses only the standard library, and of that only what loads at once, because it is started for
 each rollout. TLS, where there is any, stays between client and provider.
@@ -22,7 +22,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["border", "inside", "main", "outside"]
+__all__ = ["border", "inside", "outside", "run_gateway"]
 
 _CHUNK = 1 << 16
 _FIRST = 100  # number of the first listener that is handed on
@@ -42,7 +42,7 @@ def outside(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> i
 
 
 def border(endpoints: list[tuple[str, int]], argv: list[str]) -> int:
-    """Listen for callers, give up what that took, and become a command that has the listeners open."""
+    """Open the listeners, drop the capability that this took, and become a command that inherits them."""
     for number, endpoint in enumerate(endpoints):
         with socket.create_server(endpoint, backlog=128) as listener:
             os.dup2(listener.fileno(), _FIRST + number)
@@ -71,7 +71,7 @@ def _run(argv: list[str], watch: Callable[[int], None] | None = None) -> int:
 
 
 def _interrupt(control: socket.socket, stop: threading.Event) -> None:
-    """Tell the inside when it is time to stop."""
+    """Pass an interrupt on to the inside."""
     caller, _ = control.accept()
     stop.wait()
     with suppress(OSError):
@@ -110,7 +110,7 @@ def _serve(listener: socket.socket, connect: Callable[[], socket.socket]) -> Non
 
 
 def _join(caller: socket.socket, connect: Callable[[], socket.socket]) -> None:
-    """Pass on what either side says until both have finished; hang up where nobody can be reached."""
+    """Forward data both ways until both sides have finished; hang up where the other side cannot be reached."""
     try:
         other = connect()
     except OSError:
@@ -132,7 +132,7 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
-def main(arguments: list[str]) -> int:
+def run_gateway(arguments: list[str]) -> int:
     """Run one of the three sides."""
     side, folder, listed, *argv = arguments
     endpoints = [(host, int(port)) for host, _, port in (pair.rpartition(":") for pair in listed.split(",") if pair)]
@@ -142,5 +142,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    code = main(sys.argv[1:])
+    code = run_gateway(sys.argv[1:])
     os._exit(code)

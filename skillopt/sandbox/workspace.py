@@ -1,8 +1,4 @@
-"""Disposable workspaces, and the programs that are run in them.
-
-Owns the folder in which a rollout happens: making it, filling it, copying it, reading from it after
-an untrusted target wrote there, removing it, and starting programs with limits. Does not own what is
-run (harnesses) or how it is judged (verifiers).
+"""Disposable workspaces for rollouts, and running programs in them with limits.
 
 Invariants, whatever a target leaves behind:
 1. Nothing outside the workspace is read, written or removed; symbolic links are never followed.
@@ -33,11 +29,11 @@ __all__ = [
     "ProcessResult",
     "Unreadable",
     "Workspace",
-    "abandon",
     "changed_files",
     "check_path",
-    "read_file",
+    "read_workspace_file",
     "run_process",
+    "stop_all_processes",
     "workspace_size",
 ]
 
@@ -113,12 +109,12 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a file of a workspace cannot be read, in words for feedback; `missing` when there is none."""
+    """Why a file of a workspace cannot be read, as text for feedback; `missing` when there is none."""
 
     reason: str
 
 
-def read_file(workspace: str, path: str, limit: int) -> bytes | Unreadable:
+def read_workspace_file(workspace: str, path: str, limit: int) -> bytes | Unreadable:
     """Read a regular file of a workspace in which an untrusted program has written.
 
     Args:
@@ -154,7 +150,7 @@ def changed_files(workspace: str, placed: Iterable[File]) -> tuple[str, ...]:
         if entry.is_dir(follow_symlinks=False):
             continue
         content = before.pop(name, None)
-        if content is None or read_file(workspace, name, len(content)) != content:
+        if content is None or read_workspace_file(workspace, name, len(content)) != content:
             changed.append(os.fsencode(name).decode("utf-8", "backslashreplace"))
     return tuple(sorted([*changed, *before]))
 
@@ -225,7 +221,7 @@ def run_process(
 
 
 class _Capture:
-    """Keeps the first and the last half of what may be kept of a stream."""
+    """The first and the last part of a stream, up to a limit."""
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
@@ -234,9 +230,9 @@ class _Capture:
         self._dropped = 0
 
     def add(self, data: bytes) -> None:
-        room = self._half - len(self._head)
-        self._head += data[:room]
-        self._tail += data[room:]
+        free = self._half - len(self._head)
+        self._head += data[:free]
+        self._tail += data[free:]
         excess = len(self._tail) - self._half
         if excess > 0:
             del self._tail[:excess]
@@ -276,7 +272,7 @@ def _follow(process: "subprocess.Popen[bytes]", timeout: float, output_limit: in
 
 
 def _read_ready(selector: selectors.BaseSelector, seconds: float) -> bool:
-    """Read what is there within some time; say whether anything was."""
+    """Read what arrives within some time; tell whether anything did."""
     ready = selector.select(seconds)
     for key, _ in ready:
         data = os.read(key.fd, 1 << 16)
@@ -287,8 +283,8 @@ def _read_ready(selector: selectors.BaseSelector, seconds: float) -> bool:
     return bool(ready)
 
 
-def abandon() -> None:
-    """End every program that is running now, and every one that is started later, as if its time were over."""
+def stop_all_processes() -> None:
+    """Stop every program that is running now or started later, as if its time limit had passed."""
     _abandoned.set()
 
 

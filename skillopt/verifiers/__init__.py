@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from skillopt.errors import SuiteError
 from skillopt.protocols import Model, Verifier
 from skillopt.rollouts import Score, Trajectory
-from skillopt.sandbox.workspace import Unreadable, check_path, read_file
+from skillopt.sandbox.workspace import Unreadable, check_path, read_workspace_file
 from skillopt.tasks import VerifierSpec
 
 __all__ = [
@@ -182,7 +182,7 @@ def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit:
     name = file or "answer"
     content: bytes | Unreadable
     if file is not None:
-        content = read_file(workspace, file, limit)
+        content = read_workspace_file(workspace, file, limit)
     else:
         content = trajectory.answer.encode("utf-8", "surrogatepass")
         if len(content) > limit:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
-from skillopt.sandbox.workspace import ProcessResult, Workspace, read_file, run_process, workspace_size
+from skillopt.sandbox.workspace import ProcessResult, Workspace, read_workspace_file, run_process, workspace_size
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import FileName, failure, read_options
 
@@ -105,7 +105,7 @@ def _refuse_crash(program: str, ended: ProcessResult) -> None:
 
 def _read_reward(workspace: str) -> Reward | None:
     """Read the reward; None when there is none."""
-    content = read_file(workspace, _REWARD, _LARGEST_REWARD)
+    content = read_workspace_file(workspace, _REWARD, _LARGEST_REWARD)
     if not isinstance(content, bytes):
         if content.reason == "missing":
             return None

@@ -19,7 +19,7 @@ from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence, shorten
 from skillopt.protocols import Model
 from skillopt.rollouts import Reply, Score, Status, Trajectory, Usage
-from skillopt.sandbox.workspace import Unreadable, read_file
+from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import read_options
 
@@ -158,7 +158,7 @@ def _result(trajectory: Trajectory, workspace: str) -> str:
     """Write out the answer and the changed files as far as they are text."""
     parts = [f"### Final answer\n{trajectory.answer or '(none)'}"]
     for path in trajectory.files_changed[:_MOST_FILES]:
-        content = read_file(workspace, path, _LARGEST)
+        content = read_workspace_file(workspace, path, _LARGEST)
         if isinstance(content, Unreadable):
             parts.append(f"### File {path}\n({content.reason})")
         else:

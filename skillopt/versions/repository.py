@@ -143,7 +143,7 @@ class Repository:
         return found
 
     def ignored(self, paths: Sequence[Path]) -> frozenset[Path]:
-        """Give those of some paths that git is told to ignore."""
+        """Give those of some paths that git ignores."""
         listed = "".join(f"{path}\0" for path in paths).encode("utf-8", "surrogateescape")
         literal = {"GIT_LITERAL_PATHSPECS": "0"}  # `check-ignore` takes its paths as they are, and no such setting
         status, out, _ = try_git(self.root, ["check-ignore", "-z", "--stdin"], listed, literal)

@@ -16,7 +16,7 @@ from skillopt.errors import InfrastructureError, ProviderError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.sandbox import bubblewrap as sandbox
-from skillopt.sandbox.bubblewrap import Sandbox, warning
+from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
 from skillopt.sandbox.workspace import Workspace
 from tests.agents.test_claude_code import RULE, TASK, ask
 from tools.fake_providers.fake_anthropic import fake_anthropic
@@ -152,7 +152,7 @@ def test_it_works_for_who_is_not_root() -> None:
     unshare = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
     if shutil.which("unshare") is None or subprocess.run([*unshare, "true"], check=False).returncode:
         pytest.skip("no unshare here that gives another user's number")
-    program = "from skillopt.sandbox.bubblewrap import warning; print(warning('auto') or 'works')"
+    program = "from skillopt.sandbox.bubblewrap import sandbox_warning; print(sandbox_warning('auto') or 'works')"
     ended = subprocess.run([*unshare, sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert ended.stdout == "works\n", ended.stderr
 
@@ -199,8 +199,8 @@ def test_where_it_is_insisted_on_and_missing_nothing_runs(monkeypatch: pytest.Mo
     try:
         with pytest.raises(ProviderError, match=r"missing_program: expected a working bubblewrap.*install the package"):
             Sandbox("bwrap")
-        assert "no sandbox" in warning("auto")
-        assert warning("none") == ""
+        assert "no sandbox" in sandbox_warning("auto")
+        assert sandbox_warning("none") == ""
         assert not Sandbox("auto").active
         assert Sandbox("auto").wrap(["true"], "home", "workspace", "url") == ("true",)
     finally:

@@ -30,7 +30,7 @@ from skillopt.errors import FailureKind
 from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Status, Trajectory, Usage
-from skillopt.sandbox.bubblewrap import Choice, Sandbox
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import changed_files
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import files_of
@@ -71,7 +71,7 @@ class ClaudeCodeHarness:
     max_usd: float | None = None
     retries: int = CLAUDE_RETRIES
     prices: Mapping[str, Price] = field(default_factory=dict)
-    sandbox: Choice = "auto"
+    sandbox: SandboxChoice = "auto"
 
     @property
     def identity(self) -> str:

@@ -23,8 +23,8 @@ from skillopt.errors import FailureKind, SkillError
 from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, Status, Trajectory, Usage
-from skillopt.sandbox.bubblewrap import Choice, Sandbox
-from skillopt.sandbox.workspace import changed_files, read_file
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
+from skillopt.sandbox.workspace import changed_files, read_workspace_file
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import files_of
 from skillopt.skills.frontmatter import read_frontmatter
@@ -60,7 +60,7 @@ class CodexHarness:
     max_tokens: int | None = None
     retries: int = CODEX_RETRIES
     prices: Mapping[str, Price] = field(default_factory=dict)
-    sandbox: Choice = "auto"
+    sandbox: SandboxChoice = "auto"
 
     @property
     def identity(self) -> str:
@@ -145,5 +145,5 @@ def _injected(home: AgentHome, name: str) -> bool:
     wanted = f"<skill>\\n<name>{name}</name>"
     records = Path(home.config, "sessions").glob("**/rollout-*.jsonl")
     # What the agent runs can write there too, and leave a pipe or a link under such a name.
-    read = (read_file(home.path, str(record.relative_to(home.path)), _RECORD_LIMIT) for record in records)
+    read = (read_workspace_file(home.path, str(record.relative_to(home.path)), _RECORD_LIMIT) for record in records)
     return any(wanted.encode() in content for content in read if isinstance(content, bytes))

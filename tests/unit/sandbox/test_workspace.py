@@ -14,7 +14,7 @@ from skillopt.sandbox.workspace import (
     Workspace,
     changed_files,
     check_path,
-    read_file,
+    read_workspace_file,
     run_process,
     workspace_size,
 )
@@ -105,10 +105,10 @@ def test_a_file_replaced_by_a_link_to_the_same_text_has_changed(folder: Path, tm
 
 
 def test_reading_gives_the_bytes_of_a_file_up_to_the_limit(folder: Path) -> None:
-    assert read_file(str(folder), "deep/er/notes.md", 1) == b"\xff"
-    assert read_file(str(folder), "empty", 0) == b""
-    assert read_file(str(folder), "input.csv", 3) == Unreadable("expected at most 3 bytes, found 4")
-    assert read_file(str(folder), "deep/none", 3) == Unreadable("missing")
+    assert read_workspace_file(str(folder), "deep/er/notes.md", 1) == b"\xff"
+    assert read_workspace_file(str(folder), "empty", 0) == b""
+    assert read_workspace_file(str(folder), "input.csv", 3) == Unreadable("expected at most 3 bytes, found 4")
+    assert read_workspace_file(str(folder), "deep/none", 3) == Unreadable("missing")
 
 
 @pytest.mark.parametrize("path", ["folder_link/secret", "link", "pipe", "deep", "input.csv/x"])
@@ -118,7 +118,7 @@ def test_reading_follows_no_link_and_opens_nothing_but_files(folder: Path, tmp_p
     (folder / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(folder / "pipe")
 
-    found = read_file(str(folder), path, 100)
+    found = read_workspace_file(str(folder), path, 100)
 
     assert isinstance(found, Unreadable)
     assert found.reason.startswith("expected a regular file, found")
