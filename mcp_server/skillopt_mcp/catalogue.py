@@ -15,7 +15,7 @@ from skillopt.errors import RepositoryError, SkillError, UsageError
 from skillopt.project import CONFIG, SKILL_FOLDERS, Project, Selection, find_skills
 from skillopt.skills.folder import MAX_BYTES, MAX_FILES, SKILL_FILE, files_of, skill_from_files
 from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
-from skillopt.suites import evals_of
+from skillopt.suites import find_evals
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.snapshot import Snapshot, snapshot_of
@@ -276,7 +276,7 @@ def _suite(project: Project, path: str) -> str:
     folder = (project.root / path).resolve()
     entries = project.entries.items()
     configured = (entry.get("suite") for name, entry in entries if _configured_folder(project, name) == folder)
-    found = next(filter(None, configured), None) or evals_of(folder)
+    found = next(filter(None, configured), None) or find_evals(folder)
     if not isinstance(found, Path):
         return str(found or "")
     return found.relative_to(folder).as_posix()

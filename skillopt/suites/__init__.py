@@ -1,6 +1,6 @@
-"""Suites of tasks, read from files in every format that is supported; one file per format, imported on use.
+"""Loading suites of tasks from files; one file per format, imported on use.
 
-What scores a rollout of a task is in verifiers.
+Scoring a rollout of a task is in verifiers.
 """
 
 import json
@@ -24,11 +24,11 @@ from skillopt.tasks import Suite
 
 __all__ = [
     "LOADERS",
-    "Place",
     "Source",
+    "ValuePath",
+    "describe_error",
     "error_at",
-    "evals_of",
-    "explain",
+    "find_evals",
     "load_suite",
     "read_json",
     "read_json_lines",
@@ -41,7 +41,7 @@ LOADERS = {
 }
 """Format → `module:function` of every loader."""
 
-Place = tuple[str | int, ...]
+ValuePath = tuple[str | int, ...]
 """Keys and indices that lead to a part of a value."""
 
 _DEEPEST = 16
@@ -62,26 +62,26 @@ def load_suite(path: Path | str) -> Suite:
     path = Path(path)
     if not path.exists():
         raise SuiteError(f"{path}: expected a suite, found nothing; correct the path or create the suite")
-    evals = _find_evals(path)
+    evals = _evals_at(path)
     module, _, function = LOADERS["native" if evals is None else "agent-skills"].partition(":")
     return cast("Suite", getattr(import_module(module), function)(evals or path))  # the table names only loaders
 
 
-def evals_of(folder: Path) -> Path | None:
-    """Find the evals that a skill brings along, `evals/evals.json`."""
+def find_evals(folder: Path) -> Path | None:
+    """Find the evals in a skill's own folder, `evals/evals.json`."""
     evals = folder / "evals" / _EVALS_FILE
     return evals if evals.is_file() and (folder / SKILL_FILE).is_file() else None
 
 
-def _find_evals(path: Path) -> Path | None:
-    """Find evals where a path names them, unless what stands there is in the native format."""
+def _evals_at(path: Path) -> Path | None:
+    """Find evals at a path, unless the suite there is in the native format."""
     if not path.is_dir():
         return path if path.name == _EVALS_FILE else None
     if any((path / name).exists() for name in _NATIVE):
         return None
     evals = path / _EVALS_FILE
     # A folder `tasks` can be the skill's own, but beside evals.json it holds tasks.
-    return evals_of(path) or (evals if evals.is_file() and not (path / "tasks").exists() else None)
+    return find_evals(path) or (evals if evals.is_file() and not (path / "tasks").exists() else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class Source:
 
     path: Path
     value: object
-    lines: Mapping[Place, int]
+    lines: Mapping[ValuePath, int]
 
     def line_of(self, place: Sequence[str | int]) -> int:
-        """Give the line of a place, or of the closest thing around it; unknown steps are passed over."""
-        known: Place = ()
+        """Give the line of a value, or of the closest one around it; unknown steps are passed over."""
+        known: ValuePath = ()
         for step in place:
             if (*known, step) in self.lines:
                 known = (*known, step)
@@ -112,8 +112,8 @@ def error_at(path: Path, line: int, problem: str) -> SuiteError:
     return SuiteError(f"{path}:{line}: {problem}")
 
 
-def explain(kind: str, place: Place, message: str, found: object) -> str:
-    """Put what pydantic found amiss into words.
+def describe_error(kind: str, place: ValuePath, message: str, found: object) -> str:
+    """Describe a validation error of pydantic.
 
     Args:
         kind: Pydantic's name for the mistake.
@@ -148,9 +148,9 @@ def read_json(path: Path) -> Source:
     return Source(path, value, _lines_of_json(text))
 
 
-def _lines_of_json(text: str) -> dict[Place, int]:
+def _lines_of_json(text: str) -> dict[ValuePath, int]:
     """Find the line of every key and list item in text that is known to be JSON; what is nested deep is left out."""
-    lines: dict[Place, int] = {}
+    lines: dict[ValuePath, int] = {}
     open_: list[str | int | None] = []  # the current key or index of each object and list around; None before a key
     line = 1
     for sign in _TOKEN.findall(text):
@@ -206,7 +206,7 @@ def read_yaml(path: Path) -> Source:
         _refuse_features(path, text)
         yaml = YAML(typ="safe", pure=True)
         node = yaml.compose(text)
-        lines: dict[Place, int] = {}
+        lines: dict[ValuePath, int] = {}
         value = None if node is None else _Builder(path, yaml, lines).build(node, ())
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -235,7 +235,7 @@ def _read_text(path: Path) -> str:
 
 
 def _unique(pairs: "list[tuple[str, object]]") -> dict[str, object]:
-    """Refuse a key that occurs twice, because one of its values would be lost without a word."""
+    """Refuse a key that occurs twice, because one of its values would be lost silently."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -249,7 +249,7 @@ def _refuse_constant(name: str) -> object:
 
 
 def _refuse_features(path: Path, text: str) -> None:
-    """Refuse, before any value is built, what could be costly or mean more than it says."""
+    """Refuse anchors, tags and deep nesting before any value is built: they can be costly or ambiguous."""
     depth = 0
     for event in YAML(typ="safe", pure=True).parse(text):
         line = event.start_mark.line + 1
@@ -266,13 +266,13 @@ def _refuse_features(path: Path, text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Turns nodes into values and writes down their lines."""
+    """Turns nodes into values and records their lines."""
 
     path: Path
     yaml: YAML
-    lines: dict[Place, int]
+    lines: dict[ValuePath, int]
 
-    def build(self, node: Node, place: Place) -> object:
+    def build(self, node: Node, place: ValuePath) -> object:
         self.lines.setdefault(place, node.start_mark.line + 1)
         match node:
             case MappingNode():
@@ -282,7 +282,7 @@ class _Builder:
             case _:
                 return self._scalar(node)
 
-    def _mapping(self, node: MappingNode, place: Place) -> dict[str, object]:
+    def _mapping(self, node: MappingNode, place: ValuePath) -> dict[str, object]:
         found: dict[str, object] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1

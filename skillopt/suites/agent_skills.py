@@ -1,7 +1,6 @@
-"""The evals that a skill brings along: `evals/evals.json` of the Agent Skills convention.
+"""Load a suite from a skill's own evals: `evals/evals.json` of the Agent Skills convention.
 
-Owns what the keys mean and where an eval's files go; docs/suite-format.md describes both. Every mistake is
-found at load with its file and line. Does not own judging by the criteria (verifiers).
+docs/suite-format.md describes the keys. Every mistake is found at load, with its file and line.
 """
 
 import json
@@ -13,7 +12,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from skillopt.errors import SuiteError
-from skillopt.suites import Source, error_at, explain, read_json
+from skillopt.suites import Source, describe_error, error_at, read_json
 from skillopt.tasks import DEFAULT_SHARES, File, Split, Suite, Task, VerifierSpec, assign_splits, fill_splits
 from skillopt.verifiers import FileName, load_verifier
 
@@ -28,7 +27,7 @@ _ENOUGH: Final = 20
 
 
 def _whole(text: str) -> str:
-    """Refuse half a character, which JSON can spell and no agent can be told."""
+    """Refuse half of a surrogate pair, which JSON can contain and UTF-8 cannot."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -67,7 +66,7 @@ _Criteria = Annotated[tuple[Annotated[_Text, BeforeValidator(_text_of)], ...], B
 
 
 class EvalEntry(BaseModel):
-    """One eval as it is written down; keys of other tools are passed over."""
+    """One eval of the file; keys of other tools are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -91,7 +90,7 @@ class EvalEntry(BaseModel):
 
 
 class EvalsEntry(BaseModel):
-    """The file as it is written down; keys of other tools are passed over."""
+    """The file of evals; keys of other tools are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -113,7 +112,7 @@ def read_evals(path: Path) -> Suite:
         entry = EvalsEntry.model_validate(source.value)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        problem = explain(first["type"], first["loc"], first["msg"], first["input"])
+        problem = describe_error(first["type"], first["loc"], first["msg"], first["input"])
         raise error_at(path, source.line_of(first["loc"]), problem) from error
     if len(entry.evals) < len(Split):
         problem = (
@@ -200,7 +199,7 @@ class _Reader:
                 problem = f"expected a file inside the skill folder, found {name!r} that leads out of it; copy it there"
                 raise self._error(at, each, problem, "files", step)
             if real == os.path.realpath(self.source.path):
-                problem = f"expected an input file, found {name!r}, which tells the criteria; remove it"
+                problem = f"expected an input file, found {name!r}, which contains the criteria; remove it"
                 raise self._error(at, each, problem, "files", step)
             try:
                 if not Path(real).is_file():

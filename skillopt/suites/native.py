@@ -1,7 +1,7 @@
-"""The native suite format: YAML or JSON lines, described in docs/suite-format.md.
+"""Load a suite in the native format: YAML or JSON lines, described in docs/suite-format.md.
 
-Owns what the keys mean, and that every mistake is found at load with its file and line: verifiers are
-built here once, so that a wrong option costs no rollout. Does not own scoring (verifiers).
+Every mistake is found at load, with its file and line; verifiers are built here once, so that a wrong option costs no
+rollout.
 """
 
 import json
@@ -14,11 +14,11 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from skillopt.errors import SuiteError
-from skillopt.suites import Place, Source, error_at, explain, read_json_lines, read_yaml
+from skillopt.suites import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
 from skillopt.tasks import DEFAULT_SHARES, File, Split, Suite, Task, VerifierSpec, assign_splits
 from skillopt.verifiers import FileName, load_verifier
 
-__all__ = ["Defaults", "FileEntry", "SuiteEntry", "TaskEntry", "VerifierEntry", "read_suite"]
+__all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_suite"]
 
 _SUITE_FILE = "suite.yaml"
 _LINES_FILE = "tasks.jsonl"
@@ -68,8 +68,8 @@ class VerifierEntry(BaseModel):
     files: _FileEntries | None = None
 
 
-class Defaults(BaseModel):
-    """What holds for every task that says nothing else."""
+class TaskDefaults(BaseModel):
+    """Defaults for the tasks of a suite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -79,7 +79,7 @@ class Defaults(BaseModel):
 
 
 class TaskEntry(BaseModel):
-    """One task as it is written down."""
+    """One task of the file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -93,13 +93,13 @@ class TaskEntry(BaseModel):
 
 
 class SuiteEntry(BaseModel):
-    """A suite file as it is written down."""
+    """A suite file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Annotated[str | None, Field(min_length=1)] = None
     splits: dict[Split, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None
-    defaults: Defaults = Defaults()
+    defaults: TaskDefaults = TaskDefaults()
     tasks: tuple[TaskEntry, ...] = ()
 
 
@@ -128,7 +128,7 @@ class _Written:
     """A task entry and where it stands."""
 
     source: Source
-    place: Place
+    place: ValuePath
     entry: TaskEntry
 
     def error(self, problem: str, *steps: str | int) -> SuiteError:
@@ -174,7 +174,7 @@ class _Reader:
         return self.finish(path, path.stem)
 
     def add_suite(self, path: Path) -> None:
-        """Read what holds for all tasks, and the tasks that are listed beside it."""
+        """Read the settings of the suite, and the tasks that are listed beside them."""
         self.source = read_yaml(path)
         self.entry = _validate(SuiteEntry, self.source)
         self.written += [_Written(self.source, ("tasks", at), entry) for at, entry in enumerate(self.entry.tasks)]
@@ -321,16 +321,16 @@ def _validate(model: type[Entry], source: Source) -> Entry:
         if first["type"] == "extra_forbidden":
             problem = _unknown_key(model, place)
         else:
-            problem = explain(first["type"], place, first["msg"], first["input"])
+            problem = describe_error(first["type"], place, first["msg"], first["input"])
         raise error_at(source.path, source.line_of(place), problem) from error
 
 
-def _unknown_key(model: type[BaseModel], place: Place) -> str:
+def _unknown_key(model: type[BaseModel], place: ValuePath) -> str:
     match place[:-1]:
         case ():
             known = list(model.model_fields)
         case (*_, "defaults"):
-            known = list(Defaults.model_fields)
+            known = list(TaskDefaults.model_fields)
         case (*_, "files", int()):
             known = list(FileEntry.model_fields)
         case _:

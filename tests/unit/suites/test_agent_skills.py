@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.skills.folder import files_of, read_skill
-from skillopt.suites import evals_of, load_suite, read_json
+from skillopt.suites import find_evals, load_suite, read_json
 from skillopt.suites.agent_skills import read_evals
 from skillopt.tasks import File, Split, Suite, Task
 
@@ -133,7 +133,7 @@ def test_a_path_chooses_the_format(tmp_path: Path) -> None:
     found = load_suite(folder)
 
     assert load_suite(folder / "evals") == load_suite(folder / "evals" / "evals.json") == found
-    assert evals_of(folder) == folder / "evals" / "evals.json"
+    assert find_evals(folder) == folder / "evals" / "evals.json"
     lines = "".join(
         json.dumps({"id": split, "prompt": split, "split": split, "verifier": {"kind": "exact", "value": "a"}}) + "\n"
         for split in Split
@@ -155,7 +155,7 @@ def test_a_folder_that_has_evals_but_is_no_skill_has_none_of_its_own(tmp_path: P
     folder = make(tmp_path)
     (folder / "SKILL.md").unlink()
 
-    assert evals_of(folder) is None
+    assert find_evals(folder) is None
     with pytest.raises(SuiteError, match=r"expected suite\.yaml, .* or evals\.json, found none"):
         load_suite(folder)
 
@@ -256,7 +256,10 @@ def test_a_file_that_is_no_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
         ({"files": ["assets"]}, "4: eval '2': expected a file 'assets' in the skill folder, found none"),
         ({"files": ["link"]}, "4: eval '2': expected a file inside the skill folder, found 'link' that leads out"),
         ({"files": ["out/secret"]}, "4: eval '2': expected a file inside the skill folder, found 'out/secret'"),
-        ({"files": ["evals/evals.json"]}, "4: eval '2': expected an input file, found 'evals/evals.json', which tells"),
+        (
+            {"files": ["evals/evals.json"]},
+            "4: eval '2': expected an input file, found 'evals/evals.json', which contains",
+        ),
         (
             {"files": ["evals/files/a.csv", "a.csv"]},
             "4: eval '2': expected each workspace path once, and no file in place of a folder, found 'a.csv'",
