@@ -35,8 +35,8 @@ _COMMAND_LINE = "cli"
 _TWICE = frozenset(
     {
         "Comparison", "Driver", "Event", "FailureKind", "Finding", "Limits", "MAX_BYTES",
-        "Plan", "ProposedEdit", "Reading", "SKILL_FILE", "Shown", "ShownVersion",
-        "Status", "Table", "WORKTREE", "cancel_job", "clip", "decide", "failure",
+        "ProposedEdit", "Reading", "SKILL_FILE", "Shown", "ShownVersion",
+        "Status", "Table", "WORKTREE", "cancel_job", "clip", "failure",
         "names", "page_of", "propose", "read_edits", "read_skill", "render",
         "shorten", "start_job",
     }

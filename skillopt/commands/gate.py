@@ -21,8 +21,8 @@ from skillopt.review.checks import ALWAYS_REFUSED, check_new_text
 from skillopt.review.gate import ChangeGate, Demand
 from skillopt.review.result import ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
 from skillopt.rollouts import Usage
-from skillopt.runs.earlier import earlier_outcomes, runs_on
-from skillopt.runs.plan import Plan
+from skillopt.runs.earlier_outcomes import earlier_outcomes, runs_on
+from skillopt.runs.plan import RunPlan
 from skillopt.runs.revision_project import RevisionProject
 from skillopt.runs.run import RecordedRun
 from skillopt.safety.escaping import plain
@@ -134,7 +134,7 @@ class _Gate:
             target = self._new.target(one.after, self._options.flags, self._options.suite)
             suite = target.suite() if target.suite_path is not None else None
         except (SkillError, SuiteError) as error:
-            return _refuse(row, "suite" if isinstance(error, SuiteError) else "skill", self._new.told(error))
+            return _refuse(row, "suite" if isinstance(error, SuiteError) else "skill", self._new.error_text(error))
         before = self._before(one)
         row = replace(row, findings=tuple(self._found(row, (before, after), target, suite)))
         refusals = [finding for finding in row.findings if self._refuses(finding)]
@@ -206,7 +206,7 @@ class _Gate:
 
     def _compared(self, row: GatedChange, texts: tuple[Skill, Skill], target: Target, suite: Suite) -> GatedChange:
         drivers = load_drivers(target.settings, suite, self._project.root, optimizer=False, meter=self._meter)
-        plan = Plan(target, suite, drivers, self._project.repository(), row.path, "a person")
+        plan = RunPlan(target, suite, drivers, self._project.repository(), row.path, "a person")
         if self._ledger is None:
             self._ledger = Ledger.open(self._project.root)
         record = _record(self._ledger, plan, texts, self._options.demand, self._old.commit)
@@ -263,7 +263,7 @@ def _least_loss(tasks: int, settings: Settings) -> float | None:
     return resolvable_gain(tasks, settings)
 
 
-def _record(ledger: Ledger, plan: Plan, texts: tuple[Skill, Skill], demand: Demand, base: str) -> RunRecord:
+def _record(ledger: Ledger, plan: RunPlan, texts: tuple[Skill, Skill], demand: Demand, base: str) -> RunRecord:
     """Record the measurement; the same texts, asked the same, are the same run, and come to the same."""
     before, after = texts
     settings, suite = plan.target.settings, plan.suite

@@ -16,7 +16,7 @@ from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import Plan, Start, begin_run, make_plan
+from skillopt.runs.plan import RunPlan, Start, begin_run, make_plan
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
 from skillopt.settings import GateRule
@@ -104,7 +104,7 @@ def optimize(
     )
 
 
-def _check_cap(plan: Plan) -> None:
+def _check_cap(plan: RunPlan) -> None:
     """Refuse a cap under which no candidate could ever be gated, before anything is spent."""
     settings = plan.target.settings
     train, val, test = (len(plan.suite.tasks(split)) for split in Split)

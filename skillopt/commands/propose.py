@@ -20,8 +20,8 @@ from skillopt.loop.proposals import check_proposal, try_proposal
 from skillopt.project import Selection
 from skillopt.prompts.stages import ProposedEdit
 from skillopt.rollouts import Usage
-from skillopt.runs.earlier import earlier_outcomes, runs_on
-from skillopt.runs.plan import Plan, Start, incumbent_of, make_plan, record_run
+from skillopt.runs.earlier_outcomes import earlier_outcomes, runs_on
+from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.run import RecordedRun
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, Op
@@ -210,7 +210,7 @@ def propose(
     )
 
 
-def _checked(plan: Plan, skill: Skill, offered: Offered) -> tuple[tuple[Change, ...], tuple[Refused, ...]]:
+def _checked(plan: RunPlan, skill: Skill, offered: Offered) -> tuple[tuple[Change, ...], tuple[Refused, ...]]:
     if offered.base and not (len(offered.base) >= SHORT and skill.digest.startswith(offered.base)):
         message = (
             f"expected edits for {skill.name} {skill.digest[:SHORT]}, found some for {offered.base[:SHORT]!r}: "
@@ -229,7 +229,7 @@ def _checked(plan: Plan, skill: Skill, offered: Offered) -> tuple[tuple[Change, 
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
 
 
-def _record(plan: Plan, ledger: Ledger, skill: Skill, proposal: Sequence[Change]) -> RunRecord:
+def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change]) -> RunRecord:
     """Record the proposal's run; the same edits for the same incumbent are the same run, and come to the same."""
     edits = digest_of(
         *(

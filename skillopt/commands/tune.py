@@ -18,7 +18,7 @@ from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted
 from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.protocols import RolloutRequest
-from skillopt.runs.plan import Plan, Start, incumbent_of, make_plan
+from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
 from skillopt.settings import TABLES, Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
@@ -139,7 +139,9 @@ def tuning_suite(suite: Suite, seed: int) -> Suite:
 class _Runs:
     """Runs of the loop that leave nothing behind but what was answered."""
 
-    def __init__(self, plan: Plan, suite: Suite, skill: Skill, kept: tuple[Ledger, str, RunObserver], cap: int) -> None:
+    def __init__(
+        self, plan: RunPlan, suite: Suite, skill: Skill, kept: tuple[Ledger, str, RunObserver], cap: int
+    ) -> None:
         self._plan, self._suite, self._skill, self._kept, self._cap = plan, suite, skill, kept, cap
         self.before = self.rollouts
         self._meter = Meter(replace(caps_of(plan.target.settings), rollouts=max(0, cap - self.before)))

@@ -1,4 +1,4 @@
-"""One run: planning it, driving it over the ledger and git, and reading back what runs left behind.
+"""Recorded runs: planning one, driving it with ledger and git, and reading runs and versions back.
 
-What the loop decides is in loop, and what a user asks for is in commands.
+The training loop is in loop, and the user commands are in commands.
 """

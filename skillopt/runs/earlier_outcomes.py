@@ -1,7 +1,6 @@
-"""What was measured on a suite before: its proposals and its gated changes, and what was said of each.
+"""Earlier proposals and gated changes of a skill on the same suite, and their outcomes.
 
-Owns which runs count, and in which order. Does not own what follows from them: repeats of their own, and a share of the
-error (loop.proposals, review.gate).
+They are counted because each later one gets repeats of its own and a smaller share of the error.
 """
 
 from skillopt.gate.comparison import Outcome
@@ -18,7 +17,7 @@ def runs_on(ledger: Ledger, kind: str, skill: str, suite_digest: str) -> list[Ru
 
 
 def earlier_outcomes(ledger: Ledger, record: RunRecord) -> list[Outcome | None]:
-    """Give what the gate said in each run of the same kind before this one, None where it said nothing."""
+    """Give the outcome of each earlier run of the same kind, None where the gate decided nothing."""
     runs = runs_on(ledger, record.kind, record.skill, record.suite_digest)
     before = sorted((run for run in runs if run.seed < record.seed), key=lambda run: run.seed)
     outcomes: list[Outcome | None] = []

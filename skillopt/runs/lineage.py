@@ -1,7 +1,4 @@
-"""The versions of a skill as a line: where training began, what is newest, what each was trained on.
-
-Owns reading that from the commits of its branch. Does not own git (versions.repository) or the user actions.
-"""
+"""Lineage of a skill's versions: where training began, which is newest, the target that each was trained on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +63,7 @@ def newest_version(versions: Sequence[Version]) -> str:
 
 
 def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:
-    """Give the identity of the target that each version was trained on, by commit; empty where it is not said.
+    """Give the identity of the target that each version was trained on, by commit; empty where it is unknown.
 
     Args:
         versions: Of one skill, newest first.

@@ -1,4 +1,4 @@
-"""Plan of a run before anything is spent: target, suite, drivers, starting text, and the run that it continues."""
+"""RunPlan of a run before anything is spent: target, suite, drivers, starting text, and the run that it continues."""
 
 import json
 from dataclasses import dataclass
@@ -15,23 +15,23 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, digest_of
 from skillopt.versions.repository import Repository
 
-__all__ = ["Plan", "Start", "begin_run", "incumbent_of", "make_plan", "read_version", "record_run"]
+__all__ = ["RunPlan", "Start", "begin_run", "incumbent_of", "make_plan", "read_version", "record_run"]
 
 Start = Literal["auto", "worktree", "branch"]
 """Which text to begin with when work tree and branch differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Everything a run is made of.
+class RunPlan:
+    """Everything that a run needs.
 
     Args:
         target: The skill, its folder and settings.
         suite: Its tasks.
-        drivers: Who does rollouts, who proposes, who judges.
-        repository: Where versions are kept.
+        drivers: Harness, optimizer model and judge.
+        repository: Where versions are committed.
         skill_path: The skill's folder in the repository.
-        proposer: Names who proposes edits.
+        proposer: Identity of whoever proposes edits.
     """
 
     target: Target
@@ -43,18 +43,18 @@ class Plan:
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """Name target, proposer and, where there is one, judge."""
+        """List the identities of target, proposer and, where there is one, judge."""
         judge = () if self.drivers.judge is None else (self.drivers.judge.identity,)
         return (self.drivers.harness.identity, self.proposer, *judge)
 
 
-def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | None = None) -> Plan:
-    """Settle what a run is made of, and refuse what could not be trained.
+def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | None = None) -> RunPlan:
+    """Plan a run, and refuse a skill or a suite that could not be trained.
 
     Args:
         selection: The skill, its suite and settings.
         proposer: Who proposes edits instead of an optimizer model; empty for the model of the settings.
-        allowance: Caps what this command alone pays for; None for no such cap.
+        allowance: A meter that caps what this command alone pays for; None for no such cap.
 
     Raises:
         UsageError: Something is missing or wrong; nothing was spent.
@@ -67,19 +67,19 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     check_trainable(target.skill())
     drivers = load_drivers(target.settings, suite, project.root, optimizer=not proposer, allowance=allowance)
     named = proposer or (drivers.model.identity if drivers.model else "")
-    return Plan(target, suite, drivers, repository, repository.relative(target.folder), named)
+    return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named)
 
 
-def begin_run(plan: Plan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
+def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
     """Find the interrupted run that this command continues, or record a new one.
 
     Args:
-        plan: What the run is made of.
+        plan: The planned run.
         ledger: Where runs are recorded.
         start: Which text to begin with.
 
     Returns:
-        The run, and whether it goes on.
+        The run, and whether it continues.
     """
     settings, suite = plan.target.settings, plan.suite
     config = json.dumps([settings.identity, *plan.identities])
@@ -90,7 +90,7 @@ def begin_run(plan: Plan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
 
 
-def _started_so(plan: Plan, run: RunRecord, start: Start) -> bool:
+def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     """Tell whether a run began with the text that is asked for.
 
     The run itself may have moved the branch since: a branch that ends with one of its versions is where it goes on.
@@ -107,15 +107,15 @@ def _started_so(plan: Plan, run: RunRecord, start: Start) -> bool:
     return asked.digest == decode_skill(name, run.start).digest
 
 
-def record_run(plan: Plan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:
-    """Record a run, or take up the one that starts from the same text, configuration and commit.
+def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:
+    """Record a run, or continue the one that starts from the same text, configuration and commit.
 
     Args:
-        plan: What the run is made of.
+        plan: The planned run.
         ledger: Where runs are recorded.
         skill: The text it starts from.
-        config: Canonical JSON of all else that can change it.
-        seed: Its seed; one that is taken up keeps its own.
+        config: Canonical JSON of everything else that can change its results.
+        seed: Its seed; a run that continues keeps its own.
     """
     suite = plan.suite
     base = plan.repository.branch_tip(plan.target.name) or plan.repository.head() or ""
@@ -134,7 +134,7 @@ def record_run(plan: Plan, ledger: Ledger, skill: Skill, config: str, seed: int)
 
 
 def incumbent_of(target: Target, repository: Repository, start: Start = "auto") -> Skill:
-    """Choose the text to begin with; one that a person changed beside the branch is never passed over.
+    """Choose the text to begin with; a text that a person changed outside the branch is never ignored.
 
     Args:
         target: The skill and its folder.
@@ -142,7 +142,7 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
         start: Which text when work tree and branch differ.
 
     Raises:
-        UsageError: They differ, and nobody said which.
+        UsageError: They differ, and `start` does not say which.
     """
     worktree = target.skill()
     tip = repository.branch_tip(target.name)
@@ -165,7 +165,7 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
 
 
 def read_version(repository: Repository, name: str, commit: str, path: str, *, missing_ok: bool = False) -> Skill:
-    """Read a skill as a commit has it; one that the commit lacks is empty, if that may be."""
+    """Read a skill from a commit; with `missing_ok`, one that the commit lacks is empty."""
     files = repository.read_folder(commit, path)
     if missing_ok and not any(file.path == "SKILL.md" for file in files):
         return Skill(name, SkillDocument(""))

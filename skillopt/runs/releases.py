@@ -1,13 +1,12 @@
-"""Which version of a skill is the released one, and how often the held-out test was looked at to replace it.
+"""The released version of a skill, and how often the held-out test was used to replace it.
 
-Owns reading both from git and the ledger, the same for a run that is begun and one that is repeated. Does not own
-the check itself (loop.release_check).
+Both are read from git and the ledger, so that a rerun gets the same as the first run did.
 """
 
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
 from skillopt.loop.release_check import Released
 from skillopt.runs.lineage import starting_commit
-from skillopt.runs.plan import Plan, read_version
+from skillopt.runs.plan import RunPlan, read_version
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 
@@ -16,11 +15,11 @@ __all__ = ["earlier_looks", "released_of"]
 _KINDS = (HeldOutTestMeasured.__name__, ReleaseCheckWithheld.__name__)
 
 
-def released_of(plan: Plan, ledger: Ledger, record: RunRecord) -> Released:
-    """Find what a run is to be released against.
+def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
+    """Find the released text that a run is compared with on the held-out test.
 
-    A run that goes on from the skill's branch has the text that the versions there began from to beat; one that begins
-    with another text, such as one that people wrote meanwhile, has that one.
+    For a run that continues the skill's branch it is the text that the versions there began from; for one that begins
+    with another text, such as one that people wrote meanwhile, it is that text.
 
     Args:
         plan: Names the skill and its repository.

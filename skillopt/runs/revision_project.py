@@ -1,7 +1,6 @@
-"""A project as a revision has it: its configuration, its skills, and the suites that they are measured on.
+"""A project at a git revision: its configuration, its skills and their suites.
 
-Owns laying them out in a folder of ours, so that what is read is what was committed and not what happens to lie in
-the work tree. Does not own git (versions.revisions) or what is read (project).
+They are written to a temporary folder, so that what is read is what was committed, not what is in the work tree.
 """
 
 from collections.abc import Mapping
@@ -22,13 +21,13 @@ __all__ = ["RevisionProject"]
 
 
 class RevisionProject:
-    """What a revision holds.
+    """A project at a revision, or in the work tree.
 
     Args:
-        real: The project as it lies there; a suite or a configuration that is not committed is taken from it.
+        real: The project in the work tree; a suite or a configuration that is not committed is taken from it.
         repository: Where the revision is.
         commit: The revision; empty for the work tree.
-        folder: An empty folder of ours.
+        folder: An empty temporary folder.
     """
 
     def __init__(self, real: Project, repository: Repository, commit: str, folder: Path) -> None:
@@ -72,7 +71,7 @@ class RevisionProject:
         return found
 
     def target(self, path: str, flags: Mapping[str, object], suite: Path | None) -> Target:
-        """Settle what a skill is measured with.
+        """Give a skill with its suite and settings.
 
         Args:
             path: Its folder in the repository.
@@ -100,8 +99,8 @@ class RevisionProject:
         files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
         return tuple((file.relative_to(path).as_posix(), file.read_bytes()) for file in files)
 
-    def told(self, error: Exception) -> str:
-        """Say what is wrong by paths of the repository."""
+    def error_text(self, error: Exception) -> str:
+        """Give the text of an error with paths of the repository instead of the temporary folder."""
         return str(error).replace(f"{self._folder}/", "")
 
     def _name(self, path: str) -> str:
@@ -111,7 +110,7 @@ class RevisionProject:
         return self.project.target(Selection(str(place), flags, suite, self.project.root))
 
     def _lay_out_suite(self, path: Path) -> None:
-        """Lay out a suite with all that lies beside it, for its tasks may name files there."""
+        """Write out a suite with all that is beside it, because its tasks may name files there."""
         if path.exists() or not path.is_relative_to(self._folder):
             return
         inside = path.relative_to(self._folder)
@@ -122,7 +121,7 @@ class RevisionProject:
                 return
 
     def _on_disk(self, target: Target) -> Target:
-        """Take a suite that the revision does not have from where it lies now: it is kept out of the repository."""
+        """Use the suite of the work tree where the revision has none: it is kept out of the repository."""
         path = target.suite_path
         if path is None or path.exists():
             return target

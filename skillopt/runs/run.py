@@ -1,7 +1,6 @@
-"""A run as a user action drives it: record each event, then commit its version.
+"""Drive a run: record each event in the ledger, then commit the accepted version.
 
-Owns the order "record, then commit": a version's commit is made of recorded facts only, so a rerun makes
-the same commit. Does not own what happens in a run (loop.optimizer, loop.proposals).
+In this order, because a version's commit is made of recorded facts only, so that a rerun makes the same commit.
 """
 
 from collections.abc import Iterable
@@ -11,8 +10,8 @@ from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.loop.events import Event, RunEnded, RunStarted, VersionAccepted, encode_event
-from skillopt.runs.plan import Plan, read_version
-from skillopt.runs.version_message import Origin, body_of, subject_of, trailers_of
+from skillopt.runs.plan import RunPlan, read_version
+from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, trailers_of
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -22,16 +21,16 @@ __all__ = ["RecordedRun"]
 
 
 class RecordedRun:
-    """Keeps what a run yields.
+    """A run whose events are recorded and whose versions are committed.
 
     Args:
-        plan: What the run is made of.
+        plan: The planned run.
         ledger: Where it is recorded.
         record: The run.
-        observer: Follows it.
+        observer: Gets its events and progress.
     """
 
-    def __init__(self, plan: Plan, ledger: Ledger, record: RunRecord, observer: RunObserver) -> None:
+    def __init__(self, plan: RunPlan, ledger: Ledger, record: RunRecord, observer: RunObserver) -> None:
         settings = plan.target.settings
         self.skill = decode_skill(plan.target.name, record.start)
         executor = ThreadExecutor(settings.executor.workers, observer.notice)
@@ -45,7 +44,7 @@ class RecordedRun:
         self._started_at = ""
 
     def drive(self, events: Iterable[Event]) -> tuple[list[Event], RunEnded]:
-        """Run to the end; whatever interrupts it leaves a run that the same command continues.
+        """Run to the end; after any interruption the same command continues.
 
         Returns:
             All events, and how the run ended; a cap that stopped it says so there.
@@ -89,7 +88,7 @@ class RecordedRun:
         plan, record = self._plan, self._record
         target, proposer, *_ = plan.identities
         settings = plan.target.settings
-        origin = Origin(self.skill.name, record.id, target, proposer, record.suite_digest, settings.metric.value)
+        origin = VersionOrigin(self.skill.name, record.id, target, proposer, record.suite_digest, settings.metric.value)
         trailers = trailers_of(origin, event, self.runner.usage)
         document = SkillDocument(event.text)
         self._write(document, subject_of(self.skill.name, event), body_of(event), trailers, at)

@@ -1,7 +1,4 @@
-"""Scoring skills side by side on one split, for the user actions that compare them.
-
-Owns that too little measured is no result. Does not own which skills are scored or against what.
-"""
+"""Score several skills on the same tasks, and compare two of them; too few scored rollouts are an error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +15,14 @@ from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Task
 
-__all__ = ["NO_SKILL", "Measured", "Scoring"]
+__all__ = ["NO_SKILL", "ScoredSkill", "Scoring"]
 
 NO_SKILL = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """A skill that was measured well enough; `digest` is empty for no skill."""
+class ScoredSkill:
+    """A skill that was scored on enough tasks; `digest` is empty for no skill."""
 
     name: str
     digest: str
@@ -38,9 +35,9 @@ class Scoring:
 
     Args:
         ledger: Where rollouts are recorded.
-        drivers: Who does them.
-        settings: How they are compared, and how much must be measured.
-        observer: Follows them.
+        drivers: Harness and judge.
+        settings: Metric, confidence and coverage.
+        observer: Gets progress.
     """
 
     def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
@@ -56,7 +53,7 @@ class Scoring:
 
     def measure(
         self, named: Sequence[tuple[str, Skill | None]], tasks: Sequence[Task], repeats: int
-    ) -> tuple[Measured, ...]:
+    ) -> tuple[ScoredSkill, ...]:
         """Measure skills, in their order.
 
         Args:
@@ -75,7 +72,7 @@ class Scoring:
         parts = [rollouts[at * size : (at + 1) * size] for at in range(len(named))]
         return tuple(self._measured(name, skill, own) for (name, skill), own in zip(named, parts, strict=True))
 
-    def compare(self, before: Measured, after: Measured) -> Verdict:
+    def compare(self, before: ScoredSkill, after: ScoredSkill) -> Verdict:
         """Compare two skills task by task, asking for confidence.
 
         Raises:
@@ -93,10 +90,10 @@ class Scoring:
             raise InvalidMeasurementError(f"{after.name}: {verdict.reason}")
         return verdict
 
-    def _measured(self, name: str, skill: Skill | None, own: tuple[Rollout, ...]) -> Measured:
+    def _measured(self, name: str, skill: Skill | None, own: tuple[Rollout, ...]) -> ScoredSkill:
         found = tally(own)
         if found.measured < self._settings.coverage * (found.measured + found.missing):
             reason = next(rollout.reason for rollout in own if rollout.score is None)
             message = f"only {found.measured} of {found.measured + found.missing} tasks could be measured: {reason}"
             raise InvalidMeasurementError(f"{name}: {message}")
-        return Measured(name, skill.digest if skill else "", found, own)
+        return ScoredSkill(name, skill.digest if skill else "", found, own)

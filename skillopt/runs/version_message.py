@@ -1,7 +1,6 @@
-"""The commit message of an accepted version: what changed, why, and the numbers behind it.
+"""Commit message of an accepted version: what changed, why, and the numbers behind it.
 
-Owns the words and the trailers (DESIGN: one commit per accepted candidate). Every number comes from
-the recorded event, none from a model. Does not own writing the commit (versions.repository).
+Every number comes from the recorded event, none from a model.
 """
 
 import re
@@ -15,7 +14,7 @@ from skillopt.rollouts import Usage
 from skillopt.safety.escaping import plain
 from skillopt.skills.edits import Change, Op
 
-__all__ = ["Origin", "body_of", "subject_of", "trailers_of"]
+__all__ = ["VersionOrigin", "body_of", "subject_of", "trailers_of"]
 
 _WIDTH = 72
 _ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
@@ -23,8 +22,8 @@ _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove"}
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where versions of a run come from: the skill, the run, and what measured and proposed them."""
+class VersionOrigin:
+    """Origin of the versions of a run: the skill, the run, its target, optimizer model and suite."""
 
     skill: str
     run: str
@@ -35,7 +34,7 @@ class Origin:
 
 
 def subject_of(skill: str, event: VersionAccepted) -> str:
-    """Say in one line what the version changes.
+    """Summarize in one line what the version changes.
 
     Args:
         skill: Name of the skill.
@@ -64,7 +63,7 @@ def body_of(event: VersionAccepted) -> str:
     return "\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)])
 
 
-def trailers_of(origin: Origin, event: VersionAccepted, usage: Usage) -> tuple[tuple[str, str], ...]:
+def trailers_of(origin: VersionOrigin, event: VersionAccepted, usage: Usage) -> tuple[tuple[str, str], ...]:
     """List the trailers of a version.
 
     Args:
@@ -106,5 +105,5 @@ def _paragraph(change: Change) -> str:
 
 
 def _inert(text: str) -> str:
-    """Part what a forge would act on when the commit reaches it: mentions, issues, and addresses of issues."""
+    """Break up what a forge would turn into a mention or a link: names, issue numbers, addresses of issues."""
     return _ACTIVE.sub(r"\1 ", text)

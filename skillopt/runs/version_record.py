@@ -1,7 +1,6 @@
-"""What the ledger holds of an accepted version: its edits, what motivated each, and how each did alone.
+"""Ledger record of an accepted version: its edits, the tasks that motivated them, and their screening results.
 
-Owns finding that by the trailers of the commit. A clone that has no such ledger has nothing here; the commit says
-enough without it. Does not own git (versions.repository) or the events (loop.events).
+It is found by the trailers of the commit. A clone without that ledger has no such record, only the commit.
 """
 
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ class RecordedEdit:
 
     Args:
         change: The edit as it was applied; its rationale is untrusted, as is all that models wrote.
-        screened: How it did alone, on the tasks that it cites; None where it was not tried alone.
+        screened: Its result alone, on the tasks that it cites; None where it was not screened.
     """
 
     change: Change
@@ -36,14 +35,14 @@ class RecordedEdit:
 
 @dataclass(frozen=True, slots=True)
 class RecordedVersion:
-    """What is recorded of a version: how the gate decided, and its edits."""
+    """Ledger record of a version: the gate's verdict, and its edits."""
 
     verdict: Verdict
     edits: tuple[RecordedEdit, ...]
 
 
 def recorded_versions(root: Path, versions: Sequence[Version]) -> dict[str, RecordedVersion]:
-    """Give what is recorded of versions, by commit; those of which nothing is are left out.
+    """Read the records of versions, by commit; versions without one are left out.
 
     Args:
         root: The project.

@@ -8,7 +8,7 @@ import pytest
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
-from skillopt.runs.version_message import Origin, body_of, subject_of, trailers_of
+from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, trailers_of
 from skillopt.skills.edits import Change, Edit, Op
 
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0)
@@ -41,7 +41,7 @@ def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
 
 
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
-    origin = Origin("rows", "abc", "demo", "opt", "digest", "mixed")
+    origin = VersionOrigin("rows", "abc", "demo", "opt", "digest", "mixed")
     trailers = dict(trailers_of(origin, accepted(ADD), Usage(usd=None)))
     assert trailers["Val-Before"] == "0.5000"
     assert trailers["Wins-Ties-Losses"] == "9/30/1"
