@@ -10,9 +10,19 @@ from typing import Literal, Protocol, TypeVar
 
 from skillopt.rollouts import Reply, Rollout, Score, Trajectory, Usage
 from skillopt.skills.document import Skill
-from skillopt.tasks import Task
+from skillopt.tasks import Task, VerifierSpec
 
-__all__ = ["Executor", "Forge", "Harness", "Model", "PullRequest", "RolloutRequest", "Runner", "Verifier"]
+__all__ = [
+    "Executor",
+    "Forge",
+    "Harness",
+    "Model",
+    "PullRequest",
+    "RolloutRequest",
+    "Runner",
+    "Verifier",
+    "VerifierFactory",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -84,6 +94,10 @@ class Verifier(Protocol):
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Score an answer or a workspace; any exception is the verifier's crash, never a 0."""
         ...
+
+
+VerifierFactory = Callable[[VerifierSpec], Verifier]
+"""Makes the verifier of a task of its options; raises SuiteError where they are wrong."""
 
 
 class Executor(Protocol):

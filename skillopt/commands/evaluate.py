@@ -3,13 +3,13 @@
 from contextlib import closing
 from dataclasses import dataclass
 
-from skillopt.execution.drivers import load_drivers
-from skillopt.execution.runner import RunObserver
+from skillopt.execution.roles import load_roles
+from skillopt.execution.runner import Watch
+from skillopt.execution.scoring import NO_SKILL, Scoring
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.lineage import skill_at
 from skillopt.runs.plan import incumbent_of
-from skillopt.runs.scoring import NO_SKILL, Scoring
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split

@@ -1,7 +1,7 @@
 """The user action `transfer`: score a version on other targets, against no skill and the first version.
 
 Owns that a target which cannot be measured is a row of its own and costs no other target its result.
-Does not own scoring (runs.scoring) or which commit is which (runs.lineage).
+Does not own scoring (execution.scoring) or which commit is which (runs.lineage).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,13 @@ from typing import Literal
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import Drivers, caps_of, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RunObserver
+from skillopt.execution.roles import Roles, caps_of, load_roles
+from skillopt.execution.runner import Watch
+from skillopt.execution.scoring import NO_SKILL, Scoring
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.lineage import newest_version, skill_at, starting_commit, trained_on, versions_of
-from skillopt.runs.scoring import NO_SKILL, Scoring
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger

@@ -1,6 +1,6 @@
 """The drivers of a run: the target's harness, the optimizer model and the judge, with retries and metering."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -9,16 +9,27 @@ from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
-from skillopt.execution.retry import Retry, RetryingModel
+from skillopt.execution.retry import PatientModel, Retry
+from skillopt.execution.rollout import shared_verifier
 from skillopt.harnesses import Wanted, load_harness
 from skillopt.models import MODELS, load_model
-from skillopt.protocols import Harness, Model, RolloutRequest
-from skillopt.sandbox.bubblewrap import sandbox_warning
+from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
+from skillopt.sandbox.bubblewrap import warning
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
-from skillopt.tasks import Suite
+from skillopt.tasks import Suite, VerifierSpec
+from skillopt.verifiers import load_verifier
 
-__all__ = ["Drivers", "caps_of", "load_drivers", "load_retrying_model", "load_target"]
+__all__ = [
+    "Drivers",
+    "Roles",
+    "caps_of",
+    "load_drivers",
+    "load_patient_model",
+    "load_roles",
+    "load_target",
+    "meter_drivers",
+]
 
 _LONGEST_CALL: Final = 600.0
 """Seconds that an agent's command line gets for one answer."""
@@ -31,6 +42,23 @@ _JUDGED: Final = "rubric"
 
 @dataclass(frozen=True, slots=True)
 class Drivers:
+    """Drivers as objects, as a user of the Python API passes them, and as they are made by their names.
+
+    Args:
+        harness: Runs the target.
+        model: The optimizer model.
+        judge: Judges rubrics.
+        verifiers: Own kinds of verifiers, beside those that are built in.
+    """
+
+    harness: Harness | None = None
+    model: Model | None = None
+    judge: Model | None = None
+    verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
     """The drivers of a run.
 
     Args:
@@ -39,6 +67,7 @@ class Drivers:
         judge: Judges rubrics; None where no task has one.
         meter: Counts what they consume.
         notice: What the user should know before anything runs, in one line; empty for nothing.
+        verifiers: Own kinds of verifiers, beside those that are built in.
     """
 
     harness: Harness
@@ -46,6 +75,18 @@ class Drivers:
     judge: Model | None = None
     meter: Meter = field(default_factory=lambda: Meter(NO_CAPS))
     notice: str = ""
+    verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
+
+    def verifier(self, spec: VerifierSpec) -> Verifier:
+        """Make the verifier of a task.
+
+        Raises:
+            SuiteError: There is no such kind, or an option is wrong.
+        """
+        own = self.verifiers.get(spec.kind)
+        if own is not None:
+            return own(spec)
+        return shared_verifier(spec) if self.judge is None else load_verifier(spec, self.judge)
 
     @property
     def target_identity(self) -> str:
@@ -101,8 +142,8 @@ def load_drivers(
     optimizer: bool = True,
     meter: Meter | None = None,
     allowance: Meter | None = None,
-) -> Drivers:
-    """Make the drivers that a run needs, all of which keep to its caps.
+) -> Roles:
+    """Make the drivers that a run needs by their names; all of them keep to its caps.
 
     Args:
         settings: Names and limits.
@@ -115,32 +156,65 @@ def load_drivers(
     Raises:
         SettingsError: A driver has no such name, or lacks what it needs.
     """
-    meter, folder = meter or Meter(caps_of(settings)), _handoff(root)
-    longest = max(_LONGEST_CALL, _SILENCE + settings.executor.retry_seconds)
-    meters = [meter, *([allowance] if allowance else [])]
-    harness = load_target(settings, root)
-    for one in meters:
-        harness = MeteredHarness(harness, one)
-    model = None
-    if optimizer:
-        model = _metered(load_retrying_model(settings.model, settings, folder), meters, "optimizer", longest)
+    return meter_drivers(load_drivers(settings, suite, root, optimizer=optimizer), settings, meter, allowance)
+
+
+def load_drivers(
+    settings: Settings, suite: Suite, root: Path, given: Drivers = Drivers(), *, optimizer: bool = True
+) -> Drivers:
+    """Make the drivers that a run needs and that were not given as objects.
+
+    Args:
+        settings: Names them.
+        suite: Its tasks tell whether a judge is needed.
+        root: Prompts that are handed off lie below it.
+        given: Those that are there already.
+        optimizer: Whether an optimizer model will be asked.
+
+    Raises:
+        SettingsError: A driver has no such name, or lacks what it needs.
+    """
+    folder = _handoff(root)
+    harness = given.harness or load_target(settings, root)
+    model = (given.model or load_patient_model(settings.model, settings, folder)) if optimizer else None
     judge = None
     if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
-        name = settings.judge or settings.model
-        if name == "demo":
-            raise SettingsError(
-                f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
-                'set judge, as in judge = "anthropic/claude-haiku-4-5"'
-            )
-        judge = _metered(load_retrying_model(name, settings, folder), meters, "judge", longest)
+        judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder)
+    return Drivers(harness, model, judge, given.verifiers)
+
+
+def meter_drivers(
+    drivers: Drivers, settings: Settings, meter: Meter | None = None, allowance: Meter | None = None
+) -> Roles:
+    """Let drivers keep to caps.
+
+    Args:
+        drivers: As `load_drivers` gives them.
+        settings: Limits.
+        meter: Counts what they consume; None for a meter of their own, with the caps of the settings.
+        allowance: Another that counts beside it; None for none.
+    """
+    meter = meter or Meter(caps_of(settings))
+    longest = max(_LONGEST_CALL, _SILENCE + settings.executor.retry_seconds)
+    harness, model, judge = drivers.harness, drivers.model, drivers.judge
+    if harness is None:
+        raise ValueError("expected a harness, found none; make one with load_drivers")
+    for one in (meter, *([allowance] if allowance else [])):
+        harness = MeteredHarness(harness, one)
+        model = model and MeteredModel(model, one, "optimizer", longest)
+        judge = judge and MeteredModel(judge, one, "judge", longest)
     agent = settings.harness.partition("/")[0] in AGENTS
-    return Drivers(harness, model, judge, meter, sandbox_warning(settings.sandbox) if agent else "")
+    return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "", drivers.verifiers)
 
 
-def _metered(model: Model, meters: Sequence[Meter], role: str, longest: float) -> Model:
-    for meter in meters:
-        model = MeteredModel(model, meter, role, longest)
-    return model
+def _load_judge(settings: Settings, suite: Suite, folder: Path) -> Model:
+    name = settings.judge or settings.model
+    if name == "demo":
+        raise SettingsError(
+            f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
+            'set judge, as in judge = "anthropic/claude-haiku-4-5"'
+        )
+    return load_patient_model(name, settings, folder)
 
 
 def _handoff(root: Path) -> Path:

@@ -8,22 +8,28 @@ from functools import lru_cache
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
 from skillopt.execution.metering import OutOfBudget
-from skillopt.protocols import Harness, Model, RolloutRequest, Verifier
+from skillopt.protocols import Harness, RolloutRequest, Verifier, VerifierFactory
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory, readable
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier
 
-__all__ = ["run_rollout"]
+__all__ = ["measure", "shared_verifier"]
 
 
-def run_rollout(harness: Harness, request: RolloutRequest, judge: Model | None = None) -> Rollout:
+@lru_cache(maxsize=4096)
+def shared_verifier(spec: VerifierSpec) -> Verifier:
+    """Make a verifier that asks no judge, once for all rollouts of its task."""
+    return load_verifier(spec)
+
+
+def measure(harness: Harness, request: RolloutRequest, make_verifier: VerifierFactory = shared_verifier) -> Rollout:
     """Run one rollout in a disposable workspace and score it.
 
     Args:
         harness: Runs the target.
         request: What to run.
-        judge: Judges where the task has a rubric.
+        make_verifier: Makes the verifier of a task.
 
     Returns:
         The rollout; a provider or a verifier that broke gives status `infra_error`, never a score.
@@ -35,7 +41,7 @@ def run_rollout(harness: Harness, request: RolloutRequest, judge: Model | None =
     """
     try:
         with Workspace.create(request.task.files) as workspace:
-            trajectory, score = _run_and_score(harness, request, workspace.path, judge)
+            trajectory, score = _run_and_score(harness, request, workspace.path, make_verifier)
     except OSError as error:
         message = f"could not make a workspace for task {request.task.id!r}: {error}; free some space or set TMPDIR"
         raise InfrastructureError(message) from error
@@ -47,7 +53,7 @@ def run_rollout(harness: Harness, request: RolloutRequest, judge: Model | None =
 
 
 def _run_and_score(
-    harness: Harness, request: RolloutRequest, path: str, judge: Model | None
+    harness: Harness, request: RolloutRequest, path: str, make_verifier: VerifierFactory
 ) -> tuple[Trajectory, Score | None]:
     try:
         trajectory = harness.run(request, path)
@@ -62,7 +68,7 @@ def _run_and_score(
         feedback = limit if trajectory.status is Status.TIMEOUT else f"refused: {trajectory.reason}"
         return trajectory, Score(0.0, passed=False, feedback=feedback)
     try:
-        return trajectory, _verifier(request.task.verifier, judge).score(trajectory, path)
+        return trajectory, make_verifier(request.task.verifier).score(trajectory, path)
     except (AnswersPendingError, OutOfBudget, SettingsError):
         raise
     except Exception as error:  # noqa: BLE001 - allowed: whatever breaks in a verifier is its crash, not the target's 0
@@ -86,12 +92,3 @@ def _readable(trajectory: Trajectory) -> Trajectory:
     names = tuple(map(readable, trajectory.files_changed))
     answer, reason = readable(trajectory.answer), readable(trajectory.reason)
     return replace(trajectory, messages=messages, files_changed=names, answer=answer, reason=reason)
-
-
-def _verifier(spec: VerifierSpec, judge: Model | None) -> Verifier:
-    return _unjudged(spec) if judge is None else load_verifier(spec, judge)
-
-
-@lru_cache(maxsize=4096)
-def _unjudged(spec: VerifierSpec) -> Verifier:
-    return load_verifier(spec)

@@ -1,15 +1,16 @@
 """RunPlan of a run before anything is spent: target, suite, drivers, starting text, and the run that it continues."""
 
-import json
 from dataclasses import dataclass
 from typing import Literal
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.metering import Meter
+from skillopt.execution.recording import config_of, record_of
+from skillopt.execution.roles import Roles, load_roles
 from skillopt.project import Selection, Target
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import decode_skill, encode_skill, skill_from_files
+from skillopt.skills.folder import decode_skill, skill_from_files
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, digest_of
@@ -82,7 +83,7 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
         The run, and whether it continues.
     """
     settings, suite = plan.target.settings, plan.suite
-    config = json.dumps([settings.identity, *plan.identities])
+    config = config_of(settings, plan.identities)
     interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
     if interrupted is not None and _started_so(plan, interrupted, start):
         ledger.begin_run(interrupted)
@@ -117,20 +118,8 @@ def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: i
         config: Canonical JSON of everything else that can change its results.
         seed: Its seed; a run that continues keeps its own.
     """
-    suite = plan.suite
     base = plan.repository.branch_tip(plan.target.name) or plan.repository.head() or ""
-    record = RunRecord(
-        id=digest_of(plan.target.name, skill.digest, config, suite.digest, base)[:12],
-        skill=plan.target.name,
-        skill_path=plan.skill_path,
-        config=config,
-        config_digest=digest_of(config),
-        suite_digest=suite.digest,
-        start=encode_skill(skill),
-        base=base,
-        seed=seed,
-    )
-    return ledger.begin_run(record)
+    return ledger.begin_run(record_of(skill, plan.suite, config, seed, path=plan.skill_path, base=base))
 
 
 def incumbent_of(target: Target, repository: Repository, start: Start = "auto") -> Skill:

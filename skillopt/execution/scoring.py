@@ -1,4 +1,4 @@
-"""Score several skills on the same tasks, and compare two of them; too few scored rollouts are an error."""
+"""Scoring skills side by side on one split; too little measured is no result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,0 +1,165 @@
+"""One run as it is recorded: its events in order, how it ended, and what it came to."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
+from skillopt.execution.metering import OutOfBudget
+from skillopt.execution.roles import Roles
+from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.gate.gate import BASELINE_TASKS
+from skillopt.loop.events import (
+    Event,
+    HeldOutTestMeasured,
+    ReleaseCheckWithheld,
+    RunEnded,
+    VersionAccepted,
+    decode_event,
+    encode_event,
+)
+from skillopt.settings import GateRule, Settings
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import decode_skill, encode_skill
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.tasks import Split, Suite, digest_of
+
+__all__ = ["Recording", "check_cap", "config_of", "earlier_looks", "record_of"]
+
+_LOOKS = (HeldOutTestMeasured.__name__, ReleaseCheckWithheld.__name__)
+
+
+class Recording:
+    """Keeps what a run yields; whatever interrupts it leaves a run that the same call continues.
+
+    Args:
+        ledger: Where it is recorded.
+        record: The run.
+        roles: Who does rollouts, who answers prompts, who judges.
+        settings: How many calls are made at a time, and when to give up.
+        watch: Follows it.
+    """
+
+    def __init__(self, ledger: Ledger, record: RunRecord, roles: Roles, settings: Settings, watch: Watch) -> None:
+        self.skill = decode_skill(record.skill, record.start)
+        self.record = record
+        self.roles = roles
+        self.settings = settings
+        executor = ThreadExecutor(settings.executor.workers, watch.notice)
+        self.runner = RecordedRunner(ledger, record.id, roles, executor, watch, settings.executor.breaker)
+        self._ledger = ledger
+        self._watch = watch
+
+    def drive(self, events: Iterable[Event]) -> tuple[list[Event], RunEnded]:
+        """Run to the end, recording each event before it is acted on.
+
+        Returns:
+            All events, and how the run ended; a cap that stopped it says so there.
+
+        Raises:
+            InfrastructureError: Something outside failed; what was measured is kept.
+        """
+        happened: list[Event] = []
+        ended: RunEnded | None = None
+        try:
+            for event in events:
+                self.runner.keep_gaps()
+                at = self._ledger.append_event(self.record.id, len(happened), *encode_event(event))
+                self.recorded(event, at)
+                self._watch.event(event)
+                happened.append(event)
+                ended = event if isinstance(event, RunEnded) else None
+        except KeyboardInterrupt:
+            self._ledger.end_run(self.record.id, "stopped", "interrupted")
+            raise
+        except OutOfBudget as over:
+            self._ledger.end_run(self.record.id, "stopped", str(over))
+            accepted = sum(isinstance(event, VersionAccepted) for event in happened)
+            return happened, RunEnded(str(over), accepted, 0, 0)
+        except InfrastructureError as error:
+            state = "stopped" if isinstance(error, AnswersPendingError) else "failed"
+            self._ledger.end_run(self.record.id, state, str(error))
+            raise
+        if ended is None:
+            message = "the run ended without saying so"
+            raise AssertionError(message)
+        self._ledger.end_run(self.record.id, "finished", ended.reason)
+        return happened, ended
+
+    def recorded(self, event: Event, at: str) -> None:
+        """Act on an event that is recorded, before anybody hears of it; here nothing.
+
+        Args:
+            event: What happened.
+            at: When it was first recorded.
+        """
+
+
+def check_cap(suite: Suite, settings: Settings) -> None:
+    """Refuse a cap on rollouts under which no candidate could ever be gated, before anything is spent.
+
+    Raises:
+        SettingsError: The cap is too small; the message says what is needed.
+    """
+    train, val, test = (len(suite.tasks(split)) for split in Split)
+    gate = val * (1 if settings.gate is GateRule.STRICT else 2)
+    baseline = min(val, BASELINE_TASKS) * settings.baseline_repeats
+    least = baseline + min(settings.batch_size, train) + gate + 2 * test
+    if 0 < settings.max_rollouts < least:
+        message = (
+            f"expected max_rollouts of at least {least} (baseline, one batch, one gate, held-out test), "
+            f"found {settings.max_rollouts}; see `skillopt estimate`"
+        )
+        raise SettingsError(message)
+
+
+def config_of(settings: Settings, identities: Sequence[str]) -> str:
+    """Give all that can change a run but its text and suite, as canonical JSON."""
+    return json.dumps([settings.identity, *identities])
+
+
+def record_of(skill: Skill, suite: Suite, config: str, seed: int, *, path: str = "", base: str = "") -> RunRecord:
+    """Describe a run; the same text, configuration, suite and commit are the same run.
+
+    Args:
+        skill: The text it starts from.
+        suite: Its tasks.
+        config: Canonical JSON of all else that can change it.
+        seed: Its seed.
+        path: The skill's folder in its repository; empty outside of one.
+        base: The commit it starts from; empty outside of a repository.
+    """
+    return RunRecord(
+        id=digest_of(skill.name, skill.digest, config, suite.digest, base)[:12],
+        skill=skill.name,
+        skill_path=path,
+        config=config,
+        config_digest=digest_of(config),
+        suite_digest=suite.digest,
+        start=encode_skill(skill),
+        base=base,
+        seed=seed,
+    )
+
+
+def earlier_looks(ledger: Ledger, record: RunRecord, released: str) -> int:
+    """Count the looks at the held-out test that earlier runs took for a released version.
+
+    Args:
+        ledger: Holds the runs.
+        record: The run that asks; what it has recorded itself says which look it is.
+        released: Digest of the released version.
+    """
+    own = [row for row in ledger.events(record.id) if row.kind in _LOOKS]
+    for row in own:
+        event = decode_event(row.kind, row.payload)
+        if isinstance(event, HeldOutTestMeasured | ReleaseCheckWithheld):
+            return event.look - 1
+    others = (
+        run
+        for run in ledger.runs()
+        if (run.skill, run.suite_digest) == (record.skill, record.suite_digest) and run.id != record.id
+    )
+    rows = (row for run in others for row in ledger.events(run.id) if row.kind == HeldOutTestMeasured.__name__)
+    looks = (decode_event(row.kind, row.payload) for row in rows)
+    return sum(isinstance(event, HeldOutTestMeasured) and event.released == released for event in looks)
