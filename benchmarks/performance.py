@@ -6,6 +6,7 @@ nothing: a slow machine is not a failed test.
 
 import os
 import platform
+import resource
 import subprocess
 import sys
 import tempfile
@@ -46,6 +47,7 @@ def main() -> int:
         folder = Path(scratch)
         measured = (
             _help_time(),
+            _import_time(),
             _overhead(folder),
             _end_to_end(folder),
             _server(folder),
@@ -73,6 +75,20 @@ def _help_time() -> Iterator[str]:
     yield _row(
         "skillopt --help, times `python -c 'import typer'`", median(times["ours"]) / median(times["bare"]), "times", 2
     )
+
+
+def _import_time() -> Iterator[str]:
+    """Compare `import skillopt` with a bare Python, in CPU time of their processes."""
+    times: dict[str, list[float]] = {"pass": [], "import skillopt": []}
+    for _ in range(15):  # in turn, as above
+        for code, found in times.items():
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, "-c", code], check=True)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    ours, bare = median(times["import skillopt"]), median(times["pass"])
+    yield _row("import skillopt beyond `python -c pass`, CPU", 1000 * (ours - bare), "ms", 60)
+    print(f"  ({1000 * ours:.0f} ms and {1000 * bare:.0f} ms)")
 
 
 def _overhead(scratch: Path) -> Iterator[str]:

@@ -1,5 +1,74 @@
-"""Train a skill document the way you train weights: rollouts, bounded edits, a gate, versions."""
+"""Train a skill document the way you train weights: rollouts, bounded edits, a gate, versions.
 
-__all__ = ["__version__"]
+The Python API, imported on use so that `import skillopt` stays quick. See docs/python-api.md.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from skillopt.api import compare, evaluate, load_skill, optimize
+    from skillopt.errors import SkilloptError
+    from skillopt.gate.comparison import Verdict
+    from skillopt.loop.events import Event
+    from skillopt.protocols import Harness, Model, Verifier
+    from skillopt.rollouts import Rollout, Score
+    from skillopt.settings import Settings
+    from skillopt.skills.document import Skill
+    from skillopt.skills.edits import Edit
+    from skillopt.suites import load_suite
+    from skillopt.tasks import Split, Suite, Task, VerifierSpec
+
+__all__ = [
+    "Edit",
+    "Event",
+    "Harness",
+    "Model",
+    "Rollout",
+    "Score",
+    "Settings",
+    "Skill",
+    "SkilloptError",
+    "Split",
+    "Suite",
+    "Task",
+    "Verdict",
+    "Verifier",
+    "VerifierSpec",
+    "__version__",
+    "compare",
+    "evaluate",
+    "load_skill",
+    "load_suite",
+    "optimize",
+]
 
 __version__ = "0.1.0"
+
+_MODULES = {
+    "skillopt.api": ("compare", "evaluate", "load_skill", "optimize"),
+    "skillopt.errors": ("SkilloptError",),
+    "skillopt.gate.comparison": ("Verdict",),
+    "skillopt.loop.events": ("Event",),
+    "skillopt.protocols": ("Harness", "Model", "Verifier"),
+    "skillopt.rollouts": ("Rollout", "Score"),
+    "skillopt.settings": ("Settings",),
+    "skillopt.skills.document": ("Skill",),
+    "skillopt.skills.edits": ("Edit",),
+    "skillopt.suites": ("load_suite",),
+    "skillopt.tasks": ("Split", "Suite", "Task", "VerifierSpec"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for, once."""
+    for module, names in _MODULES.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(module), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the API, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -32,6 +32,7 @@ _PRODUCT = ("skillopt", "mcp_server")
 _FRONT_END = "entry.py"
 _ENTRY_POINT = "main"
 _COMMAND_LINE = "cli"
+_API = "api.py"
 _TWICE = frozenset(
     {
         "Comparison", "Driver", "Event", "FailureKind", "Finding", "Limits", "MAX_BYTES",
@@ -107,7 +108,8 @@ def check_folder(root: Path, folder: str) -> list[Finding]:
 def check_names(root: Path, folders: Sequence[str] = _PRODUCT, known: frozenset[str] = _TWICE) -> list[Finding]:
     """Check that no public name is defined in two modules.
 
-    `main` is free, as every program has one, and so are the commands in `cli/`, which are called as what they run.
+    `main` is free, as every program has one, and so are the commands in `cli/` and the verbs of the Python API, which
+    are called as what they run.
 
     Args:
         root: The repository's root.
@@ -116,7 +118,7 @@ def check_names(root: Path, folders: Sequence[str] = _PRODUCT, known: frozenset[
     """
     places: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
-        if path.parent.name == _COMMAND_LINE:
+        if path.parent.name == _COMMAND_LINE or path.name == _API:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         defined, (_, listed) = dict(_defined(tree)), _listed(tree) or (0, [])
@@ -240,7 +242,9 @@ def _makes_type(value: ast.expr) -> bool:
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    imports = (node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom))
+    typed = (node.body for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    nodes = [*tree.body, *(node for body in typed for node in body)]
+    imports = (node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
     return {alias.asname or alias.name for node in imports for alias in node.names}
 
 

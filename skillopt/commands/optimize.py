@@ -1,28 +1,24 @@
 """The user action `optimize`: begin or continue a run of the loop.
 
-Owns refusing a cap that allows nothing, and what a run came to. Does not own the loop (loop.optimizer), where a
-run starts (runs.plan) or how it is kept (runs.run).
+It is the training of the Python API (api), with accepted versions in git (runs.run) and one writer per skill.
 """
 
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-from skillopt.errors import SettingsError
+from skillopt.api import run_training
 from skillopt.execution.metering import Meter
-from skillopt.execution.runner import RunObserver
-from skillopt.gate.gate import BASELINE_TASKS
-from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
-from skillopt.loop.optimizer import train
+from skillopt.execution.recording import check_cap
+from skillopt.execution.runner import Watch
+from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import RunPlan, Start, begin_run, make_plan
+from skillopt.runs.plan import Start, begin_run, make_plan
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
-from skillopt.settings import GateRule
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.tasks import Split
 
 __all__ = ["Optimized", "optimize"]
 
@@ -79,41 +75,24 @@ def optimize(
         InvalidMeasurementError: Too little could be measured; the same command continues.
     """
     plan = make_plan(selection, allowance=allowance)
-    _check_cap(plan)
+    check_cap(plan.suite, plan.target.settings)
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         record, resumed = begin_run(plan, ledger, start)
-        run = RecordedRun(plan, ledger, record, observer or RunObserver())
-        released = released_of(plan, ledger, record)
-        loop = train(run.skill, plan.suite, plan.target.settings, run.runner, released)
-        events, ended = run.drive(loop)
+        run = RecordedRun(plan, ledger, record, watch or Watch())
+        done = run_training(run, plan.suite, released_of(plan, ledger, record))
     return Optimized(
-        record.id,
+        done.run,
         name,
         f"skillopt/{name}",
         tuple(run.commits),
-        ended.reason,
-        next((event for event in events if isinstance(event, HeldOutTestMeasured)), None),
-        next((event.reason for event in events if isinstance(event, ReleaseCheckWithheld)), ""),
-        ended.rollouts,
-        ended.calls,
-        run.runner.paid_rollouts,
-        run.runner.paid_calls,
+        done.reason,
+        done.test,
+        done.withheld,
+        done.rollouts,
+        done.calls,
+        done.paid_rollouts,
+        done.paid_calls,
         resumed,
-        plan.drivers.meter.by_role,
+        done.usage,
     )
-
-
-def _check_cap(plan: RunPlan) -> None:
-    """Refuse a cap under which no candidate could ever be gated, before anything is spent."""
-    settings = plan.target.settings
-    train, val, test = (len(plan.suite.tasks(split)) for split in Split)
-    gate = val * (1 if settings.gate is GateRule.STRICT else 2)
-    baseline = min(val, BASELINE_TASKS) * settings.baseline_repeats
-    least = baseline + min(settings.batch_size, train) + gate + 2 * test
-    if 0 < settings.max_rollouts < least:
-        message = (
-            f"expected max_rollouts of at least {least} (baseline, one batch, one gate, held-out test), "
-            f"found {settings.max_rollouts}; see `skillopt estimate`"
-        )
-        raise SettingsError(message)

@@ -287,6 +287,11 @@ class Skill:
     document: SkillDocument
     files: tuple[File, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """Give the whole SKILL.md."""
+        return self.document.text
+
     @cached_property
     def digest(self) -> str:
         """Identify the skill by all its bytes."""

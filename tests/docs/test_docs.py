@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,20 @@ def test_every_skillopt_and_git_command_of_the_readme_works_in_order(tmp_path: P
         arguments = [git(folder, "rev-parse", "main") if word == "VERSION" else word for word in command[1:]]
         ended = skillopt(folder, *arguments, *(quick if command[1] == "optimize" else ()))
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
+
+
+@pytest.mark.docs
+def test_every_block_of_the_page_on_python_runs_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(make_project(tmp_path / "project", name="my-skill"))
+    names: dict[str, Any] = {}
+    for block in blocks(CHECKOUT / "docs" / "python-api.md", "python"):
+        exec(compile(block, "python-api.md", "exec"), names)  # noqa: S102 - what the page shows
+    assert "of 8 tasks passed, mean score" in capsys.readouterr().out
+    assert names["taught"].skill.text.endswith("- Always greet people.\n")
+    assert names["taught"].test.after.passed == 1.0
+    assert Path("training/.skillopt/ledger.db").exists()
 
 
 @pytest.mark.docs

@@ -1,0 +1,117 @@
+"""What the calls of the Python API give back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from skillopt.gate.comparison import Tally, Verdict
+from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, VersionAccepted
+from skillopt.rollouts import Rollout, Usage
+from skillopt.skills.document import Skill
+
+__all__ = ["CompareResult", "EvaluateResult", "OptimizeResult"]
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizeResult:
+    """What a run came to.
+
+    Args:
+        run: Id of the run in its store.
+        skill: The last accepted version; the skill as it was given when none was accepted.
+        reason: Why the run ended.
+        events: All that happened, in order.
+        rollouts: Rollouts asked for.
+        calls: Optimizer calls asked for.
+        paid_rollouts: Of those rollouts, how many this call ran itself; the rest was in the store.
+        paid_calls: Of those calls, how many this call made itself.
+        resumed: Whether a run that was in the store went on.
+        usage: Calls, tokens and US dollars that this call consumed, by role: `target`, `optimizer`, `judge`.
+    """
+
+    run: str
+    skill: Skill
+    reason: str
+    events: tuple[Event, ...]
+    rollouts: int
+    calls: int
+    paid_rollouts: int
+    paid_calls: int
+    resumed: bool
+    usage: Mapping[str, Usage]
+
+    @property
+    def versions(self) -> tuple[VersionAccepted, ...]:
+        """List the accepted versions, oldest first, each with its whole text, its edits and its verdict."""
+        return tuple(event for event in self.events if isinstance(event, VersionAccepted))
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """List what the gate found of each candidate, in order."""
+        return tuple(event.verdict for event in self.events if isinstance(event, GateDecided))
+
+    @property
+    def test(self) -> HeldOutTestMeasured | None:
+        """Give the release check on the held-out tasks, None when nothing was accepted or it was withheld."""
+        return next((event for event in self.events if isinstance(event, HeldOutTestMeasured)), None)
+
+    @property
+    def withheld(self) -> str:
+        """Say why the release check was withheld; empty when it was not."""
+        return next((event.reason for event in self.events if isinstance(event, ReleaseCheckWithheld)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateResult:
+    """How a skill does on one split.
+
+    Args:
+        rollouts: What was run, repeat by repeat, in the order of the tasks.
+        tally: Mean score and share passed, repeats averaged inside each task.
+    """
+
+    rollouts: tuple[Rollout, ...]
+    tally: Tally
+
+    @property
+    def usage(self) -> Usage:
+        """Give the calls, tokens and US dollars of these rollouts, those that were in the store included."""
+        return Usage.total(rollout.usage for rollout in self.rollouts)
+
+    @property
+    def score(self) -> float:
+        """Give the mean score of the measured tasks, in [0, 1]."""
+        return self.tally.score
+
+    @property
+    def tasks(self) -> Mapping[str, tuple[Rollout, ...]]:
+        """Give the rollouts of each task, by its id."""
+        found: dict[str, tuple[Rollout, ...]] = {}
+        for rollout in self.rollouts:
+            found[rollout.task_id] = (*found.get(rollout.task_id, ()), rollout)
+        return found
+
+    @property
+    def passed(self) -> int:
+        """Count the tasks that passed in each repeat that was measured."""
+        scores = ([one.score for one in repeats if one.score is not None] for repeats in self.tasks.values())
+        return sum(bool(found) and all(score.passed for score in found) for found in scores)
+
+    @property
+    def measured(self) -> int:
+        """Count the tasks that have a score: `passed` of so many passed."""
+        return self.tally.measured
+
+
+@dataclass(frozen=True, slots=True)
+class CompareResult:
+    """Two skills on the same tasks.
+
+    Args:
+        before: How the first one does.
+        after: How the second one does.
+        verdict: Whether the second one is better, by an exact paired test over tasks.
+    """
+
+    before: EvaluateResult
+    after: EvaluateResult
+    verdict: Verdict

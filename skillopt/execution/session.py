@@ -1,0 +1,164 @@
+"""What a call of the Python API works with: settings, drivers and a ledger, in a folder or a temporary one."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import BaseModel
+
+from skillopt.errors import SuiteError, UsageError
+from skillopt.execution.installation import check_installation, namesake
+from skillopt.execution.own_drivers import expect
+from skillopt.execution.recording import Recording, config_of, record_of
+from skillopt.execution.roles import Drivers, Roles, load_drivers, meter_drivers
+from skillopt.execution.runner import Watch
+from skillopt.execution.scoring import Scoring
+from skillopt.loop.events import Event
+from skillopt.presets import make_settings
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import Suite
+from skillopt.verifiers import VERIFIERS
+
+__all__ = ["Session", "open_session", "settings_of"]
+
+_LOG = logging.getLogger("skillopt")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What is open while a call lasts.
+
+    Args:
+        root: The folder that holds the ledger.
+        ledger: Where it is recorded.
+        roles: Who does rollouts, who answers prompts, who judges.
+        settings: All that shapes it.
+    """
+
+    root: Path
+    ledger: Ledger
+    roles: Roles
+    settings: Settings
+
+    def begin(self, skill: Skill, suite: Suite, on_event: Callable[[Event], None] | None) -> tuple[Recording, bool]:
+        """Record a run, or take up the one of the same text, suite, settings and drivers; say whether it goes on."""
+        roles, settings = self.roles, self.settings
+        identities = tuple(one.identity for one in (roles.harness, roles.model, roles.judge) if one is not None)
+        record = record_of(skill, suite, config_of(settings, identities), settings.seed)
+        known = any(run.id == record.id for run in self.ledger.runs())
+        return Recording(self.ledger, self.ledger.begin_run(record), roles, settings, _Events(on_event)), known
+
+    def scoring(self) -> Scoring:
+        """Measure outside of any run."""
+        return Scoring(self.ledger, self.roles, self.settings, _Events())
+
+
+@contextmanager
+def open_session(
+    store: Path | str | None, settings: Settings, suite: Suite, given: Drivers, *, optimizer: bool = False
+) -> Iterator[Session]:
+    """Make the drivers, check what can be checked for nothing, and open the ledger.
+
+    Args:
+        store: Folder that keeps what is run; None for a temporary one.
+        settings: All that shapes the call.
+        suite: Its tasks.
+        given: Drivers that are objects; the others are made by the names in the settings.
+        optimizer: Whether an optimizer model will be asked.
+
+    Raises:
+        UsageError: Something is missing or wrong; nothing was spent.
+    """
+    expect(Suite, suite, "read one with load_suite")
+    _expect_named(settings, given, optimizer=optimizer)
+    _check_installation()
+    with ExitStack() as stack:
+        if store is None:
+            root = Path(stack.enter_context(TemporaryDirectory(prefix="skillopt-")))
+        else:
+            root = Path(store).parent if Path(store).name == ".skillopt" else Path(store)
+            with suppress(OSError):  # the ledger says it better
+                root.mkdir(parents=True, exist_ok=True)
+        roles = meter_drivers(load_drivers(settings, suite, root, given, optimizer=optimizer), settings)
+        _check_verifiers(suite, roles)
+        yield Session(root, stack.enter_context(closing(Ledger.open(root))), roles, settings)
+
+
+def _check_verifiers(suite: Suite, roles: Roles) -> None:
+    """Make each verifier once: a wrong kind or option costs no rollout."""
+    for _, task in suite.splits:
+        try:
+            roles.verifier(task.verifier)
+        except SuiteError as error:
+            own = "" if task.verifier.kind in VERIFIERS else "; a kind of your own is passed as verifiers={'KIND': …}"
+            raise SuiteError(f"task {task.id!r}: {error}{own}") from error
+
+
+def settings_of(settings: Settings | Mapping[str, object] | None, **drivers: object) -> Settings:
+    """Put settings together with the drivers that are named in the call.
+
+    Args:
+        settings: As the user passed them; what is set there wins over its preset.
+        drivers: As the user passed them, by role; a name wins over the settings.
+
+    Raises:
+        UsageError: They are no settings, or one is unknown or out of range.
+    """
+    given = _values(settings) if isinstance(settings, Settings) else {} if settings is None else settings
+    if not isinstance(given, Mapping):
+        raise UsageError(f"expected Settings, found {given!r}; pass Settings(max_usd=5) or {{'max_usd': 5}}")
+    named = {role: name for role, name in drivers.items() if isinstance(name, str)}
+    return make_settings(("settings", given), ("arguments", named))
+
+
+def _values(settings: BaseModel) -> dict[str, object]:
+    """Give what was set, by name, whatever its table."""
+    found: dict[str, object] = {}
+    for name in settings.model_fields_set:
+        value = getattr(settings, name)
+        found |= _values(value) if isinstance(value, BaseModel) else {name: value}
+    return found
+
+
+def _expect_named(settings: Settings, given: Drivers, *, optimizer: bool) -> None:
+    """Refuse a call that names no target or no optimizer model: the demo is never used in silence."""
+    wanted = [("harness", given.harness, "claude-code"), ("model", given.model, "anthropic/MODEL")]
+    for role, found, example in wanted if optimizer else wanted[:1]:
+        if found is None and role not in settings.model_fields_set:
+            raise UsageError(
+                f'expected a {role}, found none; pass {role}="{example}", an object of your own, or "demo", the '
+                "offline stand-in"
+            )
+
+
+@cache
+def _check_installation() -> None:
+    """Say once that another package has the same import name."""
+    broken = check_installation()
+    if broken:
+        raise UsageError(broken)
+    found = namesake()
+    if found:
+        _LOG.warning(found)
+
+
+class _Events(Watch):
+    """Hands events to a callback and notices to the log."""
+
+    def __init__(self, on_event: Callable[[Event], None] | None = None) -> None:
+        self._on_event = on_event
+
+    def event(self, event: Event) -> None:
+        """Call back."""
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def notice(self, text: str) -> None:
+        """Log what the user should know."""
+        _LOG.warning(text)

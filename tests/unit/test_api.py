@@ -1,0 +1,385 @@
+"""The Python API, with models, harnesses and verifiers of its user."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import skillopt
+from skillopt import (
+    Event,
+    Score,
+    Settings,
+    Skill,
+    SkilloptError,
+    Split,
+    Suite,
+    Task,
+    VerifierSpec,
+    compare,
+    evaluate,
+    load_skill,
+    load_suite,
+    optimize,
+)
+from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError
+from skillopt.execution.metering import OutOfBudget
+from skillopt.execution.results import OptimizeResult
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Reply, Trajectory, Usage
+from skillopt.skills.document import SkillDocument
+from skillopt.testing import ScriptedHarness, ScriptedModel
+
+SKILL = Skill(
+    "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
+)
+WORDS = ("alpha", "beta", "gamma", "delta")
+FAST = Settings(epochs=2, batch_size=12, minibatch_size=12, confidence=0.8, proposal_groups=1)
+
+
+class Says:
+    """A verifier of its user: the answer must hold a word."""
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        self._word: str = json.loads(spec.options)["word"]
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:
+        passed = self._word in trajectory.answer and Path(workspace).is_dir()
+        return Score(float(passed), passed=passed, feedback="" if passed else f"missing {self._word}")
+
+
+def suite(kind: str = "says") -> Suite:
+    """Twelve tasks a split, each about one of four words that the skill must hold."""
+    return Suite(
+        "words",
+        tuple(
+            (split, Task(f"{split}-{number}", f"Speak {split} {number}.", spec(kind, WORDS[number % 4])))
+            for split in Split
+            for number in range(12)
+        ),
+    )
+
+
+def spec(kind: str, word: str) -> VerifierSpec:
+    return VerifierSpec(kind, json.dumps({"word": word}))
+
+
+def speaker(price: float | None = 0.0) -> ScriptedHarness:
+    """A target that says what its skill holds, at a price in US dollars."""
+
+    def act(request: RolloutRequest, workspace: str) -> Trajectory:
+        assert not list(Path(workspace).iterdir())
+        text = request.skill.document.body if request.skill else ""
+        return Trajectory(answer=text, usage=Usage(1, usd=price))
+
+    return Priced(act, price)
+
+
+class Priced(ScriptedHarness):
+    """A scripted harness that costs something."""
+
+    def __init__(self, act: Callable[[RolloutRequest, str], Trajectory], price: float | None) -> None:
+        super().__init__(act)
+        self._price = price
+
+    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - each costs the same
+        return Usage(1, usd=self._price)
+
+
+def teach(prompt: str) -> str:
+    """Propose the words that the evidence misses."""
+    stage = prompt.splitlines()[0].removeprefix("Task: ")
+    found = r"missing (\w+)" if stage.startswith("reflect on failures") else r'"content":"- (\w+)"'
+    words = dict.fromkeys(re.findall(found, prompt))
+    edits = [
+        {"op": "add", "section": "Rules", "content": f"- {word}", "tasks": [f"train-{WORDS.index(word)}"]}
+        for word in words
+    ]
+    order = re.findall(r"^\[(\w+)\]", prompt, re.MULTILINE)
+    return json.dumps({"diagnosis": "words", "edits": edits, "order": order, "guidance": "", "memory": ""})
+
+
+def train(harness: ScriptedHarness | None = None, **options: object) -> OptimizeResult:
+    given = {"model": ScriptedModel(teach), "verifiers": {"says": Says}, "settings": FAST, **options}
+    return optimize(SKILL, suite(), harness=harness or speaker(), **given)  # type: ignore[arg-type]  # each is of its type
+
+
+def test_a_skill_is_trained_by_own_objects_and_comes_back_as_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    events: list[Event] = []
+    result = train(on_event=events.append)
+    assert all(f"- {word}\n" in result.skill.text for word in WORDS)
+    assert [version.text for version in result.versions][-1] == result.skill.text
+    assert Outcome.ACCEPT in {verdict.outcome for verdict in result.verdicts}
+    assert result.test is not None
+    assert (result.test.before.score, result.test.after.score) == (0.0, 1.0)
+    assert result.rollouts == result.paid_rollouts == result.usage["target"].calls
+    assert result.paid_calls == result.usage["optimizer"].calls > 0
+    assert tuple(events) == result.events
+    assert isinstance(events[0], RunStarted)
+    assert isinstance(events[-1], RunEnded)
+    assert not result.withheld
+    assert not list(tmp_path.iterdir()), "without a store nothing is left"
+    assert SKILL.text == SKILL.document.text != result.skill.text
+
+
+def test_with_a_store_the_same_call_pays_for_nothing_again(tmp_path: Path) -> None:
+    first, again = speaker(), speaker()
+    one, two = train(first, store=tmp_path / "store"), train(again, store=str(tmp_path / "store" / ".skillopt"))
+    assert first.requests
+    assert not again.requests
+    assert (two.paid_rollouts, two.paid_calls) == (0, 0)
+    assert (one.resumed, two.resumed) == (False, True)
+    assert (one.run, one.events, one.skill) == (two.run, two.events, two.skill)
+
+
+def test_an_interrupted_run_goes_on_and_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    class Unplugged(Exception):  # noqa: N818 - a plug is pulled, nothing is wrong
+        pass
+
+    def stop_at_the_test(event: Event) -> None:
+        if isinstance(event, HeldOutTestMeasured):
+            raise Unplugged
+
+    with pytest.raises(Unplugged):
+        train(store=tmp_path, on_event=stop_at_the_test)
+    rest = speaker()
+    result = train(rest, store=tmp_path)
+    assert result.resumed
+    assert not rest.requests
+    assert result.events == train().events
+
+
+def test_a_second_look_at_the_held_out_test_is_withheld_as_on_the_command_line(tmp_path: Path) -> None:
+    train(store=tmp_path)
+    other = train(store=tmp_path, settings=FAST.model_copy(update={"seed": 1}))
+    assert other.versions
+    assert other.test is None
+    assert other.withheld.startswith("the held-out test was already scored once")
+
+
+def test_a_cap_in_dollars_holds_and_the_result_says_so() -> None:
+    target = speaker(price=0.01)
+    result = train(target, settings=FAST.model_copy(update={"max_usd": 0.6}))
+    assert result.usage["target"].usd == pytest.approx(len(target.requests) * 0.01)
+    assert 0.24 < len(target.requests) * 0.01 <= 0.6
+    assert result.reason.startswith("max_usd is 0.6: ")
+    assert result.skill == SKILL
+
+
+def test_a_cap_in_dollars_needs_a_target_whose_price_is_known() -> None:
+    with pytest.raises(SettingsError, match="max_usd: expected a target and models whose calls have a known price"):
+        train(speaker(price=None), settings=FAST.model_copy(update={"max_usd": 1.0}))
+
+
+def test_a_cap_under_which_no_verdict_fits_is_refused_before_anything_runs() -> None:
+    target = speaker()
+    with pytest.raises(SettingsError, match="expected max_rollouts of at least"):
+        train(target, settings={"max_rollouts": 10})
+    assert not target.requests
+
+
+def test_a_preset_counts_whether_it_is_named_in_settings_or_in_a_mapping() -> None:
+    steps = {
+        train(settings=settings).events[0]
+        for settings in (Settings(preset=skillopt.settings.Preset.PAPER), {"preset": "paper"})
+    }
+    (started,) = steps
+    assert isinstance(started, RunStarted)
+    assert started.steps == 4
+
+
+def test_settings_of_a_table_count_too() -> None:
+    table = Settings().executor.model_copy(update={"breaker": 2})
+    broken = ScriptedHarness(lambda *_: Trajectory(status=skillopt.rollouts.Status.INFRA_ERROR, reason="no power"))
+    with pytest.raises(InfrastructureError, match="no power"):
+        evaluate(SKILL, suite(), harness=broken, verifiers={"says": Says}, settings=Settings(executor=table))
+    assert len(broken.requests) <= 4
+
+
+def test_an_evaluation_counts_tasks_passed_of_how_many() -> None:
+    taught = SKILL.with_document(SkillDocument(f"{SKILL.text}- alpha\n"))
+    result = evaluate(taught, suite(), repeats=2, harness=speaker(price=0.5), verifiers={"says": Says})
+    assert (result.passed, result.measured, result.score) == (3, 12, 0.25)
+    assert [len(rollouts) for rollouts in result.tasks.values()] == [2] * 12
+    assert result.usage == Usage(24, usd=12.0)
+    assert result.tasks["val-1"][0].score == Score(0.0, passed=False, feedback="missing beta")
+
+
+def test_an_evaluation_runs_the_split_it_is_told_and_no_skill() -> None:
+    target = speaker()
+    result = evaluate(None, suite(), split="test", harness=target, verifiers={"says": Says})
+    assert (result.passed, result.measured) == (0, 12)
+    assert {request.task.id.partition("-")[0] for request in target.requests} == {"test"}
+
+
+def test_a_comparison_is_paired_over_tasks_and_says_what_was_fixed() -> None:
+    taught = SKILL.with_document(SkillDocument(f"{SKILL.text}- alpha\n- beta\n"))
+    result = compare(SKILL, taught, suite(), harness=speaker(), verifiers={"says": Says})
+    assert result.verdict.outcome is Outcome.ACCEPT
+    assert (result.before.passed, result.after.passed) == (0, 6)
+    assert (result.verdict.wins, result.verdict.ties, result.verdict.losses) == (6, 6, 0)
+    assert set(result.verdict.fixed) == {f"val-{number}" for number in (0, 1, 4, 5, 8, 9)}
+
+
+def test_a_store_answers_an_evaluation_of_what_training_measured(tmp_path: Path) -> None:
+    trained = train(store=tmp_path)
+    again = speaker()
+    found = evaluate(trained.skill, suite(), split=Split.TEST, harness=again, verifiers={"says": Says}, store=tmp_path)
+    assert found.passed == 12
+    assert not again.requests
+
+
+def test_a_cap_ends_an_evaluation_with_an_error_that_names_it() -> None:
+    settings = Settings(max_usd=0.05)
+    with pytest.raises(OutOfBudget, match=r"the cap of \$0.05"):
+        evaluate(SKILL, suite(), harness=speaker(price=0.01), verifiers={"says": Says}, settings=settings)
+
+
+def test_an_own_judge_scores_rubrics_and_without_one_somebody_must_be_named() -> None:
+    rubric = VerifierSpec("rubric", json.dumps({"criteria": ["It is brief."]}))
+    asked = Suite("judged", ((Split.VAL, Task("a", "Speak.", rubric)),))
+    met = {"verdicts": [{"criterion": 1, "passed": True, "evidence": "brief"}], "advice": ""}
+    judge = ScriptedModel(lambda _: json.dumps(met))
+    assert evaluate(SKILL, asked, harness=speaker(), judge=judge).passed == 1
+    assert "It is brief." in judge.prompts[-1]
+    with pytest.raises(SettingsError, match="expected a model to judge them, found none"):
+        evaluate(SKILL, asked, harness=speaker())
+
+
+class Mute:
+    """What somebody may take for a model."""
+
+    identity = "mute"
+
+
+class Careless(ScriptedModel):
+    """A model that answers with plain text."""
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - it ignores all
+        return "hello"  # type: ignore[return-value]  # the mistake that the test is about
+
+
+class Nameless(ScriptedModel):
+    """A model without a name."""
+
+    def __init__(self) -> None:
+        super().__init__(teach, identity="")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"model": Mute()},
+            "expected as model an object with identity, worst_case, reply, found .*Mute.* without worst",
+        ),
+        ({"model": ScriptedModel}, "found the class ScriptedModel; pass an object of it"),
+        ({"model": Nameless()}, "expected as identity of the model a text .* found ''"),
+        ({"model": Careless(str)}, "expected a Reply, found 'hello'; reply of 'scripted' gives it"),
+        ({"judge": 3}, "expected as judge an object with identity, worst_case, reply, found 3 without"),
+        ({"model": None}, 'expected a model, found none; pass model="anthropic/MODEL"'),
+        (
+            {"harness": None},
+            'expected a harness, found none; pass harness="claude-code", an object of your own, or "demo"',
+        ),
+        ({"harness": "dmo"}, "found 'dmo'; did you mean 'demo'"),
+        ({"harness": ScriptedHarness(lambda *_: None)}, "expected a Trajectory, found None; run of 'scripted'"),  # type: ignore[arg-type, return-value]  # as above
+        ({"verifiers": [Says]}, "expected verifiers by their kind, found"),
+        ({"verifiers": {"exact": Says}}, "expected a kind of verifier that is not built in, found 'exact'"),
+        ({"verifiers": {"says": 3}}, "expected what makes a verifier of kind 'says' of its VerifierSpec, found 3"),
+        ({"verifiers": {"says": lambda _: 3}}, "expected a verifier of kind 'says' with score, found 3"),
+        ({"settings": 5}, r"expected Settings, found 5; pass Settings\(max_usd=5\)"),
+        ({"settings": {"epocs": 5}}, "settings: unknown setting 'epocs'; did you mean 'epochs'"),
+        ({"suite": "suites/words"}, "expected a Suite, found 'suites/words'; read one with load_suite"),
+        ({"skill": "skills/words"}, "expected a Skill, found 'skills/words'; read one with load_skill"),
+    ],
+)
+def test_a_wrong_object_is_refused_in_one_sentence(options: dict[str, object], message: str) -> None:
+    usual = {"skill": SKILL, "suite": suite(), "harness": speaker(), "model": ScriptedModel(teach), "settings": FAST}
+    given = {**usual, "verifiers": {"says": Says}, **options}
+    with pytest.raises(SkilloptError, match=message) as caught:
+        optimize(given.pop("skill"), given.pop("suite"), **given)  # type: ignore[arg-type]  # wrong on purpose
+    assert "\n" not in str(caught.value)
+
+
+def test_a_task_whose_verifier_nobody_makes_is_named_before_anything_runs() -> None:
+    target = speaker()
+    with pytest.raises(SuiteError, match=r"task 'train-0': .*found 'sings'.*passed as verifiers="):
+        evaluate(SKILL, suite("sings"), harness=target)
+    assert not target.requests
+
+
+def test_a_verifier_that_gives_no_score_is_missing_data_and_no_zero() -> None:
+    class Wrong(Says):
+        def score(self, trajectory: Trajectory, workspace: str) -> Score:
+            return super().score(trajectory, workspace).passed  # type: ignore[return-value]  # the mistake
+
+    with pytest.raises(InfrastructureError, match="expected a Score, found False"):
+        evaluate(SKILL, suite(), harness=speaker(), verifiers={"says": Wrong})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"split": "tst"}, "train, val, test, found 'tst'"), ({"repeats": 0}, "≥ 1")]
+)
+def test_an_evaluation_refuses_what_it_cannot_run(options: dict[str, object], message: str) -> None:
+    with pytest.raises(SkilloptError, match=message):
+        evaluate(SKILL, suite(), harness=speaker(), verifiers={"says": Says}, **options)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_a_split_without_tasks_is_refused() -> None:
+    with pytest.raises(SkilloptError, match="expected tasks in split 'val' of suite 'none', found none"):
+        evaluate(SKILL, Suite("none", ()), harness="demo")
+
+
+def test_a_store_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SkilloptError, match="cannot write in"):
+        train(store=tmp_path / "file")
+
+
+def test_skills_and_suites_are_read_from_files(tmp_path: Path) -> None:
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words" / "SKILL.md").write_text(SKILL.text, encoding="utf-8")
+    assert load_skill(str(tmp_path / "words")) == SKILL
+    with pytest.raises(SkillError, match="expected a skill folder"):
+        load_skill(tmp_path / "none")
+    with pytest.raises(SuiteError, match="expected a suite, found nothing"):
+        load_suite(tmp_path / "none")
+
+
+def test_every_public_name_is_there_and_no_other() -> None:
+    values = {
+        "Edit",
+        "Event",
+        "Rollout",
+        "Score",
+        "Settings",
+        "Skill",
+        "Split",
+        "Suite",
+        "Task",
+        "Verdict",
+        "VerifierSpec",
+    }
+    protocols = {"Harness", "Model", "Verifier"}
+    verbs = {"compare", "evaluate", "load_skill", "load_suite", "optimize"}
+    assert set(skillopt.__all__) == values | protocols | verbs | {"SkilloptError", "__version__"} <= set(dir(skillopt))
+    assert all(getattr(skillopt, name) is not None for name in skillopt.__all__)
+    with pytest.raises(AttributeError, match="module 'skillopt' has no attribute 'optimise'"):
+        skillopt.optimise  # type: ignore[attr-defined]  # noqa: B018 - the mistake that the test is about
+
+
+def test_importing_skillopt_alone_imports_nothing_that_takes_long() -> None:
+    slow = ["pydantic", "markdown_it", "ruamel", "sqlite3", "typer", "skillopt.api"]
+    code = f"import sys, skillopt; print([name for name in {slow} if name in sys.modules])"
+    ended = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ended.stdout.strip() == "[]"
