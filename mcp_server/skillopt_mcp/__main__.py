@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from skillopt import __version__
+from skillopt.execution.installation import check_installation, namesake
 
 __all__ = ["main"]
 
@@ -25,6 +25,11 @@ _INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve; what is returned is the process's exit code."""
+    broken, warning = check_installation(), namesake()
+    if broken or warning:
+        sys.stderr.write(f"skillopt-mcp: {broken or warning}\n")
+    if broken:
+        return 2
     # Taken out of the environment: it is nobody else's, and no setting of skillopt.
     token = os.environ.pop(_TOKEN, "")
     given = _parser().parse_args(arguments)
@@ -64,6 +69,8 @@ def _serve(folder: Path, token: str, port: int | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from skillopt import __version__  # noqa: PLC0415 - where another package is called skillopt it is of that one
+
     parser = argparse.ArgumentParser(
         prog="skillopt-mcp",
         description="Serve the skills of a project, and the loop that trains them, to a coding agent.",

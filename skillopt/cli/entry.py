@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import typer
 
-from skillopt.cli.app import app
 from skillopt.cli.output import INTERRUPTED
+from skillopt.execution.installation import check_installation, namesake
 
 __all__ = ["main", "run"]
 
@@ -19,6 +19,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: What follows `skillopt`; None for those of this process.
     """
+    broken = check_installation()
+    if broken:
+        typer.echo(f"skillopt: {broken}", err=True)
+        return 2
+    warning = namesake()
+    if warning:
+        typer.echo(f"skillopt: {warning}", err=True)
+    from skillopt.cli.app import app
+
     try:
         app(None if arguments is None else list(arguments), prog_name="skillopt")
     except SystemExit as ended:

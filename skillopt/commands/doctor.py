@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
-from skillopt.execution.drivers import load_target
+from skillopt.execution.installation import namesake
 from skillopt.execution.logins import find_login, nested_session
 from skillopt.execution.runner import PROBE
 from skillopt.forge import load_forge
@@ -51,7 +51,7 @@ class Diagnosis:
 
 
 def doctor(*, folder: Path | None = None, probe: bool = False) -> Diagnosis:
-    """Check Python, git, the ledger, and every configured skill with its suite, drivers and logins.
+    """Check Python, the import name, git, the ledger, and every configured skill with its suite, drivers and logins.
 
     Args:
         folder: Where the command is given; the current folder when None.
@@ -63,6 +63,9 @@ def doctor(*, folder: Path | None = None, probe: bool = False) -> Diagnosis:
 
 def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     yield Check("python", ok=True, found=sys.version.split()[0])
+    clash = namesake()
+    if clash:
+        yield Check("import name", ok=False, found=clash)
     yield _check("git", lambda: _repository(folder))
     missing = sandbox_warning("auto")
     yield Check("sandbox", ok=True, found=missing or "bubblewrap works; agents run in it")
