@@ -113,7 +113,7 @@ def run_training(recording: Recording, suite: Suite, released: Released, *, resu
         runner.paid_rollouts,
         runner.paid_calls,
         resumed,
-        recording.roles.meter.by_role,
+        recording.drivers.meter.by_role,
     )
 
 

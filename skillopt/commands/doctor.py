@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
+from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
 from skillopt.execution.logins import find_login, nested_session
 from skillopt.execution.runner import PROBE

@@ -3,8 +3,8 @@
 from contextlib import closing
 from dataclasses import dataclass
 
-from skillopt.execution.roles import load_roles
-from skillopt.execution.runner import Watch
+from skillopt.execution.drivers import load_drivers
+from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import NO_SKILL, Scoring
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection, Target

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from skillopt.api import run_training
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import check_cap
-from skillopt.execution.runner import Watch
+from skillopt.execution.runner import RunObserver
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
@@ -79,7 +79,7 @@ def optimize(
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         record, resumed = begin_run(plan, ledger, start)
-        run = RecordedRun(plan, ledger, record, watch or Watch())
+        run = RecordedRun(plan, ledger, record, observer or RunObserver())
         done = run_training(run, plan.suite, released_of(plan, ledger, record))
     return Optimized(
         done.run,

@@ -12,8 +12,7 @@ from typing import Literal
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import Drivers, caps_of, load_drivers
 from skillopt.execution.metering import Meter
-from skillopt.execution.roles import Roles, caps_of, load_roles
-from skillopt.execution.runner import Watch
+from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import NO_SKILL, Scoring
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection

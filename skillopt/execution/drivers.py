@@ -9,12 +9,12 @@ from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
-from skillopt.execution.retry import PatientModel, Retry
+from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.execution.rollout import shared_verifier
 from skillopt.harnesses import Wanted, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
-from skillopt.sandbox.bubblewrap import warning
+from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
 from skillopt.tasks import Suite, VerifierSpec
@@ -22,12 +22,12 @@ from skillopt.verifiers import load_verifier
 
 __all__ = [
     "Drivers",
-    "Roles",
+    "PlainDrivers",
     "caps_of",
     "load_drivers",
-    "load_patient_model",
-    "load_roles",
+    "load_retrying_model",
     "load_target",
+    "make_drivers",
     "meter_drivers",
 ]
 
@@ -41,7 +41,7 @@ _JUDGED: Final = "rubric"
 
 
 @dataclass(frozen=True, slots=True)
-class Drivers:
+class PlainDrivers:
     """Drivers as objects, as a user of the Python API passes them, and as they are made by their names.
 
     Args:
@@ -58,7 +58,7 @@ class Drivers:
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class Drivers:
     """The drivers of a run.
 
     Args:
@@ -142,7 +142,7 @@ def load_drivers(
     optimizer: bool = True,
     meter: Meter | None = None,
     allowance: Meter | None = None,
-) -> Roles:
+) -> Drivers:
     """Make the drivers that a run needs by their names; all of them keep to its caps.
 
     Args:
@@ -156,12 +156,12 @@ def load_drivers(
     Raises:
         SettingsError: A driver has no such name, or lacks what it needs.
     """
-    return meter_drivers(load_drivers(settings, suite, root, optimizer=optimizer), settings, meter, allowance)
+    return meter_drivers(make_drivers(settings, suite, root, optimizer=optimizer), settings, meter, allowance)
 
 
-def load_drivers(
-    settings: Settings, suite: Suite, root: Path, given: Drivers = Drivers(), *, optimizer: bool = True
-) -> Drivers:
+def make_drivers(
+    settings: Settings, suite: Suite, root: Path, given: PlainDrivers = PlainDrivers(), *, optimizer: bool = True
+) -> PlainDrivers:
     """Make the drivers that a run needs and that were not given as objects.
 
     Args:
@@ -176,20 +176,20 @@ def load_drivers(
     """
     folder = _handoff(root)
     harness = given.harness or load_target(settings, root)
-    model = (given.model or load_patient_model(settings.model, settings, folder)) if optimizer else None
+    model = (given.model or load_retrying_model(settings.model, settings, folder)) if optimizer else None
     judge = None
     if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
         judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder)
-    return Drivers(harness, model, judge, given.verifiers)
+    return PlainDrivers(harness, model, judge, given.verifiers)
 
 
 def meter_drivers(
-    drivers: Drivers, settings: Settings, meter: Meter | None = None, allowance: Meter | None = None
-) -> Roles:
+    drivers: PlainDrivers, settings: Settings, meter: Meter | None = None, allowance: Meter | None = None
+) -> Drivers:
     """Let drivers keep to caps.
 
     Args:
-        drivers: As `load_drivers` gives them.
+        drivers: As `make_drivers` gives them.
         settings: Limits.
         meter: Counts what they consume; None for a meter of their own, with the caps of the settings.
         allowance: Another that counts beside it; None for none.
@@ -198,13 +198,13 @@ def meter_drivers(
     longest = max(_LONGEST_CALL, _SILENCE + settings.executor.retry_seconds)
     harness, model, judge = drivers.harness, drivers.model, drivers.judge
     if harness is None:
-        raise ValueError("expected a harness, found none; make one with load_drivers")
+        raise ValueError("expected a harness, found none; make one with make_drivers")
     for one in (meter, *([allowance] if allowance else [])):
         harness = MeteredHarness(harness, one)
         model = model and MeteredModel(model, one, "optimizer", longest)
         judge = judge and MeteredModel(judge, one, "judge", longest)
     agent = settings.harness.partition("/")[0] in AGENTS
-    return Roles(harness, model, judge, meter, warning(settings.sandbox) if agent else "", drivers.verifiers)
+    return Drivers(harness, model, judge, meter, sandbox_warning(settings.sandbox) if agent else "", drivers.verifiers)
 
 
 def _load_judge(settings: Settings, suite: Suite, folder: Path) -> Model:
@@ -214,7 +214,7 @@ def _load_judge(settings: Settings, suite: Suite, folder: Path) -> Model:
             f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
             'set judge, as in judge = "anthropic/claude-haiku-4-5"'
         )
-    return load_patient_model(name, settings, folder)
+    return load_retrying_model(name, settings, folder)
 
 
 def _handoff(root: Path) -> Path:

@@ -37,7 +37,7 @@ class Meter:
         self._clock = clock
         self._begun = clock()
         self._changed = Condition()
-        self._roles: dict[str, Usage] = defaultdict(Usage)
+        self._drivers: dict[str, Usage] = defaultdict(Usage)
         self._rollouts = 0
         self._answered = Usage()
         self._failed = 0
@@ -46,7 +46,7 @@ class Meter:
     def by_role(self) -> Mapping[str, Usage]:
         """Give what each role consumed in this command."""
         with self._changed:
-            return dict(self._roles)
+            return dict(self._drivers)
 
     @property
     def rollouts(self) -> int:
@@ -120,7 +120,7 @@ class Meter:
             with self._changed:
                 settle(used)
                 capped = caps.usd or caps.tokens
-                self._roles[role] += used or (worst if capped else Usage(1, usd=None))
+                self._drivers[role] += used or (worst if capped else Usage(1, usd=None))
                 self._answered += used or Usage()
                 self._failed += used is None
                 self._changed.notify_all()

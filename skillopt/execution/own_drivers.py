@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from skillopt.errors import UsageError
-from skillopt.execution.roles import Drivers
+from skillopt.execution.drivers import PlainDrivers
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.rollouts import Reply, Score, Trajectory, Usage
 from skillopt.tasks import VerifierSpec
@@ -23,7 +23,7 @@ def own_drivers(
     model: Model | str | None,
     judge: Model | str | None,
     verifiers: Mapping[str, VerifierFactory] | None,
-) -> Drivers:
+) -> PlainDrivers:
     """Take the drivers of a call that are objects; those that are names are left to be made.
 
     Args:
@@ -35,7 +35,7 @@ def own_drivers(
     Raises:
         UsageError: One of them is not what it should be.
     """
-    return Drivers(
+    return PlainDrivers(
         _checked_harness(harness),
         _checked_model("model", model),
         _checked_model("judge", judge),

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Sequence
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
+from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import OutOfBudget
-from skillopt.execution.roles import Roles
-from skillopt.execution.runner import RecordedRunner, Watch
+from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.loop.events import (
@@ -35,18 +35,20 @@ class Recording:
     Args:
         ledger: Where it is recorded.
         record: The run.
-        roles: Who does rollouts, who answers prompts, who judges.
+        drivers: Who does rollouts, who answers prompts, who judges.
         settings: How many calls are made at a time, and when to give up.
         watch: Follows it.
     """
 
-    def __init__(self, ledger: Ledger, record: RunRecord, roles: Roles, settings: Settings, watch: Watch) -> None:
+    def __init__(
+        self, ledger: Ledger, record: RunRecord, drivers: Drivers, settings: Settings, watch: RunObserver
+    ) -> None:
         self.skill = decode_skill(record.skill, record.start)
         self.record = record
-        self.roles = roles
+        self.drivers = drivers
         self.settings = settings
         executor = ThreadExecutor(settings.executor.workers, watch.notice)
-        self.runner = RecordedRunner(ledger, record.id, roles, executor, watch, settings.executor.breaker)
+        self.runner = RecordedRunner(ledger, record.id, drivers, executor, watch, settings.executor.breaker)
         self._ledger = ledger
         self._watch = watch
 
@@ -63,7 +65,7 @@ class Recording:
         ended: RunEnded | None = None
         try:
             for event in events:
-                self.runner.keep_gaps()
+                self.runner.keep_failures()
                 at = self._ledger.append_event(self.record.id, len(happened), *encode_event(event))
                 self.recorded(event, at)
                 self._watch.event(event)

@@ -14,7 +14,7 @@ from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier
 
-__all__ = ["measure", "shared_verifier"]
+__all__ = ["run_rollout", "shared_verifier"]
 
 
 @lru_cache(maxsize=4096)
@@ -23,7 +23,7 @@ def shared_verifier(spec: VerifierSpec) -> Verifier:
     return load_verifier(spec)
 
 
-def measure(harness: Harness, request: RolloutRequest, make_verifier: VerifierFactory = shared_verifier) -> Rollout:
+def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: VerifierFactory = shared_verifier) -> Rollout:
     """Run one rollout in a disposable workspace and score it.
 
     Args:

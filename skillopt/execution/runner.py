@@ -165,8 +165,8 @@ class RecordedRunner:
 
     def _measure(self, request: RolloutRequest) -> Rollout:
         self._breaker.check()
-        rollout = measure(self._roles.harness, request, self._roles.verifier)
-        self._breaker.note(rollout.reason or "failed" if rollout.score is None else "")
+        rollout = run_rollout(self._drivers.harness, request, self._drivers.verifier)
+        self._breaker.record(rollout.reason or "failed" if rollout.score is None else "")
         return rollout
 
     def _run(self, function: "Callable[[str], R]", keys: Sequence[str]) -> "Iterator[list[tuple[str, R]]]":

@@ -11,11 +11,11 @@ from tempfile import TemporaryDirectory
 from pydantic import BaseModel
 
 from skillopt.errors import SuiteError, UsageError
+from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
 from skillopt.execution.installation import check_installation, namesake
 from skillopt.execution.own_drivers import expect
 from skillopt.execution.recording import Recording, config_of, record_of
-from skillopt.execution.roles import Drivers, Roles, load_drivers, meter_drivers
-from skillopt.execution.runner import Watch
+from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import Scoring
 from skillopt.loop.events import Event
 from skillopt.presets import make_settings
@@ -37,31 +37,31 @@ class Session:
     Args:
         root: The folder that holds the ledger.
         ledger: Where it is recorded.
-        roles: Who does rollouts, who answers prompts, who judges.
+        drivers: Who does rollouts, who answers prompts, who judges.
         settings: All that shapes it.
     """
 
     root: Path
     ledger: Ledger
-    roles: Roles
+    drivers: Drivers
     settings: Settings
 
     def begin(self, skill: Skill, suite: Suite, on_event: Callable[[Event], None] | None) -> tuple[Recording, bool]:
         """Record a run, or take up the one of the same text, suite, settings and drivers; say whether it goes on."""
-        roles, settings = self.roles, self.settings
-        identities = tuple(one.identity for one in (roles.harness, roles.model, roles.judge) if one is not None)
+        drivers, settings = self.drivers, self.settings
+        identities = tuple(one.identity for one in (drivers.harness, drivers.model, drivers.judge) if one is not None)
         record = record_of(skill, suite, config_of(settings, identities), settings.seed)
         known = any(run.id == record.id for run in self.ledger.runs())
-        return Recording(self.ledger, self.ledger.begin_run(record), roles, settings, _Events(on_event)), known
+        return Recording(self.ledger, self.ledger.begin_run(record), drivers, settings, _Events(on_event)), known
 
     def scoring(self) -> Scoring:
         """Measure outside of any run."""
-        return Scoring(self.ledger, self.roles, self.settings, _Events())
+        return Scoring(self.ledger, self.drivers, self.settings, _Events())
 
 
 @contextmanager
 def open_session(
-    store: Path | str | None, settings: Settings, suite: Suite, given: Drivers, *, optimizer: bool = False
+    store: Path | str | None, settings: Settings, suite: Suite, given: PlainDrivers, *, optimizer: bool = False
 ) -> Iterator[Session]:
     """Make the drivers, check what can be checked for nothing, and open the ledger.
 
@@ -69,7 +69,7 @@ def open_session(
         store: Folder that keeps what is run; None for a temporary one.
         settings: All that shapes the call.
         suite: Its tasks.
-        given: Drivers that are objects; the others are made by the names in the settings.
+        given: PlainDrivers that are objects; the others are made by the names in the settings.
         optimizer: Whether an optimizer model will be asked.
 
     Raises:
@@ -85,16 +85,16 @@ def open_session(
             root = Path(store).parent if Path(store).name == ".skillopt" else Path(store)
             with suppress(OSError):  # the ledger says it better
                 root.mkdir(parents=True, exist_ok=True)
-        roles = meter_drivers(load_drivers(settings, suite, root, given, optimizer=optimizer), settings)
-        _check_verifiers(suite, roles)
-        yield Session(root, stack.enter_context(closing(Ledger.open(root))), roles, settings)
+        drivers = meter_drivers(make_drivers(settings, suite, root, given, optimizer=optimizer), settings)
+        _check_verifiers(suite, drivers)
+        yield Session(root, stack.enter_context(closing(Ledger.open(root))), drivers, settings)
 
 
-def _check_verifiers(suite: Suite, roles: Roles) -> None:
+def _check_verifiers(suite: Suite, drivers: Drivers) -> None:
     """Make each verifier once: a wrong kind or option costs no rollout."""
     for _, task in suite.splits:
         try:
-            roles.verifier(task.verifier)
+            drivers.verifier(task.verifier)
         except SuiteError as error:
             own = "" if task.verifier.kind in VERIFIERS else "; a kind of your own is passed as verifiers={'KIND': …}"
             raise SuiteError(f"task {task.id!r}: {error}{own}") from error
@@ -126,7 +126,7 @@ def _values(settings: BaseModel) -> dict[str, object]:
     return found
 
 
-def _expect_named(settings: Settings, given: Drivers, *, optimizer: bool) -> None:
+def _expect_named(settings: Settings, given: PlainDrivers, *, optimizer: bool) -> None:
     """Refuse a call that names no target or no optimizer model: the demo is never used in silence."""
     wanted = [("harness", given.harness, "claude-code"), ("model", given.model, "anthropic/MODEL")]
     for role, found, example in wanted if optimizer else wanted[:1]:
@@ -148,7 +148,7 @@ def _check_installation() -> None:
         _LOG.warning(found)
 
 
-class _Events(Watch):
+class _Events(RunObserver):
     """Hands events to a callback and notices to the log."""
 
     def __init__(self, on_event: Callable[[Event], None] | None = None) -> None:

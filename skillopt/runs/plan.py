@@ -7,7 +7,6 @@ from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
-from skillopt.execution.roles import Roles, load_roles
 from skillopt.project import Selection, Target
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, skill_from_files
@@ -50,7 +49,7 @@ class RunPlan:
 
 
 def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | None = None) -> RunPlan:
-    """Plan a run, and refuse a skill or a suite that could not be trained.
+    """RunPlan a run, and refuse a skill or a suite that could not be trained.
 
     Args:
         selection: The skill, its suite and settings.

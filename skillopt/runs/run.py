@@ -4,10 +4,10 @@ A version's commit is made of recorded facts only, so a rerun makes the same com
 """
 
 from skillopt.execution.recording import Recording
-from skillopt.execution.runner import Watch
+from skillopt.execution.runner import RunObserver
 from skillopt.loop.events import Event, RunStarted, VersionAccepted
-from skillopt.runs.plan import Plan, read_version
-from skillopt.runs.version_message import Origin, body_of, subject_of, trailers_of
+from skillopt.runs.plan import RunPlan, read_version
+from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, trailers_of
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -26,8 +26,8 @@ class RecordedRun(Recording):
         observer: Gets its events and progress.
     """
 
-    def __init__(self, plan: Plan, ledger: Ledger, record: RunRecord, watch: Watch) -> None:
-        super().__init__(ledger, record, plan.roles, plan.target.settings, watch)
+    def __init__(self, plan: RunPlan, ledger: Ledger, record: RunRecord, watch: RunObserver) -> None:
+        super().__init__(ledger, record, plan.drivers, plan.target.settings, watch)
         self.commits: list[str] = []
         self._plan = plan
         self._tip = record.base

@@ -23,7 +23,7 @@ _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove"}
 
 @dataclass(frozen=True, slots=True)
 class VersionOrigin:
-    """Origin of the versions of a run: the skill, the run, its target, optimizer model and suite."""
+    """VersionOrigin of the versions of a run: the skill, the run, its target, optimizer model and suite."""
 
     skill: str
     run: str

@@ -292,7 +292,7 @@ class Nameless(ScriptedModel):
             'expected a harness, found none; pass harness="claude-code", an object of your own, or "demo"',
         ),
         ({"harness": "dmo"}, "found 'dmo'; did you mean 'demo'"),
-        ({"harness": ScriptedHarness(lambda *_: None)}, "expected a Trajectory, found None; run of 'scripted'"),  # type: ignore[arg-type, return-value]  # as above
+        ({"harness": ScriptedHarness(lambda *_: None)}, "expected a Trajectory, found None; run of 'scripted'"),  # type: ignore[arg-type]  # as above
         ({"verifiers": [Says]}, "expected verifiers by their kind, found"),
         ({"verifiers": {"exact": Says}}, "expected a kind of verifier that is not built in, found 'exact'"),
         ({"verifiers": {"says": 3}}, "expected what makes a verifier of kind 'says' of its VerifierSpec, found 3"),
@@ -375,7 +375,7 @@ def test_every_public_name_is_there_and_no_other() -> None:
     assert set(skillopt.__all__) == values | protocols | verbs | {"SkilloptError", "__version__"} <= set(dir(skillopt))
     assert all(getattr(skillopt, name) is not None for name in skillopt.__all__)
     with pytest.raises(AttributeError, match="module 'skillopt' has no attribute 'optimise'"):
-        skillopt.optimise  # type: ignore[attr-defined]  # noqa: B018 - the mistake that the test is about
+        skillopt.optimise  # noqa: B018 - the mistake that the test is about
 
 
 def test_importing_skillopt_alone_imports_nothing_that_takes_long() -> None:
