@@ -60,13 +60,15 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Import what is asked for, once."""
-    for module, names in _MODULES.items():
-        if name in names:
-            globals()[name] = found = getattr(import_module(module), name)
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # else a misspelt name would have a type
+
+    def __getattr__(name: str) -> object:
+        """Import what is asked for, once."""
+        for module, names in _MODULES.items():
+            if name in names:
+                globals()[name] = found = getattr(import_module(module), name)
+                return found
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
