@@ -20,7 +20,7 @@ from skillopt.cli.options import (
     select,
 )
 from skillopt.cli.output import SHORT, interruptible, show
-from skillopt.safety.escaping import plain
+from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.commands.bisect import Bisected
@@ -66,11 +66,13 @@ def bisect(
 
 def _text(result: "Bisected") -> str:
     """Render what a search found and what it rests on."""
-    lines = [f"{result.skill}, task {plain(result.task)}, {result.texts} texts: {plain(result.reason)}"]
+    lines = [
+        f"{result.skill}, task {escape_terminal(result.task)}, {result.texts} texts: {escape_terminal(result.reason)}"
+    ]
     for text in result.measured:
         mark = "<- broke it" if text.commit == result.culprit else ""
         score = f"passed {text.passed} of {text.repeats}, score {text.score:.3f}"
-        lines.append("  ".join(filter(None, (text.commit[:SHORT], score, plain(text.subject), mark))))
+        lines.append("  ".join(filter(None, (text.commit[:SHORT], score, escape_terminal(text.subject), mark))))
     lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
     if result.culprit:
         lines.append(f"look further: skillopt show {result.culprit[:SHORT]}")

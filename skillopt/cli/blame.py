@@ -6,7 +6,7 @@ import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
 from skillopt.cli.output import SHORT, listed, show
-from skillopt.safety.escaping import plain
+from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.commands.blame import Blamed, BlamedLine
@@ -31,7 +31,7 @@ def blame(
 
 def _text(result: "Blamed") -> str:
     """Render each line with where it comes from."""
-    rows = [(*_source(line), str(line.number), plain(line.text)) for line in result.lines]
+    rows = [(*_source(line), str(line.number), escape_terminal(line.text)) for line in result.lines]
     if not rows:
         return f"{result.skill} {result.version[:SHORT]}: no such line"
     widths = [max(len(row[at]) for row in rows) for at in range(3)]
@@ -43,5 +43,5 @@ def _text(result: "Blamed") -> str:
 
 
 def _source(line: "BlamedLine") -> tuple[str, str, str]:
-    run = plain(line.run) if line.version else "people"
+    run = escape_terminal(line.run) if line.version else "people"
     return line.commit[:SHORT], run or "rollback", listed(line.tasks)

@@ -9,7 +9,7 @@ import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
 from skillopt.cli.output import SHORT, as_json_text, show
-from skillopt.safety.escaping import plain, plain_lines
+from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 
 if TYPE_CHECKING:
     from skillopt.commands.diff import Diffed, WordDiffed
@@ -55,7 +55,7 @@ def _words_text(result: "WordDiffed", *, colour: bool) -> str:
     """Render a difference word by word: in colours, or as `[-gone-]{+new+}`."""
     lines = []
     for file in result.files:
-        lines.append(f"--- {plain(file.path)}, {_named(result.before)} -> {_named(result.after)}")
+        lines.append(f"--- {escape_terminal(file.path)}, {_named(result.before)} -> {_named(result.after)}")
         for hunk in file.hunks:
             text = "".join(_piece(piece.kind, piece.text, colour=colour) for piece in hunk.pieces)
             lines += [f"@@ line {hunk.before} -> {hunk.after} @@", text.removesuffix("\n")]
@@ -65,14 +65,14 @@ def _words_text(result: "WordDiffed", *, colour: bool) -> str:
 
 def _named(version: str) -> str:
     """Shorten a commit; what the user typed otherwise stays as it is."""
-    return version[:SHORT] if _COMMIT.fullmatch(version) else plain(version)
+    return version[:SHORT] if _COMMIT.fullmatch(version) else escape_terminal(version)
 
 
 def _piece(kind: "PieceKind", text: str, *, colour: bool) -> str:
     """Mark a piece line by line, so that no mark spans a line end."""
     from skillopt.skills.word_diff import PieceKind
 
-    shown = "\n".join(plain_lines(line) for line in text.split("\n"))
+    shown = "\n".join(escape_terminal_lines(line) for line in text.split("\n"))
     if kind is PieceKind.SAME:
         return shown
     left, right, code = _MARKS[kind]

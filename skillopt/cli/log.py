@@ -7,7 +7,7 @@ import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
 from skillopt.cli.output import SHORT, show
-from skillopt.safety.escaping import plain
+from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.commands.log import Graphed, GraphedVersion, Logged, LoggedVersion
@@ -62,7 +62,7 @@ def _graph_text(result: "Graphed") -> str:
     lines = [f"branch {result.branch}"]
     for row, arc in zip(result.versions, arcs, strict=True):
         version = row.version
-        cells = [plain(version.sha[:SHORT]), version.at, plain(version.subject), *_numbers(row)]
+        cells = [escape_terminal(version.sha[:SHORT]), version.at, escape_terminal(version.subject), *_numbers(row)]
         lines.append(f"{_SIGNS[row.kind]} {arc} {'  '.join(cells)}".replace("   ", "  "))
     legend = "* accepted, < went back, o training started here"
     return "\n".join([*lines, f"{legend}; a bracket spans what a rollback undid" if any(arcs) else legend])
@@ -71,12 +71,13 @@ def _graph_text(result: "Graphed") -> str:
 def _numbers(row: "GraphedVersion") -> Iterator[str]:
     trailer = row.version.trailer
     if row.gain is not None:
-        counts = plain(trailer("Wins-Ties-Losses"))
-        expected = f", expect {plain(trailer('Val-Expected'))}" if trailer("Val-Expected") else ""
-        yield f"val {plain(trailer('Val-Before'))} -> {plain(trailer('Val-After'))} ({row.gain:+.3f}){expected}"
-        yield f"{counts} better/equal/worse, confidence {plain(trailer('Confidence'))}"
+        counts = escape_terminal(trailer("Wins-Ties-Losses"))
+        expected = f", expect {escape_terminal(trailer('Val-Expected'))}" if trailer("Val-Expected") else ""
+        before, after = escape_terminal(trailer("Val-Before")), escape_terminal(trailer("Val-After"))
+        yield f"val {before} -> {after} ({row.gain:+.3f}){expected}"
+        yield f"{counts} better/equal/worse, confidence {escape_terminal(trailer('Confidence'))}"
     if row.restores:
-        yield f"as it was in {plain(row.restores[:SHORT])}"
+        yield f"as it was in {escape_terminal(row.restores[:SHORT])}"
     if row.undone:
         yield "undone"
 

@@ -117,6 +117,6 @@ def _details(row: "SkillNight") -> Iterator[str]:
 def _code(text: str, most: int = _LONGEST) -> str:
     """Show a text from a repository or a provider as code that it cannot leave."""
     from skillopt.reports.inert_markdown import inline
-    from skillopt.safety.escaping import clip
+    from skillopt.safety.escaping import truncate
 
-    return inline(clip(text, most))
+    return inline(truncate(text, most))

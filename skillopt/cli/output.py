@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import typer
 
-from skillopt.safety.escaping import plain
+from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.rollouts import Usage
@@ -82,7 +82,7 @@ def job_line(job: "Job") -> str:
 def listed(tasks: Sequence[str]) -> str:
     """List the names of tasks; of many, the first ones."""
     more = f", … {len(tasks) - _MOST_TASKS} more" if len(tasks) > _MOST_TASKS else ""
-    return f"{', '.join(plain(task) for task in tasks[:_MOST_TASKS])}{more}"
+    return f"{', '.join(escape_terminal(task) for task in tasks[:_MOST_TASKS])}{more}"
 
 
 def append_report(path: Path, text: str, option: str) -> None:

@@ -8,7 +8,7 @@ import typer
 from skillopt.cli.options import JsonOption, select
 from skillopt.cli.output import listed
 from skillopt.cli.output import show as print_result
-from skillopt.safety.escaping import plain, plain_lines
+from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 
 if TYPE_CHECKING:
     from skillopt.commands.show import ShownVersion
@@ -35,13 +35,13 @@ def show(
 def _text(result: "ShownVersion") -> str:
     """Render a version: message, numbers, edits with what is recorded of each, and the difference."""
     version = result.version
-    parts = [f"{result.skill} {version.sha}\n{version.at}  {plain(version.subject)}"]
+    parts = [f"{result.skill} {version.sha}\n{version.at}  {escape_terminal(version.subject)}"]
     recorded = result.recorded
     # The edits are listed below with more beside them; the last paragraph is the result.
     body = version.body if recorded is None else version.body.rpartition("\n\n")[2]
     if body:
-        parts.append(indent(plain_lines(body), "  "))
-    parts.append("\n".join(f"{plain(key)}: {plain(value)}" for key, value in version.trailers))
+        parts.append(indent(escape_terminal_lines(body), "  "))
+    parts.append("\n".join(f"{escape_terminal(key)}: {escape_terminal(value)}" for key, value in version.trailers))
     if recorded is not None:
         parts += [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
         for change, tasks in (("fixed", recorded.verdict.fixed), ("broke", recorded.verdict.broken)):
@@ -49,16 +49,16 @@ def _text(result: "ShownVersion") -> str:
                 parts.append(f"{change} on val: {listed(tasks)}")
     elif result.kind == "accepted":
         parts.append("the ledger here holds nothing of its run; this is what its commit says")
-    return "\n\n".join([*parts, plain_lines(result.diff) or "no text changed"])
+    return "\n\n".join([*parts, escape_terminal_lines(result.diff) or "no text changed"])
 
 
 def _edit(number: int, recorded: "RecordedEdit") -> str:
     change, screened = recorded.change, recorded.screened
-    lines = [f"edit {number}, about {change.tokens} tokens: {plain(change.edit.summary)}"]
-    lines.append(f"  why: {plain(change.edit.rationale) or 'no reason was given'}")
+    lines = [f"edit {number}, about {change.tokens} tokens: {escape_terminal(change.edit.summary)}"]
+    lines.append(f"  why: {escape_terminal(change.edit.rationale) or 'no reason was given'}")
     if change.edit.tasks:
         lines.append(f"  motivated by train tasks {listed(change.edit.tasks)}")
     if screened is not None:
         tried = f"{screened.before:.3f} -> {screened.after:.3f} on {screened.tasks} train tasks"
-        lines.append(f"  alone: {tried}: {plain(screened.reason)}")
+        lines.append(f"  alone: {tried}: {escape_terminal(screened.reason)}")
     return "\n".join(lines)

@@ -25,8 +25,8 @@ from skillopt.runs.earlier_outcomes import earlier_outcomes, runs_on
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.revision_project import RevisionProject
 from skillopt.runs.run import RecordedRun
-from skillopt.safety.escaping import plain
-from skillopt.safety.leaks import protect
+from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.leaks import index_protected_text
 from skillopt.safety.lint import LintClass
 from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill, SkillDocument
@@ -128,7 +128,7 @@ class _Gate:
         row = _row(one)
         if one.after is None:
             return row
-        self._observer.notice(f"{plain(row.skill)}: {row.kind.value}")
+        self._observer.notice(f"{escape_terminal(row.skill)}: {row.kind.value}")
         try:
             after = self._new.skill(one.after)
             target = self._new.target(one.after, self._options.flags, self._options.suite)
@@ -164,7 +164,7 @@ class _Gate:
         # What is in the change's own skillopt.toml cannot allow what is refused always; who runs the command can.
         asked = {LintClass(name) for name in settings.allow} if "allow" in self._options.flags else set()
         allow = {*settings.allow} - ALWAYS_REFUSED | asked
-        protected = protect(suite) if suite is not None and settings.scan_leaks else None
+        protected = index_protected_text(suite) if suite is not None and settings.scan_leaks else None
         yield from check_new_text(before, after, row.path, allow, protected)
         if suite is None:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"

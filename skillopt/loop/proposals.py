@@ -10,7 +10,7 @@ from skillopt.loop.events import EditScreened, Event, GateDecided, RunEnded, Run
 from skillopt.loop.screen import screen
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
-from skillopt.safety.leaks import protect
+from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, apply_edits
@@ -115,7 +115,7 @@ def _without_leaks(
     """Tell edits that carry no protected text from those that do."""
     if not settings.scan_leaks:
         return changes, []
-    protected = protect(suite)
+    protected = index_protected_text(suite)
     problems = {
         change.edit.id: check_leaks(protected, document, apply_edits(document, [change.edit]).document)
         for change in changes

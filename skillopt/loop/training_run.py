@@ -11,7 +11,7 @@ from skillopt.loop.scheduling import Readiness
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
 from skillopt.protocols import Runner
 from skillopt.rollouts import Rollout
-from skillopt.safety.leaks import protect
+from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Edit
@@ -44,7 +44,7 @@ class TrainingRun:
         self.readiness = Readiness(settings, len(self._train), len(self.val))
         self.gate = Gate(self.val, settings, self.runner, noise=self.readiness.noise)
         self.suspects = SuspectVerifiers(len(self._train), settings.suspect_share)
-        self.protected = protect(suite) if settings.scan_leaks else None
+        self.protected = index_protected_text(suite) if settings.scan_leaks else None
         self.on_trust: set[str] = set()
         self.versions = 0
         self._batches = -(-len(self._train) // settings.batch_size)

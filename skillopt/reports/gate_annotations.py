@@ -4,7 +4,7 @@ Owns the escaping, so that no text ends its command or begins another. Does not 
 """
 
 from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Standing, Weight
-from skillopt.safety.escaping import clip, plain
+from skillopt.safety.escaping import escape_terminal, truncate
 
 __all__ = ["MOST_ANNOTATIONS", "render_annotations"]
 
@@ -47,8 +47,8 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
 def _command(finding: ChangeFinding, *, strict: bool) -> str:
     name = "error" if strict and finding.weight is Weight.WARN else _COMMANDS[finding.weight]
     place = f"file={_property(finding.path)},line={finding.line},title={_property(f'skillopt: {finding.rule}')}"
-    return f"::{name} {place}::{clip(plain(finding.message), _LONGEST).translate(_DATA)}"
+    return f"::{name} {place}::{truncate(escape_terminal(finding.message), _LONGEST).translate(_DATA)}"
 
 
 def _property(text: str) -> str:
-    return clip(plain(text), _LONGEST).translate(_PROPERTY)
+    return truncate(escape_terminal(text), _LONGEST).translate(_PROPERTY)

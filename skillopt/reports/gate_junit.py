@@ -6,7 +6,7 @@ Owns that every text is one that XML can hold. Does not own what is told (review
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
 from skillopt.review.result import GatedChange, GateReport, Standing, Weight
-from skillopt.safety.escaping import plain
+from skillopt.safety.escaping import escape_terminal
 
 __all__ = ["render_junit"]
 
@@ -24,22 +24,24 @@ def render_junit(report: GateReport) -> str:
 
 
 def _suite(root: ET.Element, change: GatedChange, *, strict: bool) -> None:
-    suite = ET.SubElement(root, "testsuite", name=plain(change.skill))
+    suite = ET.SubElement(root, "testsuite", name=escape_terminal(change.skill))
     refusing = {Weight.REFUSE, Weight.WARN} if strict else {Weight.REFUSE}
     found = [finding for finding in change.findings if finding.weight in refusing]
-    listed = "\n".join(f"{plain(one.path)}:{one.line}: {one.rule}: {plain(one.message)}" for one in found)
+    listed = "\n".join(
+        f"{escape_terminal(one.path)}:{one.line}: {one.rule}: {escape_terminal(one.message)}" for one in found
+    )
     texts = _case(suite, change, "text")
     if found:
         ET.SubElement(texts, "failure", message=f"{len(found)} findings").text = listed
     measured = _case(suite, change, "measurement")
-    judged, reason = change.judged, plain(change.reason)
+    judged, reason = change.judged, escape_terminal(change.reason)
     if change.standing is Standing.INVALID:
         ET.SubElement(measured, "error", message=reason)
     elif judged is None:
         ET.SubElement(measured, "skipped", message=reason)
     elif not judged.passed:
         broken = dict.fromkeys((*judged.verdict.broken, *judged.worse, *(judged.test.broken if judged.test else ())))
-        tasks = "\n".join(plain(task) for task in broken)
+        tasks = "\n".join(escape_terminal(task) for task in broken)
         ET.SubElement(measured, "failure", message=reason).text = (
             f"tasks that it broke or made worse:\n{tasks}" if tasks else reason
         )
@@ -51,5 +53,9 @@ def _suite(root: ET.Element, change: GatedChange, *, strict: bool) -> None:
 
 def _case(suite: ET.Element, change: GatedChange, name: str) -> ET.Element:
     return ET.SubElement(
-        suite, "testcase", classname=f"skillopt.{plain(change.skill)}", name=name, file=plain(change.path)
+        suite,
+        "testcase",
+        classname=f"skillopt.{escape_terminal(change.skill)}",
+        name=name,
+        file=escape_terminal(change.path),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from skillopt.reports.inert_markdown import inline
 from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
-from skillopt.safety.escaping import clip
+from skillopt.safety.escaping import truncate
 
 __all__ = ["MOST_CHARACTERS", "render_gate_summary"]
 
@@ -59,15 +59,15 @@ def _row(change: GatedChange) -> str:
         verdict = judged.verdict
         scores = f"{verdict.before:.3f} → {verdict.after:.3f} ({verdict.gain:+.3f})"
         counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
-    cells = (_SIGNS[change.standing], inline(clip(change.skill, 80)), change.kind.value, scores, counts)
+    cells = (_SIGNS[change.standing], inline(truncate(change.skill, 80)), change.kind.value, scores, counts)
     return f"| {' | '.join(cells)} | {change.standing.value} |"
 
 
 def _details(change: GatedChange) -> Iterator[str]:
-    yield f"### {inline(clip(change.skill, 80))}: {change.standing.value}"
+    yield f"### {inline(truncate(change.skill, 80))}: {change.standing.value}"
     if change.before_path and change.before_path != change.path:
-        yield f"Renamed from {inline(clip(change.before_path, _LONGEST))}."
-    yield f"{inline(clip(change.reason, _LONGEST))}"
+        yield f"Renamed from {inline(truncate(change.before_path, _LONGEST))}."
+    yield f"{inline(truncate(change.reason, _LONGEST))}"
     judged = change.judged
     if judged is not None:
         yield (
@@ -88,10 +88,10 @@ def _details(change: GatedChange) -> Iterator[str]:
 
 def _tasks(told: str, tasks: Sequence[str]) -> Iterator[str]:
     if tasks:
-        shown = ", ".join(inline(clip(task, 80)) for task in tasks[:_MOST_SHOWN])
+        shown = ", ".join(inline(truncate(task, 80)) for task in tasks[:_MOST_SHOWN])
         yield f"{told}: {shown}{f' and {len(tasks) - _MOST_SHOWN} more' if len(tasks) > _MOST_SHOWN else ''}."
 
 
 def _finding(finding: ChangeFinding) -> str:
-    place = inline(clip(f"{finding.path}:{finding.line}", _LONGEST))
-    return f"- {_WORDS[finding.weight]} ({finding.rule}) {place}: {inline(clip(finding.message, _LONGEST))}"
+    place = inline(truncate(f"{finding.path}:{finding.line}", _LONGEST))
+    return f"- {_WORDS[finding.weight]} ({finding.rule}) {place}: {inline(truncate(finding.message, _LONGEST))}"

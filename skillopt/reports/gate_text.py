@@ -6,7 +6,7 @@ Owns the words and the layout; every text from a repository is shown inert. Does
 from collections.abc import Iterator, Sequence
 
 from skillopt.review.result import GatedChange, GateReport, Required, Standing, Weight
-from skillopt.safety.escaping import log_line, plain
+from skillopt.safety.escaping import escape_log_line, escape_terminal
 
 __all__ = ["render_gate_text"]
 
@@ -17,7 +17,8 @@ _WORDS = {Weight.REFUSE: "error", Weight.WARN: "warning", Weight.NOTE: "note"}
 def render_gate_text(report: GateReport) -> str:
     """Render a report for people."""
     after = report.after[:10] or "the work tree"
-    lines = [f"{plain(report.head)} ({after}) against {plain(report.base)} ({report.before[:10]}): {report.headline}"]
+    head, base = escape_terminal(report.head), escape_terminal(report.base)
+    lines = [f"{head} ({after}) against {base} ({report.before[:10]}): {report.headline}"]
     rows: list[tuple[str, ...]] = [("skill", "change", "verdict", "score", "better/equal/worse", "rollouts")]
     rows += [_cells(change) for change in report.changes]
     if report.changes:
@@ -29,16 +30,16 @@ def render_gate_text(report: GateReport) -> str:
         lines += _details(change)
     if any(change.judged for change in report.changes):
         lines.append(_asked(report))
-    return "\n".join(map(log_line, lines))
+    return "\n".join(map(escape_log_line, lines))
 
 
 def _cells(change: GatedChange) -> tuple[str, ...]:
     judged = change.judged
     if judged is None:
-        return (plain(change.skill), change.kind.value, change.standing.value, "", "", "")
+        return (escape_terminal(change.skill), change.kind.value, change.standing.value, "", "", "")
     verdict = judged.verdict
     return (
-        plain(change.skill),
+        escape_terminal(change.skill),
         change.kind.value,
         change.standing.value,
         f"{verdict.before:.3f} -> {verdict.after:.3f}",
@@ -48,10 +49,10 @@ def _cells(change: GatedChange) -> tuple[str, ...]:
 
 
 def _details(change: GatedChange) -> Iterator[str]:
-    name = plain(change.skill)
+    name = escape_terminal(change.skill)
     if change.before_path and change.before_path != change.path:
-        yield f"{name}: renamed from {plain(change.before_path)}"
-    yield f"{name}: {plain(change.reason)}"
+        yield f"{name}: renamed from {escape_terminal(change.before_path)}"
+    yield f"{name}: {escape_terminal(change.reason)}"
     if change.judged is not None:
         yield f"{name}: with confidence {change.judged.confidence:g} its true gain is above {change.judged.lowest:+.2f}"
         yield from _tasks(name, "worse", change.judged.worse)
@@ -59,14 +60,14 @@ def _details(change: GatedChange) -> Iterator[str]:
             yield from _tasks(name, "it broke", verdict.broken)
             yield from _tasks(name, "it fixed", verdict.fixed)
     for finding in change.findings:
-        place = f"{plain(finding.path)}:{finding.line}"
-        yield f"{place}: {_WORDS[finding.weight]} ({finding.rule}): {plain(finding.message)}"
+        place = f"{escape_terminal(finding.path)}:{finding.line}"
+        yield f"{place}: {_WORDS[finding.weight]} ({finding.rule}): {escape_terminal(finding.message)}"
 
 
 def _tasks(name: str, told: str, tasks: Sequence[str]) -> Iterator[str]:
     if tasks:
         more = f" and {len(tasks) - _MOST_TASKS} more" if len(tasks) > _MOST_TASKS else ""
-        yield f"{name}: {told}: {', '.join(plain(task) for task in tasks[:_MOST_TASKS])}{more}"
+        yield f"{name}: {told}: {', '.join(escape_terminal(task) for task in tasks[:_MOST_TASKS])}{more}"
 
 
 def _asked(report: GateReport) -> str:

@@ -13,7 +13,7 @@ issue 35.
 import re
 from collections.abc import Sequence
 
-from skillopt.safety.escaping import visible
+from skillopt.safety.escaping import escape_hidden
 
 __all__ = ["block", "commands", "inline", "marker"]
 
@@ -30,7 +30,7 @@ def inline(text: str) -> str:
     Args:
         text: Any text; line breaks become blanks.
     """
-    flat = " ".join(visible(text).split())
+    flat = " ".join(escape_hidden(text).split())
     return f"<code>{_escaped(flat)}</code>" if flat else ""
 
 
@@ -41,7 +41,7 @@ def block(text: str, language: str = "") -> str:
         text: Any text.
         language: How GitHub colours it, as in `diff`; our own word.
     """
-    lines = visible(text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4).split("\n")
+    lines = escape_hidden(text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4).split("\n")
     opening = f'<pre lang="{language}">' if language else "<pre>"
     shown = (_reference(line[0]) + _escaped(line[1:]) if line else "" for line in lines)
     return f"{opening}<code>" + "\n".join(shown) + "</code></pre>"

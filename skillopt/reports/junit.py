@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 from skillopt.gate.comparison import Outcome
 from skillopt.reports.gate_words import change_outcome, change_passed, is_change
 from skillopt.reports.view import GateView, PairView, RunView
-from skillopt.safety.escaping import clip, visible
+from skillopt.safety.escaping import escape_hidden, truncate
 
 __all__ = ["render"]
 
@@ -93,4 +93,4 @@ def _add(case: ET.Element, kind: str, message: str) -> None:
 
 def _text(text: str) -> str:
     """Make a text fit for XML, which knows no control characters."""
-    return clip(visible(text), _LONGEST)
+    return truncate(escape_hidden(text), _LONGEST)

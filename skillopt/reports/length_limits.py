@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from skillopt.reports.inert_markdown import inline
-from skillopt.safety.escaping import clip
+from skillopt.safety.escaping import truncate
 
 __all__ = ["Room", "count", "more", "names", "said"]
 
@@ -39,12 +39,12 @@ class Room:
 
 def said(text: str, room: Room) -> str:
     """Show an untrusted text, a dash where it is empty."""
-    return inline(clip(text.strip(), room.text)) or "—"
+    return inline(truncate(text.strip(), room.text)) or "—"
 
 
 def names(tasks: Sequence[str], room: Room) -> str:
     """List tasks, and count those there is no room for."""
-    shown = ", ".join(inline(clip(task, room.name)) for task in tasks[: room.names])
+    shown = ", ".join(inline(truncate(task, room.name)) for task in tasks[: room.names])
     left = len(tasks) - room.names
     return (f"{shown}, {left} more" if shown else f"{left} tasks") if left > 0 else shown or "—"
 

@@ -18,7 +18,7 @@ from skillopt.reports.inert_markdown import commands, inline
 from skillopt.reports.length_limits import Room, count, more, names
 from skillopt.reports.view import Fate, GateView, RunView
 from skillopt.rollouts import Usage
-from skillopt.safety.escaping import clip
+from skillopt.safety.escaping import truncate
 
 __all__ = [
     "cost",
@@ -50,7 +50,7 @@ def headline(view: RunView) -> str:
     if is_change(view):
         shown = [score_line(gate.verdict, gate.interval, view.confidence) for gate in view.gates]
         compared = f" on `val`: {shown[-1]}" if shown else ""
-        why = inline(clip(view.reason.partition(": score ")[0], _MOST_REASON))
+        why = inline(truncate(view.reason.partition(": score ")[0], _MOST_REASON))
         return f"**{change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
     if view.test is not None:
         verdict, tasks = view.test.verdict, view.test.after.measured

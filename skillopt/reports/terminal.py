@@ -13,7 +13,7 @@ from skillopt.gate.expectation import expectation
 from skillopt.reports.gate_words import gate_outcome, is_change
 from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
-from skillopt.safety.escaping import visible
+from skillopt.safety.escaping import escape_hidden
 
 __all__ = ["frame"]
 
@@ -130,7 +130,7 @@ def _row(label: str, text: str) -> str:
 def _wrapped(label: str, text: str, width: int) -> Iterator[str]:
     """Break a text at its blanks; a row for each line, three at most."""
     lines, line = [], ""
-    for word in visible(text).split():
+    for word in escape_hidden(text).split():
         if line and cell_len(f"{line} {word}") > width - _LABEL:
             lines.append(line)
             line = ""
@@ -161,7 +161,7 @@ def _curve(scores: Sequence[float], cells: int) -> str:
 
 def _cut(line: str, width: int) -> str:
     """Keep a line within the width, counting wide characters twice; nothing in it steers the terminal."""
-    flat = " ".join(_lines(visible(line)))
+    flat = " ".join(_lines(escape_hidden(line)))
     return flat if cell_len(flat) <= width else f"{set_cell_size(flat, width - 1)}…"
 
 

@@ -11,7 +11,7 @@ from textwrap import fill, indent
 from skillopt.gate.expectation import expectation
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
-from skillopt.safety.escaping import plain
+from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.edits import Change, Op
 
 __all__ = ["VersionOrigin", "body_of", "subject_of", "trailers_of"]
@@ -96,11 +96,11 @@ def _rules(count: int) -> str:
 
 def _paragraph(change: Change) -> str:
     edit = change.edit
-    place = f" in {_inert(plain(edit.section))}" if edit.section else ""
+    place = f" in {_inert(escape_terminal(edit.section))}" if edit.section else ""
     old, new = (indent(_inert(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
-    reason = fill(f"{_inert(plain(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
+    reason = fill(f"{_inert(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
 
 

@@ -1,8 +1,7 @@
-"""Text that looks like a credential, and the same text with it masked.
+"""Find and mask credentials in text.
 
-Owns the shapes: keys with a known prefix, tokens, private keys, passwords in addresses, and random
-values assigned to a telling name. Matches shapes only; nothing is ever tried out. Does not own what
-happens to a text that holds one (safety.lint, redaction).
+What is found by its shape: keys with a known prefix, tokens, private keys, passwords in addresses, and random
+values assigned to a telling name. Nothing is ever tried out.
 """
 
 import re

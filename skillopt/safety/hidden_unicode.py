@@ -1,8 +1,7 @@
-"""Characters that a person does not see and a model reads.
+"""Find invisible Unicode characters, which a model reads and a person does not see, and decode what they carry.
 
-Owns finding runs of them and decoding what they carry. Real emoji sequences, joiners that Arabic and
-Indic spelling needs, and a byte order mark at the start of a text are not hidden text. Does not own
-whether they may be there (safety.lint).
+Real emoji sequences, joiners that Arabic and Indic spelling needs, and a byte order mark at the start of a text are
+not hidden text.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""Does an edit carry text that the optimizer model must not know, or memorise one training answer?
-
-Owns finding what an edit shares with verifiers, reference answers, and the prompts and input files of
-held-out tasks. Does not own what becomes of such an edit (loop.reflection, loop.optimizer) or hidden characters,
-links and credentials (safety.lint).
+"""Detect leaks: text of verifiers, answers or held-out tasks in an edit, or one training answer memorised.
 
 Three kinds of evidence count; each is rare by chance, and none is what general rules are made of:
 
@@ -34,7 +30,7 @@ from typing import Final
 
 from skillopt.tasks import File, Split, Suite, Task
 
-__all__ = ["Leak", "LeakClass", "ProtectedText", "find_leaks", "protect"]
+__all__ = ["Leak", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
 
 _RUN: Final = 8
 """Words in a row that make a quote."""
@@ -116,7 +112,7 @@ class _Secret:
 
 @dataclass(frozen=True, slots=True)
 class ProtectedText:
-    """What edits are compared with, made once for a suite by `protect`.
+    """What edits are compared with, made once for a suite by `index_protected_text`.
 
     Args:
         runs: Hashes of runs of words, by class.
@@ -132,8 +128,8 @@ class ProtectedText:
     shown: tuple[bytes, bytes, bytes]
 
 
-def protect(suite: Suite) -> ProtectedText:
-    """Read all protected text of a suite.
+def index_protected_text(suite: Suite) -> ProtectedText:
+    """Index the text of a suite that edits must not contain.
 
     Args:
         suite: All splits.
@@ -165,7 +161,7 @@ def protect(suite: Suite) -> ProtectedText:
 
 
 def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[Leak, ...]:
-    """Say which protected text an edit shares, at most once for each class.
+    """Find the protected text that an edit contains, at most once for each class.
 
     Args:
         protected: The suite's.

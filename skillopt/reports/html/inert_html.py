@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from skillopt.safety.escaping import visible, visible_pieces
+from skillopt.safety.escaping import escape_hidden, hidden_pieces
 
 __all__ = ["Cut", "cut", "inert", "marked"]
 
@@ -39,7 +39,7 @@ def inert(value: object) -> object:
     """Make what a template shows inert: text is escaped and hides nothing, markup of our own stays as it is."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return escape(visible(value))
+    return escape(escape_hidden(value))
 
 
 def marked(text: str) -> Markup:
@@ -50,6 +50,6 @@ def marked(text: str) -> Markup:
     """
     pieces = (
         Markup('<span class="cp">{}</span>').format(piece) if hidden else escape(piece)
-        for hidden, piece in visible_pieces(text)
+        for hidden, piece in hidden_pieces(text)
     )
     return Markup("").join(pieces)

@@ -10,7 +10,7 @@ from typing import Final
 
 from skillopt.reports.html.inert_html import Cut, cut
 from skillopt.rollouts import Message, Rollout
-from skillopt.safety.escaping import visible
+from skillopt.safety.escaping import escape_hidden
 
 __all__ = ["MOST_ROLLOUTS", "Listed", "Seen", "ShownRollout", "Turn", "Use", "choose", "show_rollout", "write_rollout"]
 
@@ -161,7 +161,7 @@ def write_rollout(seen: Seen) -> str:
         lines += ["", f"== {message.role}", message.text]
         for call in message.tool_calls:
             lines += ["", f"-- {call.name}", call.arguments, "-- result", call.result]
-    return visible("\n".join(lines)) + "\n"
+    return escape_hidden("\n".join(lines)) + "\n"
 
 
 def _alternating(mine: Sequence[Listed]) -> list[Listed]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from skillopt.reports.inert_markdown import block, commands, inline, marker
-from skillopt.safety.escaping import visible
+from skillopt.safety.escaping import escape_hidden
 from tests.fakes.hostile_views import read
 
 HOSTILE = [
@@ -35,7 +35,7 @@ def test_any_text_on_a_line_is_one_piece_of_code_that_says_what_can_be_seen(text
         return
     tags, shown = read(f"x {inline(text)} y")
     assert tags == ["p", "code", "/code", "/p"]
-    assert shown.strip() == f"x {' '.join(visible(text).split())} y"
+    assert shown.strip() == f"x {' '.join(escape_hidden(text).split())} y"
 
 
 @given(TEXT, TEXT)

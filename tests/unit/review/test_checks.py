@@ -4,7 +4,7 @@ import pytest
 
 from skillopt.review.checks import check_new_text
 from skillopt.review.result import Weight
-from skillopt.safety.leaks import protect
+from skillopt.safety.leaks import index_protected_text
 from skillopt.safety.lint import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
@@ -70,11 +70,15 @@ def test_text_of_a_held_out_task_is_refused_where_it_begins_and_what_the_skill_s
     suite = Suite(
         "s", tuple((split, Task(split.value, text, VerifierSpec("exact"))) for split, text in prompts.items())
     )
-    (finding,) = check_new_text(OLD, changed(f"- Sort.\n- {held_out}\n"), "skills/rows", (), protect(suite))
+    (finding,) = check_new_text(
+        OLD, changed(f"- Sort.\n- {held_out}\n"), "skills/rows", (), index_protected_text(suite)
+    )
     assert (finding.line, finding.weight, finding.rule) == (8, Weight.REFUSE, "leak: held-out task")
     assert "ledger" not in finding.message
     known = changed(f"- {held_out}\n")
-    assert not check_new_text(known, changed(f"- {held_out}\n- Sort.\n"), "skills/rows", (), protect(suite))
+    assert not check_new_text(
+        known, changed(f"- {held_out}\n- Sort.\n"), "skills/rows", (), index_protected_text(suite)
+    )
 
 
 def test_a_skill_at_the_root_of_a_repository_has_plain_paths() -> None:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from skillopt.demo.advice import ADVICE, IRRELEVANT
-from skillopt.safety.leaks import LeakClass, ProtectedText, find_leaks, protect
+from skillopt.safety.leaks import LeakClass, ProtectedText, find_leaks, index_protected_text
 from skillopt.suites import load_suite
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
@@ -46,7 +46,7 @@ SUITE = Suite(
         (Split.TEST, task("f", f"Describe in one short paragraph {KEYS}.", {"value": "ok"})),
     ),
 )
-PROTECTED = protect(SUITE)
+PROTECTED = index_protected_text(SUITE)
 
 
 def kinds(added: str, skill: str = "", protected: ProtectedText = PROTECTED) -> set[LeakClass]:
@@ -55,7 +55,7 @@ def kinds(added: str, skill: str = "", protected: ProtectedText = PROTECTED) -> 
 
 @pytest.fixture(scope="module")
 def tidy() -> ProtectedText:
-    return protect(TIDY)
+    return index_protected_text(TIDY)
 
 
 def test_rules_as_an_optimizer_model_words_them_are_no_leak(tidy: ProtectedText) -> None:
@@ -142,7 +142,9 @@ def test_a_quote_of_one_training_answer_is_a_memory_and_of_several_a_rule() -> N
 
     def suite(*answers: str) -> ProtectedText:
         files = (File("x", answer.encode()) for answer in answers)
-        return protect(Suite("s", tuple((Split.TRAIN, task(f"t{n}", f"{n}", {}, x)) for n, x in enumerate(files))))
+        return index_protected_text(
+            Suite("s", tuple((Split.TRAIN, task(f"t{n}", f"{n}", {}, x)) for n, x in enumerate(files)))
+        )
 
     assert kinds(words, protected=suite(words, "none")) == {LeakClass.TRAIN_ANSWER}
     assert kinds(words, protected=suite(f"{words} 1", f"{words} 2")) == set()
@@ -152,7 +154,7 @@ def test_what_the_skill_or_a_training_task_shows_is_no_secret() -> None:
     assert kinds(KEYS, skill=f"Tell {KEYS}.") == set()
     assert kinds("CON-0201, CON-0202", skill="Ids such as CON-0201 and CON-0202.") == set()
     shown = Suite("s", (*SUITE.splits, (Split.TRAIN, task("g", f"Tell {KEYS}; CON-0201, CON-0202."))))
-    assert kinds(f"{KEYS}: CON-0201, CON-0202", protected=protect(shown)) == set()
+    assert kinds(f"{KEYS}: CON-0201, CON-0202", protected=index_protected_text(shown)) == set()
 
 
 def test_reasons_quote_nothing_and_name_no_task() -> None:
@@ -175,7 +177,7 @@ def test_every_long_quote_is_found_in_a_suite_too_large_to_keep_every_run() -> N
     texts = [" ".join(random.choices(words, k=60_000)) for _ in range(18)]
     files = [File("x", text.encode()) for text in texts]
     suite = Suite("large", tuple((Split.VAL, task(f"t{n}", f"{n}", {}, file)) for n, file in enumerate(files)))
-    protected = protect(suite)
+    protected = index_protected_text(suite)
     for text in texts:
         start = random.randrange(50_000)
         assert kinds(" ".join(text.split()[start : start + 12]), protected=protected) == {LeakClass.HELD_OUT_ANSWER}
@@ -183,6 +185,6 @@ def test_every_long_quote_is_found_in_a_suite_too_large_to_keep_every_run() -> N
 
 def test_binary_files_and_broken_text_do_no_harm() -> None:
     files = (File("a.bin", b"\0\1 CON-0101"), File("b.txt", b"\xff\xfe 12345678901234 \xc3"))
-    protected = protect(Suite("s", ((Split.VAL, task("a", "do it", {}, *files)),)))
+    protected = index_protected_text(Suite("s", ((Split.VAL, task("a", "do it", {}, *files)),)))
     assert kinds("\ud800 12345678901234", protected=protected) == {LeakClass.HELD_OUT_ANSWER}
     assert kinds("", protected=protected) == set()

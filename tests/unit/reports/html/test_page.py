@@ -10,7 +10,7 @@ from skillopt.reports.html import Entry, Listed, Rollouts, Seen, render_index, r
 from skillopt.reports.html.inert_html import cut, marked
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
-from skillopt.safety.escaping import visible
+from skillopt.safety.escaping import escape_hidden
 from tests.fakes.hostile_pages import HOSTILE, make_hostile
 from tests.fakes.views import EVENTS, make_view
 
@@ -117,5 +117,5 @@ def test_a_cut_text_says_how_much_is_gone_and_hidden_runs_are_summed_up() -> Non
     found = cut("a" * 100, 10)
     assert len(found.head) + len(found.tail) == 10
     assert found.gone == 90
-    assert len(visible("\u200b" * 100_000)) < 200
+    assert len(escape_hidden("\u200b" * 100_000)) < 200
     assert marked("<b>") == "&lt;b&gt;"
