@@ -86,12 +86,12 @@ def gate(
 def _write(report: "GateReport", junit: Path | None, summary: Path | None, github: bool) -> None:
     """Write what was asked for beside the result."""
     from skillopt.reports.gate_annotations import render_annotations
-    from skillopt.reports.gate_junit import render_junit
+    from skillopt.reports.gate_junit import render_gate_junit
     from skillopt.reports.gate_summary import render_gate_summary
 
     if github and (lines := render_annotations(report)):
         typer.echo(lines, err=True)
     if junit is not None:
-        write_report(junit, render_junit(report), "--junit")
+        write_report(junit, render_gate_junit(report), "--junit")
     if summary is not None:
         append_report(summary, render_gate_summary(report), "--summary")

@@ -116,7 +116,7 @@ def _details(row: "SkillNight") -> Iterator[str]:
 
 def _code(text: str, most: int = _LONGEST) -> str:
     """Show a text from a repository or a provider as code that it cannot leave."""
-    from skillopt.reports.inert_markdown import inline
+    from skillopt.reports.escape_markdown import inline_code
     from skillopt.safety.escaping import truncate
 
-    return inline(truncate(text, most))
+    return inline_code(truncate(text, most))

@@ -81,7 +81,7 @@ def follow(
 def _painted(view: "RunView", console: "Console") -> "Text":
     from rich.text import Text
 
-    from skillopt.reports.terminal import frame
+    from skillopt.reports.terminal import render_terminal
 
     # A Text is shown as it is: markup in it means nothing.
-    return Text(frame(view, console.width), no_wrap=True, overflow="crop")
+    return Text(render_terminal(view, console.width), no_wrap=True, overflow="crop")

@@ -10,7 +10,15 @@ from pathlib import Path
 
 from skillopt.errors import UsageError
 from skillopt.project import Project
-from skillopt.reports.html import MOST_ROLLOUTS, Listed, Rollouts, Seen, choose, render_page, write_rollout
+from skillopt.reports.html import (
+    MOST_ROLLOUTS,
+    RolloutEntry,
+    RolloutSelection,
+    ViewedRollout,
+    choose_rollouts,
+    render_page,
+    write_rollout,
+)
 from skillopt.reports.load_view import find_run, load_view
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger, ResultRow
@@ -52,10 +60,10 @@ def page_of(
         most: Rollouts that are shown at most.
     """
     listed = _listed(ledger, view, all_splits=all_splits)
-    chosen = choose(listed, most)
+    chosen = choose_rollouts(listed, most)
     found = ledger.rollouts([one.key for one in chosen])
-    seen = tuple(Seen(one, found[one.key]) for one in chosen if one.key in found)
-    return render_page(view, Rollouts(seen, len(listed), all_splits, most), live=live)
+    seen = tuple(ViewedRollout(one, found[one.key]) for one in chosen if one.key in found)
+    return render_page(view, RolloutSelection(seen, len(listed), all_splits, most), live=live)
 
 
 def rollout_text(ledger: Ledger, view: RunView, key: str, *, all_splits: bool = False) -> str:
@@ -74,17 +82,17 @@ def rollout_text(ledger: Ledger, view: RunView, key: str, *, all_splits: bool = 
     found = ledger.rollouts([key]) if listed else {}
     if listed is None or key not in found:
         raise UsageError(f"expected a rollout of this run that may be shown, found none with the key {key!r}")
-    return write_rollout(Seen(listed, found[key]))
+    return write_rollout(ViewedRollout(listed, found[key]))
 
 
-def _listed(ledger: Ledger, view: RunView, *, all_splits: bool) -> list[Listed]:
+def _listed(ledger: Ledger, view: RunView, *, all_splits: bool) -> list[RolloutEntry]:
     """List the rollouts that may be shown; a task whose split cannot be told may be held out."""
     splits = {row.task: row.split for row in view.heat}
     names = {version.digest: f"v{version.number}" if version.number else "start" for version in view.versions}
     identity = view.target + (f" judge={view.judge}" if view.judge else "")
     rows: Sequence[ResultRow] = ledger.run_results(view.run, list(names), identity)
     return [
-        Listed(
+        RolloutEntry(
             row.key,
             row.task,
             splits.get(row.task, ""),

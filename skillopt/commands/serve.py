@@ -15,7 +15,7 @@ from skillopt.commands.pages import page_of, rollout_text
 from skillopt.commands.status import run_status
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.project import Project
-from skillopt.reports.html import Entry, live_policy, render_index
+from skillopt.reports.html import RunEntry, live_policy, render_index
 from skillopt.reports.load_view import load_view
 from skillopt.reports.local_server import Answer, LoopbackServer
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -69,7 +69,7 @@ class LivePages:
         found = [run_status(self._project.root, ledger, record) for record in ledger.runs()[:_MOST_RUNS]]
         return render_index(
             [
-                Entry(run.run, run.skill, run.state, run.versions, run.val, run.step, run.started_at, run.expected)
+                RunEntry(run.run, run.skill, run.state, run.versions, run.val, run.step, run.started_at, run.expected)
                 for run in found
             ]
         )

@@ -14,10 +14,10 @@ from skillopt.reports.view import RunView
 __all__ = ["FORMATS", "format_of", "render_view"]
 
 FORMATS: Final = {
-    "markdown": "skillopt.reports.markdown:render",
+    "markdown": "skillopt.reports.markdown:render_markdown",
     "pull-request": "skillopt.reports.pull_request:pull_request_body",
-    "json": "skillopt.reports.json_view:render",
-    "junit": "skillopt.reports.junit:render",
+    "json": "skillopt.reports.json_view:render_json",
+    "junit": "skillopt.reports.junit:render_junit",
     "html": "skillopt.reports.html:render_page",
 }
 """Name → where the function from view to text is."""

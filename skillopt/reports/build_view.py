@@ -1,7 +1,6 @@
-"""Puts together what the record of a run tells: events, recorded rollouts and commits become one view.
+"""Build the view of a run from its events, recorded rollouts and commits.
 
-Owns what becomes of an edit in the end, and which recorded rollouts belong to a comparison. Does not own the shape
-(record), reading ledger and git (load_view) or showing it.
+Decides what became of each edit in the end, and which recorded rollouts belong to a comparison.
 """
 
 from collections import defaultdict
@@ -52,13 +51,13 @@ from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split, digest_of
 
-__all__ = ["Recorded", "digests_of", "gather"]
+__all__ = ["RunRecords", "build_view", "digests_of"]
 
 _FATES = {Outcome.ACCEPT: Fate.ACCEPTED, Outcome.INCONCLUSIVE: Fate.INCONCLUSIVE}
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RunRecords:
     """What is recorded of a run.
 
     Args:
@@ -87,8 +86,8 @@ def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, 
     return tuple(dict.fromkeys(found))
 
 
-def gather(head: RunView, recorded: Recorded) -> RunView:
-    """Add to the head of a run what its record tells.
+def build_view(head: RunView, recorded: RunRecords) -> RunView:
+    """Build the view of a run from its record.
 
     Args:
         head: What is known of the run without its events.
@@ -100,7 +99,7 @@ def gather(head: RunView, recorded: Recorded) -> RunView:
 class _Gathering:
     """Goes through the events once, keeping what each adds."""
 
-    def __init__(self, head: RunView, recorded: Recorded) -> None:
+    def __init__(self, head: RunView, recorded: RunRecords) -> None:
         self._view = head
         self._recorded = recorded
         self._metric = Metric(head.metric) if head.metric else Metric.SOFT
@@ -282,7 +281,7 @@ class _Gathering:
         return fmean(_value(row, self._metric) for row in rows.values()) if rows else None
 
     def _heat(self) -> tuple[HeatRow, ...]:
-        splits = dict(self._recorded.splits or _told_splits(self._edits.values(), self._gates, self._view.test))
+        splits = dict(self._recorded.splits or _named_splits(self._edits.values(), self._gates, self._view.test))
         digests = [version.digest for version in self._versions]
         tasks = [*splits, *sorted({task for skill, task in self._results if skill in digests} - splits.keys())]
         return tuple(
@@ -344,7 +343,7 @@ def _funnel(edits: Iterable[EditView]) -> Funnel:
     )
 
 
-def _told_splits(edits: Iterable[EditView], gates: Iterable[GateView], test: TestView | None) -> dict[str, Split]:
+def _named_splits(edits: Iterable[EditView], gates: Iterable[GateView], test: TestView | None) -> dict[str, Split]:
     """Tell the split of those tasks that the events name, where the suite is not at hand."""
     train = {task: Split.TRAIN for edit in edits for task in edit.tasks}
     flips = {task: Split.VAL for gate in gates for task in (*gate.verdict.fixed, *gate.verdict.broken)}

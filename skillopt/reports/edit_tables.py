@@ -1,23 +1,22 @@
-"""The edits of a run as Markdown: those that were taken, and what became of the others.
+"""Markdown tables of a run's edits: accepted ones, and what became of the others.
 
-Owns the tables, and which edits were not taken for the same kind of reason. Does not own the other parts of a report
-(sections) or how much they may say (room).
+Edits that were not taken are grouped by the same kind of reason.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from skillopt.reports.length_limits import Room, count, more, names, said
+from skillopt.reports.length_limits import LengthLimits, count_noun, list_names, more_line, quote_text
 from skillopt.reports.view import EditView, Fate, RunView, ScreenView
 
-__all__ = ["not_taken", "taken"]
+__all__ = ["edits_not_taken", "taken_edits"]
 
 _MOST_KINDS: Final = 10
 """Kinds of reason that are listed; every refusal can have words of its own."""
 
 
-def taken(view: RunView, room: Room) -> str:
+def taken_edits(view: RunView, limits: LengthLimits) -> str:
     """List the edits that were taken."""
     edits = [edit for edit in view.edits if edit.fate is Fate.ACCEPTED]
     guided = [version for version in view.accepted if version.kind != "edits"]
@@ -28,63 +27,65 @@ def taken(view: RunView, room: Room) -> str:
     if not edits:
         return "\n\n".join(lines or ["No edit was taken."])
     rows = [
-        f"| {number} | {_change(edit, room)} | {said(edit.rationale, room)} | {names(edit.tasks, room)} "
-        f"| {_alone(edit.screen)} | +{edit.tokens_added} -{edit.tokens_removed} |"
-        for number, edit in enumerate(edits[: room.edits], 1)
+        f"| {number} | {_change(edit, limits)} | {quote_text(edit.rationale, limits)} "
+        f"| {list_names(edit.tasks, limits)} | {_alone(edit.screen)} | +{edit.tokens_added} -{edit.tokens_removed} |"
+        for number, edit in enumerate(edits[: limits.edits], 1)
     ]
     head = ["| | edit | why, in the proposer's words | train tasks behind it | alone | tokens |", "|" + "---|" * 6]
     note = "Alone: mean score without the edit → with it, on train tasks it cites. Tokens are estimates."
-    return "\n\n".join(["\n".join([*head, *rows]) + more(len(edits) - len(rows), "edit", view.run), note, *lines])
+    return "\n\n".join(["\n".join([*head, *rows]) + more_line(len(edits) - len(rows), "edit", view.run), note, *lines])
 
 
-def not_taken(view: RunView, room: Room) -> str:
+def edits_not_taken(view: RunView, limits: LengthLimits) -> str:
     """Count the edits that were not taken by why, and list them, folded away; empty when there are none."""
     others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED]
     if not others:
         return ""
     fates = Counter(edit.fate for edit in others)
-    told = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
+    summary = ", ".join(f"{fates[fate]} {fate.value}" for fate in Fate if fates[fate])
     head = ["| steps | edit | fate | reason |", "|" + "---|" * 4]
     # The same edit comes again and again, and falls for the same reason.
     steps: dict[str, list[int]] = defaultdict(list)
     for edit in others:
-        steps[f"{_change(edit, room)} | {edit.fate.value} | {said(edit.reason, room)}"].append(edit.step)
+        steps[f"{_change(edit, limits)} | {edit.fate.value} | {quote_text(edit.reason, limits)}"].append(edit.step)
     rows = [f"| {', '.join(map(str, at))} | {row} |" for row, at in steps.items()]
-    left = sum(map(len, list(steps.values())[room.refused :]))
-    table = "\n".join([*head, *rows[: room.refused]]) if room.refused else ""
-    text = f"{table}{more(left, 'edit', view.run)}".strip()
-    folded = f"<details><summary>{count(len(others), 'edit')} not taken: {told}</summary>\n\n{text}\n\n</details>"
-    return f"{_kinds(others, room)}\n\n{folded}"
+    left = sum(map(len, list(steps.values())[limits.refused :]))
+    table = "\n".join([*head, *rows[: limits.refused]]) if limits.refused else ""
+    text = f"{table}{more_line(left, 'edit', view.run)}".strip()
+    folded = (
+        f"<details><summary>{count_noun(len(others), 'edit')} not taken: {summary}</summary>\n\n{text}\n\n</details>"
+    )
+    return f"{_kinds(others, limits)}\n\n{folded}"
 
 
-def _kinds(others: Sequence[EditView], room: Room) -> str:
+def _kinds(others: Sequence[EditView], limits: LengthLimits) -> str:
     """Count edits by fate and kind of reason, the most frequent first."""
     kinds = Counter((edit.fate, _kind(edit)) for edit in others).most_common()
-    rows = [f"| {number} | {fate.value} | {said(kind, room)} |" for (fate, kind), number in kinds[:_MOST_KINDS]]
+    rows = [f"| {number} | {fate.value} | {quote_text(kind, limits)} |" for (fate, kind), number in kinds[:_MOST_KINDS]]
     rest = kinds[_MOST_KINDS:]
     if rest:
-        rows.append(f"| {sum(number for _, number in rest)} | | {count(len(rest), 'more reason')} |")
+        rows.append(f"| {sum(number for _, number in rest)} | | {count_noun(len(rest), 'more reason')} |")
     return "\n".join(["| edits | fate | reason |", "|" + "---|" * 3, *rows])
 
 
 def _kind(edit: EditView) -> str:
-    """Give what a reason has in common with others: screen and gate say numbers first, then what follows from them."""
+    """Give the kind of a reason: screen and gate put numbers first, then what follows from them."""
     if edit.fate is Fate.JOINED:
         return "it was in no candidate that met a gate"
     return edit.reason if edit.fate is Fate.REFUSED else edit.reason.rpartition(": ")[2]
 
 
-def _change(edit: EditView, room: Room) -> str:
-    place = f" in {said(edit.section, room)}" if edit.section else ""
+def _change(edit: EditView, limits: LengthLimits) -> str:
+    place = f" in {quote_text(edit.section, limits)}" if edit.section else ""
     shown = {
-        "add": said(edit.after, room),
-        "delete": said(edit.before, room),
-    }.get(edit.op, f"{said(edit.before, room)} by {said(edit.after, room)}")
+        "add": quote_text(edit.after, limits),
+        "delete": quote_text(edit.before, limits),
+    }.get(edit.op, f"{quote_text(edit.before, limits)} by {quote_text(edit.after, limits)}")
     return f"{edit.op}{place}: {shown}"
 
 
 def _alone(screen: ScreenView | None) -> str:
-    """Say what an edit came to alone."""
+    """Show the score without an edit and with it alone."""
     if screen is None:
         return "—"
-    return f"{screen.before:.2f} → {screen.after:.2f} on {count(screen.tasks, 'task')}"
+    return f"{screen.before:.2f} → {screen.after:.2f} on {count_noun(screen.tasks, 'task')}"

@@ -1,6 +1,6 @@
-"""What was found in a change, as workflow commands that GitHub shows on the changed lines.
+"""Findings about a change as workflow commands, which GitHub shows on the changed lines.
 
-Owns the escaping, so that no text ends its command or begins another. Does not own what is told (review.result).
+Everything is escaped, so that no text ends its command or begins another.
 """
 
 from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Standing, Weight
@@ -39,8 +39,8 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
     if judged is None or judged.passed:
         return []
     broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))
-    told, tasks = ("it broke", broken) if broken else ("worse", judged.worse)
-    listed = f"; {told}: {', '.join(tasks[:_MOST_TASKS])}" if tasks else ""
+    label, tasks = ("it broke", broken) if broken else ("worse", judged.worse)
+    listed = f"; {label}: {', '.join(tasks[:_MOST_TASKS])}" if tasks else ""
     return [ChangeFinding(path, 1, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
 
 

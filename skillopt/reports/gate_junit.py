@@ -1,6 +1,6 @@
-"""What became of a change, as JUnit XML, which most services show as tests.
+"""The result of `skillopt gate` as JUnit XML, which most CI services show as tests.
 
-Owns that every text is one that XML can hold. Does not own what is told (review.result).
+Characters that XML cannot hold are replaced.
 """
 
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET  # written only; nothing is parsed
 from skillopt.review.result import GatedChange, GateReport, Standing, Weight
 from skillopt.safety.escaping import escape_terminal
 
-__all__ = ["render_junit"]
+__all__ = ["render_gate_junit"]
 
 
-def render_junit(report: GateReport) -> str:
+def render_gate_junit(report: GateReport) -> str:
     """Render a report: a suite for each skill, with a case for what was read in it and one for what was measured."""
     root = ET.Element("testsuites", name="skillopt gate")
     for change in report.changes:

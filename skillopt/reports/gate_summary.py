@@ -1,12 +1,11 @@
-"""What became of a change, as Markdown for a job's summary or a comment.
+"""The result of `skillopt gate` as Markdown, for a job's summary or a comment.
 
-Owns the words and the layout; every text from a repository is shown as code that it cannot leave. Does not own what
-is told (review.result).
+Every text from a repository is shown as code that it cannot leave.
 """
 
 from collections.abc import Iterator, Sequence
 
-from skillopt.reports.inert_markdown import inline
+from skillopt.reports.escape_markdown import inline_code
 from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
 from skillopt.safety.escaping import truncate
 
@@ -45,11 +44,11 @@ def render_gate_summary(report: GateReport) -> str:
 
 
 def _compared(report: GateReport) -> str:
-    after = f"{inline(report.head)} ({report.after[:10]})" if report.after else "the work tree"
-    told = f"Compared {after} with {inline(report.base)}, that is with {report.before[:10]}."
+    after = f"{inline_code(report.head)} ({report.after[:10]})" if report.after else "the work tree"
+    compared = f"Compared {after} with {inline_code(report.base)}, that is with {report.before[:10]}."
     if report.required is Required.BETTER:
-        return f"{told} A skill passes when it is shown to be better."
-    return f"{told} A skill passes unless it is shown to be worse; that is no proof of a gain."
+        return f"{compared} A skill passes when it is shown to be better."
+    return f"{compared} A skill passes unless it is shown to be worse; that is no proof of a gain."
 
 
 def _row(change: GatedChange) -> str:
@@ -59,15 +58,15 @@ def _row(change: GatedChange) -> str:
         verdict = judged.verdict
         scores = f"{verdict.before:.3f} → {verdict.after:.3f} ({verdict.gain:+.3f})"
         counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
-    cells = (_SIGNS[change.standing], inline(truncate(change.skill, 80)), change.kind.value, scores, counts)
+    cells = (_SIGNS[change.standing], inline_code(truncate(change.skill, 80)), change.kind.value, scores, counts)
     return f"| {' | '.join(cells)} | {change.standing.value} |"
 
 
 def _details(change: GatedChange) -> Iterator[str]:
-    yield f"### {inline(truncate(change.skill, 80))}: {change.standing.value}"
+    yield f"### {inline_code(truncate(change.skill, 80))}: {change.standing.value}"
     if change.before_path and change.before_path != change.path:
-        yield f"Renamed from {inline(truncate(change.before_path, _LONGEST))}."
-    yield f"{inline(truncate(change.reason, _LONGEST))}"
+        yield f"Renamed from {inline_code(truncate(change.before_path, _LONGEST))}."
+    yield f"{inline_code(truncate(change.reason, _LONGEST))}"
     judged = change.judged
     if judged is not None:
         yield (
@@ -86,12 +85,12 @@ def _details(change: GatedChange) -> Iterator[str]:
         yield "\n".join([*shown, *([f"- {hidden} more"] if hidden else [])])
 
 
-def _tasks(told: str, tasks: Sequence[str]) -> Iterator[str]:
+def _tasks(label: str, tasks: Sequence[str]) -> Iterator[str]:
     if tasks:
-        shown = ", ".join(inline(truncate(task, 80)) for task in tasks[:_MOST_SHOWN])
-        yield f"{told}: {shown}{f' and {len(tasks) - _MOST_SHOWN} more' if len(tasks) > _MOST_SHOWN else ''}."
+        shown = ", ".join(inline_code(truncate(task, 80)) for task in tasks[:_MOST_SHOWN])
+        yield f"{label}: {shown}{f' and {len(tasks) - _MOST_SHOWN} more' if len(tasks) > _MOST_SHOWN else ''}."
 
 
 def _finding(finding: ChangeFinding) -> str:
-    place = inline(truncate(f"{finding.path}:{finding.line}", _LONGEST))
-    return f"- {_WORDS[finding.weight]} ({finding.rule}) {place}: {inline(truncate(finding.message, _LONGEST))}"
+    place = inline_code(truncate(f"{finding.path}:{finding.line}", _LONGEST))
+    return f"- {_WORDS[finding.weight]} ({finding.rule}) {place}: {inline_code(truncate(finding.message, _LONGEST))}"

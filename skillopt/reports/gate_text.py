@@ -1,7 +1,4 @@
-"""What became of a change, as text for a terminal.
-
-Owns the words and the layout; every text from a repository is shown inert. Does not own what is told (review.result).
-"""
+"""The result of `skillopt gate` as text for a terminal; every text from a repository is escaped."""
 
 from collections.abc import Iterator, Sequence
 
@@ -64,15 +61,15 @@ def _details(change: GatedChange) -> Iterator[str]:
         yield f"{place}: {_WORDS[finding.weight]} ({finding.rule}): {escape_terminal(finding.message)}"
 
 
-def _tasks(name: str, told: str, tasks: Sequence[str]) -> Iterator[str]:
+def _tasks(name: str, label: str, tasks: Sequence[str]) -> Iterator[str]:
     if tasks:
         more = f" and {len(tasks) - _MOST_TASKS} more" if len(tasks) > _MOST_TASKS else ""
-        yield f"{name}: {told}: {', '.join(escape_terminal(task) for task in tasks[:_MOST_TASKS])}{more}"
+        yield f"{name}: {label}: {', '.join(escape_terminal(task) for task in tasks[:_MOST_TASKS])}{more}"
 
 
 def _asked(report: GateReport) -> str:
     if report.required is Required.BETTER:
         return "asked: each skill must be shown to be better"
     shown = any(change.standing is Standing.PASSED for change in report.changes)
-    told = "asked: no skill may be shown to be worse"
-    return f"{told}; what passed is not shown to be better, see --require better" if shown else told
+    asked = "asked: no skill may be shown to be worse"
+    return f"{asked}; what passed is not shown to be better, see --require better" if shown else asked

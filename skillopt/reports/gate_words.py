@@ -1,8 +1,7 @@
-"""What the gate of a change by people says of itself, in the words that all reports share.
+"""Shared wording for the results of `skillopt gate`, the gate of a change by people.
 
-Owns whether the change passed, and how that is said. A gate asks whether a change is worse, or whether it is better;
-what passes the former is `inconclusive`, and that word alone would tell a reader nothing. Does not own the gate
-(review.gate) or the other words of a report.
+A gate asks whether a change is worse, or whether it is better; what passes the former is `inconclusive`, and that word
+alone would mean nothing to a reader.
 """
 
 from skillopt.reports.view import GateView, RunView

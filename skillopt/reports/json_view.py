@@ -1,6 +1,6 @@
-"""The view of a run as JSON: every field under its own name, `format` rising when one changes its meaning.
+"""The view of a run as JSON, every field under its own name (listed in docs/reports.md).
 
-Owns the form. Does not own the fields (record; docs/reports.md lists them).
+`format` rises when a field changes its meaning.
 """
 
 import json
@@ -9,21 +9,21 @@ from dataclasses import asdict
 from skillopt.reports.view import RunView
 from skillopt.rollouts import readable
 
-__all__ = ["render"]
+__all__ = ["render_json"]
 
 
-def render(view: RunView) -> str:
+def render_json(view: RunView) -> str:
     """Give the whole view as JSON, with what follows from it: each cell's state and each gain."""
-    told = asdict(view)
-    told["verdict"] = view.verdict
+    fields = asdict(view)
+    fields["verdict"] = view.verdict
     for name, asked in (("rollouts", view.rollouts), ("calls", view.calls)):
-        told[name]["replayed"] = asked.replayed
-    for row, shown in zip(view.heat, told["heat"], strict=True):
+        fields[name]["replayed"] = asked.replayed
+    for row, shown in zip(view.heat, fields["heat"], strict=True):
         for cell, written in zip(row.cells, shown["cells"], strict=True):
             written["state"] = cell.state
-    for gate, shown in zip(view.gates, told["gates"], strict=True):
+    for gate, shown in zip(view.gates, fields["gates"], strict=True):
         chosen = gate.version is not None
         shown["verdict"] |= {"gain": gate.verdict.gain, "expected": gate.verdict.expected if chosen else None}
     if view.test is not None:
-        told["test"]["verdict"] |= {"gain": view.test.verdict.gain, "expected": None}
-    return readable(json.dumps(told, ensure_ascii=False, indent=2))
+        fields["test"]["verdict"] |= {"gain": view.test.verdict.gain, "expected": None}
+    return readable(json.dumps(fields, ensure_ascii=False, indent=2))

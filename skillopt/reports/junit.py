@@ -1,8 +1,8 @@
 """A run as JUnit XML, for the test views of CI systems: one case per gated task, one for the verdict on the skill.
 
-Owns the mapping: a task that fails under the candidate is a failure, one that was not run is skipped, a measurement
-that broke is an error. It is valid against both schemas in common use: that of Ant (windyroad/JUnit-Schema, the
-stricter one) and that of Jenkins (junit-10.xsd). Does not own the numbers (record).
+A task that fails under the candidate is a failure, one that was not run is skipped, a measurement that broke is an
+error. It is valid against both schemas in common use: that of Ant (windyroad/JUnit-Schema, the stricter one) and that
+of Jenkins (junit-10.xsd).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,15 @@ from skillopt.reports.gate_words import change_outcome, change_passed, is_change
 from skillopt.reports.view import GateView, PairView, RunView
 from skillopt.safety.escaping import escape_hidden, truncate
 
-__all__ = ["render"]
+__all__ = ["render_junit"]
 
 _LONGEST = 2000
 _EPOCH = "1970-01-01T00:00:00"
 
 
-def render(view: RunView) -> str:
+def render_junit(view: RunView) -> str:
     """Give the run as JUnit XML."""
-    gate = _told(view)
+    gate = _judged_gate(view)
     suites = [("verdict", [_verdict(view)])]
     if gate is not None:
         suites.append((f"val, gate {gate.number}", list(_cases(gate.tasks, view, "val"))))
@@ -34,7 +34,7 @@ def render(view: RunView) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _told(view: RunView) -> GateView | None:
+def _judged_gate(view: RunView) -> GateView | None:
     """Choose the gate to show: the last that accepted, else the last."""
     taken = [gate for gate in view.gates if gate.version is not None]
     return next(reversed(taken or view.gates), None)

@@ -1,24 +1,20 @@
-"""How much a report in Markdown may say, and cutting texts and lists to that.
-
-Owns the words for what was cut. Does not own what is said (sections, edit_tables) or which room a report has
-(pull_request).
-"""
+"""Length limits of a Markdown report: how texts and lists are cut, and the line that states it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from skillopt.reports.inert_markdown import inline
+from skillopt.reports.escape_markdown import inline_code
 from skillopt.safety.escaping import truncate
 
-__all__ = ["Room", "count", "more", "names", "said"]
+__all__ = ["LengthLimits", "count_noun", "list_names", "more_line", "quote_text"]
 
 _MANY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """How much a report may say.
+class LengthLimits:
+    """How long texts and lists of a report may be.
 
     Args:
         text: Most characters of an untrusted text.
@@ -37,25 +33,25 @@ class Room:
     refused: int = _MANY
 
 
-def said(text: str, room: Room) -> str:
-    """Show an untrusted text, a dash where it is empty."""
-    return inline(truncate(text.strip(), room.text)) or "—"
+def quote_text(text: str, limits: LengthLimits) -> str:
+    """Quote an untrusted text as code, a dash where it is empty."""
+    return inline_code(truncate(text.strip(), limits.text)) or "—"
 
 
-def names(tasks: Sequence[str], room: Room) -> str:
-    """List tasks, and count those there is no room for."""
-    shown = ", ".join(inline(truncate(task, room.name)) for task in tasks[: room.names])
-    left = len(tasks) - room.names
+def list_names(tasks: Sequence[str], limits: LengthLimits) -> str:
+    """List tasks, and count those beyond the limit."""
+    shown = ", ".join(inline_code(truncate(task, limits.name)) for task in tasks[: limits.names])
+    left = len(tasks) - limits.names
     return (f"{shown}, {left} more" if shown else f"{left} tasks") if left > 0 else shown or "—"
 
 
-def more(left: int, what: str, run: str) -> str:
-    """Say that rows were left out, and where they are; empty when none were."""
+def more_line(left: int, what: str, run: str) -> str:
+    """Write the line that counts the rows left out and names the command that lists all; empty when none were."""
     if left <= 0:
         return ""
-    return f"\n\n{count(left, what)} more, left out for length: `skillopt report {quote(run)}` lists all."
+    return f"\n\n{count_noun(left, what)} more, left out for length: `skillopt report {quote(run)}` lists all."
 
 
-def count(number: int, what: str) -> str:
+def count_noun(number: int, what: str) -> str:
     """Write a number with its noun."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -1,4 +1,4 @@
-"""Load what ledger and git hold of a run into the one view that every report is made of. Reads only."""
+"""Load the view of a run from ledger and git; nothing is written."""
 
 import json
 from collections.abc import Mapping
@@ -7,8 +7,8 @@ from pathlib import Path
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event, decode_event
 from skillopt.project import Project, Selection
-from skillopt.reports.build_view import Recorded, digests_of, gather
-from skillopt.reports.view import Asked, Limits, RunView
+from skillopt.reports.build_view import RunRecords, build_view, digests_of
+from skillopt.reports.view import AskedAndPaid, RunCaps, RunView
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -52,7 +52,7 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     target_identity = head.target + (f" judge={head.judge}" if head.judge else "")
     results = ledger.results(digests_of(start, events), target_identity)
     splits, commits = _splits(project, record, suite), _commits(project, record)
-    return gather(head, Recorded(start, events, results, splits, commits))
+    return build_view(head, RunRecords(start, events, results, splits, commits))
 
 
 def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
@@ -63,7 +63,7 @@ def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunVie
         ledger: Its open ledger.
         record: The run.
     """
-    return gather(_head(project, ledger, record), Recorded(*_start_and_events(ledger, record)))
+    return build_view(_head(project, ledger, record), RunRecords(*_start_and_events(ledger, record)))
 
 
 def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
@@ -98,15 +98,15 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
         confidence=_number(settings, "confidence") or 0.9,
         seed=int(_number(settings, "seed")),
         settings=tuple((name, _plain(value)) for name, value in settings.items()),
-        limits=Limits(
+        limits=RunCaps(
             int(_number(settings, "max_rollouts")),
             int(_number(settings, "max_calls")),
             _number(settings, "max_usd"),
             int(_number(settings, "max_tokens")),
         ),
         spend=spend,
-        rollouts=Asked(None, spend["target"].calls if "target" in spend else 0),
-        calls=Asked(None, spend["optimizer"].calls if "optimizer" in spend else 0),
+        rollouts=AskedAndPaid(None, spend["target"].calls if "target" in spend else 0),
+        calls=AskedAndPaid(None, spend["optimizer"].calls if "optimizer" in spend else 0),
     )
 
 

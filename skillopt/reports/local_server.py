@@ -1,8 +1,8 @@
-"""A web server for this machine's own browser: read-only, on the loopback address, no files.
+"""Loopback web server for this machine's own browser: read-only, no files.
 
-Owns who may ask what: only GET and HEAD, only under the server's own name (a page elsewhere can make a browser ask
-here under another one), only below a path that cannot be guessed (the port is open to every user of the machine), and
-what a browser may do with an answer. Does not own what is answered (commands).
+Only GET and HEAD are answered, only under the server's own name (a page elsewhere can make a browser ask here under
+another one), and only below a path that cannot be guessed (the port is open to every user of the machine). Every answer
+states what a browser may do with it.
 """
 
 from collections.abc import Callable
@@ -65,8 +65,8 @@ class LoopbackServer:
         try:
             self._server = _Server((_ADDRESS, port), _Handler)
         except (OSError, OverflowError) as error:
-            told = getattr(error, "strerror", None) or error
-            raise UsageError(f"cannot listen on port {port}: {told}; choose another --port, or 0 for any") from error
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"cannot listen on port {port}: {reason}; choose another --port, or 0 for any") from error
         self._server.answer = answer
         self._server.token = token_urlsafe(24)
         self.port: int = self._server.server_address[1]
@@ -74,7 +74,7 @@ class LoopbackServer:
 
     @property
     def address(self) -> str:
-        """Give what a browser is told; whoever knows it may read."""
+        """Give the URL to open, with the secret path; whoever knows it may read."""
         return f"http://{_ADDRESS}:{self.port}/{self._server.token}/"
 
     def serve(self) -> None:

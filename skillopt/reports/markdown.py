@@ -1,14 +1,11 @@
-"""A run's whole report as Markdown: what the pull request says without its limit, and what led there.
-
-Owns the order. Does not own the words of a part (sections).
-"""
+"""A run's whole report as Markdown: what the pull request shows, without its limit, and what led there."""
 
 from collections.abc import Sequence
 
-from skillopt.reports.edit_tables import not_taken, taken
+from skillopt.reports.edit_tables import edits_not_taken, taken_edits
+from skillopt.reports.escape_markdown import code_block, inline_code
 from skillopt.reports.gate_words import is_change
-from skillopt.reports.inert_markdown import block, inline
-from skillopt.reports.length_limits import Room
+from skillopt.reports.length_limits import LengthLimits
 from skillopt.reports.sections import (
     cost,
     flips,
@@ -16,37 +13,41 @@ from skillopt.reports.sections import (
     guarantee,
     headline,
     held_out_test,
-    noise,
+    noise_line,
     not_shown,
     reproduce,
-    size,
+    size_change,
     suspects,
 )
 from skillopt.reports.view import CellState, EditView, HeatRow, RunView, VersionView
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import unified
 
-__all__ = ["render"]
+__all__ = ["render_markdown"]
 
 _MARKS = {CellState.PASSED: "pass", CellState.MIXED: "mixed", CellState.FAILED: "fail", CellState.NOT_EVALUATED: "·"}
 
 
-def render(view: RunView) -> str:
+def render_markdown(view: RunView) -> str:
     """Give the run as Markdown."""
-    room = Room(text=5000)
-    ended = f"It ended: {inline(view.reason)}." if view.reason else "The run is not over."
+    limits = LengthLimits(text=5000)
+    ended = f"It ended: {inline_code(view.reason)}." if view.reason else "The run is not over."
     parts = [
-        f"# {inline(view.skill)}: {inline(view.kind)} run {inline(view.run)}",
+        f"# {inline_code(view.skill)}: {inline_code(view.kind)} run {inline_code(view.run)}",
         f"{view.state.capitalize()}, begun {view.started}. {ended}",
-        *(headline(view), size(view), noise(view)),
-        *(("## The change", _change(view)) if is_change(view) else ("## Edits", taken(view, room), _diffs(view.edits))),
-        *("## Tasks that changed sides", flips(view, room)),
+        *(headline(view), size_change(view), noise_line(view)),
+        *(
+            ("## The change", _change(view))
+            if is_change(view)
+            else ("## Edits", taken_edits(view, limits), _diffs(view.edits))
+        ),
+        *("## Tasks that changed sides", flips(view, limits)),
         *("## Held-out test", held_out_test(view)),
-        *("## Gates on `val`", gates(view, room), guarantee(view) if view.test is None and view.gates else ""),
+        *("## Gates on `val`", gates(view, limits), guarantee(view) if view.test is None and view.gates else ""),
         *(() if is_change(view) else ("## Steps", _funnel(view), _steps(view))),
         *(("## Verifiers to check", suspects(view)) if view.suspects else ()),
         *("## Cost", cost(view), _versions(view)),
-        *(() if is_change(view) else ("## Not taken", not_taken(view, room) or "Every edit was taken.")),
+        *(() if is_change(view) else ("## Not taken", edits_not_taken(view, limits) or "Every edit was taken.")),
         *("## Tasks by version", _heat(view)),
         *("## Settings", _settings(view)),
         *("## Reproduce and roll back", reproduce(view)),
@@ -59,20 +60,20 @@ def _change(view: RunView) -> str:
     """Show what people changed in SKILL.md."""
     before, after = SkillDocument(view.versions[0].text), SkillDocument(view.versions[-1].text)
     same = "SKILL.md is the same, or nothing is decided yet."
-    return block(unified(before, after), "diff") if before != after else same
+    return code_block(unified(before, after), "diff") if before != after else same
 
 
 def _diffs(shown: Sequence[EditView]) -> str:
     """Show each edit that was taken as a diff, folded away."""
-    found = "\n\n".join(block(edit.diff, "diff") for edit in shown if edit.version is not None)
+    found = "\n\n".join(code_block(edit.diff, "diff") for edit in shown if edit.version is not None)
     return f"<details><summary>Each edit as a diff</summary>\n\n{found}\n\n</details>" if found else ""
 
 
 def _funnel(view: RunView) -> str:
-    told = view.funnel
+    funnel = view.funnel
     return (
-        f"{told.proposed} edits proposed, {told.refused} refused, {told.screened} tried alone, {told.kept} kept, "
-        f"{told.gated} at a gate, {told.accepted} accepted."
+        f"{funnel.proposed} edits proposed, {funnel.refused} refused, {funnel.screened} tried alone, "
+        f"{funnel.kept} kept, {funnel.gated} at a gate, {funnel.accepted} accepted."
     )
 
 
@@ -80,23 +81,31 @@ def _steps(view: RunView) -> str:
     rows = [
         f"| {step.number} | {step.epoch} | {step.edit_budget} "
         f"| {'—' if step.train is None else f'{step.train.score:.3f}, {step.train.passed:.0%} passed'} "
-        f"| {inline(step.failure) or '—'} |"
+        f"| {inline_code(step.failure) or '—'} |"
         for step in view.steps
     ]
     return "\n".join(["| step | epoch | edit budget | train | failed |", "|" + "---|" * 5, *rows]) if rows else ""
 
 
 def _versions(view: RunView) -> str:
-    """Show each version by every objective; the front is that of those known of all."""
+    """Pareto table of the versions by score, tokens, cost and turns; the front is over those known of all."""
     rows = [
         f"| v{one.number} | {_number(one.score)} | {_number(one.expected)} | {one.tokens:,} "
         f"| {'not known' if one.usd is None else f'{one.usd:.4f}'} "
         f"| {'not known' if one.turns is None else f'{one.turns:.2f}'} | {_front(one)} |"
         for one in view.versions
     ]
-    columns = ("version", "score on `val`", "expected", "tokens", "US dollars a task", "turns a task", "on the front")
+    columns = (
+        "version",
+        "score on `val`",
+        "expected",
+        "tokens",
+        "US dollars a task",
+        "turns a task",
+        "on the Pareto front",
+    )
     head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-    note = "On the front: no other version is at least as good in each number that is known of all."
+    note = "On the Pareto front: no other version is at least as good in each number that is known of all."
     if view.accepted:
         note += " What is chosen for its score has had some luck; the expected score allows for that."
     return "\n".join([*head, *rows]) + f"\n\n{note}" if view.versions else ""
@@ -124,7 +133,7 @@ def _heat(view: RunView) -> str:
 
 def _row(row: HeatRow) -> str:
     cells = " | ".join(_MARKS[cell.state] for cell in row.cells)
-    return f"| {row.split or '?'} | {inline(row.task)} | {cells} |"
+    return f"| {row.split or '?'} | {inline_code(row.task)} | {cells} |"
 
 
 def _settings(view: RunView) -> str:
@@ -134,5 +143,5 @@ def _settings(view: RunView) -> str:
         ("judge", view.judge),
         ("suite", view.suite_digest),
     ]
-    rows = [f"| {name} | {inline(value) or '—'} |" for name, value in (*who, *view.settings)]
+    rows = [f"| {name} | {inline_code(value) or '—'} |" for name, value in (*who, *view.settings)]
     return "\n".join(["| setting | value |", "|---|---|", *rows])

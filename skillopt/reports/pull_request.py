@@ -1,7 +1,6 @@
-"""The text of a run's pull request, which is also its sticky comment: what a reviewer needs, in the order of need.
+"""Title and text of a run's pull request, which is also its sticky comment; parts are shortened until it fits.
 
-Owns title, order, and shortening part by part until it fits. Does not own the words of a part (sections) or sending
-it (the forge).
+What a reviewer needs first comes first.
 """
 
 import re
@@ -9,10 +8,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Final
 
-from skillopt.reports.edit_tables import not_taken, taken
+from skillopt.reports.edit_tables import edits_not_taken, taken_edits
+from skillopt.reports.escape_markdown import comment_marker, inline_code
 from skillopt.reports.gate_words import change_outcome, is_change
-from skillopt.reports.inert_markdown import inline, marker
-from skillopt.reports.length_limits import Room
+from skillopt.reports.length_limits import LengthLimits
 from skillopt.reports.sections import (
     cost,
     flips,
@@ -20,10 +19,10 @@ from skillopt.reports.sections import (
     guarantee,
     headline,
     held_out_test,
-    noise,
+    noise_line,
     not_shown,
     reproduce,
-    size,
+    size_change,
 )
 from skillopt.reports.view import RunView
 
@@ -36,14 +35,14 @@ GitHub counts code points there (measured in dead-claudia/github-limits#13; a co
 bytes), JavaScript clients count UTF-16 units. We count the latter, which are never fewer.
 """
 
-_ROOMS: Final = (
-    Room(refused=200),
-    Room(refused=40),
-    Room(refused=40, text=300),
-    Room(refused=0, text=300),
-    Room(refused=0, text=120, names=50, gates=50),
-    Room(refused=0, text=60, names=10, name=60, gates=20, edits=60),
-    Room(refused=0, text=40, names=3, name=30, gates=10, edits=15),
+_LENGTH_LIMITS: Final = (
+    LengthLimits(refused=200),
+    LengthLimits(refused=40),
+    LengthLimits(refused=40, text=300),
+    LengthLimits(refused=0, text=300),
+    LengthLimits(refused=0, text=120, names=50, gates=50),
+    LengthLimits(refused=0, text=60, names=10, name=60, gates=20, edits=60),
+    LengthLimits(refused=0, text=40, names=3, name=30, gates=10, edits=15),
 )
 """What is given up first stands first."""
 
@@ -74,7 +73,7 @@ def pull_request_body(view: RunView, limit: int = LIMIT) -> str:
     for text in _shorter_and_shorter(view):
         if length(text) <= limit:
             return text
-    raise ValueError(f"expected a limit that leaves room for the verdict, found {limit}")
+    raise ValueError(f"expected a limit that leaves space for the verdict, found {limit}")
 
 
 def length(text: str) -> int:
@@ -83,46 +82,56 @@ def length(text: str) -> int:
 
 
 def _shorter_and_shorter(view: RunView) -> Iterator[str]:
-    yield _body(view, Room(), "")
-    for room in _ROOMS:
-        told = [
-            f"texts after {room.text} characters" if room.text < Room().text else "",
-            f"lists of tasks after {room.names}" if room.names < Room().names else "",
-            f"edits that were not taken {f'after {room.refused}' if room.refused else 'altogether'}",
+    yield _body(view, LengthLimits(), "")
+    for limits in _LENGTH_LIMITS:
+        cuts = [
+            f"texts after {limits.text} characters" if limits.text < LengthLimits().text else "",
+            f"lists of tasks after {limits.names}" if limits.names < LengthLimits().names else "",
+            f"edits that were not taken {f'after {limits.refused}' if limits.refused else 'altogether'}",
         ]
         whole = (
-            f"Shortened for length, cut {', '.join(filter(None, told))}; `skillopt report {view.run}` has all of it."
+            f"Shortened for length, cut {', '.join(filter(None, cuts))}; `skillopt report {view.run}` has all of it."
         )
-        yield _body(view, room, whole)
+        yield _body(view, limits, whole)
     rest = f"Everything else was left out for length; `skillopt report {view.run}` has all of it."
-    yield _joined([marker(view.skill), _title(view), headline(view), noise(view), guarantee(view), rest])
-    yield _joined([marker(view.skill), headline(view), rest])
+    yield _joined([comment_marker(view.skill), _title(view), headline(view), noise_line(view), guarantee(view), rest])
+    yield _joined([comment_marker(view.skill), headline(view), rest])
 
 
-def _body(view: RunView, room: Room, shortened: str) -> str:
+def _body(view: RunView, limits: LengthLimits, shortened: str) -> str:
     parts: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("Edits", lambda: "" if is_change(view) else taken(view, room)),
-        ("Tasks that changed sides", lambda: flips(view, room)),
+        ("Edits", lambda: "" if is_change(view) else taken_edits(view, limits)),
+        ("Tasks that changed sides", lambda: flips(view, limits)),
         ("Held-out test", lambda: held_out_test(view)),
-        ("Gates on `val`", lambda: _gates(view, room)),
+        ("Gates on `val`", lambda: _gates(view, limits)),
         ("Cost", lambda: cost(view)),
-        ("Not taken", lambda: not_taken(view, room)),
+        ("Not taken", lambda: edits_not_taken(view, limits)),
         ("Reproduce and roll back", lambda: reproduce(view)),
         ("What the numbers do not show", lambda: not_shown(view)),
     )
-    told = [(title, part()) for title, part in parts]
-    body = chain.from_iterable((f"### {title}", text) for title, text in told if text)
-    return _joined([marker(view.skill), _title(view), headline(view), size(view), noise(view), shortened, *body])
+    sections = [(title, part()) for title, part in parts]
+    body = chain.from_iterable((f"### {title}", text) for title, text in sections if text)
+    return _joined(
+        [
+            comment_marker(view.skill),
+            _title(view),
+            headline(view),
+            size_change(view),
+            noise_line(view),
+            shortened,
+            *body,
+        ]
+    )
 
 
-def _gates(view: RunView, room: Room) -> str:
-    """Add to the gates what they may err, where the release check does not say it."""
-    return gates(view, room) + (f"\n\n{guarantee(view)}" if view.test is None and view.gates else "")
+def _gates(view: RunView, limits: LengthLimits) -> str:
+    """Show the gates, and their error probability where the release check does not state it."""
+    return gates(view, limits) + (f"\n\n{guarantee(view)}" if view.test is None and view.gates else "")
 
 
 def _title(view: RunView) -> str:
     started = f", {view.started[:10]}" if view.started else ""
-    return f"## {inline(view.skill)}: {inline(view.kind)} run {inline(view.run)}{started}"
+    return f"## {inline_code(view.skill)}: {inline_code(view.kind)} run {inline_code(view.run)}{started}"
 
 
 def _joined(parts: list[str]) -> str:

@@ -1,7 +1,6 @@
-"""The parts of a run's report as Markdown: verdict, gates, flips, cost, what to do with it.
+"""Sections of a run's report as Markdown: verdict, gates, flips, cost, what to do with it.
 
-Owns the words. Every number is read from the view, so from the ledger; every text from elsewhere is made inert. Does
-not own the edits (edit_tables), or which parts a report has, and in which order (markdown, pull_request).
+Every number is read from the view, so from the ledger; every text from elsewhere is escaped.
 """
 
 import json
@@ -13,9 +12,9 @@ from skillopt.gate.comparison import Tally, Verdict
 from skillopt.gate.expectation import expectation
 from skillopt.loop.release_check import look_confidence
 from skillopt.presets import make_settings
+from skillopt.reports.escape_markdown import inline_code, shell_block
 from skillopt.reports.gate_words import change_outcome, gate_outcome, is_change
-from skillopt.reports.inert_markdown import commands, inline
-from skillopt.reports.length_limits import Room, count, more, names
+from skillopt.reports.length_limits import LengthLimits, count_noun, list_names, more_line
 from skillopt.reports.view import Fate, GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import truncate
@@ -23,17 +22,17 @@ from skillopt.safety.escaping import truncate
 __all__ = [
     "cost",
     "flips",
+    "format_confidence",
+    "format_interval",
     "gates",
     "guarantee",
     "headline",
     "held_out_test",
-    "limits",
-    "noise",
+    "noise_line",
     "not_shown",
     "reproduce",
     "score_line",
-    "size",
-    "sure",
+    "size_change",
     "suspects",
 ]
 
@@ -46,11 +45,11 @@ _METRICS = {
 
 
 def headline(view: RunView) -> str:
-    """Say what came of the run: the verdict with the gain and its limits."""
+    """State the verdict of the run with the gain and its interval."""
     if is_change(view):
         shown = [score_line(gate.verdict, gate.interval, view.confidence) for gate in view.gates]
         compared = f" on `val`: {shown[-1]}" if shown else ""
-        why = inline(truncate(view.reason.partition(": score ")[0], _MOST_REASON))
+        why = inline_code(truncate(view.reason.partition(": score ")[0], _MOST_REASON))
         return f"**{change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
     if view.test is not None:
         verdict, tasks = view.test.verdict, view.test.after.measured
@@ -65,15 +64,15 @@ def headline(view: RunView) -> str:
         return f"**{gate.verdict.outcome.value}** on `val`, not tested on the held-out `test` split: {found}."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
-    return f"**{view.gates[-1].verdict.outcome.value}**: {count(len(view.gates), 'candidate')}, none was accepted."
+    return f"**{view.gates[-1].verdict.outcome.value}**: {count_noun(len(view.gates), 'candidate')}, none was accepted."
 
 
-def noise(view: RunView) -> str:
-    """Say what a score is, what difference is noise, and what gain could be told at all; empty before the baseline."""
+def noise_line(view: RunView) -> str:
+    """State the noise floor and the smallest gain that `val` can certify; empty before the baseline."""
     base = view.baseline
     if base is None:
         return ""
-    told = (
+    floor = (
         "The first skill was measured once only, so the noise floor is not known."
         if base.noise is None
         else f"Noise floor: one skill measured twice on `val` differs by ± {base.noise:.3f} (standard error)."
@@ -83,42 +82,46 @@ def noise(view: RunView) -> str:
         if base.least_gain is None
         else f"The smallest gain in passed tasks that `val` could certify: {base.least_gain:.3f}."
     )
-    return f"{told} {least} Scores of comparisons are {_METRICS.get(view.metric, inline(view.metric))}, from 0 to 1."
+
+    return (
+        f"{floor} {least} Scores of comparisons are {_METRICS.get(view.metric, inline_code(view.metric))}, from 0 to 1."
+    )
 
 
-def size(view: RunView) -> str:
-    """Say how much was accepted, and how much longer the skill is."""
+def size_change(view: RunView) -> str:
+    """Count the versions and edits accepted, and the skill's tokens before and after."""
     if len(view.versions) < 2:  # noqa: PLR2004 - before and after
         return ""
     first, last = view.versions[0].tokens, view.versions[-1].tokens
     taken = sum(edit.fate is Fate.ACCEPTED for edit in view.edits)
-    made = "" if is_change(view) else f"{count(len(view.accepted), 'version')} with {count(taken, 'edit')}. "
+    made = "" if is_change(view) else f"{count_noun(len(view.accepted), 'version')} with {count_noun(taken, 'edit')}. "
     return f"{made}`SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
 def score_line(verdict: Verdict, interval: tuple[float, float] | None, confidence: float) -> str:
-    """Say a comparison in one line."""
+    """Write a comparison on one line: scores, gain, interval, wins, ties and losses."""
     missing = f", {verdict.missing} not measured" if verdict.missing else ""
+    gain = f"gain {verdict.gain:+.3f}{format_interval(interval, confidence)}"
     return (
-        f"score {verdict.before:.3f} → {verdict.after:.3f}, gain {verdict.gain:+.3f}{limits(interval, confidence)}; "
+        f"score {verdict.before:.3f} → {verdict.after:.3f}, {gain}; "
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}; "
-        f"confidence {sure(verdict.confidence)}"
+        f"confidence {format_confidence(verdict.confidence)}"
     )
 
 
-def sure(confidence: float) -> str:
+def format_confidence(confidence: float) -> str:
     """Write a confidence; it is never quite 1."""
     return f"{confidence:.3f}" if confidence < 0.9995 else "above 0.999"  # noqa: PLR2004 - what three digits would round up
 
 
-def limits(interval: tuple[float, float] | None, confidence: float) -> str:
-    """Say the limits of a gain; empty when they are not known."""
+def format_interval(interval: tuple[float, float] | None, confidence: float) -> str:
+    """Write the interval of a gain; empty when it is not known."""
     if interval is None:
         return ""
     return f" (between {interval[0]:+.2f} and {interval[1]:+.2f}, each limit at confidence {confidence:g})"
 
 
-def gates(view: RunView, room: Room) -> str:
+def gates(view: RunView, limits: LengthLimits) -> str:
     """List every comparison on `val`."""
     if not view.gates:
         return "No candidate reached the gate."
@@ -126,22 +129,23 @@ def gates(view: RunView, room: Room) -> str:
         "| gate | step | candidate | verdict | before → after | gain | better / equal / worse | confidence |",
         "|" + "---|" * 8,
     ]
-    rows = [_gate(gate) for gate in view.gates[-room.gates :]]
-    return "\n".join([*head, *rows]) + more(len(view.gates) - len(rows), "earlier gate", view.run)
+    rows = [_gate(gate) for gate in view.gates[-limits.gates :]]
+    return "\n".join([*head, *rows]) + more_line(len(view.gates) - len(rows), "earlier gate", view.run)
 
 
-def flips(view: RunView, room: Room) -> str:
+def flips(view: RunView, limits: LengthLimits) -> str:
     """List every task that passes now and did not, or the other way round, in what was accepted and in the test."""
-    told = [gate for gate in view.gates if gate.version is not None or is_change(view)]
-    taken = [(f"Gate {gate.number}", gate.verdict) for gate in told]
-    found = taken[-room.gates :] + ([("Held-out test", view.test.verdict)] if view.test else [])
+    taken = [
+        (f"Gate {gate.number}", gate.verdict) for gate in view.gates if gate.version is not None or is_change(view)
+    ]
+    comparisons = taken[-limits.gates :] + ([("Held-out test", view.test.verdict)] if view.test else [])
     lines = [
-        f"- {place}: {count(len(verdict.fixed), 'task')} now passing"
-        f"{_listed(verdict.fixed, room)}; {len(verdict.broken)} no longer passing{_listed(verdict.broken, room)}"
-        for place, verdict in found
+        f"- {place}: {count_noun(len(verdict.fixed), 'task')} now passing"
+        f"{_listed(verdict.fixed, limits)}; {len(verdict.broken)} no longer passing{_listed(verdict.broken, limits)}"
+        for place, verdict in comparisons
     ]
     shown = "\n".join(lines) or "Nothing was accepted, so no task changed sides."
-    return shown + more(len(taken) - room.gates, "earlier gate", view.run)
+    return shown + more_line(len(taken) - limits.gates, "earlier gate", view.run)
 
 
 def held_out_test(view: RunView) -> str:
@@ -150,7 +154,7 @@ def held_out_test(view: RunView) -> str:
     if test is None:
         usual = "it was not asked for with --release, or the change was refused before" if is_change(view) else ""
         reason = view.test_withheld or usual or "nothing was accepted, or the run is not over"
-        return f"There was no release check: {inline(reason)}."
+        return f"There was no release check: {inline_code(reason)}."
     rows = [
         "| | verifiers' score | passed | tasks measured | not measured |",
         "|" + "---|" * 5,
@@ -163,14 +167,14 @@ def held_out_test(view: RunView) -> str:
 def suspects(view: RunView) -> str:
     """List the train tasks whose verifier looks wrong; they are for a person to look at."""
     return "\n".join(
-        f"- {inline(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}, "
-        f"{'set aside in this run' if one.set_aside else 'still trained on'}: {inline(one.reason)}"
+        f"- {inline_code(one.task)}, by {'what was measured' if one.by == 'measured' else 'the optimizer model'}, "
+        f"{'set aside in this run' if one.set_aside else 'still trained on'}: {inline_code(one.reason)}"
         for one in view.suspects
     )
 
 
 def guarantee(view: RunView) -> str:
-    """Say how likely the verdicts are to be wrong."""
+    """State the error probability of the verdicts."""
     error, gates_run = 1.0 - view.confidence, len(view.gates)
     if is_change(view):
         return (
@@ -210,7 +214,7 @@ def _error(view: RunView) -> float | None:
 
 
 def cost(view: RunView) -> str:
-    """Say what was run and what it cost."""
+    """Table of calls, tokens and US dollars by role."""
     rows = ["| role | calls | tokens read | tokens written | US dollars |", "|" + "---|" * 5]
     rows += [_spent(role, usage) for role, usage in view.spend.items()]
     asked = (
@@ -225,7 +229,7 @@ def cost(view: RunView) -> str:
 def reproduce(view: RunView) -> str:
     """Give the commands that repeat the run, look further, and roll back."""
     if is_change(view):
-        again = commands([f"skillopt report {quote(view.run)}", _again(view)])
+        again = shell_block([f"skillopt report {quote(view.run)}", _again(view)])
         return f"{again}\n\nThe last one repeats the gate where the change is checked out; what is recorded is free."
     skill, first = quote(view.skill), view.versions[0].commit if view.versions else ""
     lines = [f"git fetch origin {quote(view.branch)}", f"skillopt report {quote(view.run)}"]
@@ -233,13 +237,13 @@ def reproduce(view: RunView) -> str:
         newest = view.accepted[-1].commit or view.branch
         lines.append(f"skillopt diff {skill} {quote(first)} {quote(newest)}")
     lines.append(_again(view))
-    told = (
+    replay = (
         "The last one repeats the run, from the base commit. Where its ledger is at hand it replays and costs nothing; "
         "elsewhere the target answers anew, and the numbers move by the noise."
     )
     undo = f"skillopt rollback {skill} {quote(first)}" if first else f"skillopt log {skill}"
     before = "Before merging, closing the pull request is enough. After that, publish the old text again:"
-    return f"{commands(lines)}\n\n{told}\n\n{before}\n\n{commands([undo])}"
+    return f"{shell_block(lines)}\n\n{replay}\n\n{before}\n\n{shell_block([undo])}"
 
 
 def _again(view: RunView) -> str:
@@ -255,15 +259,16 @@ def _again(view: RunView) -> str:
 
 
 def not_shown(view: RunView) -> str:
-    """Say what the numbers do not tell."""
+    """List the limits of the evidence: what the numbers do not show."""
     why = (
         "What passed is not shown to be worse, or is shown to be better, whichever was asked; neither says why."
         if is_change(view)
         else "Why an edit was made is what its proposer says. Nobody checked that; the scores are all that was checked."
     )
+    target, suite = inline_code(view.target), inline_code(view.suite)
     lines = [
-        f"Only this target was measured: {inline(view.target)}. Others may do otherwise; see `skillopt transfer`.",
-        f"Only tasks like those of the suite {inline(view.suite)} were tried. What no task checks may have changed.",
+        f"Only this target was measured: {target}. Others may do otherwise; see `skillopt transfer`.",
+        f"Only tasks like those of the suite {suite} were tried. What no task checks may have changed.",
         why,
     ]
     if view.accepted:
@@ -288,7 +293,7 @@ def not_shown(view: RunView) -> str:
 
 def _gate(gate: GateView) -> str:
     verdict = gate.verdict
-    what = count(len(gate.edits), "edit") if gate.edits else inline(gate.kind)
+    what = count_noun(len(gate.edits), "edit") if gate.edits else inline_code(gate.kind)
     span = f" ({gate.interval[0]:+.2f} to {gate.interval[1]:+.2f})" if gate.interval else ""
     run = sum(pair.after is not None for pair in gate.tasks)
     tasks = f" of {run} run" if run else ""
@@ -296,12 +301,12 @@ def _gate(gate: GateView) -> str:
     return (
         f"| {gate.number} | {gate.step} | {what} | {outcome} | {verdict.before:.3f} → {verdict.after:.3f} "
         f"| {verdict.gain:+.3f}{span} | {verdict.wins} / {verdict.ties} / {verdict.losses}{tasks} "
-        f"| {sure(verdict.confidence)} |"
+        f"| {format_confidence(verdict.confidence)} |"
     )
 
 
-def _listed(tasks: Sequence[str], room: Room) -> str:
-    return f" ({names(tasks, room)})" if tasks else ""
+def _listed(tasks: Sequence[str], limits: LengthLimits) -> str:
+    return f" ({list_names(tasks, limits)})" if tasks else ""
 
 
 def _tally(name: str, tally: Tally) -> str:
@@ -310,7 +315,7 @@ def _tally(name: str, tally: Tally) -> str:
 
 def _spent(role: str, usage: Usage) -> str:
     price = "not known" if usage.usd is None else f"{usage.usd:.4f}"
-    return f"| {inline(role)} | {usage.calls:,} | {usage.input_tokens:,} | {usage.output_tokens:,} | {price} |"
+    return f"| {inline_code(role)} | {usage.calls:,} | {usage.input_tokens:,} | {usage.output_tokens:,} | {price} |"
 
 
 def _asked(what: str, asked: int | None, paid: int) -> str:
@@ -320,4 +325,4 @@ def _asked(what: str, asked: int | None, paid: int) -> str:
 
 
 def _tasks(number: int) -> str:
-    return count(number, "task")
+    return count_noun(number, "task")

@@ -1,7 +1,6 @@
 """A run as lines for a terminal: progress, best score so far, funnel, verdicts with reasons, spending against caps.
 
-Owns fitting into a width. Texts from elsewhere cannot steer the terminal: what cannot be seen is shown by its code
-point. Does not own painting the lines or following the run (live).
+Lines fit into a width. Texts from elsewhere cannot steer the terminal: hidden characters are shown as code points.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +14,7 @@ from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_hidden
 
-__all__ = ["frame"]
+__all__ = ["render_terminal"]
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _LEAST: Final = 20
@@ -23,7 +22,7 @@ _LABEL: Final = 10
 _GATES: Final = 5
 
 
-def frame(view: RunView, width: int = 80) -> str:
+def render_terminal(view: RunView, width: int = 80) -> str:
     """Draw the run as it is now.
 
     Args:
@@ -70,16 +69,16 @@ def _score(view: RunView, width: int) -> Iterator[str]:
 
 
 def _edits(view: RunView, width: int) -> Iterator[str]:
-    told = view.funnel
+    funnel = view.funnel
     stages = (
-        ("proposed", told.proposed),
-        ("tried alone", told.screened),
-        ("kept", told.kept),
-        ("at a gate", told.gated),
-        ("accepted", told.accepted),
+        ("proposed", funnel.proposed),
+        ("tried alone", funnel.screened),
+        ("kept", funnel.kept),
+        ("at a gate", funnel.gated),
+        ("accepted", funnel.accepted),
     )
     for number, (name, count) in enumerate(stages):
-        share = count / told.proposed if told.proposed else 0.0
+        share = count / funnel.proposed if funnel.proposed else 0.0
         yield _row("" if number else "edits", f"{count:>6,} {name:<12}{_bar(share, max(0, width - _LABEL - 20))}")
 
 
@@ -151,9 +150,8 @@ def _bar(share: float, cells: int) -> str:
 
 
 def _curve(scores: Sequence[float], cells: int) -> str:
-    """Draw the newest scores that there is room for, from the least to the greatest."""
-    room = max(4, cells - 16)
-    shown = scores[-room:]
+    """Draw the newest scores that fit, from the least to the greatest."""
+    shown = scores[-max(4, cells - 16) :]
     low, high = min(shown), max(shown)
     steps = (round((score - low) / (high - low) * (len(_BARS) - 1)) if high > low else 0 for score in shown)
     return f"{low:.3f} {''.join(_BARS[step] for step in steps)} {high:.3f}"

@@ -1,8 +1,7 @@
-"""What the record of a run tells, in one value that every report is made of.
+"""The view of a run: everything that reports show, as one value.
 
-Owns the shape: numbers and texts as they were recorded, nothing rounded and nothing escaped. Texts of edits, tasks
-and reasons are untrusted wherever they are shown. Does not own putting it together (gathering) or showing it (the
-other modules here).
+Numbers and texts are as they were recorded, nothing rounded and nothing escaped. Texts of edits, tasks and reasons are
+untrusted wherever they are shown.
 """
 
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from skillopt.rollouts import Usage
 
 __all__ = [
     "VIEW_FORMAT",
-    "Asked",
+    "AskedAndPaid",
     "BaselineView",
     "Cell",
     "CellState",
@@ -25,8 +24,8 @@ __all__ = [
     "Funnel",
     "GateView",
     "HeatRow",
-    "Limits",
     "PairView",
+    "RunCaps",
     "RunView",
     "ScreenView",
     "StepView",
@@ -80,7 +79,7 @@ class EditView:
         id: Unique in its run.
         step: When it was proposed.
         op: `add`, `delete` or `replace`.
-        section: Title of the section that it changes, empty when it cannot be told.
+        section: Title of the section that it changes, empty when it is not known.
         anchor: The text that it deletes, replaces or follows, empty for none.
         before, after: The text that it takes away, and the text that it brings; empty for none.
         rationale: Why, in the proposer's words.
@@ -89,7 +88,7 @@ class EditView:
         fate, reason: What became of it, and why.
         screen: What it came to alone, None where it was not tried alone.
         gate, version: Numbers of the last gate that it met, and of the version that it came with; None for none.
-        support: How far the rollouts it cites speak for it, in [0, 1]; None where it was not told.
+        support: How far the rollouts it cites speak for it, in [0, 1]; None where it was not recorded.
         diff: Unified diff of this edit alone, empty when it met no gate.
     """
 
@@ -264,7 +263,7 @@ class Funnel:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedAndPaid:
     """How many answers a run asked for (None until it is over), and how many of them it paid for; the rest replayed."""
 
     asked: int | None = None
@@ -277,7 +276,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunCaps:
     """What the run may consume at most; 0 is no cap."""
 
     rollouts: int = 0
@@ -306,7 +305,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
-    """A task under each version, in the order of `RunView.versions`; `split` is empty when it cannot be told."""
+    """A task under each version, in the order of `RunView.versions`; `split` is empty when it is not known."""
 
     task: str
     split: str
@@ -364,7 +363,7 @@ class RunView:
     confidence: float = 0.9
     seed: int = 0
     settings: tuple[tuple[str, str], ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: RunCaps = field(default_factory=RunCaps)
     steps_planned: int = 0
     baseline: BaselineView | None = None
     steps: tuple[StepView, ...] = ()
@@ -376,8 +375,8 @@ class RunView:
     test_withheld: str = ""
     funnel: Funnel = field(default_factory=Funnel)
     spend: Mapping[str, Usage] = field(default_factory=dict)
-    rollouts: Asked = field(default_factory=Asked)
-    calls: Asked = field(default_factory=Asked)
+    rollouts: AskedAndPaid = field(default_factory=AskedAndPaid)
+    calls: AskedAndPaid = field(default_factory=AskedAndPaid)
     heat: tuple[HeatRow, ...] = ()
     suspects: tuple[VerifierSuspected, ...] = ()
     format: int = VIEW_FORMAT

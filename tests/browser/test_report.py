@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.reports.html import Listed, Rollouts, Seen, render_page
+from skillopt.reports.html import RolloutEntry, RolloutSelection, ViewedRollout, render_page
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from tests.browser.chromium import Page
@@ -19,20 +19,20 @@ THEMES = ("light", "dark")
 WIDTHS = (360, 1280)
 
 
-def make_rollouts(text: str, trace: str = "short") -> Rollouts:
+def make_rollouts(text: str, trace: str = "short") -> RolloutSelection:
     """Make a few rollouts to show, one with a text and a trace given."""
     calls = (ToolCall(text[:200], text, trace),)
     messages = (Message("user", text), Message("assistant", trace, calls))
     trajectory = Trajectory(messages, files_changed=(text, "output.csv"))
     scores = (Score(0.4, passed=False, feedback=text), Score(1.0, passed=True))
     seen = [
-        Seen(
-            Listed(f"{number}" * 64, f"train{number}", "train", "v1", number, score.value, passed=score.passed),
+        ViewedRollout(
+            RolloutEntry(f"{number}" * 64, f"train{number}", "train", "v1", number, score.value, passed=score.passed),
             Rollout(f"train{number}", "d", number, trajectory, Status.OK, score),
         )
         for number, score in enumerate(scores)
     ]
-    return Rollouts(tuple(seen), 2000)
+    return RolloutSelection(tuple(seen), 2000)
 
 
 def write(folder: Path, text: str) -> str:
@@ -51,7 +51,7 @@ def open_all(tab: Page) -> None:
 def page(request: pytest.FixtureRequest) -> str:
     """Give the pages of three runs."""
     if request.param == "begun":
-        return render_page(replace(RunView("0123", "rows"), state="running"), Rollouts((), 0))
+        return render_page(replace(RunView("0123", "rows"), state="running"), RolloutSelection((), 0))
     if request.param == "hostile":
         return render_page(make_hostile(make_view()), make_rollouts(HOSTILE))
     return render_page(make_view(), make_rollouts("Clean the table."))

@@ -73,7 +73,10 @@ def test_a_page_whose_server_has_gone_says_so(tab: Page, folder: Path) -> None:
         server.stop()
         thread.join()
     tab.wait_until("!live.hidden")
-    assert tab.evaluate("live.textContent") == "The server has ended or has a new address; this is the last it told."
+    assert (
+        tab.evaluate("live.textContent")
+        == "The server has ended or has a new address; this is the last state that it sent."
+    )
 
 
 def test_a_page_whose_server_begins_anew_at_another_address_says_so(tab: Page, folder: Path) -> None:

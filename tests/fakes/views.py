@@ -17,8 +17,8 @@ from skillopt.loop.events import (
     TrainMeasured,
     VersionAccepted,
 )
-from skillopt.reports.build_view import Recorded, gather
-from skillopt.reports.view import Asked, RunView
+from skillopt.reports.build_view import RunRecords, build_view
+from skillopt.reports.view import AskedAndPaid, RunView
 from skillopt.rollouts import Usage
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
@@ -144,12 +144,12 @@ HEAD = RunView(
     gate_rule="sequential",
     settings=(("preset", "default"), ("confidence", "0.9")),
     spend={"target": Usage(130, 40_000, 9_000, 1.25), "optimizer": Usage(9, 20_000, 3_000, None)},
-    rollouts=Asked(None, 130),
-    calls=Asked(None, 9),
+    rollouts=AskedAndPaid(None, 130),
+    calls=AskedAndPaid(None, 9),
 )
 
 
 def make_view(*, ended: bool = True, head: RunView = HEAD, events: tuple[Event, ...] = EVENTS) -> RunView:
     """Put the run together, with or without its end."""
     told = [(AT, event) for event in (*events, *(END if ended else ()))]
-    return gather(head, Recorded(START, told, RESULTS, SPLITS, {1: "c" * 40}))
+    return build_view(head, RunRecords(START, told, RESULTS, SPLITS, {1: "c" * 40}))

@@ -1,18 +1,18 @@
 """A run as one HTML file, and the pages that are served live.
 
-Owns nothing of its own; it gathers the names that other modules use.
+The view that they show is built in reports, and the pages' server is there too.
 """
 
-from skillopt.reports.html.page import Entry, Rollouts, live_policy, render_index, render_page
-from skillopt.reports.html.viewer import MOST_ROLLOUTS, Listed, Seen, choose, write_rollout
+from skillopt.reports.html.page import RolloutSelection, RunEntry, live_policy, render_index, render_page
+from skillopt.reports.html.viewer import MOST_ROLLOUTS, RolloutEntry, ViewedRollout, choose_rollouts, write_rollout
 
 __all__ = [
     "MOST_ROLLOUTS",
-    "Entry",
-    "Listed",
-    "Rollouts",
-    "Seen",
-    "choose",
+    "RolloutEntry",
+    "RolloutSelection",
+    "RunEntry",
+    "ViewedRollout",
+    "choose_rollouts",
     "live_policy",
     "render_index",
     "render_page",

@@ -1,8 +1,7 @@
-"""The drawings of a report: score over rollouts, and score against tokens.
+"""SVG charts of a report: score over rollouts, and the Pareto front of score against tokens.
 
-Owns where things stand. Every mark differs in shape, not only in colour, and every drawing comes with a table of
-its numbers in the page. Colours are classes, so that the page's themes hold. Does not own reading them from a run
-(figures).
+Every mark differs in shape, not only in colour, and every chart comes with a table of its numbers in the page. Colours
+are classes, so that the page's themes hold.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,17 @@ from markupsafe import Markup
 from skillopt.gate.pareto import front
 from skillopt.reports.html.svg import drawing, element, percent
 
-__all__ = ["MARKS", "Look", "Scale", "Weighed", "draw_marks", "draw_pareto", "draw_scores", "front_of", "nice_scale"]
+__all__ = [
+    "MARKS",
+    "ParetoPoint",
+    "Scale",
+    "ScorePoint",
+    "draw_marks",
+    "draw_pareto",
+    "draw_scores",
+    "nice_scale",
+    "pareto_front",
+]
 
 _HEIGHT, _TOP, _BOTTOM = 260, 14, 34
 
@@ -31,7 +40,7 @@ MARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ScorePoint:
     """One measurement of a score.
 
     Args:
@@ -52,8 +61,8 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    """A skill with its size in tokens, its score, what a task takes where it is known, and whether none is as good."""
+class ParetoPoint:
+    """A version in the Pareto chart: tokens and score, a task's cost where known, and whether it is on the front."""
 
     name: str
     tokens: int
@@ -107,7 +116,7 @@ def draw_marks() -> Markup:
     return element("svg", element("defs", *marks), width=0, height=0, aria_hidden="true", class_="defs")
 
 
-def draw_scores(looks: Sequence[Look], description: str) -> Markup:
+def draw_scores(looks: Sequence[ScorePoint], description: str) -> Markup:
     """Draw scores over rollouts with their intervals, and the best accepted score so far.
 
     Args:
@@ -129,7 +138,7 @@ def draw_scores(looks: Sequence[Look], description: str) -> Markup:
     return _with_axis("scores", "Score over rollouts", description, parts, up)
 
 
-def draw_pareto(skills: Sequence[Weighed], description: str) -> Markup:
+def draw_pareto(skills: Sequence[ParetoPoint], description: str) -> Markup:
     """Draw score against tokens, with the front: the skills that no other beats on both.
 
     Args:
@@ -138,9 +147,9 @@ def draw_pareto(skills: Sequence[Weighed], description: str) -> Markup:
     """
     across = nice_scale(0, max(10, *(skill.tokens for skill in skills)))
     up = nice_scale(min(skill.score for skill in skills), max(skill.score for skill in skills))
-    best = front_of(skills)
+    best = pareto_front(skills)
     parts = [*_grid(across, up), *_steps([(one.tokens, one.score) for one in best], across, up, "front")]
-    named = _with_room([(one, across.share(one.tokens), _y(up, one.score)) for one in reversed(best)])
+    named = _without_overlaps([(one, across.share(one.tokens), _y(up, one.score)) for one in reversed(best)])
     for skill in skills:
         x, y = percent(across.share(skill.tokens)), _y(up, skill.score)
         title = element("title", f"{skill.name}: {skill.score:.3f} with {skill.tokens:,} tokens")
@@ -150,16 +159,16 @@ def draw_pareto(skills: Sequence[Weighed], description: str) -> Markup:
     return _with_axis("pareto", "Score against tokens", description, parts, up)
 
 
-def _with_room(placed: Sequence[tuple[Weighed, float, float]]) -> list[Weighed]:
-    """Choose those whose names do not run into one that was chosen before; the table names all."""
-    chosen: list[tuple[Weighed, float, float]] = []
+def _without_overlaps(placed: Sequence[tuple[ParetoPoint, float, float]]) -> list[ParetoPoint]:
+    """Choose the skills whose labels do not overlap; the table names all."""
+    chosen: list[tuple[ParetoPoint, float, float]] = []
     for skill, x, y in placed:
         if all(abs(x - other_x) > 0.15 or abs(y - other_y) > 16 for _, other_x, other_y in chosen):  # noqa: PLR2004 - a name on a phone
             chosen.append((skill, x, y))
     return [skill for skill, _, _ in chosen]
 
 
-def front_of(skills: Sequence[Weighed]) -> list[Weighed]:
+def pareto_front(skills: Sequence[ParetoPoint]) -> list[ParetoPoint]:
     """List the skills that no other beats on both score and tokens, smallest first."""
     ordered = sorted(skills, key=lambda one: one.tokens)
     return [ordered[at] for at in front([(one.tokens, -one.score) for one in ordered])]
@@ -181,7 +190,7 @@ def _grid(across: Scale, up: Scale) -> Iterator[Markup]:
         yield element("text", f"{tick:,.0f}", x=x, y=_HEIGHT - _BOTTOM + 18, text_anchor=anchor, class_="number")
 
 
-def _best(looks: Sequence[Look], across: Scale, up: Scale) -> Iterator[Markup]:
+def _best(looks: Sequence[ScorePoint], across: Scale, up: Scale) -> Iterator[Markup]:
     """Draw the score of the incumbent from each accepted version to the next."""
     corners = [(look.rollouts, look.score) for look in looks if look.kind in ("start", "accept")]
     return _steps([*corners, *([(looks[-1].rollouts, corners[-1][1])] if corners else [])], across, up, "best")

@@ -1,21 +1,27 @@
-"""The numbers of a run as the drawings want them, and what each drawing shows in words.
-
-Owns reading them from the record. Does not own where anything stands (charts).
-"""
+"""The data of a report's charts and tables, and a sentence on each chart for readers who do not see it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillopt.reports.html.charts import Look, Weighed, front_of
+from skillopt.reports.html.charts import ParetoPoint, ScorePoint, pareto_front
 from skillopt.reports.view import Funnel, RunView
 from skillopt.rollouts import Usage
 
-__all__ = ["Share", "Spent", "describe_pareto", "describe_scores", "funnel_of", "looks_of", "spent_by", "weighed_of"]
+__all__ = [
+    "FunnelRow",
+    "RoleUsage",
+    "describe_pareto",
+    "describe_scores",
+    "funnel_of",
+    "pareto_points",
+    "score_points",
+    "usage_by_role",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """A row of the funnel: what came so far, how many, their share of all, and what became of the others."""
+class FunnelRow:
+    """A row of the funnel: its stage, how many edits reached it, their share of all, and what became of the others."""
 
     name: str
     count: int
@@ -24,15 +30,15 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What a role consumed; `share` is of all tokens."""
+class RoleUsage:
+    """The usage of a role; `share` is of all tokens."""
 
     role: str
     usage: Usage
     share: float
 
 
-def looks_of(view: RunView) -> tuple[Look, ...]:
+def score_points(view: RunView) -> tuple[ScorePoint, ...]:
     """List the measurements on `val`; one whose place in the run is not recorded stands between its neighbours."""
     gates = {gate.number: gate for gate in view.gates}
     places = _places([point.rollouts for point in view.curve], view.rollouts.asked or view.rollouts.paid)
@@ -45,7 +51,7 @@ def looks_of(view: RunView) -> tuple[Look, ...]:
             low, high = min(low, point.score), max(high, point.score)
         kind = "start" if gate is None else point.outcome
         label = "before training" if gate is None else f"gate {gate.number}, {point.outcome}"
-        looks.append(Look(place, point.score, low, high, kind, label))
+        looks.append(ScorePoint(place, point.score, low, high, kind, label))
     return tuple(looks)
 
 
@@ -67,21 +73,21 @@ def _places(known: Sequence[int | None], end: int) -> list[int]:
     return places
 
 
-def describe_scores(looks: Sequence[Look]) -> str:
-    """Say what the drawing of the scores shows."""
+def describe_scores(looks: Sequence[ScorePoint]) -> str:
+    """Describe the chart of scores in a sentence."""
     counts = {
         kind: sum(look.kind == kind for look in looks) for kind in ("accept", "reject", "inconclusive", "invalid")
     }
-    told = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+    outcomes = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     best = [look for look in looks if look.kind in ("start", "accept")]
     moved = f"; the score went from {best[0].score:.3f} to {best[-1].score:.3f}" if best else ""
-    return f"{len(looks)} measurements on the validation tasks{f': {told}' if told else ''}{moved}."
+    return f"{len(looks)} measurements on the validation tasks{f': {outcomes}' if outcomes else ''}{moved}."
 
 
-def weighed_of(view: RunView) -> tuple[Weighed, ...]:
+def pareto_points(view: RunView) -> tuple[ParetoPoint, ...]:
     """List the versions whose score on `val` is known, with their size."""
     return tuple(
-        Weighed(
+        ParetoPoint(
             f"v{version.number}" if version.number else "start",
             version.tokens,
             version.score,
@@ -96,13 +102,13 @@ def weighed_of(view: RunView) -> tuple[Weighed, ...]:
     )
 
 
-def describe_pareto(skills: Sequence[Weighed]) -> str:
-    """Say what the drawing of score against tokens shows."""
-    front = ", ".join(f"{one.name} ({one.score:.3f}, {one.tokens:,} tokens)" for one in front_of(skills))
+def describe_pareto(skills: Sequence[ParetoPoint]) -> str:
+    """Describe the Pareto chart in a sentence."""
+    front = ", ".join(f"{one.name} ({one.score:.3f}, {one.tokens:,} tokens)" for one in pareto_front(skills))
     return f"{len(skills)} skills; none is both shorter and better than {front}."
 
 
-def funnel_of(funnel: Funnel) -> tuple[Share, ...]:
+def funnel_of(funnel: Funnel) -> tuple[FunnelRow, ...]:
     """List how many edits came how far."""
     lost = {
         "proposed": f"{funnel.refused:,} refused unrun" if funnel.refused else "",
@@ -133,12 +139,12 @@ def funnel_of(funnel: Funnel) -> tuple[Share, ...]:
     }
     most = max(*counts.values(), 1)
     shown = [key for key in counts if key != "screened" or funnel.screened]
-    return tuple(Share(names[key], counts[key], counts[key] / most, lost[key]) for key in shown)
+    return tuple(FunnelRow(names[key], counts[key], counts[key] / most, lost[key]) for key in shown)
 
 
-def spent_by(spend: Mapping[str, Usage]) -> tuple[Spent, ...]:
+def usage_by_role(spend: Mapping[str, Usage]) -> tuple[RoleUsage, ...]:
     """List what each role consumed, the greatest first."""
     tokens = {role: usage.input_tokens + usage.output_tokens for role, usage in spend.items()}
     total = max(sum(tokens.values()), 1)
     order = sorted(spend, key=lambda role: (-tokens[role], role))
-    return tuple(Spent(role, spend[role], tokens[role] / total) for role in order)
+    return tuple(RoleUsage(role, spend[role], tokens[role] / total) for role in order)

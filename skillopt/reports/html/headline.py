@@ -1,6 +1,6 @@
-"""What a report says first: one sentence, a few numbers, the facts of the run, and what to do next.
+"""The first screen of a report: one sentence, a few numbers, the facts of the run, and what to do next.
 
-Owns the words. Every number is from the record; none is from a model's text.
+Every number is from the record; none is from a model's text.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _TESTED = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number that tells much, with its name and a remark."""
+    """A headline number with its name and a remark."""
 
     name: str
     value: str
@@ -50,7 +50,7 @@ def headline_of(view: RunView) -> str:
 
 
 def figures_of(view: RunView) -> tuple[Figure, ...]:
-    """Choose the numbers that tell most."""
+    """Choose the headline numbers."""
     figures = []
     if view.test is not None:
         before, after, verdict = view.test.before, view.test.after, view.test.verdict
@@ -146,8 +146,8 @@ def _rose(view: RunView) -> str:
     verdict = _taken(view)
     if verdict is None:
         return ""
-    told = expectation(verdict.after, verdict.expected)
-    again = f"; {told} when measured again" if told else ""
+    expected = expectation(verdict.after, verdict.expected)
+    again = f"; {expected} when measured again" if expected else ""
     scores = f"from {verdict.before:.3f} to {verdict.after:.3f}"
     return f"; in the last gate that accepted, the validation score went {scores}{again}"
 
@@ -156,8 +156,8 @@ def _validation(view: RunView, score: float) -> Figure:
     verdict = _taken(view)
     if verdict is None:
         return Figure("validation score", f"{score:.3f}", "of the best version so far")
-    told = expectation(verdict.after, verdict.expected)
-    note = f"{told} when measured again" if told else "in the gate of the newest version"
+    expected = expectation(verdict.after, verdict.expected)
+    note = f"{expected} when measured again" if expected else "in the gate of the newest version"
     return Figure("validation score", f"{verdict.before:.3f} → {verdict.after:.3f}", note)
 
 

@@ -1,7 +1,6 @@
-"""Which tasks and versions the heat map shows, in which order, and where a task flipped.
+"""Heat map of tasks by versions: which are shown, in which order, and where a task flipped.
 
-Owns the choice and its limits, which the page states. A cell that was not run is not a failure: it neither
-flips nor counts. Does not own the numbers (record).
+Limits are stated on the page. A cell that was not run is not a failure: it neither flips nor counts.
 """
 
 from collections import Counter
@@ -40,8 +39,8 @@ class HeatCell:
     @property
     def classes(self) -> str:
         """Name how it looks."""
-        told = {"passed": "passed", "mixed": "mixed", "failed": f"failed l{self.level}"}.get(self.state, "")
-        return f"{told} {self.flip}".strip()
+        state = {"passed": "passed", "mixed": "mixed", "failed": f"failed l{self.level}"}.get(self.state, "")
+        return f"{state} {self.flip}".strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,4 @@
-"""What changed between two texts, line below line as the page shows it.
-
-Owns pairing the changed lines, and leaving out those far from a change. Does not own finding the changed words
-(skills.word_diff) or how it looks (templates).
-"""
+"""Line-by-line comparison of two texts for a page, with changed lines paired and unchanged ones folded."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """A run as one HTML page that needs nothing else: no network, no fonts, no scripts unless it is served live.
 
-Owns the page's policy (what a browser may do with it) and filling the templates. Every text that a template shows is
-made inert first, whoever wrote it. Does not own what is shown (the other modules here) or sending it (web).
+The page's policy says what a browser may do with it. Every text that a template shows is escaped first, whoever wrote
+it.
 """
 
 from base64 import b64encode
@@ -18,16 +18,23 @@ from markupsafe import Markup
 from skillopt.gate.expectation import expectation
 from skillopt.reports.gate_words import is_change
 from skillopt.reports.html.charts import draw_marks, draw_pareto, draw_scores
-from skillopt.reports.html.figures import describe_pareto, describe_scores, funnel_of, looks_of, spent_by, weighed_of
+from skillopt.reports.html.escape_html import escape_html, mark_hidden
+from skillopt.reports.html.figures import (
+    describe_pareto,
+    describe_scores,
+    funnel_of,
+    pareto_points,
+    score_points,
+    usage_by_role,
+)
 from skillopt.reports.html.headline import commands_of, facts_of, figures_of, headline_of
 from skillopt.reports.html.heat import make_heat_map
-from skillopt.reports.html.inert_html import inert, marked
 from skillopt.reports.html.svg import percent, signed
-from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versions, unaccepted
-from skillopt.reports.html.viewer import MOST_ROLLOUTS, Seen, show_rollout
+from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versions, unaccepted_edits
+from skillopt.reports.html.viewer import MOST_ROLLOUTS, ViewedRollout, show_rollout
 from skillopt.reports.view import RunView
 
-__all__ = ["Entry", "Rollouts", "live_policy", "render_index", "render_page"]
+__all__ = ["RolloutSelection", "RunEntry", "live_policy", "render_index", "render_page"]
 
 _STYLE, _SCRIPT = "report.css", "live.js"
 _MOST_GATES: Final = 100
@@ -46,17 +53,17 @@ _OF_A_CHANGE: Final = {"scores": "The gate", "versions": "The change", "edits": 
 
 
 @dataclass(frozen=True, slots=True)
-class Rollouts:
+class RolloutSelection:
     """The rollouts that a page shows: those chosen, of how many, at most how many, and whether of all splits."""
 
-    seen: tuple[Seen, ...]
+    seen: tuple[ViewedRollout, ...]
     listed: int
     all_splits: bool = False
     most: int = MOST_ROLLOUTS
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RunEntry:
     """A run in the list of runs; `val` is the newest version's score and `expected` what to expect, None before it."""
 
     run: str
@@ -69,7 +76,7 @@ class Entry:
     expected: float | None = None
 
 
-def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool = False) -> str:
+def render_page(view: RunView, rollouts: RolloutSelection | None = None, *, live: bool = False) -> str:
     """Render a run.
 
     Args:
@@ -77,8 +84,8 @@ def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool =
         rollouts: What the rollout viewer shows; None for no viewer.
         live: Whether the page is served and renews itself.
     """
-    looks, skills, versions = looks_of(view), weighed_of(view), show_versions(view)
-    others = unaccepted(view.edits)
+    looks, skills, versions = score_points(view), pareto_points(view), show_versions(view)
+    others = unaccepted_edits(view.edits)
     shown = None if rollouts is None else [show_rollout(seen) for seen in rollouts.seen]
     return _fill(
         "report.html",
@@ -103,7 +110,7 @@ def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool =
         reasons=_reasons(view),
         skills=skills,
         pareto_drawing=draw_pareto(skills, describe_pareto(skills)) if skills else "",
-        spent=spent_by(view.spend),
+        spent=usage_by_role(view.spend),
         shown=shown,
         listed=rollouts.listed if rollouts else 0,
         cap=rollouts.most if rollouts else 0,
@@ -114,7 +121,7 @@ def render_page(view: RunView, rollouts: Rollouts | None = None, *, live: bool =
     )
 
 
-def render_index(entries: Sequence[Entry]) -> str:
+def render_index(entries: Sequence[RunEntry]) -> str:
     """Render the list of runs, which renews itself."""
     return _fill("index.html", live=True, runs=entries)
 
@@ -153,12 +160,12 @@ def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("skillopt.reports.html"),
         autoescape=True,
-        finalize=inert,
+        finalize=escape_html,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"marked": marked, "percent": percent, "signed": signed}
+    environment.filters |= {"marked": mark_hidden, "percent": percent, "signed": signed}
     environment.globals["expectation"] = expectation
     return environment
 

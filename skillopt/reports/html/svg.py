@@ -1,7 +1,7 @@
-"""Elements of SVG as inert markup: names and numbers of our own, every text escaped.
+"""SVG elements as safe markup: names and numbers of our own, every text escaped.
 
 Positions along the width are shares, written in percent, so that a drawing fits any width without its
-letters growing or shrinking. Does not own what is drawn (charts).
+letters growing or shrinking.
 """
 
 from markupsafe import Markup, escape

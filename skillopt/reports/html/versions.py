@@ -1,8 +1,4 @@
-"""Versions and edits as the page shows them: what changed word by word, and what is known of it.
-
-Owns pairing each version with its edits and its gate, and how many are shown. Does not own finding the changed words
-(skills.word_diff).
-"""
+"""Versions and edits for a page: word-by-word changes, each version with its edits and its gate."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +9,7 @@ from skillopt.reports.html.line_diff import Line, compare_lines, count_words
 from skillopt.reports.view import EditView, Fate, GateView, RunView, VersionView
 from skillopt.skills.word_diff import Piece, PieceKind
 
-__all__ = ["MOST_EDITS", "MOST_VERSIONS", "ShownEdit", "ShownVersion", "show_edit", "show_versions", "unaccepted"]
+__all__ = ["MOST_EDITS", "MOST_VERSIONS", "EditCard", "VersionCard", "show_edit", "show_versions", "unaccepted_edits"]
 
 MOST_VERSIONS: Final = 24
 MOST_EDITS: Final = 200
@@ -24,7 +20,7 @@ _MOST_LINES: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
-class ShownEdit:
+class EditCard:
     """An edit and the words that it changes."""
 
     view: EditView
@@ -32,12 +28,12 @@ class ShownEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownVersion:
+class VersionCard:
     """A version, its change against the one before, and how many words came and went and tokens in all."""
 
     view: VersionView
     gate: GateView | None
-    edits: tuple[ShownEdit, ...]
+    edits: tuple[EditCard, ...]
     more_edits: int
     lines: tuple[Line, ...]
     more_lines: int
@@ -45,7 +41,7 @@ class ShownVersion:
     tokens: int
 
 
-def show_versions(view: RunView) -> tuple[ShownVersion, ...]:
+def show_versions(view: RunView) -> tuple[VersionCard, ...]:
     """Show the newest versions, newest first."""
     edits = {edit.id: edit for edit in view.edits}
     gates = {gate.number: gate for gate in view.gates}
@@ -54,7 +50,7 @@ def show_versions(view: RunView) -> tuple[ShownVersion, ...]:
         mine = [edits[name] for name in after.edits if name in edits]
         lines = _compared(before.text, after.text)
         shown.append(
-            ShownVersion(
+            VersionCard(
                 after,
                 gates.get(after.gate) if after.gate is not None else None,
                 tuple(show_edit(edit) for edit in mine[:MOST_EDITS]),
@@ -68,17 +64,17 @@ def show_versions(view: RunView) -> tuple[ShownVersion, ...]:
     return tuple(reversed(shown))
 
 
-def show_edit(edit: EditView) -> ShownEdit:
+def show_edit(edit: EditView) -> EditCard:
     """Show what an edit takes away and brings."""
     before, after = edit.before.strip("\n"), edit.after.strip("\n")
     if len(before) + len(after) > _MOST_TEXT:
         parts = ((PieceKind.GONE, before), (PieceKind.NEW, after))
         texts = ((kind, text, text[: _MOST_TEXT // 2]) for kind, text in parts if text)
-        return ShownEdit(edit, tuple(Line((Piece(kind, _shortened(text, kept)),)) for kind, text, kept in texts))
-    return ShownEdit(edit, compare_lines(before, after, context=10_000))
+        return EditCard(edit, tuple(Line((Piece(kind, _shortened(text, kept)),)) for kind, text, kept in texts))
+    return EditCard(edit, compare_lines(before, after, context=10_000))
 
 
-def unaccepted(edits: Iterable[EditView]) -> list[EditView]:
+def unaccepted_edits(edits: Iterable[EditView]) -> list[EditView]:
     """List the edits that are in no version, newest first; those that came furthest before the others of their step."""
     order = list(Fate)
     return sorted((edit for edit in edits if edit.version is None), key=lambda one: (-one.step, -order.index(one.fate)))

@@ -1,18 +1,28 @@
-"""Rollouts as the page shows them: chosen, in order, each cut to what a page can hold.
+"""Rollout viewer: which rollouts a page shows, in which order, each cut to what a page can hold.
 
-Owns the choice (flipped and failing first), the limits and saying what they left out. Does not own which splits may
-be shown at all (the caller gives those rollouts only).
+Flipped and failing tasks come first, and the page states what was left out. Only rollouts of splits that may be shown
+are given to it.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.reports.html.inert_html import Cut, cut
+from skillopt.reports.html.escape_html import CutText, cut_middle
 from skillopt.rollouts import Message, Rollout
 from skillopt.safety.escaping import escape_hidden
 
-__all__ = ["MOST_ROLLOUTS", "Listed", "Seen", "ShownRollout", "Turn", "Use", "choose", "show_rollout", "write_rollout"]
+__all__ = [
+    "MOST_ROLLOUTS",
+    "RolloutCard",
+    "RolloutEntry",
+    "ToolUse",
+    "Turn",
+    "ViewedRollout",
+    "choose_rollouts",
+    "show_rollout",
+    "write_rollout",
+]
 
 MOST_ROLLOUTS: Final = 60
 _MOST_TURNS: Final = 40
@@ -24,7 +34,7 @@ _MOST_TEXT, _LEAST_TEXT = 3000, 40
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class RolloutEntry:
     """A recorded rollout before its trajectory is read.
 
     Args:
@@ -47,20 +57,20 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ViewedRollout:
     """A rollout with what is listed of it."""
 
-    listed: Listed
+    listed: RolloutEntry
     rollout: Rollout
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ToolUse:
     """A use of a tool."""
 
     name: str
-    arguments: Cut
-    result: Cut
+    arguments: CutText
+    result: CutText
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +78,20 @@ class Turn:
     """A turn of the trajectory: `skipped` turns are left out before it, and `more` uses of tools within it."""
 
     role: str
-    text: Cut
-    uses: tuple[Use, ...]
+    text: CutText
+    uses: tuple[ToolUse, ...]
     skipped: int = 0
     more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRollout:
+class RolloutCard:
     """A rollout cut to size."""
 
-    listed: Listed
+    listed: RolloutEntry
     status: str
     reason: str
-    feedback: Cut
+    feedback: CutText
     files: tuple[str, ...]
     more_files: int
     turns: tuple[Turn, ...]
@@ -99,14 +109,14 @@ class ShownRollout:
         return round(self.listed.score * 4)
 
 
-def choose(rollouts: Iterable[Listed], most: int = MOST_ROLLOUTS) -> list[Listed]:
+def choose_rollouts(rollouts: Iterable[RolloutEntry], most: int = MOST_ROLLOUTS) -> list[RolloutEntry]:
     """Choose rollouts to show: tasks that went differently first, then failing ones, then the rest, spread over tasks.
 
     Args:
         rollouts: All that may be shown, in any order.
         most: How many.
     """
-    by_task: dict[str, list[Listed]] = {}
+    by_task: dict[str, list[RolloutEntry]] = {}
     for one in rollouts:
         by_task.setdefault(one.task, []).append(one)
     ranked = []
@@ -122,15 +132,15 @@ def choose(rollouts: Iterable[Listed], most: int = MOST_ROLLOUTS) -> list[Listed
     return sorted(chosen, key=lambda one: (one.task, one.passed, one.version, one.repeat))
 
 
-def show_rollout(seen: Seen) -> ShownRollout:
+def show_rollout(seen: ViewedRollout) -> RolloutCard:
     """Cut a rollout to what the page can hold."""
     trajectory, score = seen.rollout.trajectory, seen.rollout.score
     turns = _turns(trajectory.messages)
-    feedback = cut(score.feedback if score else "", _MOST_TEXT)
+    feedback = cut_middle(score.feedback if score else "", _MOST_TEXT)
     uses = [use for turn in turns for use in turn.uses]
     texts = [feedback, *(turn.text for turn in turns), *(part for use in uses for part in (use.arguments, use.result))]
     usage = seen.rollout.usage
-    return ShownRollout(
+    return RolloutCard(
         seen.listed,
         seen.rollout.status.value,
         seen.rollout.reason,
@@ -143,7 +153,7 @@ def show_rollout(seen: Seen) -> ShownRollout:
     )
 
 
-def write_rollout(seen: Seen) -> str:
+def write_rollout(seen: ViewedRollout) -> str:
     """Write a rollout whole, as plain text in which nothing is hidden."""
     listed, rollout = seen.listed, seen.rollout
     score = rollout.score
@@ -164,7 +174,7 @@ def write_rollout(seen: Seen) -> str:
     return escape_hidden("\n".join(lines)) + "\n"
 
 
-def _alternating(mine: Sequence[Listed]) -> list[Listed]:
+def _alternating(mine: Sequence[RolloutEntry]) -> list[RolloutEntry]:
     failed, passed = [one for one in mine if not one.passed], [one for one in mine if one.passed]
     paired = [one for pair in zip(failed, passed, strict=False) for one in pair]
     rest = [*failed[len(passed) :], *passed[len(failed) :]]
@@ -181,7 +191,11 @@ def _turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
     for number, at in enumerate(places):
         message = messages[at]
         calls = message.tool_calls[:_MOST_USES]
-        uses = tuple(Use(call.name[:80], cut(call.arguments, most), cut(call.result, most)) for call in calls)
+        uses = tuple(
+            ToolUse(call.name[:80], cut_middle(call.arguments, most), cut_middle(call.result, most)) for call in calls
+        )
         skipped = at - (places[number - 1] + 1 if number else 0)
-        turns.append(Turn(message.role, cut(message.text, most), uses, skipped, len(message.tool_calls) - len(calls)))
+        turns.append(
+            Turn(message.role, cut_middle(message.text, most), uses, skipped, len(message.tool_calls) - len(calls))
+        )
     return tuple(turns)

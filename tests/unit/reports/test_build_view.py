@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from skillopt.loop.events import EditRefused, ReleaseCheckWithheld, StepStarted, VersionAccepted
-from skillopt.reports.build_view import Recorded, digests_of, gather
+from skillopt.reports.build_view import RunRecords, build_view, digests_of
 from skillopt.reports.view import CellState, Fate, Funnel
 from skillopt.skills.edits import Edit, Op
 from tests.fakes.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view
@@ -89,11 +89,11 @@ def test_a_run_that_goes_on_has_no_end_and_no_count_of_what_was_replayed() -> No
     assert going.test is None
     assert going.rollouts.replayed is None
     assert (VIEW.rollouts.asked, VIEW.rollouts.replayed) == (140, 10)
-    assert gather(HEAD, Recorded(START, [])).verdict is None
+    assert build_view(HEAD, RunRecords(START, [])).verdict is None
 
 
 def test_without_the_suite_only_the_splits_that_events_tell_are_known() -> None:
-    view = gather(HEAD, Recorded(START, [(AT, event) for event in (*EVENTS, *END)], RESULTS))
+    view = build_view(HEAD, RunRecords(START, [(AT, event) for event in (*EVENTS, *END)], RESULTS))
     splits = {row.task: row.split for row in view.heat}
     assert (splits["train3"], splits["val9"], splits["test1"], splits["test2"]) == ("train", "val", "test", "")
     assert (view.splits, view.gates[0].tasks, view.gates[0].interval) == ({}, (), None)
@@ -102,9 +102,9 @@ def test_without_the_suite_only_the_splits_that_events_tell_are_known() -> None:
 def test_the_strict_gate_compares_with_what_was_recorded_before() -> None:
     fewer = [row for row in RESULTS if row.repeat != 2 or row.skill != START.digest]
     told = [(AT, event) for event in EVENTS]
-    strict = gather(replace(HEAD, gate_rule="strict"), Recorded(START, told, fewer, SPLITS))
+    strict = build_view(replace(HEAD, gate_rule="strict"), RunRecords(START, told, fewer, SPLITS))
     assert strict.gates[0].tasks[5].before == 1.0
-    assert gather(HEAD, Recorded(START, told, fewer, SPLITS)).gates[0].tasks[5].before is None
+    assert build_view(HEAD, RunRecords(START, told, fewer, SPLITS)).gates[0].tasks[5].before is None
 
 
 def test_a_withheld_release_check_and_a_step_of_which_nothing_came_are_told() -> None:

@@ -8,10 +8,10 @@ from skillopt.gate.comparison import Outcome, Tally
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.reports.gate_words import change_passed
 from skillopt.reports.html import render_page
-from skillopt.reports.junit import render as junit
-from skillopt.reports.markdown import render as markdown
+from skillopt.reports.junit import render_junit as junit
+from skillopt.reports.markdown import render_markdown as markdown
 from skillopt.reports.pull_request import pull_request_title
-from skillopt.reports.terminal import frame
+from skillopt.reports.terminal import render_terminal
 from skillopt.reports.view import RunView
 from tests.fakes.hostile_views import attack, tags_of
 from tests.fakes.views import HEAD, START, TEXTS, make_view, verdict
@@ -37,7 +37,7 @@ def test_a_change_that_passed_is_said_to_have_passed_in_every_report() -> None:
     text = markdown(view)
     assert "**passed**: a change by people, <code>not shown to be worse</code> on `val`: score 0.400 → 0.800" in text
     assert "| <code>change</code> | passed | 0.400 → 0.800" in text
-    assert "passed 0.400 → 0.800 (5/4/1) change" in frame(view)
+    assert "passed 0.400 → 0.800 (5/4/1) change" in render_terminal(view)
     assert "The change: passed, not shown to be worse" in render_page(view)
     assert pull_request_title(view) == "rows: change passed"
     assert "<failure" not in junit(view)[: junit(view).index("</testsuite>")]
@@ -94,7 +94,7 @@ def test_nothing_of_training_is_said_of_a_change() -> None:
         "0 proposed",
         "version 1",
     ):
-        assert told not in markdown(view) + frame(view)
+        assert told not in markdown(view) + render_terminal(view)
     page = render_page(view)
     assert "What became of the edits" not in page
     assert "No version was accepted" not in page

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.reports.gate_annotations import MOST_ANNOTATIONS, render_annotations
-from skillopt.reports.gate_junit import render_junit
+from skillopt.reports.gate_junit import render_gate_junit
 from skillopt.reports.gate_summary import MOST_CHARACTERS, render_gate_summary
 from skillopt.reports.gate_text import render_gate_text
 from skillopt.review.result import (
@@ -76,12 +76,12 @@ def test_no_text_of_the_comment_is_a_mention_or_a_command_to_a_bot(text: str) ->
 
 @given(st.one_of(st.just(HOSTILE), st.text()))
 def test_every_text_can_be_held_by_xml(text: str) -> None:
-    root = ET.fromstring(render_junit(report(text)).encode())  # noqa: S314 - our own text
+    root = ET.fromstring(render_gate_junit(report(text)).encode())  # noqa: S314 - our own text
     assert root.attrib == {"name": "skillopt gate", "tests": "2", "failures": "1", "errors": "0", "skipped": "0"}
 
 
 def test_nothing_hidden_is_left_in_any_of_them(tmp_path: Path) -> None:
-    for render in (render_annotations, render_gate_summary, render_gate_text, render_junit):
+    for render in (render_annotations, render_gate_summary, render_gate_text, render_gate_junit):
         text = render(report(HOSTILE))
         assert not {"\x1b", "\u202e", "\r", "\ud800"} & set(text)
         (tmp_path / "text").write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 
 from skillopt.gate.comparison import Outcome, Tally
 from skillopt.loop.events import BaselineMeasured, RunStarted
-from skillopt.reports.junit import render
+from skillopt.reports.junit import render_junit
 from skillopt.reports.view import RunView
 from tests.fakes.hostile_views import attack
 from tests.fakes.views import EVENTS, HEAD, make_view, verdict
@@ -18,7 +18,7 @@ _SUITE = ["name", "package", "id", "timestamp", "hostname", "tests", "failures",
 
 def suites(view: RunView) -> dict[str, ET.Element]:
     """Parse a report and give its suites by name."""
-    return {str(suite.get("name")): suite for suite in ET.fromstring(render(view))}  # noqa: S314 - our own report
+    return {str(suite.get("name")): suite for suite in ET.fromstring(render_junit(view))}  # noqa: S314 - our own report
 
 
 def counts(suite: ET.Element) -> dict[str, int]:
@@ -27,7 +27,7 @@ def counts(suite: ET.Element) -> dict[str, int]:
 
 @pytest.mark.parametrize("view", [make_view(), make_view(ended=False), RunView("r", "rows"), attack(make_view())])
 def test_every_report_keeps_to_the_schemas(view: RunView) -> None:
-    root = ET.fromstring(render(view))  # noqa: S314 - our own report
+    root = ET.fromstring(render_junit(view))  # noqa: S314 - our own report
     assert (root.tag, root.attrib) == ("testsuites", {})
     for number, suite in enumerate(root):
         assert sorted(suite.attrib) == sorted(_SUITE)

@@ -3,52 +3,54 @@
 from dataclasses import replace
 
 from skillopt.loop.events import VerifierSuspected
-from skillopt.reports.markdown import render
+from skillopt.reports.markdown import render_markdown
 from tests.fakes.hostile_views import attack, tags_of
 from tests.fakes.views import make_view
 
 
 def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_held_out_test() -> None:
-    assert "The run is not over." in render(make_view(ended=False, head=replace(make_view().__class__("r", "rows"))))
-    done = render(make_view())
+    assert "The run is not over." in render_markdown(
+        make_view(ended=False, head=replace(make_view().__class__("r", "rows")))
+    )
+    done = render_markdown(make_view())
     assert done.index("**accept**: release check on 10 tasks") < done.index("## Edits")
 
 
 def test_the_table_of_tasks_tells_what_was_not_evaluated_from_what_failed() -> None:
-    text = render(make_view())
+    text = render_markdown(make_view())
     assert "| train | <code>train5</code> | fail | · |" in text
     assert "| val | <code>val5</code> | mixed | pass |" in text
 
 
 def test_each_version_is_shown_by_score_tokens_dollars_and_turns() -> None:
     view = make_view()
-    text = render(view)
+    text = render_markdown(view)
     assert f"| v0 | 0.400 | — | {view.versions[0].tokens} | 0.0125 | 2.50 | yes |" in text
     assert f"| v1 | 0.800 | 0.750 | {view.versions[1].tokens} | not known | 2.00 | yes |" in text
     assert text.count("has had some luck") == 1
 
 
 def test_a_version_that_no_release_check_saw_is_told_with_what_to_expect() -> None:
-    text = render(make_view(ended=False))
+    text = render_markdown(make_view(ended=False))
     assert "confidence 0.970; expect 0.750 when measured again" in text
     assert "expected scores allow for that, and no release check corrects them." in text
 
 
 def test_every_edit_that_was_taken_is_shown_as_a_diff() -> None:
-    assert "&#x2b;- Write dates as YYYY-MM-DD." in render(make_view())
+    assert "&#x2b;- Write dates as YYYY-MM-DD." in render_markdown(make_view())
 
 
 def test_a_verifier_that_looks_wrong_is_for_a_person_to_check() -> None:
     suspected = VerifierSuspected(
         2, "train5", "the same answer passed once and failed once", "measured", set_aside=True
     )
-    text = render(replace(make_view(), suspects=(suspected,)))
+    text = render_markdown(replace(make_view(), suspects=(suspected,)))
     assert "## Verifiers to check" in text
     assert "- <code>train5</code>, by what was measured, set aside in this run" in text
-    assert "Verifiers to check" not in render(make_view())
+    assert "Verifiers to check" not in render_markdown(make_view())
 
 
 def test_hostile_text_forges_no_heading_link_or_markup() -> None:
     view = make_view()
-    hostile = render(attack(view))
-    assert tags_of(hostile) == tags_of(render(view))
+    hostile = render_markdown(attack(view))
+    assert tags_of(hostile) == tags_of(render_markdown(view))

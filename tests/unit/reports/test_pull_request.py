@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillopt.reports.edit_tables import not_taken
-from skillopt.reports.length_limits import Room
+from skillopt.reports.edit_tables import edits_not_taken
+from skillopt.reports.length_limits import LengthLimits
 from skillopt.reports.pull_request import LIMIT, length, pull_request_body, pull_request_title
-from skillopt.reports.sections import sure
+from skillopt.reports.sections import format_confidence
 from skillopt.reports.view import Fate, RunView
 from tests.fakes.hostile_views import HOSTILE, attack, read, tags_of
 from tests.fakes.views import EVENTS, HEAD, make_view
@@ -70,12 +70,12 @@ def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once()
     reasons = [f"alone on {number} of the tasks it cites, 4 rollouts: no clear gain" for number in (1, 1, 2)]
     edits = [replace(alone, id=f"e{at}", step=at, reason=reason) for at, reason in enumerate(reasons)]
     refused = [replace(alone, id=f"r{at}", fate=Fate.REFUSED, reason=f"reason {at}") for at in range(12)]
-    text = not_taken(replace(VIEW, edits=(*edits, *refused)), Room())
+    text = edits_not_taken(replace(VIEW, edits=(*edits, *refused)), LengthLimits())
     counted, folded = text.split("<details>")
     assert "| 3 | screened out | <code>no clear gain</code> |" in counted
     assert "| 1 | refused | <code>reason 8</code> |" in counted
     assert "| 3 | | 3 more reasons |" in counted
-    assert "| 1 | | 1 more reason |" in not_taken(replace(VIEW, edits=(*edits, *refused[:10])), Room())
+    assert "| 1 | | 1 more reason |" in edits_not_taken(replace(VIEW, edits=(*edits, *refused[:10])), LengthLimits())
     assert "<summary>15 edits not taken: 12 refused, 3 screened out</summary>" in folded
     assert "| 0, 1 | add in <code>Values</code>" in folded
     assert folded.count("no clear gain") == 2
@@ -129,11 +129,11 @@ def test_characters_beyond_the_first_plane_count_twice() -> None:
 
 
 def test_no_confidence_is_rounded_up_to_certainty() -> None:
-    assert (sure(0.9994), sure(0.9999)) == ("0.999", "above 0.999")
+    assert (format_confidence(0.9994), format_confidence(0.9999)) == ("0.999", "above 0.999")
 
 
 def test_a_limit_below_the_verdict_is_refused() -> None:
-    with pytest.raises(ValueError, match="leaves room for the verdict"):
+    with pytest.raises(ValueError, match="leaves space for the verdict"):
         pull_request_body(VIEW, 100)
 
 

@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from skillopt.reports.terminal import frame
-from skillopt.reports.view import Limits, RunView
+from skillopt.reports.terminal import render_terminal
+from skillopt.reports.view import RunCaps, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.hidden_unicode import hidden_runs
 from tests.fakes.hostile_views import attack
 from tests.fakes.views import EVENTS, make_view
 
-VIEW = replace(make_view(), limits=Limits(280, 0, 2.5, 100_000))
+VIEW = replace(make_view(), limits=RunCaps(280, 0, 2.5, 100_000))
 
 
 def test_it_tells_progress_best_score_funnel_reasons_and_spending_against_caps() -> None:
-    shown = frame(VIEW)
+    shown = render_terminal(VIEW)
     assert "step 2 of 8" in shown
     assert "best      val 0.800, expect 0.750, version 1" in shown
     assert "so far    0.400 ▁██ 0.800" in shown
@@ -35,24 +35,24 @@ def test_it_tells_progress_best_score_funnel_reasons_and_spending_against_caps()
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 @pytest.mark.parametrize("view", [VIEW, attack(VIEW), make_view(ended=False, events=EVENTS[:1]), RunView("r", "rows")])
 def test_no_line_is_wider_than_the_terminal(width: int, view: RunView) -> None:
-    assert max(map(cell_len, frame(view, width).split("\n"))) <= width
+    assert max(map(cell_len, render_terminal(view, width).split("\n"))) <= width
 
 
 @given(st.text(), st.integers(1, 100))
 def test_no_text_steers_the_terminal_or_leaves_its_line(text: str, width: int) -> None:
-    calm = frame(replace(VIEW, reason="x", target="x"), width)
-    shown = frame(replace(attack(VIEW, f"x{text}"), skill=f"x{text}"), width)
+    calm = render_terminal(replace(VIEW, reason="x", target="x"), width)
+    shown = render_terminal(replace(attack(VIEW, f"x{text}"), skill=f"x{text}"), width)
     assert not list(hidden_runs(f"x{shown}"))
     assert max(map(cell_len, shown.split("\n"))) <= max(width, 20)
     assert len(shown.split("\n")) <= len(calm.split("\n")) + 12
 
 
 def test_wide_characters_count_twice() -> None:
-    assert cell_len(frame(replace(VIEW, skill="日本語" * 20), 40).split("\n")[0]) <= 40
+    assert cell_len(render_terminal(replace(VIEW, skill="日本語" * 20), 40).split("\n")[0]) <= 40
 
 
 def test_a_withheld_release_check_and_unknown_noise_are_told() -> None:
     assert VIEW.baseline is not None
     view = replace(VIEW, test=None, test_withheld="looked too often", baseline=replace(VIEW.baseline, noise=None))
-    assert "test      withheld: looked too often" in frame(view)
-    assert "baseline  val 0.400\n" in frame(replace(view, spend={"target": Usage()}))
+    assert "test      withheld: looked too often" in render_terminal(view)
+    assert "baseline  val 0.400\n" in render_terminal(replace(view, spend={"target": Usage()}))

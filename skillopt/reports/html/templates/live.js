@@ -1,8 +1,8 @@
 "use strict";
 (() => {
-  const told = document.getElementById("live");
+  const status = document.getElementById("live");
   let seen = ""; // what is seen first may be older than what the first look finds
-  const say = (text) => { told.textContent = text; told.hidden = !text; };
+  const say = (text) => { status.textContent = text; status.hidden = !text; };
   const renew = async () => {
     const answer = await fetch(location.pathname);
     if (!answer.ok) throw new Error(answer.status);
@@ -23,7 +23,7 @@
       seen = stamp;
       say("");
     } catch {
-      say("The server has ended or has a new address; this is the last it told.");
+      say("The server has ended or has a new address; this is the last state that it sent.");
     }
     setTimeout(look, 2000);
   };

@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 
 from skillopt.reports.html.charts import (
     MARKS,
-    Look,
-    Weighed,
+    ParetoPoint,
+    ScorePoint,
     draw_marks,
     draw_pareto,
     draw_scores,
-    front_of,
     nice_scale,
+    pareto_front,
 )
 from skillopt.reports.html.svg import element
 
 LOOKS = (
-    Look(0, 0.4, 0.4, 0.4, "start", "before training"),
-    Look(60, 0.8, 0.55, 0.9, "accept", "gate 1, accept"),
-    Look(90, 0.6, 0.5, 0.7, "reject", "gate 2, reject"),
+    ScorePoint(0, 0.4, 0.4, 0.4, "start", "before training"),
+    ScorePoint(60, 0.8, 0.55, 0.9, "accept", "gate 1, accept"),
+    ScorePoint(90, 0.6, 0.5, 0.7, "reject", "gate 2, reject"),
 )
 SCORES = st.floats(0, 1, allow_nan=False)
 NUMBERS = st.floats(0, 1e6, allow_nan=False)
@@ -40,7 +40,7 @@ def test_an_axis_reaches_around_its_values_in_a_few_equal_steps(one: float, othe
 def test_any_measurements_make_a_drawing_that_is_sound_xml_within_its_bounds(
     found: list[tuple[int, float, str]],
 ) -> None:
-    looks = [Look(rollouts, score, score, score, kind, "<&>") for rollouts, score, kind in sorted(found)]
+    looks = [ScorePoint(rollouts, score, score, score, kind, "<&>") for rollouts, score, kind in sorted(found)]
     drawn = ET.fromstring(draw_scores(looks, 'a "description" & more'))  # noqa: S314 - our own drawing
     for node in drawn.iter():
         for name in ("x", "x1", "x2"):
@@ -74,12 +74,12 @@ def test_the_line_of_the_best_skill_rises_at_accepted_versions_only() -> None:
 
 def test_the_front_holds_the_skills_that_no_other_beats_on_both_sides() -> None:
     skills = [
-        Weighed("start", 100, 0.4, "start"),
-        Weighed("v1", 300, 0.8, "accept"),
-        Weighed("v2", 400, 0.7, "accept"),
-        Weighed("v3", 90, 0.4, "accept"),
+        ParetoPoint("start", 100, 0.4, "start"),
+        ParetoPoint("v1", 300, 0.8, "accept"),
+        ParetoPoint("v2", 400, 0.7, "accept"),
+        ParetoPoint("v3", 90, 0.4, "accept"),
     ]
-    assert [one.name for one in front_of(skills)] == ["v3", "v1"]
+    assert [one.name for one in pareto_front(skills)] == ["v3", "v1"]
     assert draw_pareto(skills, "").count('class="name"') == 2
 
 

@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from skillopt.reports.html import Entry, Listed, Rollouts, Seen, render_index, render_page
-from skillopt.reports.html.inert_html import cut, marked
+from skillopt.reports.html import RolloutEntry, RolloutSelection, RunEntry, ViewedRollout, render_index, render_page
+from skillopt.reports.html.escape_html import cut_middle, mark_hidden
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.safety.escaping import escape_hidden
@@ -33,10 +33,10 @@ class Outline(HTMLParser):
         self.links |= {value or "" for name, value in attrs if name in ("href", "src")}
 
 
-def rollouts(text: str) -> Rollouts:
+def rollouts(text: str) -> RolloutSelection:
     trajectory = Trajectory((Message("user", text), Message(text, text)), files_changed=(text,))
     rollout = Rollout("t", "d", 0, trajectory, Status.OK, Score(0.5, passed=False, feedback=text), reason=text)
-    return Rollouts((Seen(Listed("k", text, "train", "v1", 0, 0.5, passed=False), rollout),), 1)
+    return RolloutSelection((ViewedRollout(RolloutEntry("k", text, "train", "v1", 0, 0.5, passed=False), rollout),), 1)
 
 
 def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
@@ -47,6 +47,15 @@ def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:
     assert found.attributes == plain.attributes
     assert {link for link in found.links if not link.startswith(("#", "data:,"))} == set()
     assert "script" not in found.tags
+
+
+def test_each_version_is_a_row_of_score_tokens_dollars_turns_and_whether_it_is_on_the_pareto_front() -> None:
+    view = make_view()
+    page = render_page(view)
+    numbers = (str(view.versions[1].tokens), "0.800", "0.750", "unknown", "2.00")
+    cells = "".join(f'<td class="n">{number}</td>' for number in numbers)
+    assert f'<th scope="row">v1</th>{cells}<td>yes</td>' in page
+    assert "On the Pareto front" in page
 
 
 def test_no_hidden_character_reaches_the_page_and_each_is_named() -> None:
@@ -84,7 +93,7 @@ def test_a_file_has_no_script_and_a_served_page_the_one_that_renews_it() -> None
 
 @pytest.mark.parametrize("view", [make_view(ended=False), make_view(events=EVENTS[:1], ended=False), RunView("r", "s")])
 def test_a_run_that_has_hardly_begun_has_a_page(view: RunView) -> None:
-    page = render_page(replace(view, state="running"), Rollouts((), 0))
+    page = render_page(replace(view, state="running"), RolloutSelection((), 0))
     assert "None" not in re.sub(r"<style>.*</style>", "", page, flags=re.DOTALL)
 
 
@@ -107,15 +116,15 @@ def test_the_evidence_of_the_screen_stands_beside_an_edit() -> None:
 
 
 def test_the_index_lists_runs_as_links() -> None:
-    page = render_index([Entry("0123", HOSTILE, "running", 1, 0.8, 3, "2026-11-01T02:00:00+00:00", 0.75)])
+    page = render_index([RunEntry("0123", HOSTILE, "running", 1, 0.8, 3, "2026-11-01T02:00:00+00:00", 0.75)])
     assert "0.800, expect 0.750" in page
     assert 'href="runs/0123"' in page
     assert "<script>alert" not in page
 
 
 def test_a_cut_text_says_how_much_is_gone_and_hidden_runs_are_summed_up() -> None:
-    found = cut("a" * 100, 10)
+    found = cut_middle("a" * 100, 10)
     assert len(found.head) + len(found.tail) == 10
     assert found.gone == 90
     assert len(escape_hidden("\u200b" * 100_000)) < 200
-    assert marked("<b>") == "&lt;b&gt;"
+    assert mark_hidden("<b>") == "&lt;b&gt;"

@@ -1,7 +1,4 @@
-"""Text from models, tasks and tools as Markdown in which it does nothing.
-
-Owns the escaping for Markdown as GitHub reads it: pull requests, comments, summaries of jobs. Does not own naming what
-cannot be seen (safety.escaping), or what is shown.
+"""Escape untrusted text for Markdown as GitHub reads it: pull requests, comments, summaries of jobs.
 
 A report is read three times: as Markdown, as the HTML that comes of it, where `@name` and `#1` become links outside of
 code, and as it is written, by bots that look for `@bot` or `/command` and by git, when a squash merge makes a commit
@@ -15,16 +12,16 @@ from collections.abc import Sequence
 
 from skillopt.safety.escaping import escape_hidden
 
-__all__ = ["block", "commands", "inline", "marker"]
+__all__ = ["code_block", "comment_marker", "inline_code", "shell_block"]
 
 _ACTIVE = re.compile(r'[!"#$%&*/:<>@\[\\\]^_`{|}~]|(?<=\w)\.(?=\w)|(?<=[Gg][Hh])-(?=\d)')
 _COMMAND = re.compile(r"[\w ./=,'+-]+", re.ASCII)
 
 
-def inline(text: str) -> str:
+def inline_code(text: str) -> str:
     """Show untrusted text on one line of Markdown, in code that it cannot leave.
 
-    >>> inline("@team merge")
+    >>> inline_code("@team merge")
     '<code><!-- -->&#x40;team merge</code>'
 
     Args:
@@ -34,7 +31,7 @@ def inline(text: str) -> str:
     return f"<code>{_escaped(flat)}</code>" if flat else ""
 
 
-def block(text: str, language: str = "") -> str:
+def code_block(text: str, language: str = "") -> str:
     """Show untrusted text as a block of its own, line by line; none begins with a word for bots.
 
     Args:
@@ -47,17 +44,17 @@ def block(text: str, language: str = "") -> str:
     return f"{opening}<code>" + "\n".join(shown) + "</code></pre>"
 
 
-def commands(lines: Sequence[str]) -> str:
-    """Show commands of ours to be copied; an inert block where a value in one of them could do something.
+def shell_block(lines: Sequence[str]) -> str:
+    """Show commands to be copied; an escaped block where a value in one of them could do something.
 
     Args:
         lines: One command each, its values quoted for a shell.
     """
     text = "\n".join(lines)
-    return f"```sh\n{text}\n```" if all(map(_COMMAND.fullmatch, lines)) else block(text)
+    return f"```sh\n{text}\n```" if all(map(_COMMAND.fullmatch, lines)) else code_block(text)
 
 
-def marker(skill: str) -> str:
+def comment_marker(skill: str) -> str:
     """Give the hidden line by which the pull request or comment of a skill is found again.
 
     Args:

@@ -1,7 +1,6 @@
-"""Text of models, tasks and traces made fit for a page: nothing in it acts, and nothing in it hides.
+"""Escape untrusted text for HTML: nothing in it acts, and hidden characters are shown as code points.
 
-Owns marking the names of hidden characters, and cutting what is too long to show. Escaping itself is MarkupSafe's.
-Does not own naming them (safety.escaping).
+Texts that are too long to show lose their middle.
 """
 
 from dataclasses import dataclass
@@ -10,11 +9,11 @@ from markupsafe import Markup, escape
 
 from skillopt.safety.escaping import escape_hidden, hidden_pieces
 
-__all__ = ["Cut", "cut", "inert", "marked"]
+__all__ = ["CutText", "cut_middle", "escape_html", "mark_hidden"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutText:
     """A text that may have lost its middle: what comes before, how many characters are gone, what comes after."""
 
     head: str
@@ -22,30 +21,30 @@ class Cut:
     tail: str = ""
 
 
-def cut(text: str, most: int) -> Cut:
+def cut_middle(text: str, most: int) -> CutText:
     """Cut the middle of a text so that `most` characters remain.
 
-    >>> cut("abcdefghij", 4)
-    Cut(head='abc', gone=6, tail='j')
+    >>> cut_middle("abcdefghij", 4)
+    CutText(head='abc', gone=6, tail='j')
     """
     if len(text) <= most:
-        return Cut(text)
+        return CutText(text)
     tail = most // 4
     head = most - tail
-    return Cut(text[:head], len(text) - most, text[len(text) - tail :])
+    return CutText(text[:head], len(text) - most, text[len(text) - tail :])
 
 
-def inert(value: object) -> object:
-    """Make what a template shows inert: text is escaped and hides nothing, markup of our own stays as it is."""
+def escape_html(value: object) -> object:
+    """Escape what a template shows: text hides nothing, markup of our own stays as it is."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return escape(escape_hidden(value))
 
 
-def marked(text: str) -> Markup:
+def mark_hidden(text: str) -> Markup:
     """Show hidden characters as marked code points, in the body of a page.
 
-    >>> print(marked("a\u200bb"))
+    >>> print(mark_hidden("a\u200bb"))
     a<span class="cp">U+200B</span>b
     """
     pieces = (

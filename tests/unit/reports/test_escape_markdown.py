@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from skillopt.reports.inert_markdown import block, commands, inline, marker
+from skillopt.reports.escape_markdown import code_block, comment_marker, inline_code, shell_block
 from skillopt.safety.escaping import escape_hidden
 from tests.fakes.hostile_views import read
 
@@ -31,37 +31,37 @@ TEXT = st.one_of(st.text(), st.text(alphabet="@#/`<>!-[]()|*_~:.$&;\\ \n\tabgh19
 @given(TEXT)
 @example(HOSTILE[5])
 def test_any_text_on_a_line_is_one_piece_of_code_that_says_what_can_be_seen(text: str) -> None:
-    if not inline(text):
+    if not inline_code(text):
         return
-    tags, shown = read(f"x {inline(text)} y")
+    tags, shown = read(f"x {inline_code(text)} y")
     assert tags == ["p", "code", "/code", "/p"]
     assert shown.strip() == f"x {' '.join(escape_hidden(text).split())} y"
 
 
 @given(TEXT, TEXT)
 def test_any_text_in_a_table_stays_in_its_cell(first: str, second: str) -> None:
-    tags, _ = read(f"| a | b |\n|---|---|\n| {inline(first)} | {inline(second)} |\n")
+    tags, _ = read(f"| a | b |\n|---|---|\n| {inline_code(first)} | {inline_code(second)} |\n")
     shown = [tag for tag in tags if tag[0] != "/" and tag != "code"]
     assert shown == ["table", "thead", "tr", "th", "th", "tbody", "tr", "td", "td"]
 
 
 @given(TEXT)
 def test_any_text_in_a_block_ends_with_the_block(text: str) -> None:
-    tags, shown = read(f"before\n\n{block(text, 'diff')}\n\n**after**\n")
+    tags, shown = read(f"before\n\n{code_block(text, 'diff')}\n\n**after**\n")
     assert tags == ["p", "/p", "pre [('lang', 'diff')]", "code", "/code", "/pre", "p", "strong", "/strong", "/p"]
     assert shown.rstrip().endswith("after")
 
 
 @given(TEXT)
 def test_commonmark_sees_nothing_but_text_either(text: str) -> None:
-    tokens = MarkdownIt("commonmark").parse(f"x {inline(text)} y\n\n{block(text)}\n\nz\n")
+    tokens = MarkdownIt("commonmark").parse(f"x {inline_code(text)} y\n\n{code_block(text)}\n\nz\n")
     kinds = {child.type for token in tokens for child in (token.children or [token])}
     assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "html_inline", "html_block"}
 
 
 @given(TEXT)
 def test_what_is_written_holds_no_mention_reference_command_or_trailer_for_bots_and_git(text: str) -> None:
-    for written in (inline(text), block(text)):
+    for written in (inline_code(text), code_block(text)):
         bare = re.sub(r"<!-- -->|</?code>|</?pre>|&#x[0-9a-f]+;", "\0", written)
         assert not re.search(r"[@#/`<>:|\[\]&]|www\.", bare)
         assert not re.search(r"(?i)gh-\d", written)
@@ -71,16 +71,16 @@ def test_what_is_written_holds_no_mention_reference_command_or_trailer_for_bots_
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_known_attacks_make_no_link_image_heading_list_or_comment(text: str) -> None:
-    tags, _ = read(f"{inline(text)}\n\n{block(text)}\n")
+    tags, _ = read(f"{inline_code(text)}\n\n{code_block(text)}\n")
     assert {tag.strip("/") for tag in tags} == {"p", "code", "pre"}
-    assert "<!-- skillopt" not in inline(text) + block(text)
+    assert "<!-- skillopt" not in inline_code(text) + code_block(text)
 
 
 def test_commands_of_ours_can_be_copied_and_a_strange_value_in_one_does_nothing() -> None:
-    assert commands(["git fetch origin skillopt/rows"]) == "```sh\ngit fetch origin skillopt/rows\n```"
-    assert read(commands(["skillopt report 'a`\n```\n# b'"]))[0] == ["pre", "code", "/code", "/pre"]
+    assert shell_block(["git fetch origin skillopt/rows"]) == "```sh\ngit fetch origin skillopt/rows\n```"
+    assert read(shell_block(["skillopt report 'a`\n```\n# b'"]))[0] == ["pre", "code", "/code", "/pre"]
 
 
 def test_the_marker_holds_a_name_and_nothing_else() -> None:
-    assert marker("tidy-tables") == "<!-- skillopt:tidy-tables -->"
-    assert marker("x --> <b>") == "<!-- skillopt:x--b -->"
+    assert comment_marker("tidy-tables") == "<!-- skillopt:tidy-tables -->"
+    assert comment_marker("x --> <b>") == "<!-- skillopt:x--b -->"
