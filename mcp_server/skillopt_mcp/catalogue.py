@@ -13,7 +13,7 @@ from threading import Lock
 
 from skillopt.errors import RepositoryError, SkillError, UsageError
 from skillopt.project import CONFIG, SKILL_FOLDERS, Project, Selection, find_skills
-from skillopt.skills.folder import MAX_BYTES, MAX_FILES, SKILL_FILE, files_of, skill_from_files
+from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, files_of, skill_from_files
 from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
 from skillopt.suites import find_evals
 from skillopt.tasks import File
@@ -311,8 +311,8 @@ def _checked(name: str, version: Version, files: tuple[File, ...]) -> ServedSkil
     skill = skill_from_files(name, files)
     shipped = files_of(skill)
     size = sum(len(file.content) for file in shipped)
-    if len(shipped) > MAX_FILES or size > MAX_BYTES:
-        limit = f"at most {MAX_FILES} files of {MAX_BYTES} bytes together"
+    if len(shipped) > MAX_FILES or size > MAX_SKILL_BYTES:
+        limit = f"at most {MAX_FILES} files of {MAX_SKILL_BYTES} bytes together"
         raise SkillError(f"skill {name!r}: expected {limit}, found {len(shipped)} of {size}; it is not served")
     frontmatter = read_frontmatter(skill.document)
     if frontmatter is None or frontmatter.name != name or not frontmatter.description:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from skillopt.project import Selection, Target
 from skillopt.runs.lineage import starting_commit, versions_of
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import unified
-from skillopt.skills.folder import files_of, ships
+from skillopt.skills.edits import diff_documents
+from skillopt.skills.folder import files_of, is_shipped
 from skillopt.skills.word_diff import Hunk, diff_words
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
@@ -56,7 +56,7 @@ def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
         UsageError: A version does not exist.
     """
     sides = _sides(selection, before, after)
-    texts = [unified(old, new, path, context=3) for path, old, new in sides.documents]
+    texts = [diff_documents(old, new, path, context=3) for path, old, new in sides.documents]
     return Diffed(sides.skill, sides.before, sides.after, "\n".join(text for text in texts if text))
 
 
@@ -104,7 +104,7 @@ def _files(repository: Repository, target: Target, version: str) -> tuple[File, 
     if version == _WORKTREE:
         return files_of(target.skill())
     files = repository.read_folder(repository.resolve(version), repository.relative(target.folder))
-    return tuple(file for file in files if ships(file.path))
+    return tuple(file for file in files if is_shipped(file.path))
 
 
 def _document(files: tuple[File, ...], path: str) -> SkillDocument:

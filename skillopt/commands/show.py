@@ -10,8 +10,8 @@ from skillopt.project import Selection
 from skillopt.runs.lineage import ACCEPTED, ROLLBACK
 from skillopt.runs.version_record import RecordedVersion, recorded_versions
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import unified
-from skillopt.skills.folder import SKILL_FILE, ships
+from skillopt.skills.edits import diff_documents
+from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import Repository
@@ -67,7 +67,9 @@ def _diff(repository: Repository, version: Version, skill: str) -> str:
     new = _files(repository, version.sha, skill)
     old = _files(repository, version.parent, skill) if version.parent else {}
     parts = (
-        unified(SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")), path, context=3)
+        diff_documents(
+            SkillDocument.parse(old.get(path, b"")), SkillDocument.parse(new.get(path, b"")), path, context=3
+        )
         for path in sorted(old.keys() | new.keys())
     )
     return "\n".join(part for part in parts if part)
@@ -78,4 +80,4 @@ def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:
     ending = f"{skill}/{SKILL_FILE}"
     places = [name for _, _, name in repository.tree(commit, "") if name == ending or name.endswith(f"/{ending}")]
     files: tuple[File, ...] = repository.read_folder(commit, min(places)[: -len(SKILL_FILE) - 1]) if places else ()
-    return {file.path: file.content for file in files if ships(file.path)}
+    return {file.path: file.content for file in files if is_shipped(file.path)}

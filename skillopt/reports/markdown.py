@@ -21,7 +21,7 @@ from skillopt.reports.sections import (
 )
 from skillopt.reports.view import CellState, EditView, HeatRow, RunView, VersionView
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import unified
+from skillopt.skills.edits import diff_documents
 
 __all__ = ["render_markdown"]
 
@@ -60,7 +60,7 @@ def _change(view: RunView) -> str:
     """Show what people changed in SKILL.md."""
     before, after = SkillDocument(view.versions[0].text), SkillDocument(view.versions[-1].text)
     same = "SKILL.md is the same, or nothing is decided yet."
-    return code_block(unified(before, after), "diff") if before != after else same
+    return code_block(diff_documents(before, after), "diff") if before != after else same
 
 
 def _diffs(shown: Sequence[EditView]) -> str:

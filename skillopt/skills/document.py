@@ -1,8 +1,6 @@
-"""A SKILL.md as bytes with structure: frontmatter, body, sections, list items, protected regions.
+"""Parse a SKILL.md without loss: frontmatter, body, sections, list items, protected regions.
 
-Owns reading that structure; the text itself is never normalised, so rendering a parsed document
-gives back the same bytes. Does not own changing it (skills.edits), judging it (skills.validation) or finding it
-on disk (skills.folder).
+The text itself is never normalised, so rendering a parsed document gives back the same bytes.
 """
 
 import re
@@ -218,7 +216,7 @@ class SkillDocument:
         """Replace the text inside a protected region, adding the region at the end when missing.
 
         Raises:
-            SkillError: The region is never closed, so its content cannot be told from what follows.
+            SkillError: The region is never closed, so its end is not known.
         """
         newline = self.newline
         inner = newline + content.strip().replace("\r\n", "\n").replace("\n", newline) + newline

@@ -1,9 +1,7 @@
 """Bounded edits of a skill body: add, delete, replace, applied all together or not at all.
 
-Owns finding where an edit applies and applying a patch. Every edit is located in the document as it
-stood before the patch, so the order of a patch does not matter. Nothing is guessed: an anchor that
-is missing or ambiguous is an error. Does not own what an edit may say (safety.lint) or how many there may
-be (loop.edit_budget).
+Every edit is located in the document as it stood before the patch, so the order of a patch does not matter. Nothing is
+guessed: an anchor that is missing or ambiguous is an error.
 """
 
 import re
@@ -17,7 +15,7 @@ from typing import assert_never
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.document import Block, Section, SkillDocument, estimate_tokens
 
-__all__ = ["Change", "Edit", "Op", "Patch", "apply_edits", "changed_tokens", "unified"]
+__all__ = ["Change", "Edit", "Op", "Patch", "apply_edits", "changed_tokens", "diff_documents"]
 
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _WORDS = re.compile(r"\s*\S+")
@@ -75,7 +73,7 @@ class Edit:
 
     @property
     def summary(self) -> str:
-        """Say on one line what the edit does."""
+        """Describe the edit on one line."""
         place = self.anchor or (f"section {self.section}" if self.section else "the end")
         match self.op:
             case Op.ADD:
@@ -174,7 +172,7 @@ def changed_tokens(before: str, after: str) -> int:
     )
 
 
-def unified(before: SkillDocument, after: SkillDocument, name: str = "SKILL.md", context: int = 2) -> str:
+def diff_documents(before: SkillDocument, after: SkillDocument, name: str = "SKILL.md", context: int = 2) -> str:
     """Show the difference of two documents as a unified diff."""
     old, new = before.text.splitlines(), after.text.splitlines()
     return "\n".join(unified_diff(old, new, f"a/{name}", f"b/{name}", lineterm="", n=context))
@@ -187,7 +185,7 @@ def _change(before: SkillDocument, after: SkillDocument, splice: _Splice, span: 
         after.byte_offset(span[0]),
         after.byte_offset(span[1]),
         changed_tokens(before.text[splice.start : splice.end], splice.new),
-        unified(before, alone),
+        diff_documents(before, alone),
     )
 
 

@@ -1,8 +1,7 @@
-"""A skill folder on disk, read whole and safely.
+"""Read and write a skill folder: which files belong to a skill, and reading them safely.
 
-Owns which files belong to a skill and reading them: no symbolic links, no special files, within
-limits that hosts share. Does not own the structure of SKILL.md (skills.document), judging it (skills.validation)
-or writing versions (versions.repository). Executable bits and empty folders are not part of a skill.
+No symbolic links, no special files, within limits that hosts share. Executable bits and empty folders are not part of
+a skill.
 """
 
 import json
@@ -18,20 +17,20 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File
 
 __all__ = [
-    "MAX_BYTES",
     "MAX_FILES",
+    "MAX_SKILL_BYTES",
     "SKILL_FILE",
     "decode_skill",
     "encode_skill",
     "files_of",
+    "is_shipped",
     "read_skill",
-    "ships",
     "skill_from_files",
 ]
 
 SKILL_FILE = "SKILL.md"
 
-MAX_BYTES = 16 * 1024 * 1024
+MAX_SKILL_BYTES = 16 * 1024 * 1024
 """Most bytes that the files of a skill have together."""
 
 MAX_FILES = 512
@@ -47,10 +46,10 @@ _LEFT_OUT = frozenset(
 _LEFT_OUT_SUFFIXES = (".pyc", ".pyo", ".swp", "~")
 
 
-def ships(path: str) -> bool:
+def is_shipped(path: str) -> bool:
     """Tell whether a path inside a skill folder is part of the skill.
 
-    >>> [ships(path) for path in ("scripts/run.py", "evals/evals.json", "scripts/__pycache__/run.pyc")]
+    >>> [is_shipped(path) for path in ("scripts/run.py", "evals/evals.json", "scripts/__pycache__/run.pyc")]
     [True, False, False]
 
     Args:
@@ -81,7 +80,7 @@ def read_skill(folder: Path) -> Skill:
         raise SkillError(f"expected a skill folder at {str(folder)!r}, found {found}")
     _require_skill_file(root)
     files: list[File] = []
-    left = MAX_BYTES
+    left = MAX_SKILL_BYTES
     for path in _walk(root):
         if len(files) == MAX_FILES:
             raise SkillError(
@@ -109,7 +108,7 @@ def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
             raise SkillError(f"skill {name!r}: expected a plain relative path, found {file.path!r}; rename the file")
         if file.path in shipped:
             raise SkillError(f"skill {name!r}: expected each path once, found {file.path!r} twice; remove one")
-        if ships(file.path):
+        if is_shipped(file.path):
             shipped[file.path] = file
     document = shipped.pop(SKILL_FILE, None)
     if document is None:
@@ -173,7 +172,7 @@ def _walk(root: Path) -> Iterator[str]:
             raise _unreadable(root / prefix, error) from error
         for entry in entries:
             path = f"{prefix}{entry.name}"
-            if not ships(path):
+            if not is_shipped(path):
                 continue
             if entry.is_symlink():
                 raise SkillError(f"{root / path}: expected a file, found a symbolic link; put a copy in its place")
@@ -197,7 +196,7 @@ def _read(path: Path, limit: int) -> bytes:
         raise _unreadable(path, error) from error
     if len(content) > limit:
         raise SkillError(
-            f"{path}: expected at most {MAX_BYTES} bytes in the whole folder, found more; move large files out"
+            f"{path}: expected at most {MAX_SKILL_BYTES} bytes in the whole folder, found more; move large files out"
         )
     return content
 

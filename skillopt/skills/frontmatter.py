@@ -1,8 +1,6 @@
-"""The YAML frontmatter of a SKILL.md, read safely and never rewritten.
+"""Parse the YAML frontmatter of a SKILL.md safely, into typed fields with their lines; it is never rewritten.
 
-Owns turning frontmatter text into typed fields with their lines, and refusing the parts of YAML
-that a skill has no use for and an attacker has. Does not own judging what the fields say
-(skills.validation) or finding the text (skills.document).
+The parts of YAML that a skill has no use for and an attacker has are refused.
 """
 
 from collections.abc import Iterator
@@ -19,12 +17,12 @@ from ruamel.yaml.reader import ReaderError
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "Field", "Fields", "Frontmatter", "Value", "read_frontmatter"]
+__all__ = ["MAX_FRONTMATTER_BYTES", "MAX_YAML_DEPTH", "Field", "Fields", "Frontmatter", "Value", "read_frontmatter"]
 
-MAX_BYTES = 64 * 1024
+MAX_FRONTMATTER_BYTES = 64 * 1024
 """Largest frontmatter that is read."""
 
-MAX_DEPTH = 16
+MAX_YAML_DEPTH = 16
 """Deepest nesting of lists and mappings that is read."""
 
 _LONGEST_NUMBER = 64
@@ -106,8 +104,10 @@ def read_frontmatter(document: SkillDocument) -> Frontmatter | None:
             )
         return None
     size = len(text.encode("utf-8", "replace"))
-    if size > MAX_BYTES:
-        raise _error(1, f"expected at most {MAX_BYTES} bytes of frontmatter, found {size}; move text to the body")
+    if size > MAX_FRONTMATTER_BYTES:
+        raise _error(
+            1, f"expected at most {MAX_FRONTMATTER_BYTES} bytes of frontmatter, found {size}; move text to the body"
+        )
     return _Reader(document, text).read()
 
 
@@ -162,9 +162,9 @@ class _Reader:
                     index, f"expected plain values, found the YAML tag {str(event.tag)!r}; remove it, or quote it"
                 )
             depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-            if depth > MAX_DEPTH:
+            if depth > MAX_YAML_DEPTH:
                 raise self._error(
-                    index, f"expected at most {MAX_DEPTH} levels of nesting, found more; flatten the value"
+                    index, f"expected at most {MAX_YAML_DEPTH} levels of nesting, found more; flatten the value"
                 )
 
     def _value(self, node: Node, yaml: YAML) -> Value:

@@ -1,7 +1,6 @@
-"""Whether a skill is what the Agent Skills specification asks for, and what each client makes of it.
+"""Validate a skill against the Agent Skills specification and the limits of each client.
 
-Owns the findings about one skill, each with a line of its SKILL.md. Does not own reading the
-frontmatter (skills.frontmatter), what edits may add (safety.lint) or refusing to work with a skill (commands).
+Each finding has a line of the SKILL.md.
 """
 
 import re
@@ -319,7 +318,7 @@ def _claude_listing(frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _kind(value: Value) -> str:
-    """Say what a value is in words of YAML."""
+    """Name the YAML type of a value."""
     match value:
         case Fields():
             return "a mapping"

@@ -1,7 +1,4 @@
-"""The difference of two texts, word by word inside the lines that changed.
-
-Owns which words are the same, gone or new. Does not own how that is shown (cli.diff, reports.html.line_diff).
-"""
+"""Word-level diff of two texts inside the lines that changed."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -18,7 +18,7 @@ from io import BytesIO
 from pathlib import Path
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
-from skillopt.skills.folder import ships
+from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, translate_write_errors, try_git
@@ -271,7 +271,7 @@ class Repository:
             shas = self._write_blobs([file.content for file in draft.files], Path(folder))
             names = [prefix + file.path for file in draft.files]
             rows = [f"{modes.get(name, '100644')} {sha}\t{name}\0" for sha, name in zip(shas, names, strict=True)]
-            gone = [name for name in modes if name not in set(names) and ships(name.removeprefix(prefix))]
+            gone = [name for name in modes if name not in set(names) and is_shipped(name.removeprefix(prefix))]
             rows = [*(f"0 {'0' * len(draft.parent)}\t{name}\0" for name in gone), *rows]
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
             run_git(self.root, "read-tree", draft.parent or "--empty", env=private)

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 
 from skillopt.errors import RepositoryError, UsageError
-from skillopt.skills.folder import SKILL_FILE, ships
+from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.git_process import run_git, try_git
 from skillopt.versions.repository import Repository
@@ -115,7 +115,7 @@ def changed_in_worktree(
     old: dict[str, dict[str, bytes]] = {}
     for folder in folders:
         files = repository.read_folder(before, folder)
-        old[folder] = {file.path: file.content for file in files if ships(file.path)}
+        old[folder] = {file.path: file.content for file in files if is_shipped(file.path)}
     new: dict[str, dict[str, bytes]] = {
         folder: {file.path: file.content for file in files} for folder, files in present.items()
     }
@@ -172,7 +172,7 @@ def _folders(rows: Sequence[tuple[str, str, str]]) -> dict[str, dict[str, bytes]
     found: dict[str, dict[str, bytes]] = {path.rpartition("/")[0] or _ROOT: {} for path in texts}
     for path, sha in regular:
         for folder, inside in _around(path):
-            if folder in found and ships(inside):
+            if folder in found and is_shipped(inside):
                 found[folder][inside] = sha
     return found
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import (
-    MAX_BYTES,
     MAX_FILES,
+    MAX_SKILL_BYTES,
     decode_skill,
     encode_skill,
     files_of,
+    is_shipped,
     read_skill,
-    ships,
     skill_from_files,
 )
 from skillopt.tasks import File
@@ -51,7 +51,7 @@ def test_evals_version_control_and_caches_are_left_out(tmp_path: Path) -> None:
     (folder / ".venv").symlink_to(tmp_path)
 
     assert [file.path for file in read_skill(folder).files] == ["scripts/evals/kept.txt"]
-    assert not any(ships(path) for path in left_out)
+    assert not any(is_shipped(path) for path in left_out)
 
 
 def test_a_relative_or_linked_folder_keeps_the_name_it_was_given(
@@ -146,10 +146,10 @@ def test_what_cannot_be_read_is_refused_with_the_next_step(tmp_path: Path, path:
 
 
 def test_a_folder_over_its_limits_is_refused(tmp_path: Path) -> None:
-    large = make(tmp_path / "large", {"a": b"x" * (MAX_BYTES // 2), "b": b"x" * (MAX_BYTES // 2)})
+    large = make(tmp_path / "large", {"a": b"x" * (MAX_SKILL_BYTES // 2), "b": b"x" * (MAX_SKILL_BYTES // 2)})
     many = make(tmp_path / "many", {f"{number}": b"" for number in range(MAX_FILES)})
 
-    with pytest.raises(SkillError, match=f"at most {MAX_BYTES} bytes"):
+    with pytest.raises(SkillError, match=f"at most {MAX_SKILL_BYTES} bytes"):
         read_skill(large)
     with pytest.raises(SkillError, match=f"at most {MAX_FILES} files"):
         read_skill(many)

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.frontmatter import MAX_BYTES, MAX_DEPTH, Field, Fields, Frontmatter, read_frontmatter
+from skillopt.skills.frontmatter import (
+    MAX_FRONTMATTER_BYTES,
+    MAX_YAML_DEPTH,
+    Field,
+    Fields,
+    Frontmatter,
+    read_frontmatter,
+)
 
 
 def read(yaml: str, *, newline: str = "\n") -> Frontmatter | None:
@@ -81,7 +88,7 @@ def test_a_name_that_is_not_text_is_no_name() -> None:
         ("a: 1\n2: x", r":3: .* found '2'; put it in quotes"),
         ("a: 1\nb: 2\na: 3", r":4: .* 'a' again \(first on line 2\); remove one"),
         ("m:\n  a: 1\n  a: 2", r":4: .* 'a' again \(first on line 3\)"),
-        ("a: " + "[" * (MAX_DEPTH + 1), rf":2: .* at most {MAX_DEPTH} levels"),
+        ("a: " + "[" * (MAX_YAML_DEPTH + 1), rf":2: .* at most {MAX_YAML_DEPTH} levels"),
         ("- a\n- b", r":2: .* found a list"),
         ("just text", r":2: .* found 'just text'"),
         ("a: 1\nd: Use when: asked", r":3: .* put a value that contains ': ' in quotes"),
@@ -91,7 +98,7 @@ def test_a_name_that_is_not_text_is_no_name() -> None:
         ("a: 1\nb: \x00", r":3: .* character '\\x00'; remove it"),
         ("a: 1\nb: \udcff", r":3: .* save the file as UTF-8"),
         ("a: " + "9" * 5000, r":2: .* 5000 digits; put them in quotes"),
-        ("a: " + "x" * MAX_BYTES, rf":1: .* at most {MAX_BYTES} bytes"),
+        ("a: " + "x" * MAX_FRONTMATTER_BYTES, rf":1: .* at most {MAX_FRONTMATTER_BYTES} bytes"),
     ],
 )
 def test_what_is_unsafe_or_broken_is_refused_with_its_line_and_a_remedy(yaml: str, message: str) -> None:
