@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from benchmarks.landscapes.proposer import seeded
 from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.worlds import World
-from skillopt.prompts.failure_kinds import FailureKind
+from skillopt.prompts.failure_kinds import TaskFailureKind
 
 __all__ = ["name_failures"]
 
 
-def name_failures(world: World, seed: int, shown: Sequence[tuple[str, str]]) -> Mapping[str, FailureKind]:
+def name_failures(world: World, seed: int, shown: Sequence[tuple[str, str]]) -> Mapping[str, TaskFailureKind]:
     """Name the kind of each failure; in a world whose habits suspect nothing, none is named.
 
     Args:
@@ -30,5 +30,5 @@ def name_failures(world: World, seed: int, shown: Sequence[tuple[str, str]]) -> 
     for task, text in shown:
         chance = habits.spots if task in broken else habits.slanders
         suspect = seeded(seed, "name", task, text.strip()).random() < chance
-        named[task] = FailureKind.VERIFIER_SUSPECT if suspect else FailureKind.ACTION
+        named[task] = TaskFailureKind.VERIFIER_SUSPECT if suspect else TaskFailureKind.ACTION
     return named

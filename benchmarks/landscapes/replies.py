@@ -14,7 +14,7 @@ from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.worlds import World
 from skillopt.demo.prompts import Prompt, ProposedEdit, read_prompt, tasks_counted
-from skillopt.prompts.failure_kinds import FailureKind
+from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.rollouts import Reply, Usage
 
 __all__ = ["SimulatedModel"]
@@ -82,7 +82,7 @@ class SimulatedModel:
     def _reflect(self, prompt: Prompt) -> Mapping[str, object]:
         """Propose edits, none for a task whose verifier looks wrong, and name the failures where that is asked for."""
         named = name_failures(self.world, self.seed, prompt.shown) if prompt.asks_kinds else {}
-        suspects = [task for task, kind in named.items() if kind is FailureKind.VERIFIER_SUSPECT]
+        suspects = [task for task, kind in named.items() if kind is TaskFailureKind.VERIFIER_SUSPECT]
         edits = [_shown(edit) for edit in self._propose(prompt, prompt.budget, suspects)]
         failures = [{"task": task, "kind": kind.value} for task, kind in named.items()]
         return {"diagnosis": "", "edits": edits, "failures": failures}

@@ -11,7 +11,7 @@ from skillopt.loop.edit_budget import clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import EditsGrounded, Event, FailuresNamed, PatchesCompared
 from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollouts
-from skillopt.prompts.failure_kinds import FailureKind, NamedFailure, kind_of
+from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind, kind_of
 from skillopt.prompts.stages import (
     EDITS_SCHEMA,
     RANKING_SCHEMA,
@@ -76,7 +76,7 @@ class _Pool:
 
     edits: dict[tuple[str, ...], ProposedEdit] = field(default_factory=dict)
     patches: list[tuple[str, tuple[tuple[str, ...], ...]]] = field(default_factory=list)
-    kinds: dict[tuple[str, ...], FailureKind] = field(default_factory=dict)
+    kinds: dict[tuple[str, ...], TaskFailureKind] = field(default_factory=dict)
     failures: dict[str, NamedFailure] = field(default_factory=dict)
 
     def name(self, replies: Sequence[Reflection], shown: Collection[str]) -> None:

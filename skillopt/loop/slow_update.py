@@ -9,7 +9,7 @@ from skillopt.loop.events import Event, MemoryUpdated, StepFailed
 from skillopt.loop.memory import Memory
 from skillopt.loop.reflection import consult
 from skillopt.loop.training_run import TrainingRun
-from skillopt.prompts.evidence import fence, shorten
+from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.prompts.stages import (
     META_UPDATE_SCHEMA,
     SLOW_UPDATE_SCHEMA,
@@ -112,5 +112,5 @@ def _line(task: Task, old: Rollout, new: Rollout) -> str:
     kind = (
         "improved" if change > 0 else "regressed" if change < 0 else "stable" if new.score.passed else "keeps failing"
     )
-    feedback = shorten(new.score.feedback, _SHOWN_TOKENS) if kind != "stable" else ""
+    feedback = shorten_middle(new.score.feedback, _SHOWN_TOKENS) if kind != "stable" else ""
     return f"{kind}: task {task.id}, score {old.score.value:.3f} -> {new.score.value:.3f}\n{feedback}".rstrip()

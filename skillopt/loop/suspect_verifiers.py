@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from skillopt.loop.events import VerifierSuspected
-from skillopt.prompts.failure_kinds import FailureKind, NamedFailure
+from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind
 from skillopt.rollouts import Rollout, Status
 
 __all__ = ["SuspectVerifiers", "measured_reason"]
@@ -59,7 +59,7 @@ class SuspectVerifiers:
         """
         for failure in failures:
             seen = self._seen.get(failure.task, [])
-            if failure.kind is FailureKind.VERIFIER_SUSPECT and seen and not _passed(seen[-1]):
+            if failure.kind is TaskFailureKind.VERIFIER_SUSPECT and seen and not _passed(seen[-1]):
                 reason = _one_line(failure.reason) or "no reason given"
                 yield from self._flag(step, failure.task, reason, "model", doubtful=any(map(_passed, seen)))
 

@@ -1,8 +1,7 @@
-"""Rollouts as evidence in a prompt: what was asked, what the target did, what the verifier said.
+"""Render rollouts as evidence for a prompt: the task, what the target did, the verifier's feedback.
 
-Owns the text form and its shortening to a stated budget. Tasks, traces and feedback are untrusted,
-so they only ever appear inside a fence that their own text cannot close. Does not own prompts
-(prompts.stages).
+Each is cut to a stated budget of tokens. Tasks, traces and feedback are untrusted, so they only ever appear inside a
+fence that their own text cannot close.
 """
 
 import re
@@ -14,14 +13,14 @@ from skillopt.rollouts import Message, Rollout
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import Task
 
-__all__ = ["ROLLOUT_TOKENS", "fence", "render_rollout", "render_rollouts", "shorten"]
+__all__ = ["ROLLOUT_TOKENS", "fence", "render_rollout", "render_rollouts", "shorten_middle"]
 
 ROLLOUT_TOKENS: Final = 1500
 """Most tokens (estimated) of one rollout in a prompt: a minibatch of eight then fits beside any skill."""
 
 _TROUBLE = re.compile(r"\b(?:error|failed|failure|exception|traceback|denied|not found)\b", re.IGNORECASE)
 _GAP_TOKENS = 10
-"""What saying that turns are left out may take."""
+"""Tokens of the line that counts the turns left out."""
 
 
 def fence(kind: str, text: str) -> str:
@@ -30,7 +29,7 @@ def fence(kind: str, text: str) -> str:
     return f"<<<{kind} {tag}\n{text}\n{kind} {tag}>>>"
 
 
-def shorten(text: str, tokens: int) -> str:
+def shorten_middle(text: str, tokens: int) -> str:
     """Cut the middle of a text so that about `tokens` (estimated) remain, saying how much is gone."""
     if estimate_tokens(text) <= tokens:
         return text
@@ -52,24 +51,24 @@ def render_rollout(task: Task, rollout: Rollout, tokens: int) -> str:
     head = [f"### Task {task.id}", f"status: {rollout.status.value}"]
     if score is not None:
         head.append(f"score: {score.value:.3f} ({'passed' if score.passed else 'not passed'})")
-        head.append(f"feedback:\n{shorten(score.feedback or 'all correct', tokens // 2)}")
-    head.append(f"prompt:\n{shorten(task.prompt, tokens // 4)}")
+        head.append(f"feedback:\n{shorten_middle(score.feedback or 'all correct', tokens // 2)}")
+    head.append(f"prompt:\n{shorten_middle(task.prompt, tokens // 4)}")
     text = "\n".join(head)
     left = tokens - estimate_tokens(text)
     turns = [_render_message(message) for message in rollout.trajectory.messages[1:]]
     if left > 50 and any(turns):  # noqa: PLR2004 - fewer tokens would show nothing but the cut
-        text += f"\ntrajectory:\n{_around_what_matters(turns, left)}"
+        text += f"\ntrajectory:\n{_select_turns(turns, left)}"
     return text
 
 
-def _around_what_matters(turns: Sequence[str], tokens: int) -> str:
-    """Keep the turns that tell most within a budget: the last, the first, those with a failure, then the latest.
+def _select_turns(turns: Sequence[str], tokens: int) -> str:
+    """Select the most informative turns within a budget: the last, the first, those with a failure, then the latest.
 
     A long turn is shortened to a quarter of the budget before a turn is left out; what is left out is counted.
     """
     if estimate_tokens("\n".join(turns)) <= tokens:
         return "\n".join(turns)
-    short = [shorten(turn, max(tokens // 4, 10)) for turn in turns]
+    short = [shorten_middle(turn, max(tokens // 4, 10)) for turn in turns]
     troubled = [at for at, turn in enumerate(turns) if _TROUBLE.search(turn)]
     order = dict.fromkeys([len(turns) - 1, 0, *reversed(troubled), *reversed(range(len(turns)))])
     kept: set[int] = set()

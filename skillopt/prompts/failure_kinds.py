@@ -1,8 +1,4 @@
-"""The kinds of failure that a reflection tells apart.
-
-Owns the closed list, what a prompt says of it, and reading a kind from a reply. Does not own what follows from
-a verifier that looks wrong (loop.suspect_verifiers).
-"""
+"""Kinds of task failure that a reflection assigns: the closed list, its wording in a prompt, and reading a reply."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,10 +7,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["KIND_NAMES", "FailureKind", "NamedFailure", "explain_kinds", "kind_of", "read_kind"]
+__all__ = ["TASK_FAILURE_KINDS", "NamedFailure", "TaskFailureKind", "explain_kinds", "kind_of", "read_kind"]
 
 
-class FailureKind(StrEnum):
+class TaskFailureKind(StrEnum):
     """Why a task went wrong."""
 
     MEMORY = "memory"
@@ -25,16 +21,16 @@ class FailureKind(StrEnum):
     VERIFIER_SUSPECT = "verifier-suspect"
 
 
-KIND_NAMES: Final = tuple(kind.value for kind in FailureKind)
+TASK_FAILURE_KINDS: Final = tuple(kind.value for kind in TaskFailureKind)
 
 _MEANINGS: Final = MappingProxyType(
     {
-        FailureKind.MEMORY: "it was told or had seen what it needed, and lost track of it",
-        FailureKind.PLANNING: "steps were missing, in the wrong order, or it stopped too early",
-        FailureKind.ACTION: "the plan was right, and a step was carried out wrongly",
-        FailureKind.TOOL: "a tool was the wrong one, was called wrongly, or its result was misread",
-        FailureKind.FORMAT: "the result is right and its form is not",
-        FailureKind.VERIFIER_SUSPECT: "the result is right by all that is shown, and what judged it looks wrong; "
+        TaskFailureKind.MEMORY: "it was told or had seen what it needed, and lost track of it",
+        TaskFailureKind.PLANNING: "steps were missing, in the wrong order, or it stopped too early",
+        TaskFailureKind.ACTION: "the plan was right, and a step was carried out wrongly",
+        TaskFailureKind.TOOL: "a tool was the wrong one, was called wrongly, or its result was misread",
+        TaskFailureKind.FORMAT: "the result is right and its form is not",
+        TaskFailureKind.VERIFIER_SUSPECT: "the result is right by all that is shown, and what judged it looks wrong; "
         "propose no edit for it",
     }
 )
@@ -45,25 +41,27 @@ class NamedFailure:
     """What a reflection calls the failure of a task, and why."""
 
     task: str
-    kind: FailureKind
+    kind: TaskFailureKind
     reason: str = ""
 
 
 def explain_kinds() -> str:
     """List the kinds with their meaning, as a prompt shows them."""
-    return "\n".join(f"- {kind.value}: {_MEANINGS[kind]}" for kind in FailureKind)
+    return "\n".join(f"- {kind.value}: {_MEANINGS[kind]}" for kind in TaskFailureKind)
 
 
-def read_kind(text: object) -> FailureKind | None:
+def read_kind(text: object) -> TaskFailureKind | None:
     """Read a kind, however it is cased and joined; None for what is none of them.
 
     A kind is a remark beside an edit: one that nobody knows is left out rather than the whole reply refused.
     """
     plain = "-".join(str(text).casefold().replace("_", " ").replace("-", " ").split())
-    return FailureKind(plain) if plain in KIND_NAMES else None
+    return TaskFailureKind(plain) if plain in TASK_FAILURE_KINDS else None
 
 
-def kind_of(stated: FailureKind | None, tasks: Sequence[str], named: Mapping[str, FailureKind]) -> FailureKind | None:
+def kind_of(
+    stated: TaskFailureKind | None, tasks: Sequence[str], named: Mapping[str, TaskFailureKind]
+) -> TaskFailureKind | None:
     """Give the kind of an edit: the one stated, else the most frequent one of the tasks it cites.
 
     Args:
@@ -73,5 +71,7 @@ def kind_of(stated: FailureKind | None, tasks: Sequence[str], named: Mapping[str
     """
     if stated is not None:
         return stated
-    counts = Counter(named[task] for task in tasks if task in named and named[task] is not FailureKind.VERIFIER_SUSPECT)
-    return min(counts, key=lambda kind: (-counts[kind], KIND_NAMES.index(kind)), default=None)
+    counts = Counter(
+        named[task] for task in tasks if task in named and named[task] is not TaskFailureKind.VERIFIER_SUSPECT
+    )
+    return min(counts, key=lambda kind: (-counts[kind], TASK_FAILURE_KINDS.index(kind)), default=None)

@@ -1,8 +1,7 @@
-"""The optimizer model's stages, each as two pure functions around one call.
+"""Prompts and reply schemas of the optimizer model's stages, two pure functions around each call.
 
-Owns what each prompt is given (`ask_…`) and what its reply must be (`read_…`). A reply that is not
-the JSON asked for is a ReplyError, never an empty proposal. Does not own calling the model or the
-order of stages (loop.reflection, loop.slow_update).
+`ask_…` fills the prompt, `read_…` reads the reply. A reply that is not the JSON asked for is a ReplyError, never an
+empty proposal.
 """
 
 import json
@@ -15,8 +14,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from skillopt.errors import EditError, ReplyError
 from skillopt.prompts import fill
-from skillopt.prompts.evidence import fence, shorten
-from skillopt.prompts.failure_kinds import KIND_NAMES, FailureKind, NamedFailure, explain_kinds, read_kind
+from skillopt.prompts.evidence import fence, shorten_middle
+from skillopt.prompts.failure_kinds import TASK_FAILURE_KINDS, NamedFailure, TaskFailureKind, explain_kinds, read_kind
 from skillopt.skills.document import GUIDANCE, SkillDocument
 from skillopt.skills.edits import Edit, Op
 
@@ -53,7 +52,9 @@ _ENFORCED = frozenset({"type", "items", "enum", "$ref"})
 _Text = Annotated[str, Field(max_length=20_000)]
 _Name = Annotated[str, Field(max_length=200)]
 _Kind = Annotated[
-    FailureKind | None, BeforeValidator(read_kind), WithJsonSchema({"type": "string", "enum": list(KIND_NAMES)})
+    TaskFailureKind | None,
+    BeforeValidator(read_kind),
+    WithJsonSchema({"type": "string", "enum": list(TASK_FAILURE_KINDS)}),
 ]
 
 
@@ -129,7 +130,7 @@ class Reflection:
     """
 
     edits: tuple[ProposedEdit, ...]
-    kinds: tuple[FailureKind | None, ...]
+    kinds: tuple[TaskFailureKind | None, ...]
     failures: tuple[NamedFailure, ...]
 
 
@@ -300,7 +301,7 @@ def read_meta_update(reply: str) -> str:
 
 def ask_repair(prompt: str, reply: str, problem: str) -> str:
     """Ask once more for a reply that could not be read."""
-    return fill("repair", problem=problem, reply=fence("reply", shorten(reply, 1000)), prompt=prompt)
+    return fill("repair", problem=problem, reply=fence("reply", shorten_middle(reply, 1000)), prompt=prompt)
 
 
 M = TypeVar("M", bound=BaseModel)

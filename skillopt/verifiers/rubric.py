@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.prompts import fill
-from skillopt.prompts.evidence import fence, shorten
+from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.protocols import Model
 from skillopt.rollouts import Reply, Score, Status, Trajectory, Usage
 from skillopt.sandbox.workspace import Unreadable, read_workspace_file
@@ -138,10 +138,10 @@ class RubricVerifier:
             "judge",
             vote=str(vote),
             votes=str(self._options.votes),
-            task=fence("task", shorten(task, _FILE_TOKENS)),
+            task=fence("task", shorten_middle(task, _FILE_TOKENS)),
             criteria=fence("criteria", numbered),
             reference=fence("reference", self._options.reference or "(nothing is given)"),
-            result=fence("result", shorten(_result(trajectory, workspace), _SHOWN_TOKENS)),
+            result=fence("result", shorten_middle(_result(trajectory, workspace), _SHOWN_TOKENS)),
         )
 
     def _feedback(self, readings: Sequence[_Reading], met: Sequence[bool]) -> str:
@@ -162,7 +162,7 @@ def _result(trajectory: Trajectory, workspace: str) -> str:
         if isinstance(content, Unreadable):
             parts.append(f"### File {path}\n({content.reason})")
         else:
-            parts.append(f"### File {path}\n{shorten(content.decode('utf-8', 'replace'), _FILE_TOKENS)}")
+            parts.append(f"### File {path}\n{shorten_middle(content.decode('utf-8', 'replace'), _FILE_TOKENS)}")
     left = len(trajectory.files_changed) - _MOST_FILES
     return "\n\n".join([*parts, *([f"({left} more files were changed)"] if left > 0 else [])])
 

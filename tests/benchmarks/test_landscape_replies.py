@@ -15,7 +15,7 @@ from benchmarks.landscapes.worlds import WORLDS, Habits, World
 from skillopt.demo.prompts import ProposedEdit, read_prompt
 from skillopt.loop.candidates import plan_readings
 from skillopt.prompts.evidence import fence
-from skillopt.prompts.failure_kinds import FailureKind
+from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.prompts.stages import (
     Aim,
     ask_merge,
@@ -128,7 +128,7 @@ def test_a_proposal_depends_on_what_is_shown_and_not_on_the_words_around_it() ->
 
 def suspects(chosen: World, seed: int, shown: tuple[tuple[str, str], ...]) -> list[str]:
     named = name_failures(chosen, seed, shown)
-    return [task for task, kind in named.items() if kind is FailureKind.VERIFIER_SUSPECT]
+    return [task for task, kind in named.items() if kind is TaskFailureKind.VERIFIER_SUSPECT]
 
 
 def test_broken_verifiers_are_spotted_and_sound_ones_slandered_as_often_as_planted() -> None:
@@ -152,7 +152,7 @@ def test_the_same_evidence_of_a_task_gets_the_same_name_beside_whatever_else() -
 def test_a_suspect_is_named_where_that_is_asked_for_and_gets_no_edit() -> None:
     model = SimulatedModel(replace(PLAIN, habits=Habits(wrong=0.0, slanders=0.5)), 0)
     asked, plain = (read_reflection(model.reply(reflection(budget=8, kinds=kinds)).text) for kinds in (True, False))
-    named = {failure.task for failure in asked.failures if failure.kind is FailureKind.VERIFIER_SUSPECT}
+    named = {failure.task for failure in asked.failures if failure.kind is TaskFailureKind.VERIFIER_SUSPECT}
     assert {task for edit in asked.edits for task in edit.tasks} == {task for task, _ in TASKS} - named
     assert 0 < len(named) < len(TASKS)
     assert not plain.failures

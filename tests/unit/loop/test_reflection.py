@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from skillopt.loop.events import EditsGrounded, FailuresNamed, PatchesCompared
 from skillopt.loop.reflection import Briefing, propose
 from skillopt.presets import make_settings
-from skillopt.prompts.failure_kinds import FailureKind
+from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import SkillDocument
@@ -121,7 +121,7 @@ def test_kinds_of_failure_are_reported_for_shown_tasks_alone_and_survive_the_mer
     runner = runner_that_says(reflect=reflect, merge={"edits": [edit]})
     proposal = propose(runner, BRIEFING, told("a", "b"), settings, 1, 4)
     assert proposal.findings[0] == FailuresNamed(1, (("t0", "tool"),), (("s1e1", "tool"),))
-    assert [failure.kind for failure in proposal.failures] == [FailureKind.TOOL]
+    assert [failure.kind for failure in proposal.failures] == [TaskFailureKind.TOOL]
     off = make_settings(("t", {"minibatch_size": 1, "name_failures": False}))
     assert not propose(runner, BRIEFING, told("a", "b"), off, 1, 4).failures
 

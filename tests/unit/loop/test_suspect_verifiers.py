@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.suspect_verifiers import SuspectVerifiers, measured_reason
-from skillopt.prompts.failure_kinds import FailureKind, NamedFailure
+from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind
 from skillopt.rollouts import Rollout, Score, Status, Trajectory
 
 
@@ -16,7 +16,7 @@ def rollout(task: str, answer: str = "42", document: int = 0, *, passed: bool = 
 
 
 def claims(*tasks: str, reason: str = "the answer is right") -> list[NamedFailure]:
-    return [NamedFailure(task, FailureKind.VERIFIER_SUSPECT, reason) for task in tasks]
+    return [NamedFailure(task, TaskFailureKind.VERIFIER_SUSPECT, reason) for task in tasks]
 
 
 def test_the_same_answer_that_passed_and_failed_is_a_reason() -> None:
@@ -67,7 +67,7 @@ def test_a_claim_of_the_model_counts_only_for_a_task_that_was_run_and_failed() -
 def test_other_kinds_of_failure_flag_nothing() -> None:
     suspects = SuspectVerifiers(10, 1.0)
     list(suspects.add_rollouts(1, [rollout("t")]))
-    assert not list(suspects.add_claims(1, [NamedFailure("t", FailureKind.FORMAT, "a comma")]))
+    assert not list(suspects.add_claims(1, [NamedFailure("t", TaskFailureKind.FORMAT, "a comma")]))
 
 
 def test_a_task_that_has_ever_passed_is_reported_on_a_claim_and_still_trained_on() -> None:

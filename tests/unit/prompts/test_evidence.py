@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.prompts.evidence import fence, render_rollout, render_rollouts, shorten
+from skillopt.prompts.evidence import fence, render_rollout, render_rollouts, shorten_middle
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from skillopt.skills.document import estimate_tokens
 from skillopt.tasks import File, Task, VerifierSpec
@@ -25,7 +25,7 @@ def test_fenced_text_cannot_close_its_own_fence(text: str) -> None:
 
 @given(st.text(max_size=5000), st.integers(20, 400))
 def test_shortened_text_keeps_its_budget_and_says_that_it_was_cut(text: str, tokens: int) -> None:
-    cut = shorten(text, tokens)
+    cut = shorten_middle(text, tokens)
     assert cut == text or "tokens left out" in cut
     assert cut == text or len(cut) <= tokens * 4 + 60
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from skillopt.prompts.failure_kinds import KIND_NAMES, FailureKind, explain_kinds, kind_of, read_kind
+from skillopt.prompts.failure_kinds import TASK_FAILURE_KINDS, TaskFailureKind, explain_kinds, kind_of, read_kind
 
 
 @pytest.mark.parametrize("text", ["verifier-suspect", "Verifier_Suspect", " verifier suspect "])
 def test_a_kind_is_read_however_it_is_cased_and_joined(text: str) -> None:
-    assert read_kind(text) is FailureKind.VERIFIER_SUSPECT
+    assert read_kind(text) is TaskFailureKind.VERIFIER_SUSPECT
 
 
 @pytest.mark.parametrize("text", ["", "laziness", None, 3])
@@ -16,12 +16,17 @@ def test_what_is_no_kind_counts_as_none(text: object) -> None:
 
 
 def test_a_prompt_explains_every_kind() -> None:
-    assert [line.split(":")[0] for line in explain_kinds().splitlines()] == [f"- {name}" for name in KIND_NAMES]
+    assert [line.split(":")[0] for line in explain_kinds().splitlines()] == [f"- {name}" for name in TASK_FAILURE_KINDS]
 
 
 def test_an_edit_is_about_what_it_says_else_about_what_most_of_its_tasks_show() -> None:
-    named = {"a": FailureKind.TOOL, "b": FailureKind.FORMAT, "c": FailureKind.FORMAT, "d": FailureKind.VERIFIER_SUSPECT}
-    assert kind_of(FailureKind.MEMORY, ("b",), named) is FailureKind.MEMORY
-    assert kind_of(None, ("a", "b", "c"), named) is FailureKind.FORMAT
-    assert kind_of(None, ("a", "b"), named) is FailureKind.TOOL, "equally many: the first of the list"
+    named = {
+        "a": TaskFailureKind.TOOL,
+        "b": TaskFailureKind.FORMAT,
+        "c": TaskFailureKind.FORMAT,
+        "d": TaskFailureKind.VERIFIER_SUSPECT,
+    }
+    assert kind_of(TaskFailureKind.MEMORY, ("b",), named) is TaskFailureKind.MEMORY
+    assert kind_of(None, ("a", "b", "c"), named) is TaskFailureKind.FORMAT
+    assert kind_of(None, ("a", "b"), named) is TaskFailureKind.TOOL, "equally many: the first of the list"
     assert kind_of(None, ("d", "unknown"), named) is None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import ReplyError
-from skillopt.prompts.failure_kinds import FailureKind, NamedFailure
+from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind
 from skillopt.prompts.stages import (
     EDITS_SCHEMA,
     REFLECTION_SCHEMA,
@@ -128,8 +128,8 @@ def test_kinds_are_read_where_a_reply_names_them_and_an_older_reply_is_still_rea
     edits = [{"op": "add", "content": "- a", "kind": "Format"}, {"op": "add", "content": "- b", "kind": "magic"}]
     failures = [{"task": "t1", "kind": "verifier_suspect", "reason": " odd "}, {"task": "t2", "kind": "magic"}]
     found = read_reflection(json.dumps({"edits": edits, "failures": failures}))
-    assert found.kinds == (FailureKind.FORMAT, None)
-    assert found.failures == (NamedFailure("t1", FailureKind.VERIFIER_SUSPECT, "odd"),)
+    assert found.kinds == (TaskFailureKind.FORMAT, None)
+    assert found.failures == (NamedFailure("t1", TaskFailureKind.VERIFIER_SUSPECT, "odd"),)
     older = read_reflection(json.dumps({"edits": [{"op": "add", "content": "- a"}]}))
     assert (older.edits, older.kinds, older.failures) == (found.edits[:1], (None,), ())
 
