@@ -21,18 +21,18 @@ from skillopt.tasks import VerifierSpec
 
 __all__ = [
     "VERIFIERS",
+    "Deliverable",
     "FileName",
     "Options",
-    "Result",
     "decode_reference",
-    "failure",
+    "failed",
+    "last_code_block",
     "load_verifier",
-    "quote",
+    "quote_json",
     "read_options",
     "read_reference",
     "read_result",
-    "shorten",
-    "unfenced",
+    "shorten_end",
 ]
 
 VERIFIERS = {
@@ -89,7 +89,7 @@ FileName = Annotated[str, AfterValidator(_checked)]
 
 
 class Options(BaseModel):
-    """What every kind can be told."""
+    """Options that every kind has."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -156,8 +156,8 @@ def decode_reference(spec: VerifierSpec, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What the target delivered: the bytes, and the name that feedback calls them by."""
+class Deliverable:
+    """The result of a rollout: its bytes, and the name that feedback calls them by."""
 
     name: str
     content: bytes
@@ -167,10 +167,10 @@ class Result:
         try:
             return self.content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            return failure(f"{self.name}: expected UTF-8 text, found {error.reason} at byte {error.start}")
+            return failed(f"{self.name}: expected UTF-8 text, found {error.reason} at byte {error.start}")
 
 
-def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit: int) -> Result | Score:
+def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit: int) -> Deliverable | Score:
     """Read the result, or give the score of a result that cannot be read.
 
     Args:
@@ -189,30 +189,30 @@ def read_result(file: str | None, trajectory: Trajectory, workspace: str, limit:
             content = Unreadable(f"expected at most {limit} bytes, found {len(content)}")
         elif not content.strip():
             content = Unreadable("missing")
-    return failure(f"{name}: {content.reason}") if isinstance(content, Unreadable) else Result(name, content)
+    return failed(f"{name}: {content.reason}") if isinstance(content, Unreadable) else Deliverable(name, content)
 
 
-def unfenced(answer: str) -> str:
+def last_code_block(answer: str) -> str:
     """Take the last code block of an answer that has one, else all of it."""
     blocks = _FENCED.findall(answer)
     return str(blocks[-1]) if blocks else answer
 
 
-def failure(feedback: str) -> Score:
+def failed(feedback: str) -> Score:
     """Score a result that has nothing right."""
     return Score(0.0, passed=False, feedback=feedback)
 
 
-def shorten(text: str, limit: int = 300) -> str:
-    """Cut a long text and say so."""
+def shorten_end(text: str, limit: int = 300) -> str:
+    """Cut the end of a long text, counting what is cut."""
     return text if len(text) <= limit else f"{text[:limit]}[... {len(text) - limit} more characters]"
 
 
-def quote(value: object) -> str:
+def quote_json(value: object) -> str:
     r"""Write a value as JSON on one line, everything invisible escaped; cut long text.
 
-    >>> print(quote("1\u00a0200 €"))
+    >>> print(quote_json("1\u00a0200 €"))
     "1\u00a0200 €"
     """
-    text = json.dumps(shorten(value) if isinstance(value, str) else value, ensure_ascii=False)
+    text = json.dumps(shorten_end(value) if isinstance(value, str) else value, ensure_ascii=False)
     return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)

@@ -1,7 +1,6 @@
 """Verifier `command`: a program judges a copy of the workspace.
 
-Owns running that program after the target has stopped, and reading its verdict. Its files enter only
-the copy, so that the target cannot have seen them. Does not own starting processes (workspace).
+It runs after the target has stopped. Its files enter only the copy, so that the target cannot have seen them.
 """
 
 import sys
@@ -13,7 +12,7 @@ from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.workspace import ProcessResult, Workspace, read_workspace_file, run_process, workspace_size
 from skillopt.tasks import File, VerifierSpec
-from skillopt.verifiers import FileName, failure, read_options
+from skillopt.verifiers import FileName, failed, read_options
 
 __all__ = ["CommandOptions", "CommandVerifier", "Reward"]
 
@@ -26,7 +25,7 @@ _NOT_RUN = frozenset({126, 127})
 
 
 class CommandOptions(BaseModel):
-    """What `command` can be told."""
+    """Options of the verifier `command`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -81,7 +80,7 @@ class CommandVerifier:
         """
         size = workspace_size(workspace)
         if size > _LARGEST_WORKSPACE:
-            return failure(f"workspace: expected at most {_LARGEST_WORKSPACE} bytes, found {size}")
+            return failed(f"workspace: expected at most {_LARGEST_WORKSPACE} bytes, found {size}")
         files = list(self._files)
         if self._options.answer is not None:
             files.append(File(self._options.answer, trajectory.answer.encode("utf-8", "replace")))
@@ -90,7 +89,7 @@ class CommandVerifier:
         with Workspace.copy(workspace, files, without=(_REWARD,)) as copy:
             ended = run_process(argv, copy.path, {}, self._options.timeout)
             if ended.timed_out:
-                return failure(f"the check did not end within {self._options.timeout:g} s")
+                return failed(f"the check did not end within {self._options.timeout:g} s")
             _refuse_crash(program, ended)
             return _verdict(ended, _read_reward(copy.path))
 

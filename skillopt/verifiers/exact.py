@@ -1,7 +1,4 @@
-"""Verifier `exact`: the result is the expected text, or not.
-
-Owns comparing text and bytes. Does not own numbers (numeric) or structure (json, table).
-"""
+"""Verifier `exact`: the result equals the expected text or bytes."""
 
 from typing import Annotated
 
@@ -10,7 +7,7 @@ from pydantic import Field
 from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import FileName, Options, failure, quote, read_options, read_reference, read_result
+from skillopt.verifiers import FileName, Options, failed, quote_json, read_options, read_reference, read_result
 
 __all__ = ["ExactOptions", "ExactVerifier"]
 
@@ -18,7 +15,7 @@ _LARGEST = 4_000_000
 
 
 class ExactOptions(Options):
-    """What `exact` can be told; one of `value` and `expected` is required."""
+    """Options of the verifier `exact`; one of `value` and `expected` is required."""
 
     value: Annotated[str | None, Field(description="The expected text.")] = None
     expected: Annotated[FileName | None, Field(description="Reference file that holds what is expected.")] = None
@@ -53,13 +50,13 @@ class ExactVerifier:
         if result.content == self._expected:
             return Score(1.0, passed=True)
         if self._text is None:
-            return failure(f"{result.name}: the bytes differ from what is expected")
+            return failed(f"{result.name}: the bytes differ from what is expected")
         found = result.text()
         if isinstance(found, Score):
             return found
         if self._normal(found) == self._normal(self._text):
             return Score(1.0, passed=True)
-        return failure(f"{result.name}{_first_difference(self._normal(self._text), self._normal(found))}")
+        return failed(f"{result.name}{_first_difference(self._normal(self._text), self._normal(found))}")
 
     def _normal(self, text: str) -> str:
         text = text.strip() if self._options.strip else text
@@ -79,4 +76,4 @@ def _first_difference(expected: str, found: str) -> str:
     pairs = zip(wanted, given, strict=False)
     line = next((at for at, (left, right) in enumerate(pairs) if left != right), min(len(wanted), len(given)))
     left, right = (lines[line] if line < len(lines) else None for lines in (wanted, given))
-    return f" line {line + 1}: expected {quote(left)}, found {quote(right)}"
+    return f" line {line + 1}: expected {quote_json(left)}, found {quote_json(right)}"

@@ -1,7 +1,6 @@
-"""Verifier `json`: the result is the expected JSON value.
+"""Verifier `json`: the result equals the expected JSON value, compared leaf by leaf.
 
-Owns comparing two JSON values leaf by leaf, without recursion, so that no nesting is too deep. Does
-not own tables (table).
+Without recursion, so that no nesting is too deep.
 """
 
 import json
@@ -16,9 +15,18 @@ from pydantic import Field, JsonValue
 from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import FileName, Options, decode_reference, failure, quote, read_options, read_result, unfenced
+from skillopt.verifiers import (
+    FileName,
+    Options,
+    decode_reference,
+    failed,
+    last_code_block,
+    quote_json,
+    read_options,
+    read_result,
+)
 
-__all__ = ["Comparison", "JsonOptions", "JsonVerifier", "Tolerance", "compare_values"]
+__all__ = ["JsonComparison", "JsonOptions", "JsonVerifier", "Tolerance", "compare_values"]
 
 _Place: TypeAlias = "tuple[_Place, str | int] | None"  # the steps to a value, last first
 
@@ -28,7 +36,7 @@ _ABSENT: Final = object()
 
 
 class JsonOptions(Options):
-    """What `json` can be told; one of `value` and `expected` is required."""
+    """Options of the verifier `json`; one of `value` and `expected` is required."""
 
     value: Annotated[JsonValue, Field(description="The expected value.")] = None
     expected: Annotated[FileName | None, Field(description="Reference file that holds the expected value.")] = None
@@ -78,9 +86,9 @@ class JsonVerifier:
         if isinstance(text, Score):
             return text
         try:
-            found = json.loads(unfenced(text) if self._options.file is None else text)
+            found = json.loads(last_code_block(text) if self._options.file is None else text)
         except (ValueError, RecursionError) as error:
-            return failure(f"{result.name}: expected JSON, found {error}")
+            return failed(f"{result.name}: expected JSON, found {error}")
         compared = compare_values(self._expected, found, self._tolerance, self._options.max_feedback)
         if not compared.wrong:
             return Score(1.0, passed=True)
@@ -108,7 +116,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class JsonComparison:
     """What a comparison found.
 
     Args:
@@ -122,7 +130,7 @@ class Comparison:
     differences: tuple[str, ...]
 
 
-def compare_values(expected: object, found: object, tolerance: Tolerance, most: int) -> Comparison:
+def compare_values(expected: object, found: object, tolerance: Tolerance, most: int) -> JsonComparison:
     """Compare two JSON values leaf by leaf.
 
     Args:
@@ -149,7 +157,7 @@ def compare_values(expected: object, found: object, tolerance: Tolerance, most: 
             wrong += leaves
             if len(lines) < most:
                 lines.append(f"{_path(place)}: {_describe(right, given)}")
-    return Comparison(total, wrong, tuple(lines))
+    return JsonComparison(total, wrong, tuple(lines))
 
 
 def _pairs(expected: object, found: object) -> list[tuple[str | int, object, object]] | None:
@@ -199,7 +207,7 @@ def _brief(value: object) -> str:
         return f"an object with {len(value)} keys"
     if isinstance(value, list) and value:
         return f"a list of {len(value)} items"
-    return quote(value)
+    return quote_json(value)
 
 
 def _path(place: "_Place") -> str:
@@ -209,5 +217,5 @@ def _path(place: "_Place") -> str:
         if isinstance(step, int):
             steps.append(f"[{step}]")
         else:
-            steps.append(f".{step}" if _PLAIN.fullmatch(step) else f"[{quote(step)}]")
+            steps.append(f".{step}" if _PLAIN.fullmatch(step) else f"[{quote_json(step)}]")
     return "$" + "".join(reversed(steps))

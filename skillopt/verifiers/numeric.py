@@ -1,7 +1,4 @@
-"""Verifier `numeric`: the result holds the expected number, within a tolerance.
-
-Owns finding a number in text and comparing exactly in decimal. Does not own other text (exact).
-"""
+"""Verifier `numeric`: the result holds the expected number, within a tolerance, compared exactly in decimal."""
 
 import re
 from decimal import Context, Decimal
@@ -13,7 +10,7 @@ from pydantic import Field
 from skillopt.errors import SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import FileName, Options, decode_reference, failure, quote, read_options, read_result
+from skillopt.verifiers import FileName, Options, decode_reference, failed, quote_json, read_options, read_result
 
 __all__ = ["NumericOptions", "NumericVerifier", "Pick", "find_number"]
 
@@ -36,7 +33,7 @@ class Pick(StrEnum):
 
 
 class NumericOptions(Options):
-    """What `numeric` can be told; one of `value` and `expected` is required."""
+    """Options of the verifier `numeric`; one of `value` and `expected` is required."""
 
     value: Annotated[
         int | float | str | None, Field(description="The expected number; written as text it keeps all digits.")
@@ -71,7 +68,7 @@ class NumericVerifier:
         text = decode_reference(spec, options.expected) if options.expected is not None else str(options.value)
         expected = find_number(text, Pick.LAST)
         if expected is None:
-            raise SuiteError(f"verifier 'numeric': expected a number, found {quote(text)}; write one like 12.5")
+            raise SuiteError(f"verifier 'numeric': expected a number, found {quote_json(text)}; write one like 12.5")
         self._options = options
         self._expected = expected
         relative = options.relative_tolerance
@@ -91,10 +88,10 @@ class NumericVerifier:
             return text
         found = find_number(text, self._options.pick)
         if found is None:
-            return failure(f"{result.name}: expected the number {self._expected}, found no number")
+            return failed(f"{result.name}: expected the number {self._expected}, found no number")
         if self._is_close(found):
             return Score(1.0, passed=True)
-        return failure(f"{result.name}: expected the number {self._expected}, found {found}")
+        return failed(f"{result.name}: expected the number {self._expected}, found {found}")
 
     def _is_close(self, found: Decimal) -> bool:
         if found.is_nan() or self._expected.is_nan():

@@ -1,8 +1,8 @@
-r"""Verifier `regex`: a pattern is found in the result, or must not be.
+r"""Verifier `regex`: a pattern is found in the result, or must not be, within a bound on time.
 
-Owns searching with a bound on time. Python's engine backtracks, cannot be interrupted, and holds up
-every thread meanwhile; so a search runs here only when a bound on its steps, computed from pattern and
-text, is small. All others run in a process of their own that is killed when its time is over.
+Python's engine backtracks, cannot be interrupted, and holds up every thread meanwhile; so a search runs here only when
+a bound on its steps, computed from pattern and text, is small. All others run in a process of their own that is killed
+when its time is over.
 """
 
 import re
@@ -15,7 +15,7 @@ from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.workspace import Workspace, run_process
 from skillopt.tasks import File, VerifierSpec
-from skillopt.verifiers import Options, failure, quote, read_options, read_result
+from skillopt.verifiers import Options, failed, quote_json, read_options, read_result
 
 __all__ = ["RegexOptions", "RegexVerifier"]
 
@@ -34,7 +34,7 @@ raise SystemExit({_FOUND} if re.compile(pattern, int(flags)).search(text) else {
 
 
 class RegexOptions(Options):
-    """What `regex` can be told."""
+    """Options of the verifier `regex`."""
 
     pattern: Annotated[
         str,
@@ -68,7 +68,7 @@ class RegexVerifier:
             self._pattern = re.compile(self._options.pattern, self._flags)
         except (re.error, OverflowError, RecursionError) as error:
             raise SuiteError(
-                f"verifier 'regex': pattern: expected a regular expression, found {quote(self._options.pattern)} "
+                f"verifier 'regex': pattern: expected a regular expression, found {quote_json(self._options.pattern)} "
                 f"({error}); correct the pattern"
             ) from error
 
@@ -81,12 +81,12 @@ class RegexVerifier:
         if isinstance(text, Score):
             return text
         found = self._is_found(text)
-        pattern = quote(self._options.pattern)
+        pattern = quote_json(self._options.pattern)
         if found is None:
-            return failure(f"{result.name}: the search for {pattern} took more than {self._options.time_limit:g} s")
+            return failed(f"{result.name}: the search for {pattern} took more than {self._options.time_limit:g} s")
         if found is self._options.absent:
             wanted, seen = ("no match", "one") if self._options.absent else ("a match", "none")
-            return failure(f"{result.name}: expected {wanted} of {pattern}, found {seen}")
+            return failed(f"{result.name}: expected {wanted} of {pattern}, found {seen}")
         return Score(1.0, passed=True)
 
     def _is_found(self, text: str) -> bool | None:

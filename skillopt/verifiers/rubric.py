@@ -1,7 +1,6 @@
-"""Verifier `rubric`: a model judges a result by criteria, in several readings.
+"""Verifier `rubric`: a model judges a result by criteria, in several readings, and the majority counts.
 
-Owns the judge's prompt, its strict reply, the majority of readings, and what of it the optimizer model may
-learn: advice in words of the judge, never a criterion. Does not own the judge (models).
+What the optimizer model may learn of it is advice in words of the judge, never a criterion.
 
 What is judged is untrusted text and stands behind a fence that its own text cannot close. A reading that
 is not the JSON asked for counts for nothing; too few readings are missing data, not a score.
@@ -37,7 +36,7 @@ _Text = Annotated[str, Field(pattern=r"\S", max_length=4_000)]
 
 
 class RubricOptions(BaseModel):
-    """What `rubric` can be told."""
+    """Options of the verifier `rubric`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -149,8 +148,10 @@ class RubricVerifier:
         if all(met):
             return ""
         secret = {words for text in (*self._options.criteria, self._options.reference) for words in _runs(text)}
-        told = (sentence for reading in readings for sentence in re.split(r"(?<=[.!?])\s+", reading.advice.strip()))
-        kept = list(dict.fromkeys(sentence for sentence in told if sentence and not secret & set(_runs(sentence))))
+        sentences = (
+            sentence for reading in readings for sentence in re.split(r"(?<=[.!?])\s+", reading.advice.strip())
+        )
+        kept = list(dict.fromkeys(sentence for sentence in sentences if sentence and not secret & set(_runs(sentence))))
         return "\n".join([f"{sum(met)} of {len(met)} hidden criteria are met.", *kept])
 
 

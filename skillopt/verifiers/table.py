@@ -1,7 +1,6 @@
 """Verifier `table`: the result is the expected table, cell by cell.
 
-Owns comparing tables of text and saying which cells are wrong, in lines of one fixed form that a
-program can read back:
+The feedback names the cells that are wrong, in lines of one fixed form that a program can read back:
 
     output.csv: missing
     output.csv: expected columns ["a", "b"], found ["A", "b "]
@@ -12,7 +11,7 @@ program can read back:
     output.csv row 13: unexpected row {"a": "9", "b": ""}
 
 Rows are counted from 1 below the header, in the expected table where a row has a partner or is
-missing, else in the result. Does not own CSV (the csv module) or workbooks (openpyxl).
+missing, else in the result.
 """
 
 import csv
@@ -36,16 +35,16 @@ from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import (
     FileName,
     Options,
-    failure,
-    quote,
+    failed,
+    last_code_block,
+    quote_json,
     read_options,
     read_reference,
     read_result,
-    shorten,
-    unfenced,
+    shorten_end,
 )
 
-__all__ = ["Format", "Table", "TableOptions", "TableVerifier", "read_table"]
+__all__ = ["Format", "TableOptions", "TableVerifier", "TextTable", "read_table"]
 
 _SMALLEST_LIMIT: Final = 1_000_000
 _GROWTH: Final = 20
@@ -64,7 +63,7 @@ class Format(StrEnum):
 
 
 class TableOptions(Options):
-    """What `table` can be told."""
+    """Options of the verifier `table`."""
 
     expected: Annotated[FileName, Field(description="Reference file that holds the expected table.")]
     format: Annotated[
@@ -86,7 +85,7 @@ class TableOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A header and rows of text; a row can be shorter or longer than the header."""
 
     header: tuple[str, ...]
@@ -143,11 +142,11 @@ class TableVerifier:
             return Score(1.0, passed=True)
         content = result.content
         if self._options.file is None:
-            content = unfenced(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+            content = last_code_block(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         try:
             found = read_table(content, self._format, self._options.sheet)
         except ValueError as error:
-            return failure(f"{result.name}: {error}")
+            return failed(f"{result.name}: {error}")
         comparison = _Comparison(result.name, self._expected, found, self._options)
         comparison.compare_headers()
         for expected_row, found_row in _align(self._expected, found, self._key):
@@ -158,7 +157,7 @@ class TableVerifier:
 class _Comparison:
     """Counts right and wrong cells, and keeps of each kind of defect as many as could be shown."""
 
-    def __init__(self, name: str, expected: Table, found: Table, options: TableOptions) -> None:
+    def __init__(self, name: str, expected: TextTable, found: TextTable, options: TableOptions) -> None:
         self._name = name
         self._expected = expected
         self._found = found
@@ -178,7 +177,10 @@ class _Comparison:
         places = list(zip_longest(expected.header, found.header))
         self._count(len(places), sum(left != right for left, right in places))
         if not self._same_header:
-            names = (quote([shorten(name) for name in header[:_WIDEST]]) for header in (expected.header, found.header))
+            names = (
+                quote_json([shorten_end(name) for name in header[:_WIDEST]])
+                for header in (expected.header, found.header)
+            )
             self._structure.append(": expected columns {}, found {}".format(*names))
         if len(expected.rows) != len(found.rows):
             self._structure.append(f": expected {len(expected.rows)} rows, found {len(found.rows)}")
@@ -204,11 +206,11 @@ class _Comparison:
         self._total += total
         self._wrong += wrong
 
-    def _count_row(self, defect: "_Defect", at: int, table: Table) -> None:
+    def _count_row(self, defect: "_Defect", at: int, table: TextTable) -> None:
         self._count(len(table.header), len(table.header))
         if self._has_room(defect):
             cells = zip(table.header[:_WIDEST], table.rows[at], strict=False)
-            row = quote({shorten(name): shorten(cell) for name, cell in cells})
+            row = quote_json({shorten_end(name): shorten_end(cell) for name, cell in cells})
             self._defects[defect].append((at, -1, f" row {at + 1}: {defect.value} row {row}"))
 
     def _compare_cells(self, at: int, expected: Sequence[str], found: Sequence[str]) -> None:
@@ -227,8 +229,8 @@ class _Comparison:
             self._wrong += 1
             # A column or an empty cell that is not there has its own line.
             if column is not None and (given or "") != wanted and self._has_room(index):
-                name = quote(self._expected.header[index])
-                line = f" row {at + 1} column {name}: expected {quote(wanted)}, found {quote(given or '')}"
+                name = quote_json(self._expected.header[index])
+                line = f" row {at + 1} column {name}: expected {quote_json(wanted)}, found {quote_json(given or '')}"
                 self._defects[index].append((at, index, line))
 
     def _is_close(self, expected: str, found: str) -> bool:
@@ -257,7 +259,7 @@ class _Defect(Enum):
     WIDTH = "width"
 
 
-def read_table(content: bytes, written: Format, sheet: str | None = None) -> Table:
+def read_table(content: bytes, written: Format, sheet: str | None = None) -> TextTable:
     """Read a table, a byte order mark and blank lines left out.
 
     Args:
@@ -272,7 +274,7 @@ def read_table(content: bytes, written: Format, sheet: str | None = None) -> Tab
     header = next(rows, None)
     if header is None:
         raise ValueError("expected a header, found nothing")
-    return Table(header, tuple(rows))
+    return TextTable(header, tuple(rows))
 
 
 def _text_rows(content: bytes, written: Format) -> "Iterator[tuple[str, ...]]":
@@ -379,13 +381,13 @@ def _columns(expected: Sequence[str], found: Sequence[str]) -> list[int | None]:
     return [places[name].popleft() if places[name] else None for name in expected]
 
 
-def _keys(table: Table, key: Sequence[str]) -> list[tuple[str, ...]]:
+def _keys(table: TextTable, key: Sequence[str]) -> list[tuple[str, ...]]:
     """Give each row's values of the key columns; a cell that is not there is empty."""
     columns = [table.header.index(name) for name in key]
     return [tuple(row[column] if column < len(row) else "" for column in columns) for row in table.rows]
 
 
-def _align(expected: Table, found: Table, key: Sequence[str]) -> "Iterator[tuple[int | None, int | None]]":
+def _align(expected: TextTable, found: TextTable, key: Sequence[str]) -> "Iterator[tuple[int | None, int | None]]":
     """Pair rows by key, or by position without one or when the result lacks a key column."""
     if not key or not set(key) <= set(found.header):
         yield from zip_longest(range(len(expected.rows)), range(len(found.rows)))

@@ -2,7 +2,7 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import VERIFIERS, load_verifier, quote, unfenced
+from skillopt.verifiers import VERIFIERS, last_code_block, load_verifier, quote_json
 
 
 def test_an_unknown_kind_is_refused_with_the_nearest_known_one() -> None:
@@ -27,12 +27,12 @@ def test_a_file_option_cannot_lead_out_of_the_workspace() -> None:
 
 
 def test_quoting_shows_what_cannot_be_seen_and_stays_on_one_line() -> None:
-    assert quote("a\u00a0b\u200b\n\u2028€") == r'"a\u00a0b\u200b\n\u2028€"'
+    assert quote_json("a\u00a0b\u200b\n\u2028€") == r'"a\u00a0b\u200b\n\u2028€"'
 
 
 def test_the_last_code_block_of_an_answer_counts() -> None:
-    assert unfenced("First\n```json\n1\n```\nno:\n```\n2\n```\nDone") == "2\n"
+    assert last_code_block("First\n```json\n1\n```\nno:\n```\n2\n```\nDone") == "2\n"
 
 
 def test_an_answer_without_a_closed_code_block_counts_whole() -> None:
-    assert unfenced("```\nopen") == "```\nopen"
+    assert last_code_block("```\nopen") == "```\nopen"
