@@ -11,7 +11,7 @@ from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.execution.rollout import shared_verifier
-from skillopt.harnesses import Wanted, load_harness
+from skillopt.harnesses import HarnessParts, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.sandbox.bubblewrap import sandbox_warning
@@ -119,7 +119,7 @@ def load_target(settings: Settings, root: Path) -> Harness:
     """
     folder = _handoff(root)
     return load_harness(
-        settings.harness, Wanted(settings, folder, lambda name: load_retrying_model(name, settings, folder))
+        settings.harness, HarnessParts(settings, folder, lambda name: load_retrying_model(name, settings, folder))
     )
 
 

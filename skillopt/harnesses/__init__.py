@@ -15,20 +15,20 @@ from skillopt.errors import SettingsError
 from skillopt.protocols import Harness, Model
 from skillopt.settings import Settings
 
-__all__ = ["HARNESSES", "Driver", "Wanted", "load_harness"]
+__all__ = ["HARNESSES", "HarnessDriver", "HarnessParts", "load_harness"]
 
 
 @dataclass(frozen=True, slots=True)
-class Driver:
-    """Where a driver is, as `module:class`, and what its class takes of what a Wanted offers."""
+class HarnessDriver:
+    """Where a driver is, as `module:class`, and which of the HarnessParts its class takes."""
 
     path: str
     takes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a harness may be made of.
+class HarnessParts:
+    """What a harness can be made from.
 
     Args:
         settings: The run's settings.
@@ -42,15 +42,15 @@ class Wanted:
 
 
 HARNESSES = {
-    "demo": Driver("skillopt.demo.harness:DemoHarness", ("seed",)),
-    "chat": Driver("skillopt.harnesses.chat:ChatHarness", ("target",)),
-    **{name: Driver(agent.harness, agent.takes) for name, agent in AGENTS.items()},
-    "handoff": Driver("skillopt.harnesses.handoff:HandoffHarness", ("folder",)),
+    "demo": HarnessDriver("skillopt.demo.harness:DemoHarness", ("seed",)),
+    "chat": HarnessDriver("skillopt.harnesses.chat:ChatHarness", ("target",)),
+    **{name: HarnessDriver(agent.harness, agent.takes) for name, agent in AGENTS.items()},
+    "handoff": HarnessDriver("skillopt.harnesses.handoff:HandoffHarness", ("folder",)),
 }
 """Every driver by name."""
 
 
-def load_harness(name: str, wanted: Wanted) -> Harness:
+def load_harness(name: str, wanted: HarnessParts) -> Harness:
     """Import a driver and make a harness of it.
 
     Args:

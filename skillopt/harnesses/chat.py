@@ -1,7 +1,6 @@
 """Harness `chat`: the target is a model that is asked once, without tools.
 
-Owns how a task becomes one prompt (the skill in the system prompt, files written out) and how an answer
-becomes files. Does not own the model.
+A task becomes one prompt (the skill in the system prompt, files written out), and the answer becomes files.
 
 The skill comes first and is the same for every task, so that a provider can keep it in its cache. What
 task and files say is data of the user's suite and is fenced; the target may well follow it, as an agent

@@ -1,8 +1,4 @@
-"""Harness `handoff`: somebody else does the task, in a folder, between two runs of the same command.
-
-Owns what a rollout looks like when it is handed off, and taking its files back. Does not own the folder
-(handoff_folder).
-"""
+"""Harness `handoff`: a person or another agent does the task in a folder, between two runs of the same command."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,8 +63,8 @@ class HandoffHarness:
         """
         skill, task = request.skill, request.task
         key = digest_of(skill.digest if skill else "", task.digest, str(request.repeat))
-        told = _SKILL.format(name=skill.name) if skill else ""
-        files = [File("prompt.md", _PROMPT.format(skill=told, task=task.prompt).encode("utf-8", "replace"))]
+        notice = _SKILL.format(name=skill.name) if skill else ""
+        files = [File("prompt.md", _PROMPT.format(skill=notice, task=task.prompt).encode("utf-8", "replace"))]
         files += [File(f"workspace/{file.path}", file.content) for file in task.files]
         if skill:
             files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in files_of(skill)]

@@ -15,11 +15,11 @@ from skillopt.errors import SettingsError
 from skillopt.protocols import Model
 from skillopt.settings import Settings
 
-__all__ = ["MODELS", "Driver", "load_model"]
+__all__ = ["MODELS", "ModelDriver", "load_model"]
 
 
 @dataclass(frozen=True, slots=True)
-class Driver:
+class ModelDriver:
     """Where a driver is, as `module:class`, what its class takes, and whether its failed calls should be retried."""
 
     path: str
@@ -28,12 +28,12 @@ class Driver:
 
 
 MODELS: Final = {
-    "anthropic": Driver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), retried=True),
-    **{name: Driver(agent.model, ("model", "prices")) for name, agent in AGENTS.items()},
-    "demo": Driver("skillopt.demo.model:DemoModel", ("seed",)),
-    "handoff": Driver("skillopt.models.handoff:HandoffModel", ("folder",)),
-    "openai": Driver("skillopt.models.openai:OpenAIModel", ("model", "prices"), retried=True),
-    "openai-compatible": Driver(
+    "anthropic": ModelDriver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), retried=True),
+    **{name: ModelDriver(agent.model, ("model", "prices")) for name, agent in AGENTS.items()},
+    "demo": ModelDriver("skillopt.demo.model:DemoModel", ("seed",)),
+    "handoff": ModelDriver("skillopt.models.handoff:HandoffModel", ("folder",)),
+    "openai": ModelDriver("skillopt.models.openai:OpenAIModel", ("model", "prices"), retried=True),
+    "openai-compatible": ModelDriver(
         "skillopt.models.openai_compatible:OpenAICompatibleModel", ("model", "prices", "base_url"), retried=True
     ),
 }

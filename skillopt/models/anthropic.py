@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import BaseModel, ValidationError
 
 from skillopt.errors import SettingsError
-from skillopt.models.api_failures import empty, failure_of, malformed
+from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
 from skillopt.models.api_model import ApiModel
 from skillopt.rollouts import Reply, Status, Usage
 
@@ -69,7 +69,7 @@ class AnthropicModel(ApiModel):
             answer = self._client.messages.with_raw_response.create(**self._request(prompt, system, schema))
             text = answer.http_response.text
         except anthropic.AnthropicError as error:
-            raise failure_of(error) from error
+            raise api_failure(error) from error
         return self._read(text)
 
     @cached_property
@@ -101,13 +101,13 @@ class AnthropicModel(ApiModel):
         try:
             message = _Message.model_validate_json(text)
         except ValidationError as error:
-            raise malformed("a message of the Messages API", text) from error
+            raise malformed_reply("a message of the Messages API", text) from error
         status = _ENDS.get(message.stop_reason or "")
         if status is None:
-            raise malformed("an answer in text", f"stop_reason {message.stop_reason}")
+            raise malformed_reply("an answer in text", f"stop_reason {message.stop_reason}")
         answer = "".join(block.text for block in message.content if block.type == "text")
         if status is Status.OK and not answer.strip():
-            raise empty()
+            raise empty_reply()
         used = message.usage
         cached, stored = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
         usd = self.cost(used.input_tokens, used.output_tokens, cache_read=cached, cache_write=stored)

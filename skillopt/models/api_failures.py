@@ -1,7 +1,6 @@
-"""What an exception of a provider's SDK means.
+"""Classify the exceptions of provider SDKs: kind of failure, the provider's words, the wait it asked for.
 
-Owns the classification of the SDKs' exceptions, whose classes have the same names and attributes in
-both of them. Does not own repeating a call (execution.retry).
+The classes have the same names and attributes in both SDKs.
 """
 
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Final
 from skillopt.agents.stream import kind_of_status, kind_of_words, one_line
 from skillopt.errors import FailureKind, ProviderError
 
-__all__ = ["empty", "failure_of", "malformed", "seconds_asked"]
+__all__ = ["api_failure", "empty_reply", "malformed_reply", "retry_after_seconds"]
 
 _KINDS: Final = {
     "APITimeoutError": FailureKind.TIMEOUT,
@@ -21,39 +20,39 @@ _KINDS: Final = {
 }
 
 
-def failure_of(error: Exception) -> ProviderError:
-    """Make of an SDK's exception what a model raises: kind, the provider's words, the wait it asked for."""
+def api_failure(error: Exception) -> ProviderError:
+    """Turn an SDK's exception into a ProviderError: kind, the provider's words, the wait it asked for."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         words = one_line(_words(error))
         kind = kind_of_status(status, words)
         headers = getattr(getattr(error, "response", None), "headers", {})
-        return ProviderError(kind, f"{kind}: HTTP {status}: {words}", seconds_asked(headers))
+        return ProviderError(kind, f"{kind}: HTTP {status}: {words}", retry_after_seconds(headers))
     names = (parent.__name__ for parent in type(error).__mro__)
     named = next((_KINDS[name] for name in names if name in _KINDS), None)
-    told = ": ".join(filter(None, (_address(error), one_line(str(error.__cause__ or "")))))
-    cause = f" ({told})" if told else ""
+    details = ": ".join(filter(None, (_address(error), one_line(str(error.__cause__ or "")))))
+    cause = f" ({details})" if details else ""
     kind = named or kind_of_words(str(error))
     return ProviderError(kind, f"{kind}: {one_line(str(error))}{cause}")
 
 
-def malformed(what: str, found: str) -> ProviderError:
+def malformed_reply(what: str, found: str) -> ProviderError:
     """Make the failure of an answer that is not what the API promises."""
     kind = FailureKind.MALFORMED
     return ProviderError(kind, f"{kind}: expected {what}, found {one_line(found)[:200]!r}")
 
 
-def empty() -> ProviderError:
+def empty_reply() -> ProviderError:
     """Make the failure of an answer without text."""
     return ProviderError(FailureKind.EMPTY, f"{FailureKind.EMPTY}: the model answered nothing")
 
 
-def seconds_asked(headers: Mapping[str, str]) -> float | None:
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     """Read how long a provider asks to wait, in seconds; None when it does not say.
 
-    >>> seconds_asked({"retry-after": "7"})
+    >>> retry_after_seconds({"retry-after": "7"})
     7.0
-    >>> seconds_asked({"retry-after-ms": "250"})
+    >>> retry_after_seconds({"retry-after-ms": "250"})
     0.25
     """
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):

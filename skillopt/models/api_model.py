@@ -1,4 +1,4 @@
-"""What the models of all provider APIs have in common: settings, identity and the bound on a call."""
+"""Base of the models of all provider APIs: settings, identity and the bound on a call."""
 
 import os
 from collections.abc import Mapping

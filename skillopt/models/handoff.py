@@ -1,7 +1,4 @@
-"""Model `handoff`: prompts are answered by somebody else between two runs of the same command.
-
-Owns what a prompt looks like when it is handed off. Does not own the folder (handoff_folder).
-"""
+"""Model `handoff`: a person or another agent answers prompts between two runs of the same command."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from skillopt.agents.stream import kind_of_words
 from skillopt.errors import FailureKind, ProviderError, SettingsError
-from skillopt.models.api_failures import empty, failure_of, malformed
+from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
 from skillopt.models.api_model import ApiModel
 from skillopt.rollouts import Reply, Status, Usage
 
@@ -89,7 +89,7 @@ class OpenAIModel(ApiModel):
             answer = self._client.responses.with_raw_response.create(**request)
             text = answer.http_response.text
         except openai.OpenAIError as error:
-            raise failure_of(error) from error
+            raise api_failure(error) from error
         return self._read(text)
 
     @cached_property
@@ -105,7 +105,7 @@ class OpenAIModel(ApiModel):
         try:
             response = _Response.model_validate_json(text)
         except ValidationError as error:
-            raise malformed("a response of the Responses API", text) from error
+            raise malformed_reply("a response of the Responses API", text) from error
         status = _status_of(response)
         parts = [part for item in response.output for part in item.content or () if item.type == "message"]
         answer = "".join(part.text for part in parts if part.type == "output_text")
@@ -114,13 +114,13 @@ class OpenAIModel(ApiModel):
             return Reply(refused, self._usage(response.usage), Status.REFUSAL)
         if status is Status.OK and not answer.strip():
             if any(item.type.endswith("_call") for item in response.output):
-                raise malformed("an answer in text", "a call of a tool that was not offered")
-            raise empty()
+                raise malformed_reply("an answer in text", "a call of a tool that was not offered")
+            raise empty_reply()
         return Reply(answer, self._usage(response.usage), status)
 
     def _usage(self, used: _Usage | None) -> Usage:
         if used is None:
-            raise malformed("the usage of a response", "none")
+            raise malformed_reply("the usage of a response", "none")
         cached = used.input_tokens_details.cached_tokens
         usd = self.cost(used.input_tokens - cached, used.output_tokens, cache_read=cached)
         return Usage(1, used.input_tokens, used.output_tokens, usd)
@@ -137,4 +137,4 @@ def _status_of(response: _Response) -> Status:
         found = kind_of_words(words)
         kind = FailureKind.SERVER if found is FailureKind.CRASHED else found
         raise ProviderError(kind, f"{kind}: {words}")
-    raise malformed("a finished response", f"status {response.status}")
+    raise malformed_reply("a finished response", f"status {response.status}")

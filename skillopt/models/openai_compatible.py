@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from skillopt.errors import SettingsError
-from skillopt.models.api_failures import empty, failure_of, malformed
+from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
 from skillopt.models.api_model import ApiModel
 from skillopt.rollouts import Reply, Status, Usage
 from skillopt.skills.document import estimate_tokens
@@ -88,7 +88,7 @@ class OpenAICompatibleModel(ApiModel):
             )
             text = answer.http_response.text
         except openai.OpenAIError as error:
-            raise failure_of(error) from error
+            raise api_failure(error) from error
         return self._read(text, system + prompt)
 
     @cached_property
@@ -103,17 +103,17 @@ class OpenAICompatibleModel(ApiModel):
         try:
             completion = _Completion.model_validate_json(text)
         except ValidationError as error:
-            raise malformed("an answer of Chat Completions", text) from error
+            raise malformed_reply("an answer of Chat Completions", text) from error
         choice = completion.choices[0]
         usage = self._usage(completion.usage, asked, choice.message.content or "")
         if choice.message.refusal:
             return Reply(choice.message.refusal, usage, Status.REFUSAL)
         status = _ENDS.get(choice.finish_reason)
         if status is None:
-            raise malformed("an answer in text", f"finish_reason {choice.finish_reason}")
+            raise malformed_reply("an answer in text", f"finish_reason {choice.finish_reason}")
         answer = choice.message.content or ""
         if status is Status.OK and not answer.strip():
-            raise empty()
+            raise empty_reply()
         return Reply(answer, usage, status)
 
     def _usage(self, used: _Usage | None, asked: str, answer: str) -> Usage:

@@ -13,9 +13,9 @@ import sys
 from skillopt.cli.entry import main
 from skillopt.demo.harness import DemoHarness
 from skillopt.demo.model import DemoModel
-from skillopt.harnesses import HARNESSES, Driver
+from skillopt.harnesses import HARNESSES, HarnessDriver
 from skillopt.models import MODELS
-from skillopt.models import Driver as ModelDriver
+from skillopt.models import ModelDriver as ModelDriver
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.storage.ledger import reply_key, rollout_key
@@ -66,6 +66,6 @@ class CountedModel:
 
 if __name__ == "__main__":
     os.environ["COUNTED"] = f"{sys.argv.pop(1)} {sys.argv.pop(1)}"
-    HARNESSES["demo"] = Driver("tests.fakes.counted:CountedHarness", ("seed",))
+    HARNESSES["demo"] = HarnessDriver("tests.fakes.counted:CountedHarness", ("seed",))
     MODELS["demo"] = ModelDriver("tests.fakes.counted:CountedModel", ("seed",))
     main()

@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.errors import SettingsError
 from skillopt.execution.drivers import load_drivers
-from skillopt.harnesses import HARNESSES, Wanted, load_harness
+from skillopt.harnesses import HARNESSES, HarnessParts, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness
 from skillopt.settings import Settings, SkillMode
@@ -16,7 +16,7 @@ SETTINGS = Settings(base_url="http://127.0.0.1:1/v1")
 
 
 def harness(name: str, settings: Settings = SETTINGS) -> Harness:
-    return load_harness(name, Wanted(settings, Path("handoff"), lambda model: load_model(model, settings)))
+    return load_harness(name, HarnessParts(settings, Path("handoff"), lambda model: load_model(model, settings)))
 
 
 @pytest.mark.parametrize("name", HARNESSES)

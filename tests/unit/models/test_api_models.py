@@ -9,7 +9,7 @@ import pytest
 from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.models.anthropic import AnthropicModel
-from skillopt.models.api_failures import seconds_asked
+from skillopt.models.api_failures import retry_after_seconds
 from skillopt.models.openai import OpenAIModel
 from skillopt.models.openai_compatible import OpenAICompatibleModel
 from skillopt.prices import Price
@@ -300,4 +300,4 @@ def test_a_response_that_failed_is_told_in_the_provider_s_words() -> None:
     [("7", 7.0), ("0.5", 0.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), ("", None)],
 )
 def test_the_wait_that_is_asked_for_is_read_in_every_form(header: str, seconds: float | None) -> None:
-    assert seconds_asked({"retry-after": header}) == seconds
+    assert retry_after_seconds({"retry-after": header}) == seconds
