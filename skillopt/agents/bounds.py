@@ -1,7 +1,7 @@
-"""The most that one run of an agent can consume, so that a cap can be kept before it is begun.
+"""Upper bound on what one run of an agent can consume, so that a cap can be kept before it is begun.
 
-Owns the bounds. A client checks its own limit after each request, so one request more than the limit can
-be made; how long a request can be is what the clients' largest context windows allow. Does not own prices.
+A client checks its own limit after each request, so one request more than the limit can be made; how long a request
+can be is what the clients' largest context windows allow.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from skillopt.errors import SettingsError
 from skillopt.prices import Price, cost_of, find_price
 from skillopt.rollouts import Usage
 
-__all__ = ["bound_by_tokens", "bound_by_turns", "priced"]
+__all__ = ["bound_by_tokens", "bound_by_turns", "with_price"]
 
 _CONTEXT: Final = 400_000
 """Tokens that one request can hold."""
@@ -48,7 +48,7 @@ def bound_by_tokens(model: str, tokens: int | None, prices: Mapping[str, Price])
     return Usage(1, most, _OUTPUT, cost_of(find_price(model, prices), 0, _OUTPUT + most))
 
 
-def priced(usage: Usage, model: str, prices: Mapping[str, Price], cached: int = 0) -> Usage:
+def with_price(usage: Usage, model: str, prices: Mapping[str, Price], cached: int = 0) -> Usage:
     """Give a usage that the client knows no price of one from the table, where the model is listed."""
     if usage.usd is not None or not model:
         return usage

@@ -1,7 +1,6 @@
-"""The folder through which work is handed to somebody who has no API: a person, or another agent.
+"""The handoff folder, through which a person or another agent gets work and returns answers.
 
-Owns its layout: one folder per piece of work that says what is asked, an `answer.md` in it when it is
-done, and a manifest of what is still open. Does not own what is asked (the handoff model and harness).
+One folder per piece of work holds what is asked and an `answer.md` when it is done; a manifest lists what is open.
 """
 
 import json
@@ -92,7 +91,7 @@ class HandoffFolder:
             for folder in asked
             if not (folder / _ANSWER).is_file()
         ]
-        told = {"read": _ASKED, "write": _ANSWER, "open": entries}
+        manifest = {"read": _ASKED, "write": _ANSWER, "open": entries}
         staged = self.path / f"{_MANIFEST}.new"
-        staged.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        staged.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         staged.replace(self.path / _MANIFEST)

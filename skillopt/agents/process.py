@@ -1,8 +1,6 @@
-"""Running the command line of a coding agent, so that it ends when told and leaves nothing behind.
+"""Run the command line of a coding agent within its time limits, and end every process that it started.
 
-Owns finding the program and its version, a disposable home beside the workspace, the environment it
-gets, its input, its soft and hard time limits, and ending what it left running. Does not own what
-it prints (the stream modules) or which flags it takes (its driver).
+It has a disposable home beside the workspace and an environment of its own.
 
 Processes are found again by the environment they inherited, because a client gives its tools a
 session of their own, which outlives its process group. That needs `/proc`; elsewhere only the
@@ -26,7 +24,7 @@ from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.sandbox.workspace import ProcessResult, Workspace, run_process
 from skillopt.tasks import File
 
-__all__ = ["AgentCommand", "AgentHome", "Ended", "find_program", "first_set", "prepare_folder", "program_version"]
+__all__ = ["AgentCommand", "AgentHome", "EndedRun", "find_program", "first_set", "prepare_folder", "program_version"]
 
 _STREAM_LIMIT: Final = 32_000_000
 _GRACE_SECONDS: Final = 5.0
@@ -47,7 +45,7 @@ exec "$@" <"$input"
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedRun:
     """How a run of a client ended.
 
     Args:
@@ -105,7 +103,7 @@ class AgentCommand:
     sandbox: Sandbox | None = None
     url: str = ""
 
-    def run(self, home: AgentHome, cwd: str, seconds: float) -> Ended:
+    def run(self, home: AgentHome, cwd: str, seconds: float) -> EndedRun:
         """Run the client in a folder and end everything that it started.
 
         Args:
@@ -125,7 +123,7 @@ class AgentCommand:
             result = run_process(argv, cwd, self.env, seconds + _GRACE_SECONDS, output_limit=_STREAM_LIMIT)
         finally:
             _end_survivors(home.path)
-        return Ended(result, result.timed_out or monotonic() - begun >= seconds, seconds)
+        return EndedRun(result, result.timed_out or monotonic() - begun >= seconds, seconds)
 
 
 def find_program(name: str, chosen: str | None) -> str:

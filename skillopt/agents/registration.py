@@ -84,11 +84,11 @@ class RegistryChange:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """What is changed, told before it is done.
+    """What will change, announced before it is done.
 
     Args:
         changes: One per client.
-        dry_run: Whether telling is all.
+        dry_run: Whether nothing is written.
         program: Where the server's program is; empty when it is not on the PATH.
     """
 
@@ -104,7 +104,7 @@ class _Edit:
     path: Path
     before: bytes | None
     after: bytes | None
-    told: RegistryChange
+    change: RegistryChange
 
 
 def register(
@@ -119,9 +119,9 @@ def register(
 
     Args:
         client: `claude-code`, `codex` or `both`.
-        announce: Told what will change before anything does.
+        announce: Called with what will change before anything does.
         undo: Remove the entry instead.
-        dry_run: Only tell.
+        dry_run: Only announce.
         folder: A folder of the project; the current one when None.
 
     Raises:
@@ -132,7 +132,7 @@ def register(
         message = "expected --client with --undo or --dry-run, found none; add --client claude-code, codex or both"
         raise UsageError(message)
     edits = [_plan(name, folder or Path.cwd(), undo=undo) for name in AGENTS if client in (name, "both")]
-    announce(Registered(tuple(edit.told for edit in edits), dry_run, shutil.which(_PROGRAM) or ""))
+    announce(Registered(tuple(edit.change for edit in edits), dry_run, shutil.which(_PROGRAM) or ""))
     for edit in () if dry_run else edits:
         if edit.after != edit.before:
             _write(edit)
@@ -148,12 +148,12 @@ def _plan(client: str, folder: Path, *, undo: bool) -> _Edit:
         return _Edit(path, before, before, RegistryChange(client, str(path), "keep", reason))
     text = servers.removed() if undo else servers.added()
     _check_writable(path)
-    told = RegistryChange(client, str(path), "remove" if undo else "add", text=servers.SHOWN)
-    return _Edit(path, before, None if text is None else text.encode(), told)
+    change = RegistryChange(client, str(path), "remove" if undo else "add", text=servers.SHOWN)
+    return _Edit(path, before, None if text is None else text.encode(), change)
 
 
 def _reason_to_keep(servers: ServerFile, *, undo: bool) -> str:
-    """Say why a file stays as it is, empty when it does not."""
+    """Give the reason why a file stays as it is, empty when it does not."""
     if servers.entry() is None:
         return "not registered there" if undo else ""
     if not servers.ours:

@@ -1,7 +1,6 @@
 """What the event streams of coding agents have in common: lines, endings, kinds of failure.
 
-Owns splitting a stream into events and judging a failure by its HTTP status or by the client's words.
-Does not own any one client's events (claude_stream, codex_stream).
+A failure is classified by its HTTP status or by the client's words.
 """
 
 import json
@@ -16,16 +15,16 @@ from skillopt.errors import FailureKind, ProviderError
 from skillopt.rollouts import Status, ToolCall
 
 __all__ = [
+    "ClientRun",
     "Ending",
-    "Event",
-    "Story",
-    "failure",
-    "kind_of_status",
-    "kind_of_words",
-    "one_line",
+    "StreamEvent",
+    "failed_run",
+    "failure_kind_of_status",
+    "failure_kind_of_words",
     "provider_error",
     "read_lines",
-    "shorten",
+    "shorten_call",
+    "shorten_reason",
 ]
 
 _LONGEST_RESULT: Final = 20_000
@@ -67,7 +66,7 @@ _WORDS: Final = (
 _KINDS: Final = tuple((kind, re.compile(pattern, re.IGNORECASE | re.DOTALL)) for kind, pattern in _WORDS)
 
 
-class Event(BaseModel):
+class StreamEvent(BaseModel):
     """A line of a stream; what a driver does not read is left out."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -82,8 +81,8 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
-    """How far a client's run came, for judging an ending without a last word.
+class ClientRun:
+    """A client's run as its process ended, for judging a stream without a result.
 
     Args:
         client: What it is called.
@@ -108,16 +107,16 @@ class Story:
         """
         if self.interrupted and failing is not None:
             kind, words = failing
-            return failure(kind, f"still repeating a failed request after {self.seconds:g} s: {words}")
+            return failed_run(kind, f"still repeating a failed request after {self.seconds:g} s: {words}")
         if self.interrupted and answered:
             return Ending(Status.TIMEOUT, f"{FailureKind.TIMEOUT}: not done within {self.seconds:g} s")
         if self.interrupted:
-            return failure(FailureKind.TIMEOUT, f"no answer from the provider within {self.seconds:g} s")
-        words = one_line(self.stderr) or "it printed nothing"
+            return failed_run(FailureKind.TIMEOUT, f"no answer from the provider within {self.seconds:g} s")
+        words = shorten_reason(self.stderr) or "it printed nothing"
         if self.exit_status < 0 or self.exit_status > 128:  # noqa: PLR2004 - how a shell and a system tell of signals
-            return failure(FailureKind.CRASHED, f"{self.client} ended with status {self.exit_status}: {words}")
-        kind = kind_of_words(self.stderr)
-        return failure(kind, f"{self.client} ended with status {self.exit_status} and no result: {words}")
+            return failed_run(FailureKind.CRASHED, f"{self.client} ended with status {self.exit_status}: {words}")
+        kind = failure_kind_of_words(self.stderr)
+        return failed_run(kind, f"{self.client} ended with status {self.exit_status} and no result: {words}")
 
 
 def read_lines(stdout: str) -> Iterator[str]:
@@ -132,38 +131,38 @@ def read_lines(stdout: str) -> Iterator[str]:
             yield text
 
 
-def kind_of_status(status: int, words: str) -> FailureKind:
-    """Judge a failure by its HTTP status; the words tell an empty purse from a bad request."""
-    told = kind_of_words(words)
-    if status in (400, 429) and told in (FailureKind.QUOTA, FailureKind.TOO_LARGE):
-        return told
+def failure_kind_of_status(status: int, words: str) -> FailureKind:
+    """Classify a failure by its HTTP status; the words distinguish a used-up quota from a bad request."""
+    kind = failure_kind_of_words(words)
+    if status in (400, 429) and kind in (FailureKind.QUOTA, FailureKind.TOO_LARGE):
+        return kind
     return _STATUSES.get(status, FailureKind.SERVER if status >= _SERVER_FAULT else FailureKind.BAD_REQUEST)
 
 
-def kind_of_words(words: str) -> FailureKind:
-    """Judge a failure by what the client says about it; what nobody knows is a crash."""
+def failure_kind_of_words(words: str) -> FailureKind:
+    """Classify a failure by the client's words; what matches nothing is a crash."""
     return next((kind for kind, pattern in _KINDS if pattern.search(words)), FailureKind.CRASHED)
 
 
-def failure(kind: FailureKind, words: str) -> Ending:
-    """Give the ending of a run that measured nothing."""
-    return Ending(Status.INFRA_ERROR, f"{kind}: {one_line(words)}")
+def failed_run(kind: FailureKind, words: str) -> Ending:
+    """Give the ending of a run that failed before anything was measured."""
+    return Ending(Status.INFRA_ERROR, f"{kind}: {shorten_reason(words)}")
 
 
 def provider_error(ending: Ending) -> ProviderError:
-    """Make of an ending that is not ok what a model raises."""
-    told = ending.reason.partition(":")[0]
-    kind = FailureKind(told) if told in tuple(FailureKind) else FailureKind.BAD_REQUEST
+    """Turn an ending that is not ok into the error that a model raises."""
+    name = ending.reason.partition(":")[0]
+    kind = FailureKind(name) if name in tuple(FailureKind) else FailureKind.BAD_REQUEST
     return ProviderError(kind, ending.reason)
 
 
-def one_line(words: str) -> str:
+def shorten_reason(words: str) -> str:
     """Join lines and cut what is too long for a reason."""
     text = " ".join(words.split())
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]} ..."
 
 
-def shorten(call: ToolCall) -> ToolCall:
+def shorten_call(call: ToolCall) -> ToolCall:
     """Keep the first and last part of long arguments and results, 20,000 characters of each."""
     return ToolCall(call.name, _cut(call.arguments), _cut(call.result))
 

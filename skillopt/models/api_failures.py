@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from skillopt.agents.stream import kind_of_status, kind_of_words, one_line
+from skillopt.agents.stream import failure_kind_of_status, failure_kind_of_words, shorten_reason
 from skillopt.errors import FailureKind, ProviderError
 
 __all__ = ["api_failure", "empty_reply", "malformed_reply", "retry_after_seconds"]
@@ -24,22 +24,22 @@ def api_failure(error: Exception) -> ProviderError:
     """Turn an SDK's exception into a ProviderError: kind, the provider's words, the wait it asked for."""
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
-        words = one_line(_words(error))
-        kind = kind_of_status(status, words)
+        words = shorten_reason(_words(error))
+        kind = failure_kind_of_status(status, words)
         headers = getattr(getattr(error, "response", None), "headers", {})
         return ProviderError(kind, f"{kind}: HTTP {status}: {words}", retry_after_seconds(headers))
     names = (parent.__name__ for parent in type(error).__mro__)
     named = next((_KINDS[name] for name in names if name in _KINDS), None)
-    details = ": ".join(filter(None, (_address(error), one_line(str(error.__cause__ or "")))))
+    details = ": ".join(filter(None, (_address(error), shorten_reason(str(error.__cause__ or "")))))
     cause = f" ({details})" if details else ""
-    kind = named or kind_of_words(str(error))
-    return ProviderError(kind, f"{kind}: {one_line(str(error))}{cause}")
+    kind = named or failure_kind_of_words(str(error))
+    return ProviderError(kind, f"{kind}: {shorten_reason(str(error))}{cause}")
 
 
 def malformed_reply(what: str, found: str) -> ProviderError:
     """Make the failure of an answer that is not what the API promises."""
     kind = FailureKind.MALFORMED
-    return ProviderError(kind, f"{kind}: expected {what}, found {one_line(found)[:200]!r}")
+    return ProviderError(kind, f"{kind}: expected {what}, found {shorten_reason(found)[:200]!r}")
 
 
 def empty_reply() -> ProviderError:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from skillopt.agents.stream import kind_of_words
+from skillopt.agents.stream import failure_kind_of_words
 from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
 from skillopt.models.api_model import ApiModel
@@ -134,7 +134,7 @@ def _status_of(response: _Response) -> Status:
         return Status.REFUSAL if response.incomplete_details.reason == "content_filter" else Status.LIMIT
     if response.error:
         words = f"{response.error.code or ''}: {response.error.message}"
-        found = kind_of_words(words)
+        found = failure_kind_of_words(words)
         kind = FailureKind.SERVER if found is FailureKind.CRASHED else found
         raise ProviderError(kind, f"{kind}: {words}")
     raise malformed_reply("a finished response", f"status {response.status}")

@@ -12,7 +12,7 @@ from skillopt.agents.claude_code.model import ClaudeCodeModel
 from skillopt.agents.codex.command import CodexSetup, find_codex
 from skillopt.agents.codex.harness import CodexHarness
 from skillopt.agents.codex.model import CodexModel
-from skillopt.agents.process import AgentCommand, AgentHome, Ended, prepare_folder, program_version
+from skillopt.agents.process import AgentCommand, AgentHome, EndedRun, prepare_folder, program_version
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Status, Usage
@@ -47,7 +47,7 @@ def saying(*events: object) -> str:
     return "cat >/dev/null; cat <<'END'\n" + "\n".join(json.dumps(event) for event in events) + "\nEND"
 
 
-def run(folder: Path, lines: str, seconds: float = 20.0) -> Ended:
+def run(folder: Path, lines: str, seconds: float = 20.0) -> EndedRun:
     (folder / "work").mkdir()
     with AgentHome.create() as home:
         command = AgentCommand((script(folder, lines),), home.environment(), "the prompt")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from skillopt.agents.claude_code.stream import ClaudeStream
-from skillopt.agents.stream import Story
+from skillopt.agents.stream import ClientRun
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 
 INIT = {"type": "system", "subtype": "init", "skills": ["rows"], "model": "m"}
@@ -102,24 +102,27 @@ ENDINGS = {
 @pytest.mark.parametrize("case", ENDINGS)
 def test_every_last_word_has_a_status_and_a_reason(case: str) -> None:
     last, (status, reason) = ENDINGS[case]
-    ending = stream(INIT, SYNTHETIC, last).ending(Story("claude", 1))
+    ending = stream(INIT, SYNTHETIC, last).ending(ClientRun("claude", 1))
     assert ending.status == status
     assert ending.reason.startswith(reason)
 
 
 def test_a_run_that_ended_well_is_ok_and_permission_denials_do_not_matter() -> None:
     last = {**GOOD, "permission_denials": [{"tool_name": "Bash", "tool_input": {}}]}
-    assert stream(INIT, SAID, last).ending(Story("claude", 0)).status is Status.OK
+    assert stream(INIT, SAID, last).ending(ClientRun("claude", 0)).status is Status.OK
 
 
 def test_a_model_that_says_nothing_and_does_nothing_measured_nothing() -> None:
     said = {"type": "assistant", "message": {"id": "a", "model": "m", "content": []}}
-    ending = stream(INIT, said, {**GOOD, "result": ""}).ending(Story("claude", 0))
+    ending = stream(INIT, said, {**GOOD, "result": ""}).ending(ClientRun("claude", 0))
     assert (ending.status, ending.reason) == (Status.INFRA_ERROR, "empty: the model answered nothing")
 
 
 def test_a_model_that_was_asked_and_gave_no_block_at_all_answered_nothing() -> None:
-    assert stream(INIT, {**GOOD, "result": ""}).ending(Story("claude", 0)).reason == "empty: the model answered nothing"
+    assert (
+        stream(INIT, {**GOOD, "result": ""}).ending(ClientRun("claude", 0)).reason
+        == "empty: the model answered nothing"
+    )
 
 
 INTERRUPTED = {"type": "result", "subtype": "error_during_execution", "is_error": True}
@@ -143,7 +146,7 @@ RETRY = {"type": "system", "subtype": "api_retry", "error_status": 529, "error":
 def test_time_that_is_over_counts_against_the_target_only_when_the_provider_answers(
     lines: tuple[object, ...], status: str, reason: str
 ) -> None:
-    ending = stream(*lines).ending(Story("claude", 0, interrupted=True, seconds=9))
+    ending = stream(*lines).ending(ClientRun("claude", 0, interrupted=True, seconds=9))
     assert ending.status == status
     assert ending.reason.startswith(reason)
 
@@ -159,7 +162,7 @@ def test_time_that_is_over_counts_against_the_target_only_when_the_provider_answ
     ids=["SIGTERM", "SIGKILL", "bad flag", "silent"],
 )
 def test_an_end_without_a_result_is_an_infrastructure_error(exit_status: int, stderr: str, reason: str) -> None:
-    ending = stream(INIT, CALLED).ending(Story("claude", exit_status, stderr))
+    ending = stream(INIT, CALLED).ending(ClientRun("claude", exit_status, stderr))
     assert ending.status is Status.INFRA_ERROR
     assert ending.reason.startswith(reason)
 
@@ -200,4 +203,4 @@ def test_lines_of_no_known_form_are_passed_over() -> None:
     text = "\n".join(
         ["warning: x", '{"cut', '{"type": 3}', json.dumps(SAID), "[... 9 bytes left out ...]", json.dumps(GOOD)]
     )
-    assert ClaudeStream(text).ending(Story("claude", 0)).status is Status.OK
+    assert ClaudeStream(text).ending(ClientRun("claude", 0)).status is Status.OK

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from skillopt.agents.codex.stream import CodexStream, unloaded
-from skillopt.agents.stream import Story
+from skillopt.agents.codex.stream import CodexStream, load_complaint
+from skillopt.agents.stream import ClientRun
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 
 START = {"type": "thread.started", "thread_id": "x"}
@@ -54,39 +54,39 @@ ENDINGS = {
 @pytest.mark.parametrize("case", ENDINGS)
 def test_every_failed_turn_has_a_status_and_a_reason(case: str) -> None:
     words, status, reason = ENDINGS[case]
-    ending = stream(START, HARMLESS, *failed(words)).ending(Story("codex", 1))
+    ending = stream(START, HARMLESS, *failed(words)).ending(ClientRun("codex", 1))
     assert ending.status == status
     assert ending.reason.startswith(reason)
 
 
 def test_a_completed_turn_is_ok_and_an_unknown_model_is_harmless() -> None:
-    assert stream(START, HARMLESS, SAID, DONE).ending(Story("codex", 0)).status is Status.OK
+    assert stream(START, HARMLESS, SAID, DONE).ending(ClientRun("codex", 0)).status is Status.OK
 
 
 def test_a_model_that_says_nothing_and_does_nothing_measured_nothing() -> None:
     empty = {"type": "item.completed", "item": {"type": "agent_message", "text": ""}}
-    assert stream(START, empty, DONE).ending(Story("codex", 0)).reason == "empty: the model answered nothing"
+    assert stream(START, empty, DONE).ending(ClientRun("codex", 0)).reason == "empty: the model answered nothing"
 
 
 @pytest.mark.parametrize(
     ("lines", "story", "status", "reason"),
     [
-        ((START, RAN), Story("codex", 1, interrupted=True, seconds=9), "timeout", "timeout: not done within 9 s"),
-        ((START,), Story("codex", 1, interrupted=True, seconds=9), "infra_error", "timeout: no answer"),
+        ((START, RAN), ClientRun("codex", 1, interrupted=True, seconds=9), "timeout", "timeout: not done within 9 s"),
+        ((START,), ClientRun("codex", 1, interrupted=True, seconds=9), "infra_error", "timeout: no answer"),
         (
             (START, {"type": "error", "message": "Reconnecting... 7 (Connection failed: error sending request)"}),
-            Story("codex", 1, interrupted=True, seconds=9),
+            ClientRun("codex", 1, interrupted=True, seconds=9),
             "infra_error",
             "network: still repeating a failed request after 9 s: Reconnecting... 7 (Connection failed",
         ),
-        ((START,), Story("codex", 2, "error: unexpected argument '--nope' found"), "infra_error", "bad_request: "),
-        ((START, RAN), Story("codex", -15), "infra_error", "crashed: codex ended with status -15"),
-        ((START, RAN), Story("codex", -9), "infra_error", "crashed: codex ended with status -9"),
+        ((START,), ClientRun("codex", 2, "error: unexpected argument '--nope' found"), "infra_error", "bad_request: "),
+        ((START, RAN), ClientRun("codex", -15), "infra_error", "crashed: codex ended with status -15"),
+        ((START, RAN), ClientRun("codex", -9), "infra_error", "crashed: codex ended with status -9"),
     ],
     ids=["SIGINT at work", "never answered", "refused for ever", "bad flag", "SIGTERM", "SIGKILL"],
 )
 def test_an_end_without_a_result_is_judged_by_how_far_it_came(
-    lines: tuple[object, ...], story: Story, status: str, reason: str
+    lines: tuple[object, ...], story: ClientRun, status: str, reason: str
 ) -> None:
     ending = stream(*lines).ending(story)
     assert ending.status == status
@@ -130,5 +130,5 @@ def test_a_skill_is_loaded_when_its_document_was_read() -> None:
 
 def test_why_a_skill_was_not_taken_is_found_in_the_complaints() -> None:
     stderr = "2026 ERROR codex_core: failed to load skill /w/.agents/skills/rows/SKILL.md: missing field `description`"
-    assert unloaded(stderr, "rows") == "missing field `description`"
-    assert unloaded(stderr, "columns") == ""
+    assert load_complaint(stderr, "rows") == "missing field `description`"
+    assert load_complaint(stderr, "columns") == ""

@@ -11,7 +11,7 @@ import pytest
 
 from skillopt.agents.claude_code.harness import ClaudeCodeHarness
 from skillopt.agents.codex.harness import CodexHarness
-from skillopt.agents.process import AgentCommand, AgentHome, Ended
+from skillopt.agents.process import AgentCommand, AgentHome, EndedRun
 from skillopt.errors import InfrastructureError, ProviderError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
@@ -38,7 +38,7 @@ def workspace() -> Iterator[Path]:
         yield Path(made.path)
 
 
-def boxed(script: str, workspace: Path, url: str, seconds: float = 30.0) -> Ended:
+def boxed(script: str, workspace: Path, url: str, seconds: float = 30.0) -> EndedRun:
     with AgentHome.create() as home:
         command = AgentCommand(("/bin/sh", "-c", script), home.environment(), "", Sandbox("bwrap"), url)
         return command.run(home, str(workspace), seconds)

@@ -14,8 +14,7 @@ from skillopt.cli.entry import main
 from skillopt.demo.harness import DemoHarness
 from skillopt.demo.model import DemoModel
 from skillopt.harnesses import HARNESSES, HarnessDriver
-from skillopt.models import MODELS
-from skillopt.models import ModelDriver as ModelDriver
+from skillopt.models import MODELS, ModelDriver
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.storage.ledger import reply_key, rollout_key

@@ -1,7 +1,5 @@
 """The command line of Claude Code: its environment, its login and the flags every run has.
 
-Owns what the harness and the optimizer model share. Does not own the flags that differ.
-
 The client gets one credential: a key or token from the environment, else the access token of a login
 (`claude /login`) read from its credential file. The refresh token stays behind, so that a disposable
 copy cannot invalidate the user's own login; an expired access token is an `auth` failure. Where the
@@ -104,6 +102,6 @@ def claude_environment(home: AgentHome, base_url: str | None, retries: int) -> d
     if credential is not None:
         environment[credential[0]] = credential[1]
     if os.geteuid() == 0:
-        # The client refuses to work without asking as root, unless it is told that nothing is at stake.
+        # The client refuses to work without asking as root, unless a variable says that nothing is at stake.
         environment["IS_SANDBOX"] = "1"
     return environment

@@ -1,8 +1,7 @@
 """Harness `claude-code`: the target is Claude Code, run by its command line in the workspace.
 
-Owns how a rollout is run with it: the candidate installed as a project skill, forced (its body is in
-the first request) or to be discovered (the model sees its name and description and may load it).
-Does not own what the client prints (claude_stream) or its environment (claude_command).
+The candidate is installed as a project skill, forced (its body is in the first request) or to be discovered (the model
+sees its name and description and may load it).
 
 The client asks for no permission and can do whatever its user may; shell commands that a skill would
 run on load are off, and so are MCP servers, user settings and what else the machine has installed.
@@ -25,7 +24,7 @@ from skillopt.agents.claude_code.command import (
 )
 from skillopt.agents.claude_code.stream import ClaudeStream
 from skillopt.agents.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.agents.stream import Ending, Story, failure
+from skillopt.agents.stream import ClientRun, Ending, failed_run
 from skillopt.errors import FailureKind
 from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
@@ -112,22 +111,22 @@ class ClaudeCodeHarness:
             ended = command.run(home, workspace, request.task.timeout)
         stream = ClaudeStream(ended.result.stdout)
         ending = stream.ending(
-            Story("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+            ClientRun("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
         )
-        told = [] if skill is None else [Message("harness", self._loading(stream, skill))]
+        notes = [] if skill is None else [Message("harness", self._loading(stream, skill))]
         if skill is not None and ending.status is not Status.INFRA_ERROR and not stream.offers(skill.name):
-            ending = failure(
+            ending = failed_run(
                 FailureKind.BAD_REQUEST, f"claude did not take the skill {skill.name!r}; check its SKILL.md"
             )
-        trajectory = self._trajectory(request, workspace, (stream, ending, told))
+        trajectory = self._trajectory(request, workspace, (stream, ending, notes))
         return trajectory.renaming({workspace: "/workspace", home.path: "/home/agent"})
 
     def _trajectory(
         self, request: RolloutRequest, workspace: str, ended: tuple[ClaudeStream, Ending, list[Message]]
     ) -> Trajectory:
-        stream, ending, told = ended
+        stream, ending, notes = ended
         return Trajectory(
-            (Message("user", request.task.prompt), *told, *stream.messages()),
+            (Message("user", request.task.prompt), *notes, *stream.messages()),
             stream.answer,
             tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(_OWN)),
             ending.status,
@@ -136,7 +135,7 @@ class ClaudeCodeHarness:
         )
 
     def _loading(self, stream: ClaudeStream, skill: Skill) -> str:
-        """Say whether the skill reached the model; a forced one did when the client knew its name."""
+        """Note whether the skill reached the model; a forced one did when the client knew its name."""
         loaded = stream.offers(skill.name) if self.mode == "forced" else stream.loads(skill.name)
         return f"skill {skill.name} loaded: {'yes' if loaded else 'no'} ({self.mode})"
 

@@ -1,7 +1,6 @@
 """Optimizer model `claude-code`: prompts answered through Claude Code's command line; no key is needed.
 
-Owns how a prompt is asked: no tools, no skills, no settings, one turn, in an empty folder. Does not own
-the client's environment or stream (harnesses).
+It has no tools, no skills, no settings, one turn and an empty folder.
 """
 
 import os
@@ -19,7 +18,7 @@ from skillopt.agents.claude_code.command import (
 )
 from skillopt.agents.claude_code.stream import ClaudeStream
 from skillopt.agents.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.agents.stream import Story, failure, provider_error
+from skillopt.agents.stream import ClientRun, failed_run, provider_error
 from skillopt.errors import FailureKind
 from skillopt.prices import Price
 from skillopt.rollouts import Reply, Status, Usage
@@ -86,11 +85,11 @@ class ClaudeCodeModel:
             command = AgentCommand((program, *flags), claude_environment(home, self.base_url, self.retries), asked)
             ended = command.run(home, folder.path, self.timeout)
         stream = ClaudeStream(ended.result.stdout)
-        story = Story("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+        story = ClientRun("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
         ending = stream.ending(story)
         called = [call.name for message in stream.messages() for call in message.tool_calls]
         if ending.status is Status.LIMIT and called:  # A call took the one turn that an answer has.
-            ending = failure(
+            ending = failed_run(
                 FailureKind.MALFORMED, f"the model called {called[0]!r} and answered nothing; it has no tools"
             )
         if ending.status is not Status.OK:

@@ -1,8 +1,7 @@
-"""The MCP servers of a `.mcp.json`, as text: our server put in, and taken out again to the byte.
+"""Edit the MCP servers of a `.mcp.json` as text: our server put in, and taken out again to the byte.
 
-Owns where in the text the entry goes. Everything else in the file stays as its author wrote it. Does
-not own writing files (agents.registration). How the entry is laid out tells what was there before, so that
-nothing has to be remembered to undo it:
+Everything else in the file stays as its author wrote it. How the entry is laid out shows what was there before, so
+that nothing has to be remembered to undo it:
 
     no file               a whole file
     no member             `{}` gets one line, `{…}` gets `mcpServers` as its first member

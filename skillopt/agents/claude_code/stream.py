@@ -1,7 +1,6 @@
-"""Read what `claude -p --output-format stream-json` prints.
+"""Parse what `claude -p --output-format stream-json` prints.
 
-Owns the events of that stream: messages, tool calls with results, consumption, whether a skill was
-loaded, and how the run ended. Does not own running it (claude_code).
+Messages, tool calls with results, consumption, whether a skill was loaded, and how the run ended.
 
 The client says `success` when its provider failed, and its exit status is 0 when it was interrupted,
 so neither decides alone.
@@ -16,15 +15,15 @@ from typing import Final
 from pydantic import Field, JsonValue, ValidationError
 
 from skillopt.agents.stream import (
+    ClientRun,
     Ending,
-    Event,
-    Story,
-    failure,
-    kind_of_status,
-    kind_of_words,
-    one_line,
+    StreamEvent,
+    failed_run,
+    failure_kind_of_status,
+    failure_kind_of_words,
     read_lines,
-    shorten,
+    shorten_call,
+    shorten_reason,
 )
 from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
@@ -36,7 +35,7 @@ _LIMITS: Final = {"error_max_turns": "turns", "error_max_budget_usd": "budget"}
 _TOO_LONG: Final = "output token maximum"
 
 
-class _Block(Event):
+class _Block(StreamEvent):
     type: str
     text: str = ""
     id: str = ""
@@ -47,7 +46,7 @@ class _Block(Event):
     is_error: bool | None = None
 
 
-class _Tokens(Event):
+class _Tokens(StreamEvent):
     input_tokens: int = 0
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
@@ -58,7 +57,7 @@ class _Tokens(Event):
         return self.input_tokens + (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
 
 
-class _Said(Event):
+class _Said(StreamEvent):
     id: str = ""
     model: str = ""
     content: list[_Block] | str = Field(default_factory=list)
@@ -69,11 +68,11 @@ class _Said(Event):
         return [_Block(type="text", text=self.content)] if isinstance(self.content, str) else self.content
 
 
-class _ModelUsage(Event):
+class _ModelUsage(StreamEvent):
     costBasis: str = ""  # noqa: N815 - the client's own name
 
 
-class _Line(Event):
+class _Line(StreamEvent):
     type: str
     subtype: str = ""
     message: _Said | None = None
@@ -137,7 +136,9 @@ class ClaudeStream:
             turns.setdefault(said.id, []).extend(said.blocks)
         for blocks in turns.values():
             calls = tuple(
-                shorten(ToolCall(block.name, json.dumps(block.input, ensure_ascii=False), results.get(block.id, "")))
+                shorten_call(
+                    ToolCall(block.name, json.dumps(block.input, ensure_ascii=False), results.get(block.id, ""))
+                )
                 for block in blocks
                 if block.type == "tool_use"
             )
@@ -180,7 +181,7 @@ class ClaudeStream:
             for block in said.blocks
         )
 
-    def ending(self, story: Story) -> Ending:
+    def ending(self, story: ClientRun) -> Ending:
         """Judge how the run ended.
 
         Args:
@@ -192,9 +193,9 @@ class ClaudeStream:
         if result.is_error:
             return _judge_error(result, result.result or "; ".join(result.errors or ()) or result.subtype)
         if result.num_turns == 0 or not (self._answers or result.usage.output_tokens):
-            return failure(FailureKind.BAD_REQUEST, f"the client asked no model and said {result.result!r}")
+            return failed_run(FailureKind.BAD_REQUEST, f"the client asked no model and said {result.result!r}")
         if not self.answer and not any(message.tool_calls for message in self.messages()):
-            return failure(FailureKind.EMPTY, "the model answered nothing")
+            return failed_run(FailureKind.EMPTY, "the model answered nothing")
         return Ending(Status.OK)
 
     @property
@@ -207,21 +208,21 @@ class ClaudeStream:
             return None
         if last.error_status is None:
             return FailureKind.NETWORK, f"{last.error}"
-        return kind_of_status(last.error_status, f"{last.error}"), f"{last.error_status} {last.error}"
+        return failure_kind_of_status(last.error_status, f"{last.error}"), f"{last.error_status} {last.error}"
 
 
 def _judge_error(result: _Line, words: str) -> Ending:
     """Tell what the target did, a limit or a refusal, from what its provider did."""
     if result.subtype in _LIMITS:
-        return Ending(Status.LIMIT, f"limit: {_LIMITS[result.subtype]}: {one_line(words)}")
+        return Ending(Status.LIMIT, f"limit: {_LIMITS[result.subtype]}: {shorten_reason(words)}")
     if _TOO_LONG in words:
-        return Ending(Status.LIMIT, f"limit: output tokens: {one_line(words)}")
+        return Ending(Status.LIMIT, f"limit: output tokens: {shorten_reason(words)}")
     if result.stop_reason == "refusal":
-        return Ending(Status.REFUSAL, f"refusal: {one_line(words)}")
+        return Ending(Status.REFUSAL, f"refusal: {shorten_reason(words)}")
     if result.terminal_reason == "prompt_too_long":
-        return failure(FailureKind.TOO_LARGE, words)
+        return failed_run(FailureKind.TOO_LARGE, words)
     status = result.api_error_status
-    return failure(kind_of_words(words) if status is None else kind_of_status(status, words), words)
+    return failed_run(failure_kind_of_words(words) if status is None else failure_kind_of_status(status, words), words)
 
 
 def _parsed(stdout: str) -> Iterator[_Line]:

@@ -1,7 +1,5 @@
 """The command line of Codex: its configuration, its login and the flags every run has.
 
-Owns what the harness and the optimizer model share. Does not own the flags that differ.
-
 The client gets one credential: a key from the environment, else a copy of its credential file (`codex
 login`) without the refresh token, so that a disposable copy cannot invalidate the user's own login; an
 expired access token is an `auth` failure. The key does not reach the commands that the model runs.

@@ -1,9 +1,7 @@
 """Harness `codex`: the target is Codex, run by its command line in the workspace.
 
-Owns how a rollout is run with it: the candidate installed as a project skill, forced (mentioned as
-`$name`, so that its document is in the first request) or to be discovered (the model sees its name and
-description and may read it). Does not own what the client prints (codex_stream) or its configuration
-(codex_command).
+The candidate is installed as a project skill, forced (mentioned as `$name`, so that its document is in the first
+request) or to be discovered (the model sees its name and description and may read it).
 
 The client asks for no permission and can do whatever its user may. It has no limit of turns; tokens can
 be limited.
@@ -14,11 +12,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from skillopt.agents.bounds import bound_by_tokens, priced
+from skillopt.agents.bounds import bound_by_tokens, with_price
 from skillopt.agents.codex.command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
-from skillopt.agents.codex.stream import CodexStream, unloaded
+from skillopt.agents.codex.stream import CodexStream, load_complaint
 from skillopt.agents.process import AgentCommand, AgentHome, prepare_folder, program_version
-from skillopt.agents.stream import Ending, Story, failure
+from skillopt.agents.stream import ClientRun, Ending, failed_run
 from skillopt.errors import FailureKind, SkillError
 from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
@@ -105,20 +103,22 @@ class CodexHarness:
             injected = skill is not None and _injected(home, _listed_name(skill))
         stream = CodexStream(ended.result.stdout)
         ending = stream.ending(
-            Story("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+            ClientRun("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
         )
-        told = []
+        notes = []
         if skill is not None:
             loaded = injected or stream.loads(skill.name)
-            told.append(Message("harness", f"skill {skill.name} loaded: {'yes' if loaded else 'no'} ({self.mode})"))
-            ending = self._with_loading(ending, skill, unloaded(ended.result.stderr, skill.name), injected=injected)
+            notes.append(Message("harness", f"skill {skill.name} loaded: {'yes' if loaded else 'no'} ({self.mode})"))
+            ending = self._with_loading(
+                ending, skill, load_complaint(ended.result.stderr, skill.name), injected=injected
+            )
         return Trajectory(
-            (Message("user", request.task.prompt), *told, *stream.messages()),
+            (Message("user", request.task.prompt), *notes, *stream.messages()),
             stream.answer,
             tuple(path for path in changed_files(workspace, request.task.files) if not path.startswith(_OWN)),
             ending.status,
             ending.reason,
-            priced(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage,
+            with_price(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage,
         ).renaming({workspace: "/workspace", home.path: "/home/agent"})
 
     def _with_loading(self, ending: Ending, skill: Skill, complaint: str, *, injected: bool) -> Ending:
@@ -126,7 +126,7 @@ class CodexHarness:
         if ending.status is Status.INFRA_ERROR or not (complaint or (self.mode == "forced" and not injected)):
             return ending
         why = complaint or "it was not in the first request"
-        return failure(
+        return failed_run(
             FailureKind.BAD_REQUEST, f"codex did not take the skill {skill.name!r}: {why}; check its frontmatter"
         )
 

@@ -1,18 +1,18 @@
 """Optimizer model `codex`: prompts answered through the command line of Codex; no key is needed.
 
-Owns how a prompt is asked: no shell, a read-only sandbox, an empty folder. Does not own the client's
-configuration or stream (harnesses). The client cannot be left without any tool, so it is told to use none.
+It has no shell, a read-only sandbox and an empty folder. The client cannot be left without any tool, so its
+instructions forbid their use.
 """
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
-from skillopt.agents.bounds import bound_by_turns, priced
+from skillopt.agents.bounds import bound_by_turns, with_price
 from skillopt.agents.codex.command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.agents.codex.stream import CodexStream
 from skillopt.agents.process import AgentCommand, AgentHome, prepare_folder, program_version
-from skillopt.agents.stream import Story, provider_error
+from skillopt.agents.stream import ClientRun, provider_error
 from skillopt.prices import Price
 from skillopt.rollouts import Reply, Status, Usage
 from skillopt.sandbox.workspace import Workspace
@@ -77,9 +77,11 @@ class CodexModel:
             command = AgentCommand((find_codex(self.program), *flags), setup.environment(home), asked)
             ended = command.run(home, folder.path, self.timeout)
         stream = CodexStream(ended.result.stdout)
-        story = Story("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+        story = ClientRun("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
         ending = stream.ending(story)
         if ending.status is not Status.OK:
             raise provider_error(ending)
-        usage = priced(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage
+        usage = (
+            with_price(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage
+        )
         return Reply(stream.answer, usage)

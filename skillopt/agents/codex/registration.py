@@ -1,7 +1,7 @@
-"""The MCP servers of Codex's `config.toml`, as text: our server put in, and taken out again to the byte.
+"""Edit the MCP servers of Codex's `config.toml` as text: our server put in, and taken out again to the byte.
 
-Owns the table. It goes to the end after a line break and nothing else is written, so whatever stands
-before it keeps its comments and layout. Does not own writing files (agents.registration).
+The table goes to the end after a line break and nothing else is written, so whatever stands before it keeps its
+comments and layout.
 """
 
 import os

@@ -1,7 +1,6 @@
-"""Read what `codex exec --json` prints.
+"""Parse what `codex exec --json` prints.
 
-Owns the events of that stream: messages, commands with their output, consumption, whether a skill was
-loaded, and how the run ended. Does not own running it (codex).
+Messages, commands with their output, consumption, whether a skill was loaded, and how the run ended.
 """
 
 import json
@@ -14,20 +13,20 @@ from typing import Final
 from pydantic import Field, JsonValue, ValidationError
 
 from skillopt.agents.stream import (
+    ClientRun,
     Ending,
-    Event,
-    Story,
-    failure,
-    kind_of_status,
-    kind_of_words,
-    one_line,
+    StreamEvent,
+    failed_run,
+    failure_kind_of_status,
+    failure_kind_of_words,
     read_lines,
-    shorten,
+    shorten_call,
+    shorten_reason,
 )
 from skillopt.errors import FailureKind
 from skillopt.rollouts import Message, Status, ToolCall, Usage
 
-__all__ = ["CodexStream", "unloaded"]
+__all__ = ["CodexStream", "load_complaint"]
 
 _REFUSED: Final = re.compile(r"flagged|usage policy|content policy|cyber_policy|safety", re.IGNORECASE)
 _BUDGET: Final = "budget reached"
@@ -37,12 +36,12 @@ _HTTP_STATUS: Final = re.compile(r"unexpected status (\d{3})\b|last status: (\d{
 _TOLD_BY_400: Final = (FailureKind.QUOTA, FailureKind.TOO_LARGE, FailureKind.AUTH, FailureKind.UNKNOWN_MODEL)
 
 
-class _Change(Event):
+class _Change(StreamEvent):
     path: str = ""
     kind: str = ""
 
 
-class _Item(Event):
+class _Item(StreamEvent):
     type: str
     text: str = ""
     message: str = ""
@@ -57,17 +56,17 @@ class _Item(Event):
     changes: list[_Change] = Field(default_factory=list)
 
 
-class _Tokens(Event):
+class _Tokens(StreamEvent):
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
 
 
-class _Failure(Event):
+class _Failure(StreamEvent):
     message: str = ""
 
 
-class _Line(Event):
+class _Line(StreamEvent):
     type: str
     item: _Item | None = None
     message: str = ""
@@ -106,7 +105,7 @@ class CodexStream:
         for item in self._items:
             call = _call_of(item)
             if call is not None:
-                calls.append(shorten(call))
+                calls.append(shorten_call(call))
             elif item.type == "agent_message":
                 if text is not None or calls:
                     yield Message("assistant", text or "", tuple(calls))
@@ -137,7 +136,7 @@ class CodexStream:
             if item.type == "command_execution"
         )
 
-    def ending(self, story: Story) -> Ending:
+    def ending(self, story: ClientRun) -> Ending:
         """Judge how the run ended.
 
         Args:
@@ -148,14 +147,14 @@ class CodexStream:
             return story.without_result(answered=bool(self._items), failing=self._failing)
         if last.type == "turn.completed":
             called = any(message.tool_calls for message in self.messages())
-            empty = failure(FailureKind.EMPTY, "the model answered nothing")
+            empty = failed_run(FailureKind.EMPTY, "the model answered nothing")
             return Ending(Status.OK) if called or self.answer else empty
         words = last.error.message if last.error is not None else ""
         if _BUDGET in words:
-            return Ending(Status.LIMIT, f"limit: tokens: {one_line(words)}")
+            return Ending(Status.LIMIT, f"limit: tokens: {shorten_reason(words)}")
         if _REFUSED.search(words):
-            return Ending(Status.REFUSAL, f"refusal: {one_line(words)}")
-        return failure(_kind_of(words), words)
+            return Ending(Status.REFUSAL, f"refusal: {shorten_reason(words)}")
+        return failed_run(_kind_of(words), words)
 
     @property
     def _failing(self) -> tuple[FailureKind, str] | None:
@@ -164,18 +163,18 @@ class CodexStream:
         return (_kind_of(last.message), last.message) if last is not None and last.type == "error" else None
 
 
-def unloaded(stderr: str, skill: str) -> str:
+def load_complaint(stderr: str, skill: str) -> str:
     """Give why the client did not take a skill, as it complained; empty when it did not complain."""
     return next((found["why"] for found in _UNLOADED.finditer(stderr) if f"/{skill}/" in found["path"]), "")
 
 
 def _kind_of(words: str) -> FailureKind:
     """Judge by the status when there is one; a bad request is the provider's own JSON, handed through."""
-    kind = kind_of_words(words)
+    kind = failure_kind_of_words(words)
     if _ERROR_BODY.match(words):
         return kind if kind in _TOLD_BY_400 else FailureKind.BAD_REQUEST
     status = _HTTP_STATUS.search(words)
-    return kind if status is None else kind_of_status(int(status[1] or status[2]), words)
+    return kind if status is None else failure_kind_of_status(int(status[1] or status[2]), words)
 
 
 def _call_of(item: _Item) -> ToolCall | None:
