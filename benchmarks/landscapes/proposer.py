@@ -14,7 +14,7 @@ from typing import Final
 
 from benchmarks.landscapes.lines import SECTION, block_line, harm_line, idle_line, is_doubtful, rule_line
 from benchmarks.landscapes.worlds import Habits, World
-from skillopt.demo.prompts import ProposedEdit
+from skillopt.demo.prompts import EditProposal
 
 __all__ = ["Situation", "propose", "seeded"]
 
@@ -57,7 +57,7 @@ class _Draft:
     world: World
     shown: Situation
     draw: Random
-    edits: list[ProposedEdit] = field(default_factory=list)
+    edits: list[EditProposal] = field(default_factory=list)
 
     def add(self, line: str, tasks: tuple[str, ...], why: str, instead: str = "") -> None:
         """Propose a new line, maybe instead of another, unless it is there, or was rejected and is heeded."""
@@ -66,16 +66,16 @@ class _Draft:
             return
         if not (tried and self.draw.random() < self.world.habits.heed):
             place = {"op": "replace", "anchor": instead} if instead else {"op": "add", "section": SECTION}
-            self.edits.append(ProposedEdit(**place, content=f"- {line}", rationale=why, tasks=tasks))
+            self.edits.append(EditProposal(**place, content=f"- {line}", rationale=why, tasks=tasks))
 
     def delete(self, lines: Sequence[str], tasks: tuple[str, ...], why: str) -> None:
         """Propose to delete one of some lines, if any is left."""
         left = [line for line in lines if all(line != edit.anchor for edit in self.edits)]
         if left:
-            self.edits.append(ProposedEdit("delete", anchor=self.draw.choice(left), rationale=why, tasks=tasks))
+            self.edits.append(EditProposal("delete", anchor=self.draw.choice(left), rationale=why, tasks=tasks))
 
 
-def propose(world: World, seed: int, shown: Situation) -> tuple[ProposedEdit, ...]:
+def propose(world: World, seed: int, shown: Situation) -> tuple[EditProposal, ...]:
     """Propose edits for failing tasks, each citing the tasks it comes of.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Final
 from benchmarks.landscapes.naming import name_failures
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.worlds import World
-from skillopt.demo.prompts import Prompt, ProposedEdit, read_prompt, tasks_counted
+from skillopt.demo.prompts import EditProposal, Prompt, read_prompt, tasks_counted
 from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.rollouts import Reply, Usage
 
@@ -64,7 +64,7 @@ class SimulatedModel:
             raise ValueError(f"expected a prompt of one of {sorted(stages)}, found {read.task!r}; teach it to replies")
         return Reply(json.dumps(stages[read.task](read)), Usage(calls=1))
 
-    def _propose(self, prompt: Prompt, budget: int, but: Collection[str] = ()) -> tuple[ProposedEdit, ...]:
+    def _propose(self, prompt: Prompt, budget: int, but: Collection[str] = ()) -> tuple[EditProposal, ...]:
         failing = tuple(pair for pair in prompt.shown if pair[0] not in but)
         return propose(
             self.world,
@@ -108,14 +108,14 @@ def _leave(_: Prompt) -> Mapping[str, object]:
 
 def _merge(prompt: Prompt) -> Mapping[str, object]:
     """Join edits that are the same; the joined one cites the tasks of all."""
-    joined: dict[tuple[str, str, str], ProposedEdit] = {}
+    joined: dict[tuple[str, str, str], EditProposal] = {}
     for edit in prompt.edits:
         key = (edit.op, edit.anchor, edit.content)
         joined[key] = joined[key].citing(edit.tasks) if key in joined else edit
     return {"reasoning": "", "edits": [_shown(_counted(edit)) for edit in joined.values()]}
 
 
-def _counted(edit: ProposedEdit) -> ProposedEdit:
+def _counted(edit: EditProposal) -> EditProposal:
     """Say in the reason how many tasks there are by now."""
     count = len(edit.tasks)
     symptom = edit.rationale.partition(" show")[2].partition(" ")[2]
@@ -129,7 +129,7 @@ def _remember(prompt: Prompt) -> Mapping[str, object]:
     return {"reasoning": "", "memory": "\n".join(line[:300] for line in lines)}
 
 
-def _shown(edit: ProposedEdit) -> dict[str, object]:
+def _shown(edit: EditProposal) -> dict[str, object]:
     """Write an edit as the prompt asks for it, without empty parts."""
     parts = {"op": edit.op, "anchor": edit.anchor, "section": edit.section, "content": edit.content}
     kept = {name: part for name, part in parts.items() if part}

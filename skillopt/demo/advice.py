@@ -1,8 +1,7 @@
-"""What the demo model can say about each symptom: rules in words, good ones and bad ones.
+"""Table of what the demo model can propose for each symptom: rules in words, good ones and bad ones.
 
-Owns one declarative table. Good rules are worded in several ways; bad ones are the mistakes an
-optimizer model makes: too general, or the wrong policy. Does not own finding symptoms
-(demo_diagnosis) or choosing what to say (demo).
+Good rules are worded in several ways; bad ones are the mistakes an optimizer model makes: too general, or the wrong
+policy.
 """
 
 import re

@@ -1,8 +1,6 @@
-"""Operations that change one cell at a time.
+"""Table operations that change one cell at a time, as pure functions from a cell and one parameter to a cell.
 
-Owns pure functions from a cell and one parameter to a cell, and which headers each may touch. A cell
-that an operation does not fit comes back as it was. Does not own the order of operations or those
-that need more than a cell (table_operations).
+A cell that an operation does not fit comes back as it was.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""From a verifier's feedback to ranked findings: which symptoms the failing tasks share.
+"""Diagnose the failing tasks from a verifier's feedback: ranked symptoms that they share.
 
-Owns reading feedback lines and inferring what is wrong with cells, rows and columns. Does not depend
-on the layout of prompts and does not own what to say about a finding (demo).
+It does not depend on the layout of prompts.
 """
 
 import json
@@ -14,7 +13,7 @@ from typing import Final
 from skillopt.demo.advice import Symptom
 from skillopt.demo.symptoms import ISO_DATE, NUMERIC_DATE, symptom_of
 
-__all__ = ["Feedback", "Finding", "WrongCell", "diagnose", "read_feedback"]
+__all__ = ["Feedback", "RankedSymptom", "WrongCell", "diagnose", "read_feedback"]
 
 _TEXT = r'"(?:[^"\\]|\\.)*"'
 _CELL = re.compile(rf"\S+ row (\d+) column ({_TEXT}): expected ({_TEXT}), found ({_TEXT})")
@@ -58,7 +57,7 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class RankedSymptom:
     """A symptom, the tasks that show it, and details for the wording of a rule."""
 
     symptom: Symptom
@@ -77,7 +76,7 @@ def read_feedback(task: str, text: str) -> Feedback:
     return feedback
 
 
-def diagnose(feedbacks: Sequence[Feedback]) -> tuple[Finding, ...]:
+def diagnose(feedbacks: Sequence[Feedback]) -> tuple[RankedSymptom, ...]:
     """Find what is wrong, most widespread first.
 
     Args:
@@ -94,7 +93,9 @@ def diagnose(feedbacks: Sequence[Feedback]) -> tuple[Finding, ...]:
             details[symptom].update(detail.items())
     order = list(Symptom)
     ranked = sorted(tasks, key=lambda symptom: (-len(tasks[symptom]), order.index(symptom)))
-    return tuple(Finding(symptom, tuple(tasks[symptom]), _settled(symptom, details[symptom])) for symptom in ranked)
+    return tuple(
+        RankedSymptom(symptom, tuple(tasks[symptom]), _settled(symptom, details[symptom])) for symptom in ranked
+    )
 
 
 def _read_line(feedback: Feedback, line: str) -> None:

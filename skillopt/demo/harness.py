@@ -1,10 +1,9 @@
 """Harness `demo`: a small rule-following program. It is NOT a language model.
 
-Owns doing table tasks by the sentences of a skill: it recognises operations by patterns, overlooks
-some rules by a seeded draw (more in a longer document), misreads vague ones, and really reads and
-writes the CSV files in its workspace. It exists so that training a skill can be tried, tested and
-measured without a key or a network; what it scores says nothing about any real model. The task's
-prompt is not understood: without rules the table is written as it was read.
+It does table tasks by the sentences of a skill: it recognises operations by patterns, overlooks some rules by a seeded
+draw (more in a longer document), misreads vague ones, and really reads and writes the CSV files in its workspace. It
+exists so that training a skill can be tried, tested and measured without a key or a network; what it scores says
+nothing about any real model. The task's prompt is not understood: without rules the table is written as it was read.
 """
 
 import csv
@@ -18,7 +17,7 @@ from typing import Final
 
 from skillopt.demo.rule_reading import Rule, read_rules
 from skillopt.demo.table_operations import apply_operations, settle
-from skillopt.demo.tables import Operation, Table
+from skillopt.demo.tables import DemoTable, Operation
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Message, ToolCall, Trajectory, Usage
 from skillopt.skills.document import estimate_tokens
@@ -60,7 +59,7 @@ class DemoHarness:
         asked = Message("user", request.task.prompt)
         try:
             text = (folder / _INPUT).read_bytes().decode("utf-8-sig", "replace")
-            table = Table.parse(text)
+            table = DemoTable.parse(text)
         except (FileNotFoundError, csv.Error) as problem:
             answer = f"There is no table to clean in {_INPUT}: {problem.__class__.__name__}."
             return Trajectory((asked, Message("assistant", answer)), answer, usage=self._usage(request, "", answer))

@@ -1,9 +1,7 @@
 """Model `demo`: a program that answers the optimizer's prompts. It is NOT a language model.
 
-Owns what it replies at each stage. It reads the failing cells in the evidence and writes rules in
-words: most help, some are irrelevant, some do harm, by a seeded draw, so that a gate has real work
-without a key or a network. Does not own finding causes (demo_diagnosis), the wording of rules
-(demo_advice) or the layout of prompts (demo_prompts).
+It reads the failing cells in the evidence and writes rules in words: most help, some are irrelevant, some do harm, by
+a seeded draw, so that a gate has real work without a key or a network.
 """
 
 import json
@@ -16,7 +14,7 @@ from typing import Final
 
 from skillopt.demo.advice import Symptom
 from skillopt.demo.diagnosis import diagnose
-from skillopt.demo.prompts import Prompt, ProposedEdit, read_prompt, tasks_counted
+from skillopt.demo.prompts import EditProposal, Prompt, read_prompt, tasks_counted
 from skillopt.demo.proposals import advise, spare_lines
 from skillopt.rollouts import Reply, Usage
 from skillopt.skills.document import estimate_tokens
@@ -89,7 +87,7 @@ class DemoModel:
         draw = self._draw(prompt)
         lines = spare_lines(prompt) if draw.random() < _SPARE else []
         tasks = tuple(feedback.task for feedback in prompt.feedback)
-        edits = [ProposedEdit("delete", anchor=line, rationale="No task needed it.", tasks=tasks) for line in lines[:1]]
+        edits = [EditProposal("delete", anchor=line, rationale="No task needed it.", tasks=tasks) for line in lines[:1]]
         return {"diagnosis": "The rules that apply are followed.", "edits": [_shown(edit) for edit in edits]}
 
     def _rank(self, prompt: Prompt) -> Mapping[str, object]:
@@ -111,7 +109,7 @@ class DemoModel:
 
 def _merge(prompt: Prompt) -> Mapping[str, object]:
     """Join edits with one topic or one anchor: the one with more tasks stays, and cites its twins' tasks."""
-    kept: list[ProposedEdit] = []
+    kept: list[EditProposal] = []
     for edit in sorted(prompt.edits, key=lambda edit: -len(edit.tasks)):
         twin = next((at for at, other in enumerate(kept) if _same_topic(edit, other)), None)
         if twin is None:
@@ -128,7 +126,7 @@ def _remember(prompt: Prompt) -> Mapping[str, object]:
     return {"reasoning": "What was tried.", "memory": "\n".join([*accepted, *rejected])}
 
 
-def _shown(edit: ProposedEdit) -> dict[str, object]:
+def _shown(edit: EditProposal) -> dict[str, object]:
     """Write an edit as the prompt asks for it, without empty parts."""
     parts = {"op": edit.op, "anchor": edit.anchor, "section": edit.section, "content": edit.content}
     return {name: part for name, part in parts.items() if part} | {
@@ -137,10 +135,10 @@ def _shown(edit: ProposedEdit) -> dict[str, object]:
     }
 
 
-def _topic(edit: ProposedEdit) -> str:
+def _topic(edit: EditProposal) -> str:
     """Name what an edit is about: the symptom that its rationale speaks of."""
     return next((symptom for symptom in Symptom if f" {symptom}." in f" {edit.rationale}"), edit.content or edit.anchor)
 
 
-def _same_topic(edit: ProposedEdit, other: ProposedEdit) -> bool:
+def _same_topic(edit: EditProposal, other: EditProposal) -> bool:
     return _topic(edit) == _topic(other) or (edit.anchor != "" and edit.anchor == other.anchor)

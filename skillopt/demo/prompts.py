@@ -1,7 +1,6 @@
-"""Take the optimizer's prompts apart, as a language model does by reading.
+"""Parse the optimizer's prompts: the task line, the fences `<<<kind tag … kind tag>>>`, the budget.
 
-Owns everything that depends on the layout of prompts: the task line, the fences `<<<kind tag … kind
-tag>>>`, the budget. Does not own what to answer (demo).
+All that depends on the layout of prompts is here.
 """
 
 import json
@@ -12,7 +11,7 @@ from functools import cached_property
 
 from skillopt.demo.diagnosis import Feedback, read_feedback
 
-__all__ = ["Prompt", "ProposedEdit", "read_prompt", "tasks_counted"]
+__all__ = ["EditProposal", "Prompt", "read_prompt", "tasks_counted"]
 
 _FENCED = re.compile(r"<<<(\w+) ([0-9a-f]{12})\n(.*?)\n\1 \2>>>", re.DOTALL)
 _TASK = re.compile(r"Task: (.+)")
@@ -30,7 +29,7 @@ _FRONTMATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n---[ \t]*\n", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedEdit:
+class EditProposal:
     """An edit as a reply states it."""
 
     op: str
@@ -40,7 +39,7 @@ class ProposedEdit:
     rationale: str = ""
     tasks: tuple[str, ...] = ()
 
-    def citing(self, tasks: tuple[str, ...]) -> "ProposedEdit":
+    def citing(self, tasks: tuple[str, ...]) -> "EditProposal":
         """Give the same edit with more tasks."""
         return replace(self, tasks=tuple(dict.fromkeys((*self.tasks, *tasks))))
 
@@ -135,7 +134,7 @@ class Prompt:
         return tuple(read_feedback(task, text) for task, text in self.shown)
 
     @cached_property
-    def edits(self) -> tuple[ProposedEdit, ...]:
+    def edits(self) -> tuple[EditProposal, ...]:
         """Read the edits of all proposals that are to be merged."""
         return tuple(_edits(self._fenced.get("proposals", "")))
 
@@ -170,7 +169,7 @@ def _cut(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
         yield start[1], text[start.end() : end]
 
 
-def _edits(text: str) -> Iterator[ProposedEdit]:
+def _edits(text: str) -> Iterator[EditProposal]:
     """Yield edits that stand as one JSON object on a line; other lines are passed over."""
     for line in text.splitlines():
         try:
@@ -179,4 +178,4 @@ def _edits(text: str) -> Iterator[ProposedEdit]:
             continue
         if isinstance(found, dict) and isinstance(found.get("op"), str):
             words = {name: str(found.get(name, "")) for name in ("op", "anchor", "section", "content", "rationale")}
-            yield ProposedEdit(**words, tasks=tuple(map(str, found.get("tasks", ()))))
+            yield EditProposal(**words, tasks=tuple(map(str, found.get("tasks", ()))))

@@ -1,8 +1,7 @@
-"""From findings to edits in words, with the mistakes an optimizer model makes.
+"""Make edits in words of ranked symptoms, with the mistakes an optimizer model makes.
 
-Owns the seeded draw between a good, an irrelevant and a harmful proposal, and fitting an edit to the
-skill at hand: nothing it already says, nothing that was rejected in the same words. Does not own the
-wordings (demo_advice).
+A seeded draw chooses between a good, an irrelevant and a harmful proposal. An edit says nothing that the skill already
+says, and nothing that was rejected in the same words.
 """
 
 import re
@@ -11,8 +10,8 @@ from random import Random
 from typing import Final
 
 from skillopt.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Advice
-from skillopt.demo.diagnosis import Finding
-from skillopt.demo.prompts import Prompt, ProposedEdit
+from skillopt.demo.diagnosis import RankedSymptom
+from skillopt.demo.prompts import EditProposal, Prompt
 
 __all__ = ["GOOD", "IRRELEVANT_SHARE", "advise", "spare_lines"]
 
@@ -29,7 +28,7 @@ _BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 _REWORDED: Final = "In every table: "
 
 
-def advise(prompt: Prompt, findings: Sequence[Finding], draw: Random) -> list[ProposedEdit]:
+def advise(prompt: Prompt, findings: Sequence[RankedSymptom], draw: Random) -> list[EditProposal]:
     """Propose edits for findings, most widespread first, within the prompt's budget.
 
     Args:
@@ -37,7 +36,7 @@ def advise(prompt: Prompt, findings: Sequence[Finding], draw: Random) -> list[Pr
         findings: Ranked.
         draw: Decides which proposals are good, irrelevant or harmful.
     """
-    edits: list[ProposedEdit] = []
+    edits: list[EditProposal] = []
     for finding in findings:
         chance, choice = draw.random(), draw.random()
         edit = _blame(prompt, finding) if finding.symptom in SUSPECTS else _answer(prompt, finding, chance, choice)
@@ -56,16 +55,16 @@ def spare_lines(prompt: Prompt) -> list[str]:
     return [line for line in prompt.open_lines if _BULLET.match(line) and _SPARE_LINE.search(line)]
 
 
-def _blame(prompt: Prompt, finding: Finding) -> ProposedEdit | None:
+def _blame(prompt: Prompt, finding: RankedSymptom) -> EditProposal | None:
     """Propose to delete the line that causes a symptom, if the skill has one."""
     suspect = SUSPECTS[finding.symptom]
     line = next((line for line in prompt.open_lines if _BULLET.match(line) and suspect.search(line)), None)
     if line is None:
         return None
-    return ProposedEdit("delete", anchor=line, rationale=_why(finding), tasks=finding.tasks)
+    return EditProposal("delete", anchor=line, rationale=_why(finding), tasks=finding.tasks)
 
 
-def _answer(prompt: Prompt, finding: Finding, chance: float, choice: float) -> ProposedEdit | None:
+def _answer(prompt: Prompt, finding: RankedSymptom, chance: float, choice: float) -> EditProposal | None:
     """Propose a rule about a symptom, unless the skill already has it."""
     advice = ADVICE[finding.symptom]
     if _matching(prompt.skill.splitlines(), advice.covered, finding) is not None:
@@ -78,27 +77,27 @@ def _answer(prompt: Prompt, finding: Finding, chance: float, choice: float) -> P
     content, why = f"- {rule}", _why(finding)
     stale = None if irrelevant else _replaced(prompt, advice)
     if stale is not None:
-        return ProposedEdit("replace", anchor=stale, content=content, rationale=why, tasks=finding.tasks)
+        return EditProposal("replace", anchor=stale, content=content, rationale=why, tasks=finding.tasks)
     section = _section(prompt, advice.section)
-    return ProposedEdit("add", section=section, content=content, rationale=why, tasks=finding.tasks)
+    return EditProposal("add", section=section, content=content, rationale=why, tasks=finding.tasks)
 
 
-def _why(finding: Finding) -> str:
+def _why(finding: RankedSymptom) -> str:
     count = len(finding.tasks)
     return f"{count} {'tasks show' if count > 1 else 'task shows'} {finding.symptom}."
 
 
-def _filled(rules: Iterable[str], finding: Finding) -> tuple[str, ...]:
+def _filled(rules: Iterable[str], finding: RankedSymptom) -> tuple[str, ...]:
     return tuple(_fill(rule, finding) for rule in rules)
 
 
-def _fill(text: str, finding: Finding) -> str:
+def _fill(text: str, finding: RankedSymptom) -> str:
     for name, value in finding.details.items():
         text = text.replace(f"{{{name}}}", value)
     return text
 
 
-def _matching(lines: Iterable[str], pattern: re.Pattern[str], finding: Finding) -> str | None:
+def _matching(lines: Iterable[str], pattern: re.Pattern[str], finding: RankedSymptom) -> str | None:
     """Find a line that says something; details of the finding count as said literally."""
     if "{" not in pattern.pattern:
         return next((line for line in lines if pattern.search(line)), None)
@@ -133,5 +132,5 @@ def _section(prompt: Prompt, wanted: str) -> str:
     return titles.get(wanted.lower()) or next(reversed(titles.values()), "")
 
 
-def _anchored_twice(edit: ProposedEdit, edits: Iterable[ProposedEdit]) -> bool:
+def _anchored_twice(edit: EditProposal, edits: Iterable[EditProposal]) -> bool:
     return bool(edit.anchor) and any(edit.anchor == other.anchor for other in edits)

@@ -1,7 +1,7 @@
-"""The words by which the demo program recognises each operation in a sentence.
+"""Patterns by which the demo program recognises each operation in a sentence.
 
-Owns two declarative tables: clear requests, and vague ones with the readings between which a draw
-decides. All patterns see lower-case text. Does not own splitting a skill into sentences (rule_reading).
+Two declarative tables: clear requests, and vague ones with the interpretations between which a draw decides. All
+patterns see lower-case text.
 """
 
 import re
@@ -11,10 +11,10 @@ from typing import Final
 
 from skillopt.demo.tables import OperationKind
 
-__all__ = ["CLEAR", "VAGUE", "Reading", "RequestPattern", "VaguePattern"]
+__all__ = ["CLEAR", "VAGUE", "Interpretation", "RequestPattern", "VaguePattern"]
 
 _K = OperationKind
-Reading = tuple[OperationKind, str]
+Interpretation = tuple[OperationKind, str]
 """An operation and its value."""
 
 
@@ -40,7 +40,7 @@ class VaguePattern:
     """A sentence that names a topic but not what to do; `readings` are equally likely."""
 
     needs: tuple[re.Pattern[str], ...]
-    readings: tuple[tuple[Reading, ...], ...]
+    readings: tuple[tuple[Interpretation, ...], ...]
     unless: re.Pattern[str] | None = None
 
 

@@ -1,8 +1,7 @@
-"""Read a skill's sentences as rules: which operations each asks for, with which parameters.
+"""Parse a skill's sentences as rules: which operations each asks for, with which parameters.
 
-Owns splitting the Markdown body into sentences and matching them against the tables of
-rule_patterns. It is pattern matching, not understanding. Does not own drawing which rules are
-ignored or how a vague one is misread (demo).
+The Markdown body is split into sentences, which are matched against the tables of rule_patterns. It is pattern
+matching, not understanding.
 """
 
 import re
@@ -15,7 +14,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from skillopt.demo.cell_operations import snake_case
-from skillopt.demo.rule_patterns import CLEAR, VAGUE, Reading, RequestPattern, VaguePattern
+from skillopt.demo.rule_patterns import CLEAR, VAGUE, Interpretation, RequestPattern, VaguePattern
 from skillopt.demo.tables import Operation, OperationKind
 
 __all__ = ["Rule", "read_rules", "read_sentence", "sentences_of"]
@@ -90,7 +89,7 @@ def read_sentence(sentence: str) -> Rule:
     return Rule(sentence, tuple(tuple(map(_plain, reading)) for reading in vague.readings), clear=False)
 
 
-def _plain(reading: Reading) -> Operation:
+def _plain(reading: Interpretation) -> Operation:
     return Operation(reading[0], value=reading[1])
 
 

@@ -1,8 +1,4 @@
-"""What one wrong cell shows: from (column, expected, found) to a symptom.
-
-Owns a table of small tests on the two texts. Does not own evidence of whole rows, columns and tasks
-(demo_diagnosis).
-"""
+"""Classify one wrong cell: from (column, expected, found) to a symptom, by a table of small tests on the two texts."""
 
 import re
 from collections.abc import Callable

@@ -1,7 +1,6 @@
-"""Operations on whole tables, and doing several in a sensible fixed order.
+"""Table operations on rows and columns, and several operations in a fixed order.
 
-Owns which rows and columns stay, their order, and how contradicting operations are settled. Does not
-own what happens inside one cell (cell_operations) or which operations a skill asks for (rule_reading).
+Operations that contradict each other are settled.
 """
 
 import re
@@ -9,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from skillopt.demo.cell_operations import CELL_OPERATIONS, fits_header, snake_case, split_currency
-from skillopt.demo.tables import Operation, OperationKind, Table
+from skillopt.demo.tables import DemoTable, Operation, OperationKind
 
 __all__ = ["apply_operations", "settle"]
 
-_TableOperation = Callable[[Table, Operation], Table]
+_TableOperation = Callable[[DemoTable, Operation], DemoTable]
 
 _TOTAL = re.compile(r"\s*(?:grand[ -]?|sub[ -]?)?totals?\b|\s*sum\b", re.IGNORECASE)
 _NOTE = re.compile(
@@ -53,7 +52,7 @@ def settle(operations: Iterable[tuple[Operation, bool]]) -> tuple[Operation, ...
     return tuple(sorted(wanted, key=lambda operation: (_ORDER[operation.kind], not operation.columns)))
 
 
-def apply_operations(table: Table, operations: Sequence[Operation]) -> Table:
+def apply_operations(table: DemoTable, operations: Sequence[Operation]) -> DemoTable:
     """Do operations one after the other; any table and any operations give a table."""
     for operation in operations:
         cell = CELL_OPERATIONS.get(operation.kind)
@@ -71,7 +70,7 @@ def _slot(operation: Operation) -> tuple[str, ...]:
     return (kind,) if kind in _ONE_PER_TABLE else (kind, *operation.columns)
 
 
-def _each_cell(table: Table, operation: Operation) -> Table:
+def _each_cell(table: DemoTable, operation: Operation) -> DemoTable:
     """Change the cells of the columns that the operation names, or of those it fits."""
     change, value = CELL_OPERATIONS[operation.kind], operation.value
     header = table.header
@@ -85,15 +84,15 @@ def _each_cell(table: Table, operation: Operation) -> Table:
         [change(cell, value) if cell else cell for cell in column] if touch else column
         for touch, column in zip(touched, zip(*table.rows, strict=True), strict=True)
     ]
-    return Table(header, tuple(zip(*columns, strict=True)))
+    return DemoTable(header, tuple(zip(*columns, strict=True)))
 
 
-def _position(table: Table, wanted: re.Pattern[str]) -> int | None:
+def _position(table: DemoTable, wanted: re.Pattern[str]) -> int | None:
     """Find the first column whose name matches."""
     return next((at for at, name in enumerate(table.header) if wanted.search(snake_case(name))), None)
 
 
-def _positions(table: Table, operation: Operation, otherwise: re.Pattern[str]) -> list[int]:
+def _positions(table: DemoTable, operation: Operation, otherwise: re.Pattern[str]) -> list[int]:
     """Find the columns an operation names, else the first that matches, else none."""
     named = [at for at, name in enumerate(table.header) if snake_case(name) in operation.columns]
     if named:
@@ -102,41 +101,41 @@ def _positions(table: Table, operation: Operation, otherwise: re.Pattern[str]) -
     return [] if found is None else [found]
 
 
-def _with_rows(table: Table, keep: Callable[[tuple[str, ...]], bool]) -> Table:
-    return Table(table.header, tuple(row for row in table.rows if keep(row)))
+def _with_rows(table: DemoTable, keep: Callable[[tuple[str, ...]], bool]) -> DemoTable:
+    return DemoTable(table.header, tuple(row for row in table.rows if keep(row)))
 
 
-def _snake_header(table: Table, _operation: Operation) -> Table:
-    return Table(tuple(map(snake_case, table.header)), table.rows)
+def _snake_header(table: DemoTable, _operation: Operation) -> DemoTable:
+    return DemoTable(tuple(map(snake_case, table.header)), table.rows)
 
 
-def _rename(table: Table, operation: Operation) -> Table:
+def _rename(table: DemoTable, operation: Operation) -> DemoTable:
     names = {snake_case(old): new for old, new in operation.pairs}
-    return Table(tuple(names.get(snake_case(name), name) for name in table.header), table.rows)
+    return DemoTable(tuple(names.get(snake_case(name), name) for name in table.header), table.rows)
 
 
-def _drop_empty_columns(table: Table, _operation: Operation) -> Table:
+def _drop_empty_columns(table: DemoTable, _operation: Operation) -> DemoTable:
     keep = [
         at
         for at, name in enumerate(table.header)
         if not _UNNAMED.fullmatch(name) or any(row[at].strip() for row in table.rows)
     ]
-    return Table(tuple(table.header[at] for at in keep), tuple(tuple(row[at] for at in keep) for row in table.rows))
+    return DemoTable(tuple(table.header[at] for at in keep), tuple(tuple(row[at] for at in keep) for row in table.rows))
 
 
-def _drop_empty_rows(table: Table, _operation: Operation) -> Table:
+def _drop_empty_rows(table: DemoTable, _operation: Operation) -> DemoTable:
     return _with_rows(table, lambda row: any(cell.strip() for cell in row))
 
 
-def _drop_incomplete_rows(table: Table, _operation: Operation) -> Table:
+def _drop_incomplete_rows(table: DemoTable, _operation: Operation) -> DemoTable:
     return _with_rows(table, lambda row: all(cell.strip() for cell in row))
 
 
-def _drop_totals(table: Table, _operation: Operation) -> Table:
+def _drop_totals(table: DemoTable, _operation: Operation) -> DemoTable:
     return _with_rows(table, lambda row: _TOTAL.match(next(filter(None, row), "")) is None)
 
 
-def _drop_footers(table: Table, _operation: Operation) -> Table:
+def _drop_footers(table: DemoTable, _operation: Operation) -> DemoTable:
     """Drop the last rows that hold nothing but one cell that reads like a note."""
     end = len(table.rows)
     while end and len(table.header) > 1:
@@ -144,10 +143,10 @@ def _drop_footers(table: Table, _operation: Operation) -> Table:
         if len(filled) > 1 or (filled and not (_NOTE.match(filled[0]) or len(filled[0].split()) > 3)):  # noqa: PLR2004 - a sentence
             break
         end -= 1
-    return Table(table.header, table.rows[:end])
+    return DemoTable(table.header, table.rows[:end])
 
 
-def _fill_down(table: Table, operation: Operation) -> Table:
+def _fill_down(table: DemoTable, operation: Operation) -> DemoTable:
     """Repeat the value above in empty cells of the named columns, or of the first one."""
     named = {at for at, name in enumerate(table.header) if snake_case(name) in operation.columns}
     everywhere = operation.kind is OperationKind.FILL_ALL_DOWN
@@ -160,10 +159,10 @@ def _fill_down(table: Table, operation: Operation) -> Table:
             filled = tuple(above[at] if at in columns and not cell else cell for at, cell in enumerate(row))
             above = list(filled)
         rows.append(filled)
-    return Table(table.header, tuple(rows))
+    return DemoTable(table.header, tuple(rows))
 
 
-def _currency_split(table: Table, operation: Operation) -> Table:
+def _currency_split(table: DemoTable, operation: Operation) -> DemoTable:
     """Move currency codes out of number cells into a column `currency` right of them."""
     for at, name in enumerate(table.header):
         parts = [split_currency(row[at], codes_only=True) for row in table.rows]
@@ -181,11 +180,11 @@ def _currency_split(table: Table, operation: Operation) -> Table:
         for row, (number, code) in zip(rows, parts, strict=True):
             row[at] = number
             row[beside] = row[beside] or code
-        return Table(tuple(header), tuple(map(tuple, rows)))
+        return DemoTable(tuple(header), tuple(map(tuple, rows)))
     return table
 
 
-def _booleans(table: Table, operation: Operation) -> Table:
+def _booleans(table: DemoTable, operation: Operation) -> DemoTable:
     """Write true and false in columns that hold little but yes/no answers."""
     columns: list[Sequence[str]] = []
     for name, column in zip(table.header, zip(*table.rows, strict=True), strict=False):
@@ -201,14 +200,14 @@ def _booleans(table: Table, operation: Operation) -> Table:
                 for a, cell in zip(answers, column, strict=True)
             ]
         )
-    return Table(table.header, tuple(zip(*columns, strict=True))) if columns else table
+    return DemoTable(table.header, tuple(zip(*columns, strict=True))) if columns else table
 
 
-def _drop_duplicates(table: Table, _operation: Operation) -> Table:
-    return Table(table.header, tuple(dict.fromkeys(table.rows)))
+def _drop_duplicates(table: DemoTable, _operation: Operation) -> DemoTable:
+    return DemoTable(table.header, tuple(dict.fromkeys(table.rows)))
 
 
-def _keep_one(table: Table, operation: Operation) -> Table:
+def _keep_one(table: DemoTable, operation: Operation) -> DemoTable:
     """Keep one row per key: the first, or the one with the latest date."""
     keys = _positions(table, operation, _ID_HEADER)
     dated = _position(table, _DATE_HEADER)
@@ -222,21 +221,21 @@ def _keep_one(table: Table, operation: Operation) -> Table:
         if at != kept and operation.kind is OperationKind.KEEP_LATEST and later:
             best[key] = at
     chosen = set(best.values())
-    return Table(table.header, tuple(row for at, row in enumerate(table.rows) if at in chosen))
+    return DemoTable(table.header, tuple(row for at, row in enumerate(table.rows) if at in chosen))
 
 
-def _sort(table: Table, operation: Operation) -> Table:
+def _sort(table: DemoTable, operation: Operation) -> DemoTable:
     """Sort rows as text; `value` may say `descending`, or `date` for the first date column."""
     date_wanted = "date" in operation.value.split()
     columns = _positions(table, operation, _DATE_HEADER if date_wanted else _ID_HEADER)
     backwards = "descending" in operation.value
-    return Table(
+    return DemoTable(
         table.header, tuple(sorted(table.rows, key=lambda row: [row[at] for at in columns], reverse=backwards))
     )
 
 
-def _fill_zero(table: Table, _operation: Operation) -> Table:
-    return Table(table.header, tuple(tuple(cell or "0" for cell in row) for row in table.rows))
+def _fill_zero(table: DemoTable, _operation: Operation) -> DemoTable:
+    return DemoTable(table.header, tuple(tuple(cell or "0" for cell in row) for row in table.rows))
 
 
 _TABLE_OPERATIONS: Final[Mapping[OperationKind, _TableOperation]] = {

@@ -1,8 +1,4 @@
-"""What a table is, and the closed list of operations that the demo program can do on one.
-
-Owns the values and their CSV form. Does not own doing operations (cell_operations,
-table_operations) or recognising them in sentences (rule_reading).
-"""
+"""A table with its CSV form, and the closed list of operations that the demo program can do on one."""
 
 import csv
 import io
@@ -11,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-__all__ = ["Operation", "OperationKind", "Table"]
+__all__ = ["DemoTable", "Operation", "OperationKind"]
 
 
 class OperationKind(StrEnum):
@@ -81,14 +77,14 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DemoTable:
     """A header and rows of cells; every row is as wide as the header."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of(cls, lines: Iterable[Iterable[str]]) -> "Table":
+    def of(cls, lines: Iterable[Iterable[str]]) -> "DemoTable":
         """Build a table from ragged lines, the first of which is the header; short ones are padded."""
         cells = [tuple(line) for line in lines]
         width = max(map(len, cells), default=0)
@@ -96,7 +92,7 @@ class Table:
         return cls(padded[0], tuple(padded[1:])) if padded else cls(())
 
     @classmethod
-    def parse(cls, text: str) -> "Table":
+    def parse(cls, text: str) -> "DemoTable":
         """Read CSV text.
 
         Raises:

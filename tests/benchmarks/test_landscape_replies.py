@@ -12,7 +12,7 @@ from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS, Habits, World
-from skillopt.demo.prompts import ProposedEdit, read_prompt
+from skillopt.demo.prompts import EditProposal, read_prompt
 from skillopt.loop.candidates import plan_readings
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.failure_kinds import TaskFailureKind
@@ -53,7 +53,7 @@ def reflection(
     return ask_reflection(document, fence("evidence", evidence), aim, rejected=("- tried",), memory="")
 
 
-def lines_of(edits: tuple[ProposedEdit, ...]) -> set[str]:
+def lines_of(edits: tuple[EditProposal, ...]) -> set[str]:
     return {edit.content.removeprefix("- ") for edit in edits}
 
 

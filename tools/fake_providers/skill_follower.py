@@ -13,7 +13,7 @@ from skillopt.demo.model import DemoModel
 from skillopt.demo.prompts import read_prompt
 from skillopt.demo.rule_reading import read_rules
 from skillopt.demo.table_operations import apply_operations, settle
-from skillopt.demo.tables import Table
+from skillopt.demo.tables import DemoTable
 
 __all__ = ["READ_INPUT", "Turn", "clean", "next_turn", "optimize", "write_output"]
 
@@ -48,7 +48,7 @@ def next_turn(skill: str, commands: tuple[str, ...], table: str) -> Turn:
 def clean(skill: str, table: str) -> str:
     """Apply every rule of a skill that is recognised to a table."""
     rules = [(operation, rule.clear) for rule in read_rules(skill) for operation in (rule.readings or ((),))[0]]
-    return apply_operations(Table.parse(table), settle(rules)).render()
+    return apply_operations(DemoTable.parse(table), settle(rules)).render()
 
 
 def write_output(content: str) -> str:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from skillopt.demo.advice import ADVICE, IRRELEVANT, SUSPECTS, Symptom
-from skillopt.demo.diagnosis import Finding, diagnose, read_feedback
+from skillopt.demo.diagnosis import RankedSymptom, diagnose, read_feedback
 from skillopt.demo.model import DemoModel
 from skillopt.demo.prompts import read_prompt
 from skillopt.demo.proposals import advise
@@ -224,7 +224,7 @@ def test_every_symptom_has_a_rule_or_a_suspect() -> None:
 
 def test_about_two_thirds_of_proposals_help_and_the_rest_is_irrelevant_or_harmful() -> None:
     prompt = read_prompt(reflection({"t-1": ""}))
-    finding = Finding(Symptom.BOOLEANS, ("t-1",), DETAILS)
+    finding = RankedSymptom(Symptom.BOOLEANS, ("t-1",), DETAILS)
     contents = (edit.content for seed in range(1000) for edit in advise(prompt, [finding], Random(seed)))
     kinds = Counter(
         "good" if content[2:] in ADVICE[Symptom.BOOLEANS].good else "irrelevant" if content[2:] in IRRELEVANT else "bad"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.demo.table_operations import apply_operations, settle
-from skillopt.demo.tables import Operation, OperationKind, Table
+from skillopt.demo.tables import DemoTable, Operation, OperationKind
 
 K = OperationKind
 
@@ -23,7 +23,7 @@ CELLS = st.one_of(
 )
 TABLES = st.lists(HEADERS, min_size=1, max_size=6).flatmap(
     lambda header: st.lists(st.lists(CELLS, max_size=len(header)), max_size=6).map(
-        lambda rows: Table.of([header, *rows])
+        lambda rows: DemoTable.of([header, *rows])
     )
 )
 VALUES = st.sampled_from(["", "day", "month", "strip", "49", "kg", "cm", "descending date", "4"])
@@ -49,7 +49,7 @@ NOT_IDEMPOTENT = {
 
 
 def change(kind: OperationKind, cell: str, *, header: str = "amount", value: str = "") -> str:
-    table = Table((header, "other"), ((cell, "Anna Berg"),))
+    table = DemoTable((header, "other"), ((cell, "Anna Berg"),))
     after = apply_operations(table, [Operation(kind, value=value)])
     assert after.rows[0][1] == "Anna Berg"
     return after.rows[0][0]
@@ -140,34 +140,34 @@ def test_a_cell_operation_changes_what_it_is_for(
 def test_a_row_operation_keeps_the_right_rows(
     operation: Operation, rows: list[tuple[str, str]], expected: list[tuple[str, str]]
 ) -> None:
-    table = Table(("id", "updated_on"), tuple(rows))
+    table = DemoTable(("id", "updated_on"), tuple(rows))
 
     assert apply_operations(table, [operation]).rows == tuple(expected)
 
 
 def test_a_currency_code_moves_into_a_new_column_beside_the_amount() -> None:
-    table = Table(("id", "amount", "paid"), (("A", "EUR 12.50", "true"), ("B", "3.00", "false")))
+    table = DemoTable(("id", "amount", "paid"), (("A", "EUR 12.50", "true"), ("B", "3.00", "false")))
 
     after = apply_operations(table, [Operation(K.CURRENCY_SPLIT)])
 
-    assert after == Table(
+    assert after == DemoTable(
         ("id", "amount", "currency", "paid"), (("A", "12.50", "EUR", "true"), ("B", "3.00", "", "false"))
     )
 
 
 def test_headers_are_renamed_and_empty_columns_dropped() -> None:
-    table = Table(("Order ID", "Qty", "", "note"), (("A", "1", "", ""),))
+    table = DemoTable(("Order ID", "Qty", "", "note"), (("A", "1", "", ""),))
     operations = [
         Operation(K.SNAKE_HEADER),
         Operation(K.RENAME_COLUMNS, pairs=(("qty", "quantity"),)),
         Operation(K.DROP_EMPTY_COLUMNS),
     ]
 
-    assert apply_operations(table, operations) == Table(("order_id", "quantity", "note"), (("A", "1", ""),))
+    assert apply_operations(table, operations) == DemoTable(("order_id", "quantity", "note"), (("A", "1", ""),))
 
 
 def test_an_operation_limited_to_a_column_leaves_the_others() -> None:
-    table = Table(("name", "city"), (("anna", "bonn"),))
+    table = DemoTable(("name", "city"), (("anna", "bonn"),))
 
     assert apply_operations(table, [Operation(K.UPPER_ALL, ("city",))]).rows == (("anna", "BONN"),)
 
@@ -191,19 +191,19 @@ def test_a_forbidden_operation_is_not_done() -> None:
 
 
 @given(TABLES, st.lists(OPERATIONS, max_size=6))
-def test_any_operations_on_any_table_give_a_table_of_one_width(table: Table, operations: list[Operation]) -> None:
+def test_any_operations_on_any_table_give_a_table_of_one_width(table: DemoTable, operations: list[Operation]) -> None:
     after = apply_operations(table, settle((operation, True) for operation in operations))
 
     assert {len(row) for row in after.rows} <= {len(after.header)}
 
 
 @given(TABLES, OPERATIONS.filter(lambda operation: operation.kind not in NOT_IDEMPOTENT))
-def test_doing_an_operation_twice_changes_no_more_than_once(table: Table, operation: Operation) -> None:
+def test_doing_an_operation_twice_changes_no_more_than_once(table: DemoTable, operation: Operation) -> None:
     once = apply_operations(table, [operation])
 
     assert apply_operations(once, [operation]) == once
 
 
 @given(TABLES.filter(lambda table: any(table.header)))
-def test_a_written_table_reads_back_the_same(table: Table) -> None:
-    assert Table.parse(table.render()) == table
+def test_a_written_table_reads_back_the_same(table: DemoTable) -> None:
+    assert DemoTable.parse(table.render()) == table
