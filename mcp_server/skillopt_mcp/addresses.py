@@ -1,9 +1,9 @@
-"""The URIs of served skills, and nothing else that a client could name.
+"""URIs of served skills: write and parse them.
 
     skill://rows/SKILL.md                       a file of the newest accepted version
     skill://_versions/0a1b…/rows/SKILL.md       a file of an older one
 
-Owns writing and reading them. A path is looked up among the files of a version, never opened, and is
+A client can name nothing else. A path is looked up among the files of a version, never opened, and is
 compared as it is written, so no spelling of `..` leads anywhere. The folder of an older version ends
 with the skill's name because the Skills extension asks for that; `_versions` can be no skill's name.
 """
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote
 
-__all__ = ["SKILL_FILE", "Address", "address_of", "read_address"]
+__all__ = ["Address", "read_address", "skill_address"]
 
-SKILL_FILE = "SKILL.md"
 
 _NAME = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 _URI = re.compile(
@@ -44,7 +43,7 @@ class Address:
         return f"{root}/{self.path}" if self.path else root
 
 
-def address_of(skill: str, path: str, version: str | None = None) -> Address:
+def skill_address(skill: str, path: str, version: str | None = None) -> Address:
     """Address a file or folder of a skill by its path as git has it."""
     return Address(skill, version, _quoted(path))
 

@@ -1,7 +1,6 @@
-"""Markdown answers in pages that fit an agent's context.
+"""Paginate Markdown answers to fit an agent's context, and quote text that somebody else wrote.
 
-Owns how much one answer may hold and quoting text that somebody else wrote. Hosts cut or hide larger
-answers, each in its own way, so nothing longer leaves here.
+Hosts cut or hide larger answers, each in its own way, so nothing longer leaves here.
 """
 
 import re
@@ -9,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from skillopt.errors import UsageError
 
-__all__ = ["MOST_TOKENS", "page_of", "quoted", "table"]
+__all__ = ["MOST_TOKENS", "paginate", "quoted", "table"]
 
 MOST_TOKENS = 10_000
 """No answer has more tokens, as estimated."""
@@ -18,7 +17,7 @@ _PAGE_BYTES = 24_000  # at four bytes a token well below, so that code and other
 _RUN = re.compile(r"`{3,}")
 
 
-def page_of(text: str, page: int, *, fence: str | None = None) -> str:
+def paginate(text: str, page: int, *, fence: str | None = None) -> str:
     """Give one page of a text, and say at its end how to get the next.
 
     Args:

@@ -1,7 +1,7 @@
-"""The server: skills, tools and prompts put together.
+"""The MCP server: which handler answers which method, with skills, tools and prompts put together.
 
-Owns which handler answers which method, and the rule that of an error only our own words reach a client.
-Built on the low-level server of the SDK because the resources come from git, request by request.
+Of an error only our own words reach a client. Built on the low-level server of the SDK because the resources come from
+git, request by request.
 """
 
 import logging
@@ -50,8 +50,8 @@ from skillopt import __version__
 from skillopt.errors import SkilloptError
 from skillopt_mcp.prompts import get_prompt, list_prompts
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, DirectoryParams, SkillParams, SkillResources
-from skillopt_mcp.tools import TOOLS, Offer
-from skillopt_mcp.watching import OlderClients, Watch
+from skillopt_mcp.tools import TOOLS, ToolDefinition
+from skillopt_mcp.watching import OlderClients, VersionWatcher
 
 __all__ = ["SkillServer", "make_server"]
 
@@ -72,8 +72,8 @@ class SkillServer(Server[OlderClients]):
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
         """Give what the handshake says."""
-        told = notification_options or NotificationOptions(resources_changed=True)
-        return super().create_initialization_options(told, experimental_capabilities, extensions)
+        options = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
     def get_capabilities(
         self,
@@ -98,7 +98,7 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
         folder: A folder of the project.
         every: Seconds between two looks for accepted versions, while somebody listens.
     """
-    watch, skills, tools = Watch(folder, every), SkillResources(folder), _Tools(folder)
+    watch, skills, tools = VersionWatcher(folder, every), SkillResources(folder), _Tools(folder)
     listening = ListenHandler(watch)
 
     async def listen(ctx: _Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
@@ -175,11 +175,11 @@ class _Tools:
         return CallToolResult(content=[TextContent(text=str(answer))])
 
 
-def _tool(offer: Offer, folder: Path) -> Tool:
-    bound = partial(_told(offer.call), folder)
+def _tool(offer: ToolDefinition, folder: Path) -> Tool:
+    bound = partial(_with_errors(offer.call), folder)
     named = {name: kind for name, kind in offer.call.__annotations__.items() if name != "folder"}
     # The SDK reads the name and the types off a function, and a `partial` says neither.
-    vars(bound).update(__name__=offer.call.__name__, __annotations__=named)
+    vars(bound).update(__name__=offer.name, __annotations__=named)
     return Tool.from_function(
         bound,
         title=offer.title,
@@ -190,7 +190,7 @@ def _tool(offer: Offer, folder: Path) -> Tool:
     )
 
 
-def _told(call: Callable[..., str]) -> Callable[..., str]:
+def _with_errors(call: Callable[..., str]) -> Callable[..., str]:
     """Turn our errors into what the model reads; any other stays in the server's log."""
 
     @wraps(call)
@@ -223,7 +223,7 @@ async def _guard(ctx: _Context, call_next: CallNext) -> HandlerResult:
 
 
 @asynccontextmanager
-async def _running(watch: Watch, _: Server[OlderClients]) -> AsyncIterator[OlderClients]:
+async def _running(watch: VersionWatcher, _: Server[OlderClients]) -> AsyncIterator[OlderClients]:
     """Look out for accepted versions while the server runs."""
     clients = OlderClients(watch)
     async with anyio.create_task_group() as tasks:

@@ -29,7 +29,8 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from skillopt.errors import UsageError
-from skillopt_mcp.addresses import SKILL_FILE, Address, address_of, read_address
+from skillopt.skills.folder import SKILL_FILE
+from skillopt_mcp.addresses import Address, read_address, skill_address
 from skillopt_mcp.catalogue import ServedFile, ServedSkill, served_page, served_skill, served_skills
 
 __all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "DirectoryParams", "SkillParams", "SkillResources"]
@@ -37,7 +38,7 @@ __all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "DirectoryParams", "SkillParams
 EXTENSION = "io.modelcontextprotocol/skills"
 SETTINGS = {"directoryRead": True}
 CACHED_MS = 60_000
-"""How long a client may take a listing for current; it is told when a version is accepted."""
+"""How long a client may take a listing for current; it is notified when a version is accepted."""
 
 _META = "io.github.skillopt/"
 _FOREVER_MS = 24 * 60 * 60 * 1000  # a version never changes
@@ -161,17 +162,17 @@ def _lifetime(address: Address) -> int:
 
 def _entry(skill: ServedSkill, version: str | None) -> dict[str, object]:
     resources = [
-        {"uri": str(address_of(skill.name, file.path, version)), "digest": file.digest, "size": len(file.content)}
+        {"uri": str(skill_address(skill.name, file.path, version)), "digest": file.digest, "size": len(file.content)}
         for file in skill.files
     ]
-    uri = str(address_of(skill.name, SKILL_FILE, version))
+    uri = str(skill_address(skill.name, SKILL_FILE, version))
     return {"uri": uri, "frontmatter": skill.frontmatter, "resources": resources}
 
 
 def _resource(skill: ServedSkill, file: ServedFile, version: str | None) -> Resource:
     main = file.path == SKILL_FILE
     return Resource(
-        uri=str(address_of(skill.name, file.path, version)),
+        uri=str(skill_address(skill.name, file.path, version)),
         name=skill.name if main else _readable(file.path.rpartition("/")[2]),
         description=skill.description if main else None,
         mime_type=_type(file),
@@ -196,7 +197,7 @@ def _children(skill: ServedSkill, address: Address) -> list[Resource]:
 
 def _path(file: ServedFile) -> str:
     """Write a file's path as its URI does."""
-    return address_of("", file.path).path
+    return skill_address("", file.path).path
 
 
 def _readable(name: str) -> str:

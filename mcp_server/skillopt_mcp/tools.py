@@ -1,7 +1,6 @@
-"""The tools that are offered: what the model is told of each, and what each does to the world.
+"""The list of MCP tools: titles, descriptions for the model, and annotations of what each does to the world.
 
-Owns the list, which never changes while the server runs. Does not own what a tool answers (version_tools,
-training_tools) or registering them (server).
+It never changes while the server runs.
 """
 
 from collections.abc import Callable
@@ -9,10 +8,16 @@ from dataclasses import dataclass
 
 from mcp_types import ToolAnnotations
 
-from skillopt_mcp.training_tools import cancel_job, get_evidence, job_status, propose_edits, start_job
-from skillopt_mcp.version_tools import list_skills, read_skill, rollback_skill
+from skillopt_mcp.training_tools import (
+    cancel_job_tool,
+    get_evidence_tool,
+    job_status_tool,
+    propose_edits_tool,
+    start_job_tool,
+)
+from skillopt_mcp.version_tools import list_skills_tool, read_skill_tool, rollback_skill_tool
 
-__all__ = ["TOOLS", "Offer"]
+__all__ = ["TOOLS", "ToolDefinition"]
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _RUNS_TARGET = ToolAnnotations(
@@ -25,13 +30,14 @@ _MOVES_BRANCH = ToolAnnotations(
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolDefinition:
     """A tool that is offered.
 
     Args:
-        call: The function; its first parameter is the project's folder, which no client sees.
+        call: The function, named as the tool with `_tool` behind it; its first parameter is the project's folder, which
+            no client sees.
         title: Its name for people.
-        description: What the model is told; it never changes while the server runs.
+        description: What the model reads; it never changes while the server runs.
         annotations: What it does to the world.
     """
 
@@ -40,59 +46,64 @@ class Offer:
     description: str
     annotations: ToolAnnotations
 
+    @property
+    def name(self) -> str:
+        """The name by which clients call the tool."""
+        return self.call.__name__.removesuffix("_tool")
 
-TOOLS: tuple[Offer, ...] = (
-    Offer(
-        list_skills,
+
+TOOLS: tuple[ToolDefinition, ...] = (
+    ToolDefinition(
+        list_skills_tool,
         "List skills and versions",
         "List the skills of this project: accepted versions, scores, which have a suite of tasks; with `name`, all "
         "versions of one. Call this first; where something is missing it says how to begin.",
         _READS,
     ),
-    Offer(
-        read_skill,
+    ToolDefinition(
+        read_skill_tool,
         "Read a skill",
-        "Read a file of an accepted version of a skill, SKILL.md of the newest if nothing else is said; with `since`, "
+        "Read a file of an accepted version of a skill, SKILL.md of the newest by default; with `since`, "
         "what changed since an older version.",
         _READS,
     ),
-    Offer(
-        start_job,
+    ToolDefinition(
+        start_job_tool,
         "Start a job",
         "Measure a skill (evaluate) or train it with the project's optimizer model (optimize), in its own process. "
         "Gives the job's id at once. Runs the target, which may cost money: agree on limits with the user first.",
         _RUNS_TARGET,
     ),
-    Offer(
-        job_status,
+    ToolDefinition(
+        job_status_tool,
         "Look at a job",
-        "Tell a job's progress, verdicts, spending and next step, within two seconds; without an id, list the newest "
+        "Get a job's progress, verdicts, spending and next step, within two seconds; without an id, list the newest "
         "jobs.",
         _READS,
     ),
-    Offer(
-        cancel_job,
+    ToolDefinition(
+        cancel_job_tool,
         "Cancel a job",
         "End a job. The first time it waits for the calls under way, which are paid for; a second time it drops them. "
         "What was answered is kept, and starting the same again continues.",
         _ENDS_JOB,
     ),
-    Offer(
-        get_evidence,
+    ToolDefinition(
+        get_evidence_tool,
         "Read the evidence",
         "What you need to propose edits of a skill: its text, budgets, failing and passing train rollouts, what was "
         "tried before. Measures nothing: start an evaluation on train first.",
         _READS,
     ),
-    Offer(
-        propose_edits,
+    ToolDefinition(
+        propose_edits_tool,
         "Propose edits",
         "Propose a few edits of a skill. They are checked at once; then a job tries each alone on the tasks it cites, "
         "and gates those that help on tasks you never see. What is accepted is committed to the skill's branch.",
         _RUNS_TARGET,
     ),
-    Offer(
-        rollback_skill,
+    ToolDefinition(
+        rollback_skill_tool,
         "Roll a skill back",
         "Publish an older accepted version of a skill as a new commit on its branch. Nothing is deleted, but every "
         "reader of the skill gets the older text. Ask the user first.",

@@ -1,7 +1,7 @@
-"""The tools of the training loop: jobs, evidence, proposals.
+"""MCP tools of the training loop: jobs, evidence, proposals.
 
-Each is a function of the project's folder and what the model says, answered in Markdown. Owns the words.
-What tasks, traces and models said is quoted, for it is data to whoever reads it.
+Each is a function of the project's folder and the model's arguments, answered in Markdown. Text of tasks, traces and
+models is quoted, for it is data to whoever reads it.
 """
 
 from dataclasses import replace
@@ -26,10 +26,10 @@ from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.plan import Start
 from skillopt_mcp.catalogue import selection_of
-from skillopt_mcp.pages import page_of, quoted, table
+from skillopt_mcp.pages import paginate, quoted, table
 from skillopt_mcp.version_tools import Page, SkillName
 
-__all__ = ["cancel_job", "get_evidence", "job_status", "propose_edits", "start_job"]
+__all__ = ["cancel_job_tool", "get_evidence_tool", "job_status_tool", "propose_edits_tool", "start_job_tool"]
 
 _GLANCE = 1.0
 """Seconds that a look at a job waits for its end, so that a short one needs one look."""
@@ -47,7 +47,7 @@ _Rollouts = Annotated[int, Field(description="Most rollouts; 0 for the project's
 _Minutes = Annotated[float, Field(description="Most minutes; 0 for the project's own cap.", ge=0)]
 
 
-def start_job(
+def start_job_tool(
     folder: Path,
     name: SkillName,
     work: Annotated[
@@ -76,23 +76,23 @@ def start_job(
     return _started(begun.id, name)
 
 
-def job_status(
+def job_status_tool(
     folder: Path,
     job_id: Annotated[str | None, Field(description="A job; all newest jobs if left out.", max_length=64)] = None,
 ) -> str:
-    """Tell how a job is, what it found and spent, and what to do next."""
+    """Report a job's state, results, spending and next step."""
     if job_id is not None:
         return _report(job(job_id, wait=_GLANCE, folder=folder))
     rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in jobs(folder=folder).jobs]
     return table(("job", "skill", "work", "state", "started"), rows) if rows else "No job was started here yet."
 
 
-def cancel_job(folder: Path, job_id: _JobName) -> str:
+def cancel_job_tool(folder: Path, job_id: _JobName) -> str:
     """End a job; what it was answered is kept."""
     return _report(cancel(job_id, folder=folder))
 
 
-def get_evidence(folder: Path, name: SkillName, start: _StartText = "auto", page: Page = 1) -> str:
+def get_evidence_tool(folder: Path, name: SkillName, start: _StartText = "auto", page: Page = 1) -> str:
     """Show the reflection packet: the skill, what failed and what passed on train tasks, what was tried."""
     found = packet.evidence(_selection(folder, name), start=start)
     changed = f", {found.token_budget} changed tokens" if found.token_budget else ""
@@ -117,10 +117,10 @@ def get_evidence(folder: Path, name: SkillName, start: _StartText = "auto", page
         *([f"## Notes of earlier optimizers\n\n{quoted(found.memory)}"] if found.memory else []),
         *(_shown(one) for one in (*found.failing, *found.passing)),
     ]
-    return page_of("\n\n".join(parts), page)
+    return paginate("\n\n".join(parts), page)
 
 
-def propose_edits(
+def propose_edits_tool(
     folder: Path,
     name: SkillName,
     base: Annotated[str, Field(description="The base that get_evidence showed.", min_length=12, max_length=64)],
@@ -172,11 +172,11 @@ def _report(found: JobReport) -> str:
             for role, use in found.run.spent.items()
         ]
         parts.append("\n".join(["Spent so far:", *(spent or ["- nothing yet"])]))
-    parts += [_DATA, *(quoted(text) for text in _told(found) or ("(nothing yet)",))]
-    return page_of("\n\n".join([*parts, f"Next: {found.next_step}"]), 1)
+    parts += [_DATA, *(quoted(text) for text in _summary(found) or ("(nothing yet)",))]
+    return paginate("\n\n".join([*parts, f"Next: {found.next_step}"]), 1)
 
 
-def _told(found: JobReport) -> tuple[str, ...]:
+def _summary(found: JobReport) -> tuple[str, ...]:
     """Give what a job said; a proposal that has ended repeats what happened on the way, with more words."""
     one, happened = found.job, "\n".join(found.events)
     result = one.output[:_OUTPUT] if one.exit_code is not None else ""

@@ -1,7 +1,7 @@
-"""The two ways in: standard input and output, and HTTP on this machine alone.
+"""MCP transports: standard input and output, and HTTP on this machine alone.
 
-Owns the checks of an HTTP request: its host and origin (the SDK's), so that no web page reaches the
-server through a browser, and a token, so that no other user of the machine does.
+An HTTP request is checked for its host and origin (by the SDK), so that no web page reaches the server through a
+browser, and for a token, so that no other user of the machine does.
 """
 
 import socket

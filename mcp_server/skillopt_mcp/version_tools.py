@@ -1,6 +1,6 @@
-"""The tools about skills and their versions: list, read, compare, roll back.
+"""MCP tools for skills and their versions: list, read, compare, roll back.
 
-Each is a function of the project's folder and what the model says, answered in Markdown. Owns the words.
+Each is a function of the project's folder and the model's arguments, answered in Markdown.
 """
 
 from pathlib import Path
@@ -12,11 +12,12 @@ from skillopt.commands.diff import diff
 from skillopt.commands.log import log
 from skillopt.commands.rollback import rollback
 from skillopt.errors import UsageError
-from skillopt_mcp.addresses import SKILL_FILE, address_of
+from skillopt.skills.folder import SKILL_FILE
+from skillopt_mcp.addresses import skill_address
 from skillopt_mcp.catalogue import Overview, SkillRow, overview, selection_of, served_skill
-from skillopt_mcp.pages import page_of, table
+from skillopt_mcp.pages import paginate, table
 
-__all__ = ["Page", "SkillName", "list_skills", "read_skill", "rollback_skill"]
+__all__ = ["Page", "SkillName", "list_skills_tool", "read_skill_tool", "rollback_skill_tool"]
 
 _SHORT = 10  # characters of a commit that are shown
 _LISTED = 20  # files that are listed
@@ -37,7 +38,7 @@ _VersionName = Annotated[str, Field(description="A version that list_skills list
 Page = Annotated[int, Field(description="Which page of the answer.", ge=1)]
 
 
-def list_skills(
+def list_skills_tool(
     folder: Path,
     name: Annotated[
         str | None, Field(description="List the versions of this skill instead, with scores.", max_length=64)
@@ -52,10 +53,10 @@ def list_skills(
     head = ("skill", "versions", "newest", "score on val", "suite", "folder")
     listed = [table(head, rows)] if rows else []
     problems = [f"`{row.name}` is not served: {row.problem}" for row in found.skills if row.problem]
-    return page_of("\n\n".join(["# Skills", *listed, *problems, *_guidance(found)]), page)
+    return paginate("\n\n".join(["# Skills", *listed, *problems, *_guidance(found)]), page)
 
 
-def read_skill(
+def read_skill_tool(
     folder: Path,
     name: SkillName,
     version: _VersionName | None = None,
@@ -80,7 +81,7 @@ def read_skill(
         listed = ", ".join(paths[:_LISTED]) + (", …" if len(paths) > _LISTED else "")
         message = f"expected a file of {name} {skill.version[:_SHORT]}, found {file[:80]!r}; its files: {listed}"
         raise UsageError(message)
-    uri = address_of(name, file, skill.version if version else None)
+    uri = skill_address(name, file, skill.version if version else None)
     head = f"# {name}: {file}\n\nVersion {skill.version[:_SHORT]} of {skill.at}, {uri}"
     others = [path for path in paths if path != file][:_LISTED]
     more = f"\n\nOther files: {', '.join(others)}" if others else ""
@@ -88,10 +89,10 @@ def read_skill(
         text = shown.content.decode("utf-8")
     except UnicodeDecodeError:
         return f"{head}\n\n{len(shown.content)} bytes that are not text; read the resource instead.{more}"
-    return f"{head}\n\n{page_of(text, page, fence='markdown' if file.endswith('.md') else '')}{more}"
+    return f"{head}\n\n{paginate(text, page, fence='markdown' if file.endswith('.md') else '')}{more}"
 
 
-def rollback_skill(folder: Path, name: SkillName, version: _VersionName) -> str:
+def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) -> str:
     """Publish an older version of a skill as a new commit on its branch."""
     wanted = served_skill(folder, name, version).version
     done = rollback(selection_of(folder, name), wanted)
@@ -108,7 +109,7 @@ def _versions(folder: Path, name: str, page: int) -> str:
         numbers = (_score(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
         rows.append((version.sha[:_SHORT], version.at, *numbers, version.subject))
     body = table(head, rows) if rows else _BEGIN["versions"]
-    return page_of(f"# Versions of {name}\n\nBranch `{logged.branch}`, newest first.\n\n{body}", page)
+    return paginate(f"# Versions of {name}\n\nBranch `{logged.branch}`, newest first.\n\n{body}", page)
 
 
 def _changes(folder: Path, name: str, since: str, version: str | None, page: int) -> str:
@@ -117,7 +118,7 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
     older = None if since == _START else served_skill(folder, name, since).version
     changed = diff(selection, older, newer)
     title = f"# {name}: {changed.before[:_SHORT]} to {changed.after[:_SHORT]}"
-    return f"{title}\n\n{page_of(changed.text or 'The two are equal.', page, fence='diff')}"
+    return f"{title}\n\n{paginate(changed.text or 'The two are equal.', page, fence='diff')}"
 
 
 def _row(row: SkillRow) -> tuple[str, ...]:
@@ -136,7 +137,7 @@ def _score(trailers: dict[str, str]) -> str:
 
 
 def _guidance(found: Overview) -> list[str]:
-    """Say what is missing before a first run, most basic first."""
+    """List what is missing before a first run, most basic first."""
     missing = []
     if not found.repository:
         missing.append(_BEGIN["repository"])

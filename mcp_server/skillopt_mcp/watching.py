@@ -1,8 +1,7 @@
-"""Telling clients that a version was accepted.
+"""Notify clients of newly accepted versions, by watching the branch tips while somebody listens.
 
-Owns looking at the branch tips while somebody listens, and bringing what changed to clients of both
-kinds: those that hold a `subscriptions/listen` stream (2026-07-28), and those that made the older
-handshake. Does not own what is served (skills).
+Clients of both kinds are notified: those that hold a `subscriptions/listen` stream (2026-07-28), and those that made
+the older handshake.
 """
 
 import logging
@@ -19,10 +18,10 @@ from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, Serv
 from mcp_types import EmptyResult, NotificationParams, SubscribeRequestParams, UnsubscribeRequestParams
 
 from skillopt.errors import UsageError
-from skillopt_mcp.addresses import address_of
+from skillopt_mcp.addresses import skill_address
 from skillopt_mcp.catalogue import branch_tips, served_skill
 
-__all__ = ["OlderClients", "Watch"]
+__all__ = ["OlderClients", "VersionWatcher"]
 
 _log = logging.getLogger(__name__)
 _MOST_SESSIONS = 256
@@ -31,7 +30,7 @@ _BACKLOG = 1024
 _Context = ServerRequestContext[Any, Any]
 
 
-class Watch:
+class VersionWatcher:
     """The listeners, and what the branch tips were when they were last looked at.
 
     Args:
@@ -47,7 +46,7 @@ class Watch:
         self._wanted = anyio.Event()
 
     async def begin(self) -> None:
-        """Remember the tips as they are; what changes after this is told."""
+        """Record the tips as they are; later changes are notified."""
         if self._tips is None:
             self._tips = await to_thread.run_sync(branch_tips, self._folder)
 
@@ -63,7 +62,7 @@ class Watch:
         return leave
 
     async def publish(self, event: ServerEvent) -> None:
-        """Tell all listeners."""
+        """Notify all listeners."""
         for listener in tuple(self._listeners.values()):
             listener(event)
         await anyio.lowlevel.checkpoint()
@@ -95,7 +94,7 @@ class Watch:
 class OlderClients:
     """Clients that made the handshake of 2025-11-25 or before, and what they subscribed to."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: VersionWatcher) -> None:
         self._watch = watch
         self._sessions: dict[str, ServerSession] = {}
         self._wanted: dict[str, set[str]] = {}
@@ -154,7 +153,7 @@ class OlderClients:
 
 
 def _session_id(ctx: _Context) -> str:
-    """Tell the sessions of HTTP apart; a pipe has one."""
+    """Identify the session of an HTTP client; a pipe has one."""
     headers = getattr(ctx.request, "headers", {})
     return str(headers.get("mcp-session-id", ""))
 
@@ -168,7 +167,7 @@ def _changed(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) 
 def _changed_files(folder: Path, name: str, before: str | None) -> list[str]:
     old, new = _digests(folder, name, before) if before else {}, _digests(folder, name, None)
     paths = [path for path in sorted({*old, *new}) if old.get(path) != new.get(path)]
-    return [str(address_of(name, path)) for path in paths]
+    return [str(skill_address(name, path)) for path in paths]
 
 
 def _digests(folder: Path, name: str, version: str | None) -> dict[str, str]:

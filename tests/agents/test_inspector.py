@@ -64,7 +64,7 @@ def inspect(run: Callable[..., "subprocess.CompletedProcess[str]"], era: str) ->
 
 def test_tools_are_listed_without_a_complaint_and_called(inspect: Inspector) -> None:
     listed = inspect("tools/list", "--strict")["tools"]
-    assert [tool["name"] for tool in listed] == [tool.call.__name__ for tool in TOOLS]
+    assert [tool["name"] for tool in listed] == [tool.name for tool in TOOLS]
     overview = inspect("tools/call", "--tool-name", "list_skills")
     assert "| rows |" in overview["content"][0]["text"]
     read = inspect("tools/call", "--tool-name", "read_skill", "--tool-arg", "name=rows")

@@ -16,7 +16,7 @@ from skillopt_mcp.tools import TOOLS as OFFERED
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "plugin"
 SKILL = PLUGIN / "skills" / "optimize-skill"
-TOOLS = tuple(offer.call.__name__ for offer in OFFERED)
+TOOLS = tuple(offer.name for offer in OFFERED)
 
 
 def read(path: str) -> Any:  # noqa: ANN401 - a JSON document

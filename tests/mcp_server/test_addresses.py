@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt_mcp.addresses import address_of, read_address
+from skillopt_mcp.addresses import read_address, skill_address
 
 NAMES = st.from_regex(r"[a-z0-9]{1,8}(-[a-z0-9]{1,8})?", fullmatch=True)
 VERSIONS = st.none() | st.from_regex(r"[0-9a-f]{7,40}", fullmatch=True)
@@ -10,7 +10,7 @@ PATHS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4
 
 @given(NAMES, PATHS, VERSIONS)
 def test_what_is_written_is_read_back(name: str, path: str, version: str | None) -> None:
-    address = address_of(name, path, version)
+    address = skill_address(name, path, version)
 
     assert read_address(str(address)) == address
     assert str(address).isascii()
@@ -18,11 +18,11 @@ def test_what_is_written_is_read_back(name: str, path: str, version: str | None)
 
 @given(NAMES, PATHS, PATHS)
 def test_different_files_have_different_addresses(name: str, one: str, other: str) -> None:
-    assert (str(address_of(name, one)) == str(address_of(name, other))) == (one == other)
+    assert (str(skill_address(name, one)) == str(skill_address(name, other))) == (one == other)
 
 
 def test_the_folder_of_every_version_ends_with_the_name_of_the_skill() -> None:
-    assert str(address_of("rows", "", "0123456")) == "skill://_versions/0123456/rows"
+    assert str(skill_address("rows", "", "0123456")) == "skill://_versions/0123456/rows"
 
 
 @given(st.text(max_size=60))

@@ -5,21 +5,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import UsageError
-from skillopt_mcp.pages import page_of, quoted, table
+from skillopt_mcp.pages import paginate, quoted, table
 
 
 def test_a_short_text_is_one_page_as_it_is() -> None:
-    assert page_of("Hello", 1) == "Hello"
-    assert page_of("", 1) == ""
+    assert paginate("Hello", 1) == "Hello"
+    assert paginate("", 1) == ""
 
 
 def test_there_is_no_page_after_the_last() -> None:
     with pytest.raises(UsageError, match="from 1 to 1, found 2"):
-        page_of("Hello", 2)
+        paginate("Hello", 2)
 
 
 def test_a_line_longer_than_a_page_is_cut() -> None:
-    pages = [page_of("😀" * 20_000, number) for number in (1, 2, 3, 4)]
+    pages = [paginate("😀" * 20_000, number) for number in (1, 2, 3, 4)]
 
     assert sum(page.count("😀") for page in pages) == 20_000
     assert all(len(page.encode()) < 30_000 for page in pages)

@@ -41,7 +41,7 @@ def test_an_argument_stays_one_quoted_line() -> None:
 
 
 def test_the_prompt_for_training_names_the_tools() -> None:
-    assert all(offer.call.__name__ in text("optimize-skill") + text("review-skill-change") for offer in TOOLS)
+    assert all(offer.name in text("optimize-skill") + text("review-skill-change") for offer in TOOLS)
 
 
 @pytest.mark.parametrize(

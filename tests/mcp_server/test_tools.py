@@ -54,7 +54,7 @@ async def test_every_tool_says_what_it_does_to_the_world(client: Client) -> None
 
 async def test_the_instructions_name_every_tool(project: Path) -> None:
     async with Client(make_server(project)) as client:
-        assert all(f"`{offer.call.__name__}`" in (client.instructions or "") for offer in TOOLS)
+        assert all(f"`{offer.name}`" in (client.instructions or "") for offer in TOOLS)
 
 
 async def test_the_list_shows_versions_scores_and_suites(client: Client, project: Path) -> None:

@@ -1,6 +1,6 @@
-"""The prompts: what a person picks from a menu to start a piece of work.
+"""The MCP prompts that a person picks from a menu; each text is a Markdown file beside this one.
 
-Owns which there are, their arguments and filling them in; each text is a Markdown file beside this one.
+Tools and resources are in the modules of skillopt_mcp.
 """
 
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from importlib.resources import files
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-__all__ = ["PROMPTS", "PromptOffer", "get_prompt", "list_prompts"]
+__all__ = ["PROMPTS", "PromptDefinition", "get_prompt", "list_prompts"]
 
 _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class PromptOffer:
+class PromptDefinition:
     """A prompt that is offered.
 
     Args:
@@ -35,20 +35,20 @@ class PromptOffer:
 
 _SKILL = ("skill", "Name of the skill.", "the skill that the user means; ask when there are several")
 
-PROMPTS: tuple[PromptOffer, ...] = (
-    PromptOffer(
+PROMPTS: tuple[PromptDefinition, ...] = (
+    PromptDefinition(
         "optimize-skill",
         "Optimize a skill",
         "Train a skill: measure it, propose small edits, keep what proves better.",
         (_SKILL,),
     ),
-    PromptOffer(
+    PromptDefinition(
         "review-skill-change",
         "Review a change of a skill",
         "Review what changed between two versions of a skill, and what the numbers say.",
         (_SKILL, ("version", "The version to review.", "the newest version")),
     ),
-    PromptOffer(
+    PromptDefinition(
         "write-evals",
         "Write evals for a skill",
         "Write the tasks and checks that a skill can be measured and trained on.",
