@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.demo import make_repository
-from skillopt.commands.pages import page_of
+from skillopt.commands.pages import run_page
 from skillopt.project import Project
 from skillopt.reports.load_view import find_run, load_view
 from skillopt.storage.ledger import Ledger
@@ -49,4 +49,4 @@ def make_report(folder: Path) -> dict[str, str]:
         versions = tuple(replace(version, commit="", at="") for version in view.versions)
         gates = tuple(replace(gate, at="") for gate in view.gates)
         fixed = replace(view, started=_AT, ended=_END, base="", versions=versions, gates=gates)
-        return {"report.html": page_of(ledger, fixed, most=16).replace(view.run, "0123456789ab") + "\n"}
+        return {"report.html": run_page(ledger, fixed, most=16).replace(view.run, "0123456789ab") + "\n"}

@@ -12,8 +12,8 @@ from pydantic import Field
 
 from skillopt.commands import evidence as packet
 from skillopt.commands.jobs import (
+    JobLimits,
     JobReport,
-    Limits,
     cancel,
     job,
     jobs,
@@ -21,7 +21,7 @@ from skillopt.commands.jobs import (
     start_proposal,
     start_training,
 )
-from skillopt.commands.propose import Offered, OfferedEdit, Refused, check
+from skillopt.commands.propose import EditsProposal, ProposalEdit, RefusedEdit, check
 from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.plan import Start
@@ -68,7 +68,7 @@ def start_job_tool(
 ) -> str:
     """Start a job and give its id at once."""
     selection = _selection(folder, name, harness)
-    limits = Limits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
+    limits = JobLimits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
     if work == "optimize":
         begun = start_training(selection, start=start, limits=limits)
     else:
@@ -124,7 +124,7 @@ def propose_edits_tool(
     folder: Path,
     name: SkillName,
     base: Annotated[str, Field(description="The base that get_evidence showed.", min_length=12, max_length=64)],
-    edits: Annotated[list[OfferedEdit], Field(description="A few small edits.", min_length=1, max_length=16)],
+    edits: Annotated[list[ProposalEdit], Field(description="A few small edits.", min_length=1, max_length=16)],
     start: _StartText = "auto",
     max_usd: _Usd = 0.0,
     max_rollouts: _Rollouts = 0,
@@ -132,11 +132,11 @@ def propose_edits_tool(
 ) -> str:
     """Check edits, then try them as a job: each alone, and those that help together at the gate."""
     selection = _selection(folder, name)
-    offered = Offered(edits=tuple(edits), base=base, proposer=_PROPOSER)
+    offered = EditsProposal(edits=tuple(edits), base=base, proposer=_PROPOSER)
     refused = check(selection, offered, start=start)
     if refused:
         return _refusal(refused, len(edits))
-    limits = Limits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
+    limits = JobLimits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
     return _started(start_proposal(selection, offered, start=start, limits=limits).id, name)
 
 
@@ -154,7 +154,7 @@ def _started(job_id: str, name: str) -> str:
     )
 
 
-def _refusal(refused: tuple[Refused, ...], edits: int) -> str:
+def _refusal(refused: tuple[RefusedEdit, ...], edits: int) -> str:
     found = (f"## Edit {one.number}: not possible\n\n{quoted(one.edit)}\n\n{_line(one.reason)}" for one in refused)
     head = f"Nothing was tried and nothing was spent: {len(refused)} of {edits} edits cannot be tried."
     step = "Next: mend or drop what is named above, and propose all edits again."
@@ -185,7 +185,7 @@ def _summary(found: JobReport) -> tuple[str, ...]:
     return tuple(text for text in (on_the_way, result, failed) if text.strip())
 
 
-def _shown(one: packet.Shown) -> str:
+def _shown(one: packet.ShownTask) -> str:
     return f"## Task `{one.task}`: passed {one.passed} of {one.repeats} repeats\n\n{quoted(one.text)}"
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillopt.cli.options import JsonOption, SkillArgument, select
-from skillopt.cli.output import SHORT, listed, show
+from skillopt.cli.output import SHORT, list_tasks, show
 from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def blame(
     find: Annotated[str, typer.Option(metavar="TEXT", help="Only lines that hold this text.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Say which version, run and tasks put each line here.
+    """Show which version, run and tasks put each line here.
 
     The lines are those of the newest version.
     """
@@ -44,4 +44,4 @@ def _text(result: "Blamed") -> str:
 
 def _source(line: "BlamedLine") -> tuple[str, str, str]:
     run = escape_terminal(line.run) if line.version else "people"
-    return line.commit[:SHORT], run or "rollback", listed(line.tasks)
+    return line.commit[:SHORT], run or "rollback", list_tasks(line.tasks)

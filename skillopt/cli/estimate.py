@@ -22,7 +22,7 @@ def estimate(
     settings: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what a run could take; spends nothing."""
+    """Estimate what a run could cost; spends nothing."""
     from skillopt.commands.estimate import estimate as run
 
     show(run(select(skill, suite, flags_of(settings, preset=preset))), _text, as_json=as_json)

@@ -16,7 +16,7 @@ from skillopt.cli.options import (
 from skillopt.cli.output import show
 
 if TYPE_CHECKING:
-    from skillopt.commands.evidence import Evidence, Shown
+    from skillopt.commands.evidence import Evidence, ShownTask
 
 __all__ = ["evidence"]
 
@@ -63,5 +63,5 @@ def _listed(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _rollout(shown: "Shown") -> str:
+def _rollout(shown: "ShownTask") -> str:
     return f"passed {shown.passed} of {shown.repeats} repeats\n{shown.text}"

@@ -1,10 +1,9 @@
-"""What `.github/actions/skillopt` does between its inputs and its outputs: run the command line, and tell GitHub.
+"""Run the command line in `.github/actions/skillopt`, from the action's inputs to its outputs.
 
     python -P -m skillopt.cli.github_action run|comment
 
-Owns the inputs, the default base, outputs, annotations, the job's summary and the comment. Does not own what a
-command does (cli) or how a report looks (reports). The step that runs rollouts has no token of a gate's job, and the
-files by which a step steers its job are named to nobody else while it runs.
+Inputs, the default base, outputs, annotations, the job's summary and the comment are here. The step that runs rollouts
+has no token of a gate's job, and the files by which a step steers its job are named to nobody else while it runs.
 """
 
 import io

@@ -20,7 +20,7 @@ def init(
         Literal["claude-code", "codex", "both"] | None, typer.Option(help="Register skillopt-mcp with it instead.")
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take what --client added out again.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what --client would change.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what --client would change.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Write skillopt.toml for the skills that are there."""

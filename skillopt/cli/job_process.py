@@ -1,6 +1,6 @@
-"""The process of a job: `python -m skillopt.cli.job_process FOLDER` runs the command that the folder names.
+"""Run the command of a job: `python -m skillopt.cli.job_process FOLDER`.
 
-Owns that a job's end is written down whatever its command did. Does not own jobs (storage.jobs) or commands (cli).
+A job's end is written down whatever its command did.
 """
 
 import os

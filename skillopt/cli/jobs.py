@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillopt.cli.options import JsonOption
-from skillopt.cli.output import job_line, show, spent
+from skillopt.cli.output import format_usage, job_line, show
 
 if TYPE_CHECKING:
     from skillopt.commands.jobs import JobReport, Jobs
@@ -51,7 +51,7 @@ def _list_text(result: "Jobs") -> str:
 def _job_text(result: "JobReport") -> str:
     lines = [job_line(result.job), *result.events]
     if result.run is not None:
-        lines += [f"spent by the {role}: {spent(usage)}" for role, usage in result.run.spent.items()]
+        lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.run.spent.items()]
     output = result.job.output if result.job.exit_code is not None else ""
     lines += [part.rstrip() for part in (result.job.progress, output) if part.strip()]
     return "\n".join([*lines, f"next: {result.next_step}"])

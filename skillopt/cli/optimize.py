@@ -23,7 +23,7 @@ from skillopt.cli.options import (
     flags_of,
     select,
 )
-from skillopt.cli.output import interruptible, show, spent
+from skillopt.cli.output import format_usage, interruptible, show
 
 if TYPE_CHECKING:
     from skillopt.commands.optimize import Optimized
@@ -93,7 +93,7 @@ def _text(result: "Optimized") -> str:
         f"asked: {result.rollouts} rollouts, {result.calls} optimizer calls; "
         f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
     )
-    lines += [f"spent by the {role}: {spent(usage)}" for role, usage in result.spent.items()]
+    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     if result.versions:
         lines.append(
             f"look further: skillopt log {result.skill}; skillopt diff {result.skill}; skillopt report {result.run}"

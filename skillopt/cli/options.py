@@ -1,6 +1,6 @@
 """What commands have in common: their options, and making a selection of them.
 
-Owns the words of shared options. Commands are imported when they run, so that `--help` is quick.
+Commands are imported when they run, so that `--help` is quick.
 """
 
 from collections.abc import Mapping
@@ -78,7 +78,7 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on
 
 
 def select(name: str | None, suite: Path | None = None, flags: Mapping[str, object] | None = None) -> "Selection":
-    """Say what the user points at."""
+    """Select project, skill and suite from what the user names."""
     from skillopt.project import Selection
 
     return Selection(name, flags or {}, suite)

@@ -20,11 +20,11 @@ __all__ = [
     "SHORT",
     "append_report",
     "as_json_text",
+    "format_usage",
     "interruptible",
     "job_line",
-    "listed",
+    "list_tasks",
     "show",
-    "spent",
     "write_report",
 ]
 
@@ -68,7 +68,7 @@ def _plain(value: object) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def spent(usage: "Usage") -> str:
+def format_usage(usage: "Usage") -> str:
     """Give the consumption of a role in words; a price that is not known is named so."""
     price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
     return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
@@ -79,7 +79,7 @@ def job_line(job: "Job") -> str:
     return f"{job.id}  {job.skill}: {job.command[0]}, {job.state.value}"
 
 
-def listed(tasks: Sequence[str]) -> str:
+def list_tasks(tasks: Sequence[str]) -> str:
     """List the names of tasks; of many, the first ones."""
     more = f", … {len(tasks) - _MOST_TASKS} more" if len(tasks) > _MOST_TASKS else ""
     return f"{', '.join(escape_terminal(task) for task in tasks[:_MOST_TASKS])}{more}"

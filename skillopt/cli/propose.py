@@ -21,10 +21,10 @@ from skillopt.cli.options import (
     flags_of,
     select,
 )
-from skillopt.cli.output import interruptible, show, spent
+from skillopt.cli.output import format_usage, interruptible, show
 
 if TYPE_CHECKING:
-    from skillopt.commands.propose import Tried
+    from skillopt.commands.propose import ProposalResult
 
 __all__ = ["propose"]
 
@@ -53,19 +53,19 @@ def propose(
     Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
     """
     from skillopt.cli.progress import ProgressObserver
+    from skillopt.commands.propose import parse_proposal
     from skillopt.commands.propose import propose as run
-    from skillopt.commands.propose import read_edits
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        found = run(select(skill, suite, flags), read_edits(edits), start=start, observer=observer)
+        found = run(select(skill, suite, flags), parse_proposal(edits), start=start, observer=observer)
     show(found, _text, as_json=as_json)
     if not found.accepted:
         raise typer.Exit(2 if found.refused else 1)
 
 
-def _text(result: "Tried") -> str:
+def _text(result: "ProposalResult") -> str:
     if result.refused:
         lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
         return "\n".join([*lines, result.reason])
@@ -87,5 +87,5 @@ def _text(result: "Tried") -> str:
     )
     lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
     return "\n".join(
-        [*lines, *(f"spent by the {role}: {spent(usage)}" for role, usage in (result.spent or {}).items())]
+        [*lines, *(f"spent by the {role}: {format_usage(usage)}" for role, usage in (result.spent or {}).items())]
     )

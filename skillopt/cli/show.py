@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillopt.cli.options import JsonOption, select
-from skillopt.cli.output import listed
+from skillopt.cli.output import list_tasks
 from skillopt.cli.output import show as print_result
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 
@@ -46,7 +46,7 @@ def _text(result: "ShownVersion") -> str:
         parts += [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
         for change, tasks in (("fixed", recorded.verdict.fixed), ("broke", recorded.verdict.broken)):
             if tasks:
-                parts.append(f"{change} on val: {listed(tasks)}")
+                parts.append(f"{change} on val: {list_tasks(tasks)}")
     elif result.kind == "accepted":
         parts.append("the ledger here holds nothing of its run; this is what its commit says")
     return "\n\n".join([*parts, escape_terminal_lines(result.diff) or "no text changed"])
@@ -57,7 +57,7 @@ def _edit(number: int, recorded: "RecordedEdit") -> str:
     lines = [f"edit {number}, about {change.tokens} tokens: {escape_terminal(change.edit.summary)}"]
     lines.append(f"  why: {escape_terminal(change.edit.rationale) or 'no reason was given'}")
     if change.edit.tasks:
-        lines.append(f"  motivated by train tasks {listed(change.edit.tasks)}")
+        lines.append(f"  motivated by train tasks {list_tasks(change.edit.tasks)}")
     if screened is not None:
         tried = f"{screened.before:.3f} -> {screened.after:.3f} on {screened.tasks} train tasks"
         lines.append(f"  alone: {tried}: {escape_terminal(screened.reason)}")

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from skillopt.cli.options import JsonOption
-from skillopt.cli.output import job_line, show, spent
+from skillopt.cli.output import format_usage, job_line, show
 
 if TYPE_CHECKING:
-    from skillopt.commands.status import Status
+    from skillopt.commands.status import StatusReport
 
 __all__ = ["status"]
 
@@ -20,7 +20,7 @@ def status(*, as_json: JsonOption = False) -> None:
     show(run(), _text, as_json=as_json)
 
 
-def _text(result: "Status") -> str:
+def _text(result: "StatusReport") -> str:
     from skillopt.gate.expectation import expectation
     from skillopt.storage.jobs import JobState
 
@@ -29,7 +29,7 @@ def _text(result: "Status") -> str:
         f"{'' if row.kind == 'gate' else f', step {row.step}, {row.versions} versions'}"
         f"{'' if row.val is None else f', val {row.val:.3f}'}{_then(expectation(row.val, row.expected))}"
         f"{f' ({row.reason})' if row.reason else ''}"
-        f"{''.join(f'{_INDENT}{role}: {spent(usage)}' for role, usage in row.spent.items())}"
+        f"{''.join(f'{_INDENT}{role}: {format_usage(usage)}' for role, usage in row.spent.items())}"
         for row in result.runs
     ]
     under_way = [f"job {job_line(job)}" for job in result.jobs if job.state is JobState.RUNNING]

@@ -23,7 +23,7 @@ def watch(
     name: RunArgument = None,
     *,
     interval: Annotated[
-        float, typer.Option("--interval", metavar="SECONDS", min=0.1, help="Time between two looks.")
+        float, typer.Option("--interval", metavar="SECONDS", min=0.1, help="Time between two refreshes.")
     ] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="Show it once and end.")] = False,
     as_json: JsonOption = False,
@@ -36,11 +36,11 @@ def watch(
 
     from rich.console import Console
 
-    from skillopt.commands.watch import followed
+    from skillopt.commands.watch import watch_run
     from skillopt.reports import render_view
 
     try:
-        with followed(name) as look:
+        with watch_run(name) as look:
             if as_json:
                 typer.echo(render_view(look(), "json"))
             else:

@@ -1,4 +1,4 @@
-"""The user action `bisect`: find the version of a skill that broke a train or val task, by binary search.
+"""Find the version of a skill that broke a train or val task, by binary search, for the command `bisect`.
 
 Tasks of the held-out test cannot be searched.
 """

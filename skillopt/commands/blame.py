@@ -1,6 +1,6 @@
-"""The user action `blame`: which version, run and tasks put each line of a skill here.
+"""Find which version, run and tasks put each line of a skill here, for the command `blame`.
 
-Reads git, and the ledger for the tasks where it holds them. Does not own either.
+Read from git, and from the ledger for the tasks where it holds them.
 """
 
 from collections.abc import Sequence

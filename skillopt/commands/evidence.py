@@ -1,7 +1,6 @@
-"""The user action `evidence`: what a proposer of edits needs to know, from what is recorded.
+"""Collect the recorded evidence that a proposer of edits needs, for the command `evidence`.
 
-Owns that nothing of `val` or `test`, no verifier and no answer is in it. Spends nothing. Does not own the
-text form of a rollout (skillopt.prompts.evidence).
+Nothing of `val` or `test`, no verifier and no answer is in it, and it spends nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +22,7 @@ from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Task
 
-__all__ = ["Evidence", "Shown", "evidence"]
+__all__ = ["Evidence", "ShownTask", "evidence"]
 
 _REPEATS = 16
 """Repeats of a task that are looked for; screens and gates have higher ones."""
@@ -36,7 +35,7 @@ _TOKENS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTask:
     """A train task under the incumbent.
 
     Args:
@@ -78,8 +77,8 @@ class Evidence:
     edit_budget: int
     token_budget: int
     tasks: int
-    failing: tuple[Shown, ...]
-    passing: tuple[Shown, ...]
+    failing: tuple[ShownTask, ...]
+    passing: tuple[ShownTask, ...]
     rejected: tuple[str, ...]
     memory: str
     looks: int
@@ -131,10 +130,10 @@ def _recorded(ledger: Ledger, drivers: Drivers, skill: Skill, tasks: tuple[Task,
     return {name: sorted(rollouts, key=lambda one: one.repeat) for name, rollouts in found.items()}
 
 
-def _shown(task: Task, rollouts: list[Rollout], tokens: int) -> Shown:
+def _shown(task: Task, rollouts: list[Rollout], tokens: int) -> ShownTask:
     passed = [rollout for rollout in rollouts if rollout.score is not None and rollout.score.passed]
     failed = [rollout for rollout in rollouts if rollout not in passed]
-    return Shown(task.id, len(rollouts), len(passed), render_rollout(task, (failed or passed)[-1], tokens))
+    return ShownTask(task.id, len(rollouts), len(passed), render_rollout(task, (failed or passed)[-1], tokens))
 
 
 def _events(ledger: Ledger, skill: str) -> Iterator[Event]:

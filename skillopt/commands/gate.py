@@ -35,9 +35,9 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Split, Suite, digest_of
 from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
 
-__all__ = ["WORKTREE", "GateOptions", "gate"]
+__all__ = ["GateOptions", "gate"]
 
-WORKTREE = "worktree"
+_WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 
 _WORK = "gate"
@@ -84,20 +84,20 @@ def gate(
     project = Project.find(folder)
     repository = project.repository()
     first = find_commit(repository, base)
-    commit = find_commit(repository, "HEAD" if head == WORKTREE else head)
+    commit = find_commit(repository, "HEAD" if head == _WORKTREE else head)
     before = first if options.direct else merge_base(repository, first, commit)
     with ExitStack() as stack:
         places = [Path(stack.enter_context(TemporaryDirectory(prefix="skillopt-gate-"))) for _ in range(2)]
         old = RevisionProject(project, repository, before, places[0])
-        new = RevisionProject(project, repository, "" if head == WORKTREE else commit, places[1])
-        if head == WORKTREE:
+        new = RevisionProject(project, repository, "" if head == _WORKTREE else commit, places[1])
+        if head == _WORKTREE:
             changed = changed_in_worktree(repository, before, new.present())
         else:
             changed = changed_folders(repository, before, commit)
         gated = _Gate(project, (old, new), options, observer or RunObserver())
         stack.callback(gated.close)
         changes = tuple(gated.change(one) for one in changed)
-    after = "" if head == WORKTREE else commit
+    after = "" if head == _WORKTREE else commit
     return GateReport(base, head, before, after, options.demand.required, options.strict, changes)
 
 
@@ -185,11 +185,11 @@ class _Gate:
         except UsageError:
             return
         if self._old.suite_files(old) != self._new.suite_files(target):
-            told = "the suite changed, too: both texts are measured with the new one, so check that it asks no less"
-            yield _finding(row, Weight.WARN, "suite changed", told)
+            warning = "the suite changed, too: both texts are measured with the new one, so check that it asks no less"
+            yield _finding(row, Weight.WARN, "suite changed", warning)
         if self._old.project.config.is_file() and old.settings.identity != target.settings.identity:
-            told = f"settings in {CONFIG} changed, too: the new ones hold, so check that they ask no less"
-            yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", told)
+            warning = f"settings in {CONFIG} changed, too: the new ones hold, so check that they ask no less"
+            yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning)
 
     def _measured(
         self, row: GatedChange, texts: tuple[Skill | None, Skill], target: Target, suite: Suite

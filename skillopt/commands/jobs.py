@@ -1,6 +1,6 @@
-"""The user actions on jobs: start one, see how it is, end it.
+"""Start a job in a process of its own, see how it is, end it, for the commands `jobs`, `job` and `cancel`.
 
-Owns what a job may be asked to do, and what to do next in each of its states. Does not own processes (storage.jobs).
+Each state comes with what to do next.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from skillopt.commands.propose import Offered
+from skillopt.commands.propose import EditsProposal
 from skillopt.commands.status import RunStatus, run_status
 from skillopt.errors import UsageError
 from skillopt.loop.event_lines import describe
@@ -20,9 +20,9 @@ from skillopt.storage.jobs import Job, JobState, cancel_job, list_jobs, start_jo
 from skillopt.storage.ledger import Ledger, RunRecord
 
 __all__ = [
+    "JobLimits",
     "JobReport",
     "Jobs",
-    "Limits",
     "cancel",
     "job",
     "jobs",
@@ -48,7 +48,7 @@ _NOT_TAKEN = "Read above what each edit came to. Try another idea, not other wor
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class JobLimits:
     """What a job may consume; 0 leaves it to the project's settings."""
 
     max_usd: float = 0.0
@@ -93,7 +93,7 @@ def start_evaluation(
     split: Literal["train", "val"] = "train",
     repeats: int = 1,
     start: Start = "auto",
-    limits: Limits | None = None,
+    limits: JobLimits | None = None,
 ) -> Job:
     """Start a job that measures the incumbent; on `train` it gathers evidence.
 
@@ -108,7 +108,7 @@ def start_evaluation(
         UsageError: Something is missing or wrong; nothing was started.
         BusyError: A job runs for this skill.
     """
-    given = limits or Limits()
+    given = limits or JobLimits()
     if given.max_rollouts:
         raise UsageError("an evaluation takes no max_rollouts: it makes one rollout a task and repeat")
     name = make_plan(selection, proposer="nobody").target.name
@@ -116,7 +116,7 @@ def start_evaluation(
     return _start(selection, ["evaluate", "--of", subject, "--split", split, "--repeats", str(repeats)], given)
 
 
-def start_training(selection: Selection, *, start: Start = "auto", limits: Limits | None = None) -> Job:
+def start_training(selection: Selection, *, start: Start = "auto", limits: JobLimits | None = None) -> Job:
     """Start a job that trains the skill with the optimizer model of the project's settings.
 
     Args:
@@ -129,11 +129,11 @@ def start_training(selection: Selection, *, start: Start = "auto", limits: Limit
         BusyError: A job runs for this skill.
     """
     make_plan(selection)
-    return _start(selection, ["optimize", "--start", start], limits or Limits())
+    return _start(selection, ["optimize", "--start", start], limits or JobLimits())
 
 
 def start_proposal(
-    selection: Selection, offered: Offered, *, start: Start = "auto", limits: Limits | None = None
+    selection: Selection, offered: EditsProposal, *, start: Start = "auto", limits: JobLimits | None = None
 ) -> Job:
     """Start a job that tries edits, which were checked before.
 
@@ -147,7 +147,7 @@ def start_proposal(
         BusyError: A job runs for this skill.
     """
     files = [(_EDITS, offered.model_dump_json())]
-    return _start(selection, ["propose", f"{{job}}/{_EDITS}", "--start", start], limits or Limits(), files)
+    return _start(selection, ["propose", f"{{job}}/{_EDITS}", "--start", start], limits or JobLimits(), files)
 
 
 def jobs(*, folder: Path | None = None) -> Jobs:
@@ -184,7 +184,9 @@ def cancel(name: str, *, folder: Path | None = None) -> JobReport:
     return _report(root, cancel_job(root, name))
 
 
-def _start(selection: Selection, command: Sequence[str], limits: Limits, files: Sequence[tuple[str, str]] = ()) -> Job:
+def _start(
+    selection: Selection, command: Sequence[str], limits: JobLimits, files: Sequence[tuple[str, str]] = ()
+) -> Job:
     project = selection.project()
     target = project.target(selection)
     flags: Mapping[str, object] = selection.flags

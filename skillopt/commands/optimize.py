@@ -1,4 +1,4 @@
-"""The user action `optimize`: begin or continue a run of the loop.
+"""Begin or continue a run of the training loop, for the command `optimize`.
 
 It is the training of the Python API (api), with accepted versions in git (runs.run) and one writer per skill.
 """

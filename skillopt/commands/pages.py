@@ -1,7 +1,6 @@
-"""The user action behind HTML reports: a run as a page, with the rollouts that it may show.
+"""Render a run as an HTML page with the rollouts that it may show.
 
-Owns which rollouts may be shown: those of train tasks, unless the user asks for all. Does not own what is chosen of
-them or how it looks (reports.html).
+Those are rollouts of train tasks, unless the user asks for all.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger, ResultRow
 from skillopt.tasks import Split
 
-__all__ = ["page", "page_of", "rollout_text"]
+__all__ = ["page", "rollout_text", "run_page"]
 
 
 def page(
@@ -44,10 +43,10 @@ def page(
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         view = load_view(project, ledger, find_run(ledger, name), suite)
-        return page_of(ledger, view, all_splits=all_splits)
+        return run_page(ledger, view, all_splits=all_splits)
 
 
-def page_of(
+def run_page(
     ledger: Ledger, view: RunView, *, all_splits: bool = False, live: bool = False, most: int = MOST_ROLLOUTS
 ) -> str:
     """Render a run whose view is there.
@@ -86,7 +85,7 @@ def rollout_text(ledger: Ledger, view: RunView, key: str, *, all_splits: bool = 
 
 
 def _listed(ledger: Ledger, view: RunView, *, all_splits: bool) -> list[RolloutEntry]:
-    """List the rollouts that may be shown; a task whose split cannot be told may be held out."""
+    """List the rollouts that may be shown; a task whose split is not known may be held out."""
     splits = {row.task: row.split for row in view.heat}
     names = {version.digest: f"v{version.number}" if version.number else "start" for version in view.versions}
     identity = view.target + (f" judge={view.judge}" if view.judge else "")

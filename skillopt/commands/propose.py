@@ -1,7 +1,4 @@
-"""The user action `propose`: try edits that somebody else wrote, such as the agent that asks.
-
-Owns which incumbent they are for, and what became of each. Does not own screen and gate (loop.proposals).
-"""
+"""Screen and gate edits that somebody else wrote, such as the agent that asks, for the command `propose`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,7 +26,16 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import digest_of
 
-__all__ = ["SHORT", "Offered", "OfferedEdit", "Refused", "Tried", "check", "propose", "read_edits"]
+__all__ = [
+    "SHORT",
+    "EditsProposal",
+    "ProposalEdit",
+    "ProposalResult",
+    "RefusedEdit",
+    "check",
+    "parse_proposal",
+    "propose",
+]
 
 SHORT = 12
 """Characters of a digest that name an incumbent."""
@@ -38,7 +44,7 @@ _WORK = "proposal"
 _MOST_BYTES = 1_000_000
 
 
-class OfferedEdit(ProposedEdit):
+class ProposalEdit(ProposedEdit):
     """An edit of a proposal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,7 +69,7 @@ class OfferedEdit(ProposedEdit):
     ] = ()
 
 
-class Offered(BaseModel):
+class EditsProposal(BaseModel):
     """Edits for one incumbent.
 
     Args:
@@ -74,13 +80,13 @@ class Offered(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    edits: tuple[OfferedEdit, ...] = Field(min_length=1, max_length=64)
+    edits: tuple[ProposalEdit, ...] = Field(min_length=1, max_length=64)
     base: str = Field("", max_length=64)
     proposer: str = Field("a person", pattern=r"^[\w .()/-]{1,60}$")
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedEdit:
     """An edit that cannot be tried: its place in the proposal from 1, what it does, and why not."""
 
     number: int
@@ -89,7 +95,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class ProposalResult:
     """What became of a proposal.
 
     Args:
@@ -110,7 +116,7 @@ class Tried:
     run: str
     skill: str
     branch: str
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedEdit, ...] = ()
     screened: tuple[EditScreened, ...] = ()
     verdict: Verdict | None = None
     version: str = ""
@@ -126,7 +132,7 @@ class Tried:
         return self.verdict is not None and self.verdict.outcome is Outcome.ACCEPT
 
 
-def read_edits(path: Path) -> Offered:
+def parse_proposal(path: Path) -> EditsProposal:
     """Read a proposal from a JSON file: an object as Offered says, or a list of edits.
 
     Raises:
@@ -136,7 +142,7 @@ def read_edits(path: Path) -> Offered:
         if path.stat().st_size > _MOST_BYTES:
             raise UsageError(f"{path}: expected at most {_MOST_BYTES:,} bytes of edits, found more")
         loaded = json.loads(path.read_text(encoding="utf-8"))
-        return Offered.model_validate({"edits": loaded} if isinstance(loaded, list) else loaded)
+        return EditsProposal.model_validate({"edits": loaded} if isinstance(loaded, list) else loaded)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -145,7 +151,7 @@ def read_edits(path: Path) -> Offered:
         raise UsageError(f"{path}: expected a JSON file with edits: {error}") from error
 
 
-def check(selection: Selection, offered: Offered, *, start: Start = "auto") -> tuple[Refused, ...]:
+def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto") -> tuple[RefusedEdit, ...]:
     """Say which edits cannot be tried, and why; spends nothing.
 
     Args:
@@ -161,8 +167,8 @@ def check(selection: Selection, offered: Offered, *, start: Start = "auto") -> t
 
 
 def propose(
-    selection: Selection, offered: Offered, *, start: Start = "auto", observer: RunObserver | None = None
-) -> Tried:
+    selection: Selection, offered: EditsProposal, *, start: Start = "auto", observer: RunObserver | None = None
+) -> ProposalResult:
     """Try edits: each alone on the tasks it cites, then those that helped together at the gate.
 
     Args:
@@ -186,7 +192,7 @@ def propose(
         proposal, refused = _checked(plan, skill, offered)
         if refused:
             reason = "nothing was tried: mend or drop what is refused, and propose again"
-            return Tried("", name, f"skillopt/{name}", refused, reason=reason)
+            return ProposalResult("", name, f"skillopt/{name}", refused, reason=reason)
         record = _record(plan, ledger, skill, proposal)
         run = RecordedRun(plan, ledger, record, observer or RunObserver())
         events, ended = run.drive(
@@ -194,7 +200,7 @@ def propose(
                 proposal, skill, plan.suite, plan.target.settings, run.runner, earlier_outcomes(ledger, record)
             )
         )
-    return Tried(
+    return ProposalResult(
         record.id,
         name,
         f"skillopt/{name}",
@@ -210,7 +216,7 @@ def propose(
     )
 
 
-def _checked(plan: RunPlan, skill: Skill, offered: Offered) -> tuple[tuple[Change, ...], tuple[Refused, ...]]:
+def _checked(plan: RunPlan, skill: Skill, offered: EditsProposal) -> tuple[tuple[Change, ...], tuple[RefusedEdit, ...]]:
     if offered.base and not (len(offered.base) >= SHORT and skill.digest.startswith(offered.base)):
         message = (
             f"expected edits for {skill.name} {skill.digest[:SHORT]}, found some for {offered.base[:SHORT]!r}: "
@@ -218,14 +224,14 @@ def _checked(plan: RunPlan, skill: Skill, offered: Offered) -> tuple[tuple[Chang
         )
         raise UsageError(message)
     edits: list[Edit] = []
-    refused: list[Refused] = []
+    refused: list[RefusedEdit] = []
     for number, edit in enumerate(offered.edits, 1):
         try:
             edits.append(edit.named(f"e{number}"))
         except EditError as error:
-            refused.append(Refused(number, edit.op.value, str(error)))
+            refused.append(RefusedEdit(number, edit.op.value, str(error)))
     proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings)
-    refused += [Refused(int(edit.id[1:]), edit.summary, reason) for edit, reason in unsound]
+    refused += [RefusedEdit(int(edit.id[1:]), edit.summary, reason) for edit, reason in unsound]
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
 
 

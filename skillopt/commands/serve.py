@@ -1,7 +1,6 @@
-"""The user action `serve`: the runs of a project as live pages for this machine's own browser.
+"""Serve the runs of a project as live pages for this machine's own browser, for the command `serve`.
 
-Owns the addresses of the pages and making each anew when the record has changed. Reads only. Does not own the pages
-(reports.html) or the server (reports.local_server).
+Each page is made anew when the record has changed; nothing is written.
 """
 
 import re
@@ -11,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from skillopt.commands.pages import page_of, rollout_text
+from skillopt.commands.pages import rollout_text, run_page
 from skillopt.commands.status import run_status
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.project import Project
@@ -79,7 +78,7 @@ class LivePages:
         kept = self._kept.get(record.id)
         if kept is None or kept.stamp != stamp:
             view = load_view(self._project, ledger, record)
-            body = page_of(ledger, view, all_splits=self._all_splits, live=True)
+            body = run_page(ledger, view, all_splits=self._all_splits, live=True)
             self._kept[record.id] = kept = Answer(body, stamp=stamp, policy=live_policy())
             for oldest in list(self._kept)[:-_KEPT]:
                 del self._kept[oldest]
@@ -88,8 +87,8 @@ class LivePages:
     def _stamp(self, ledger: Ledger, record: RunRecord) -> str:
         """Say how far the record is: its events and whether its process is there."""
         events = ledger.events(record.id)
-        told = (record.state, record.started_at, record.ended_at, str(is_locked(self._project.root, record.skill)))
-        return digest_of(record.id, *told, str(len(events)))
+        state = (record.state, record.started_at, record.ended_at, str(is_locked(self._project.root, record.skill)))
+        return digest_of(record.id, *state, str(len(events)))
 
     def _rollout(self, ledger: Ledger, record: RunRecord, key: str) -> Answer | None:
         view = load_view(self._project, ledger, record)

@@ -12,7 +12,7 @@ from skillopt.storage.jobs import Job, list_jobs
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 
-__all__ = ["RunStatus", "Status", "run_status", "status"]
+__all__ = ["RunStatus", "StatusReport", "run_status", "status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class RunStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class StatusReport:
     """All runs, newest first, what the ledger holds in all, and the newest jobs."""
 
     runs: tuple[RunStatus, ...]
@@ -56,7 +56,7 @@ class Status:
     jobs: tuple[Job, ...] = ()
 
 
-def status(*, folder: Path | None = None) -> Status:
+def status(*, folder: Path | None = None) -> StatusReport:
     """List the runs of a project.
 
     Raises:
@@ -66,7 +66,7 @@ def status(*, folder: Path | None = None) -> Status:
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         counts = ledger.counts()
         rows = [run_status(project.root, ledger, record) for record in ledger.runs()]
-    return Status(tuple(rows), counts.rollouts, counts.replies, list_jobs(project.root))
+    return StatusReport(tuple(rows), counts.rollouts, counts.replies, list_jobs(project.root))
 
 
 def _events(ledger: Ledger, record: RunRecord) -> list[tuple[str, Event]]:

@@ -1,7 +1,6 @@
-"""The user action `transfer`: score a version on other targets, against no skill and the first version.
+"""Score a version on other targets, against no skill and the first version, for the command `transfer`.
 
-Owns that a target which cannot be measured is a row of its own and costs no other target its result.
-Does not own scoring (execution.scoring) or which commit is which (runs.lineage).
+A target that cannot be measured is a row of its own and costs no other target its result.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,11 +22,11 @@ from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["Comparison", "TargetRow", "Transferred", "transfer"]
+__all__ = ["TargetComparison", "TargetRow", "Transferred", "transfer"]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TargetComparison:
     """What one target scores with no skill, the first version and the version, and the version against both."""
 
     identity: str
@@ -54,7 +53,7 @@ class TargetRow:
     status: Literal["measured", "invalid"]
     reason: str
     paid_rollouts: int
-    found: Comparison | None
+    found: TargetComparison | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,5 +160,5 @@ def _row(name: str, drivers: Drivers, ledger: Ledger, plan: _Plan, observer: Run
         verdicts = scoring.compare(none, version), scoring.compare(first, version)
     except SkilloptError as error:
         return TargetRow(name, "invalid", str(error), scoring.paid_rollouts, None)
-    found = Comparison(identity, none.tally, first.tally, version.tally, *verdicts)
+    found = TargetComparison(identity, none.tally, first.tally, version.tally, *verdicts)
     return TargetRow(name, "measured", "", scoring.paid_rollouts, found)

@@ -1,4 +1,4 @@
-"""Look at the record of a run again and again while it goes on, for the command `watch`. Reads only."""
+"""Follow the record of a run while it goes on, for the command `watch`; nothing is written."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -9,11 +9,11 @@ from skillopt.reports.load_view import find_run, load_progress
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["followed"]
+__all__ = ["watch_run"]
 
 
 @contextmanager
-def followed(name: str | None = None, *, folder: Path | None = None) -> Iterator[Callable[[], RunView]]:
+def watch_run(name: str | None = None, *, folder: Path | None = None) -> Iterator[Callable[[], RunView]]:
     """Open the record of a run to be looked at again and again.
 
     Args:

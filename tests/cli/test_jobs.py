@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands.jobs import (
+    JobLimits,
     JobReport,
-    Limits,
     cancel,
     job,
     jobs,
@@ -20,7 +20,7 @@ from skillopt.commands.jobs import (
     start_proposal,
     start_training,
 )
-from skillopt.commands.propose import Offered
+from skillopt.commands.propose import EditsProposal
 from skillopt.commands.status import status
 from skillopt.errors import BusyError, UsageError
 from skillopt.project import Selection
@@ -91,7 +91,7 @@ def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldPro
 
 @pytest.mark.process
 def test_a_training_job_shows_its_run_while_and_after_it_runs(project: Path) -> None:
-    begun = start_training(selection(project, epochs=1, slow_tasks=0), limits=Limits(max_rollouts=200))
+    begun = start_training(selection(project, epochs=1, slow_tasks=0), limits=JobLimits(max_rollouts=200))
     report = ended(project, begun.id)
     assert report.job.command[0] == "optimize"
     assert report.run is not None
@@ -101,7 +101,7 @@ def test_a_training_job_shows_its_run_while_and_after_it_runs(project: Path) -> 
 
 
 def test_a_proposal_job_commits_what_the_gate_takes(project: Path) -> None:
-    report = ended(project, start_proposal(selection(project), Offered.model_validate({"edits": [GOOD]})).id)
+    report = ended(project, start_proposal(selection(project), EditsProposal.model_validate({"edits": [GOOD]})).id)
     assert (report.job.state, report.job.exit_code) == (JobState.DONE, 0), report.job
     assert "- Write e-mail addresses in lower case." in git(project, "show", "skillopt/rows:skills/rows/SKILL.md")
     assert any("accept" in line for line in report.events)
@@ -110,7 +110,7 @@ def test_a_proposal_job_commits_what_the_gate_takes(project: Path) -> None:
 @pytest.mark.process
 def test_a_proposal_that_is_not_taken_is_done_with_a_verdict_and_not_a_failure(project: Path) -> None:
     idle = GOOD | {"content": "- Be nice."}
-    report = ended(project, start_proposal(selection(project), Offered.model_validate({"edits": [idle]})).id)
+    report = ended(project, start_proposal(selection(project), EditsProposal.model_validate({"edits": [idle]})).id)
     assert (report.job.state, report.job.exit_code) == (JobState.DONE, 1)
     assert "another idea" in report.next_step
 

@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from skillopt.cli.watch import follow
-from skillopt.commands.watch import followed
+from skillopt.commands.watch import watch_run
 from skillopt.loop.events import RunStarted, encode_event
 from skillopt.reports.view import RunView
 from skillopt.skills.folder import encode_skill
@@ -87,7 +87,7 @@ def begun(folder: Path) -> Ledger:
 
 def test_each_look_reads_what_the_run_has_recorded_by_then(tmp_path: Path) -> None:
     folder = make_project(tmp_path)
-    with closing(begun(folder)) as ledger, writer_lock(folder, "rows"), followed("rows", folder=folder) as look:
+    with closing(begun(folder)) as ledger, writer_lock(folder, "rows"), watch_run("rows", folder=folder) as look:
         assert (look().state, len(look().gates), look().limits.rollouts) == ("running", 0, 50)
         for seq, event in enumerate(EVENTS[1:], 1):
             ledger.append_event("0123456789ab", seq, *encode_event(event))
