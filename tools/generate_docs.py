@@ -1,15 +1,19 @@
 """Generate the reference pages that must not drift from the code; `--check` only compares.
 
-python tools/generate_docs.py            write docs/settings.md and docs/commands.md
-python tools/generate_docs.py --check    exit 1 when a page is out of date
+python -m tools.generate_docs            write docs/settings.md, docs/commands.md and the tree in docs/architecture.md
+python -m tools.generate_docs --check    exit 1 when a page is out of date
 """
 
+import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
+from typing import Final
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
@@ -18,7 +22,8 @@ from pydantic.fields import FieldInfo
 from skillopt.presets import PRESETS
 from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+CHECKOUT: Final = Path(__file__).resolve().parent.parent
+DOCS: Final = CHECKOUT / "docs"
 COMMANDS = (
     *("init", "doctor", "estimate", "evaluate", "optimize", "transfer", "tune"),
     *("status", "log", "diff", "rollback", "report", "watch"),
@@ -29,6 +34,8 @@ COMMANDS = (
     "blame",
     "bisect",
 )
+_AROUND: Final = ("benchmarks", "tools", "tests")
+_MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
 _OWN = {"executor": ExecutorSettings, "nightly": NightlySettings}
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
@@ -82,6 +89,52 @@ def commands_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def architecture_page() -> str:
+    """Put the tree of packages, layer by layer, between its marks in the page on the architecture."""
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    shown, marks = _MARKED.subn(lambda _: package_tree(), page)
+    if marks != 1:
+        sys.exit(f"docs/architecture.md: expected the marks of one list of packages, found {marks}; put them back")
+    return shown
+
+
+def package_tree() -> str:
+    """List every package and top-level module with the first sentence of its docstring, highest layer first."""
+    contracts = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    (layers,) = (contract["layers"] for contract in contracts["contracts"] if contract.get("id") == "layers")
+    front = [_row("", CHECKOUT / "mcp_server" / "skillopt_mcp"), _row("", CHECKOUT / "skillopt")]
+    inside = [
+        _row(str(number), CHECKOUT / "skillopt" / name)
+        for number, layer in zip(range(len(layers), 0, -1), layers, strict=True)
+        for name in layer.split(" | ")
+    ]
+    around = [_row("", CHECKOUT / name) for name in _AROUND]
+    heads = ["| layer | package or module | what lives there |", "|---|---|---|"]
+    return "\n".join([*heads, *front, *inside, *around]) + "\n"
+
+
+def _row(layer: str, path: Path) -> str:
+    package = path.is_dir()
+    source = path / "__init__.py" if package else path.with_suffix(".py")
+    shown = f"{path.relative_to(CHECKOUT).as_posix()}/" if package else source.relative_to(CHECKOUT).as_posix()
+    return f"| {layer} | [`{shown}`](../{shown}) | {first_sentence(source)} |"
+
+
+def first_sentence(source: Path) -> str:
+    """Give the first sentence of a module's docstring on one line.
+
+    Raises:
+        SystemExit: It has none.
+    """
+    text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    found = re.match(r".+?\.(?=\s|\Z)", " ".join(text.split()))
+    if found is None:
+        sys.exit(
+            f"{source}: expected a docstring that begins with a sentence, found {text[:60]!r}; say what lives there"
+        )
+    return found[0]
+
+
 def _shown(value: object) -> str:
     if isinstance(value, Enum):
         return f"`{value.value}`"
@@ -100,7 +153,8 @@ def _help(command: tuple[str, ...]) -> str:
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them."""
     stale = []
-    for name, page in {"settings.md": settings_page(), "commands.md": commands_page()}.items():
+    pages = {"settings.md": settings_page(), "commands.md": commands_page(), "architecture.md": architecture_page()}
+    for name, page in pages.items():
         path = DOCS / name
         if path.exists() and path.read_text(encoding="utf-8") == page:
             continue

@@ -20,6 +20,7 @@ from skillopt.commands.report import report
 from skillopt.project import Selection
 from skillopt.reports.pull_request import pull_request_body, pull_request_title
 from skillopt.reports.view import RunView
+from tools.example_demo import make_demo
 from tools.example_report import make_report
 from tools.example_review import make_review
 
@@ -46,6 +47,7 @@ def make_pull_request(folder: Path) -> dict[str, str]:
 
 
 MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
+    "demo": make_demo,
     "pull request": make_pull_request,
     "report": make_report,
     "review": make_review,

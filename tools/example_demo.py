@@ -1,0 +1,104 @@
+"""The picture of `make demo` in the README: what its terminal shows, shortened, as an SVG."""
+
+import html
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+__all__ = ["make_demo", "picture_text"]
+
+_CHECKOUT: Final = Path(__file__).resolve().parent.parent
+_WIDTH: Final = 112  # columns
+_FIRST_STEPS: Final = 10
+_DIFF_LINES: Final = 17
+_STYLES: Final = {
+    r"\$ ": "bold",
+    r"  (weak|trained) skill|step \d+: version|.*: accept \(": "bold green",
+    r"step \d+: kept|\+": "green",
+    r"-": "red",
+    r"step \d+: dropped|\[\.\.\.\]": "dim",
+}
+# Rich's own format names fonts on another host; a picture in a README may fetch nothing.
+_FORMAT: Final = """\
+<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="make demo in a terminal">
+<style>
+.{unique_id}-matrix {{ font-family: Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: {char_height}px; \
+line-height: {line_height}px; }}
+.{unique_id}-title {{ font-family: sans-serif; font-size: 18px; font-weight: bold; }}
+{styles}
+</style>
+<defs>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}"/>
+</clipPath>
+{lines}
+</defs>
+{chrome}
+<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
+{backgrounds}
+<g class="{unique_id}-matrix">
+{matrix}
+</g>
+</g>
+</svg>
+"""
+
+
+def make_demo(folder: Path) -> dict[str, str]:
+    """Run the demo and give the picture of it by its name.
+
+    Args:
+        folder: Where the demo makes its repository.
+    """
+    command = [sys.executable, "-m", "benchmarks.demo", "--folder", str(folder)]
+    ended = subprocess.run(
+        command, cwd=_CHECKOUT, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return {"demo.svg": _drawn(_shortened(_steady(ended.stdout)))}
+
+
+def picture_text(picture: str) -> str:
+    """Give back what the terminal in a picture shows, line by line."""
+    rows = dict[str, str]()
+    for row, text in re.findall(r'<text class="demo-r\d+"[^>]* y="([\d.]+)"[^>]*>([^<]*)</text>', picture):
+        rows[row] = rows.get(row, "") + html.unescape(text).replace("\N{NO-BREAK SPACE}", " ")
+    return "\n".join(line.rstrip() for line in rows.values())
+
+
+def _steady(printed: str) -> list[str]:
+    """Leave out what differs from run to run."""
+    lines = [line for line in printed.splitlines() if not re.search(r": rollouts: \d+/\d+$", line)]
+    return [re.sub(r", \d+ s:$", ":", line) for line in lines]
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    """Keep the beginning of the training, its verdicts, and the beginning of the difference."""
+    start = next(at for at, line in enumerate(lines) if line.startswith("$ skillopt optimize"))
+    trained = next(at for at, line in enumerate(lines) if line.startswith("Held-out test"))
+    log, changed = (lines.index(f"$ skillopt {command} tidy-tables") for command in ("log", "diff"))
+    first, rest = lines[start : start + _FIRST_STEPS], lines[start + _FIRST_STEPS : trained]
+    verdicts = [line for line in rest if re.search(r": accept \(|: version |^held-out test", line)]
+    shown = ["$ make demo", *first, "[...]", *verdicts, "", *lines[trained:log], *lines[changed:][:_DIFF_LINES]]
+    return [*shown, "[...]"]
+
+
+def _drawn(lines: Sequence[str]) -> str:
+    console = Console(
+        record=True,
+        width=_WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        legacy_windows=False,
+    )
+    for line in lines:
+        style = next((style for pattern, style in _STYLES.items() if re.match(pattern, line)), "")
+        console.print(Text(line, style))
+    return console.export_svg(title="make demo", code_format=_FORMAT, unique_id="demo")
