@@ -74,7 +74,7 @@ class DemoModel:
         return {"reasoning": f"I do not know the task {prompt.task!r}."} if answer is None else answer(prompt)
 
     def _draw(self, prompt: Prompt) -> Random:
-        data = f"{self.seed}\0{prompt.text}".encode("utf-8", "surrogatepass")
+        data = "\0".join((str(self.seed), *prompt.substance)).encode("utf-8", "surrogatepass")
         return Random(int.from_bytes(blake2b(data, digest_size=8).digest(), "big"))
 
     def _reflect(self, prompt: Prompt) -> Mapping[str, object]:

@@ -84,6 +84,11 @@ class Prompt:
                 parts[headings[-1].strip()] = found[3]
         return parts
 
+    @property
+    def substance(self) -> tuple[str, ...]:
+        """List what is asked and the data it is about, so that another wording of the rest changes no answer."""
+        return (self.task, str(self.budget), self.wanted_kind, str(self.asks_kinds), *self._fenced.values())
+
     @cached_property
     def skill(self) -> str:
         """Give the skill document's body."""
