@@ -102,18 +102,18 @@ def package_tree() -> str:
     """List every package and top-level module with the first sentence of its docstring, highest layer first."""
     contracts = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     (layers,) = (contract["layers"] for contract in contracts["contracts"] if contract.get("id") == "layers")
-    front = [_row("", CHECKOUT / "mcp_server" / "skillopt_mcp"), _row("", CHECKOUT / "skillopt")]
+    front = [_tree_row("", CHECKOUT / "mcp_server" / "skillopt_mcp"), _tree_row("", CHECKOUT / "skillopt")]
     inside = [
-        _row(str(number), CHECKOUT / "skillopt" / name)
+        _tree_row(str(number), CHECKOUT / "skillopt" / name)
         for number, layer in zip(range(len(layers), 0, -1), layers, strict=True)
         for name in layer.split(" | ")
     ]
-    around = [_row("", CHECKOUT / name) for name in _AROUND]
+    around = [_tree_row("", CHECKOUT / name) for name in _AROUND]
     heads = ["| layer | package or module | what lives there |", "|---|---|---|"]
     return "\n".join([*heads, *front, *inside, *around]) + "\n"
 
 
-def _row(layer: str, path: Path) -> str:
+def _tree_row(layer: str, path: Path) -> str:
     package = path.is_dir()
     source = path / "__init__.py" if package else path.with_suffix(".py")
     shown = f"{path.relative_to(CHECKOUT).as_posix()}/" if package else source.relative_to(CHECKOUT).as_posix()
