@@ -1,7 +1,9 @@
 """What the documentation shows is executed, and what is generated is current."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import fields, is_dataclass
@@ -176,6 +178,39 @@ def run_shown(folder: Path, block: str) -> None:
         ["sh", "-euc", program + commands], cwd=folder, check=False, capture_output=True, text=True, timeout=300
     )
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.docs
+def test_the_first_change_of_the_contributing_guide_works_and_passes_the_lint(tmp_path: Path) -> None:
+    guide, copy = CHECKOUT / "CONTRIBUTING.md", tmp_path / "copy"
+    for part in ("skillopt", "tests/contracts"):
+        shutil.copytree(CHECKOUT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CHECKOUT / "pyproject.toml", copy)
+    written = {block.split("\n", 1)[0].removeprefix("# "): block.split("\n", 1)[1] for block in blocks(guide, "python")}
+    assert list(written) == ["skillopt/verifiers/contains.py", "tests/unit/verifiers/test_contains.py"]
+    for path, text in written.items():
+        (copy / path).parent.mkdir(parents=True, exist_ok=True)
+        (copy / path).write_text(text, encoding="utf-8")
+    (change,) = blocks(guide, "diff")
+    before, added, after = (line[1:] for line in change.splitlines())
+    table = copy / "skillopt" / "verifiers" / "__init__.py"
+    shipped = table.read_text(encoding="utf-8")
+    assert f"{before}\n{after}\n" in shipped
+    table.write_text(shipped.replace(before, f"{before}\n{added}"), encoding="utf-8")
+    for tool in (
+        ("pytest", "-q", "-p", "no:cacheprovider", "tests/unit/verifiers/test_contains.py"),
+        ("ruff", "check", "--no-cache", *written, "skillopt/verifiers"),
+        ("ruff", "format", "--no-cache", "--check", *written),
+    ):
+        ended = subprocess.run(
+            [sys.executable, "-m", *tool],
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": str(copy)},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 @pytest.mark.docs
