@@ -131,10 +131,10 @@ def test_every_command_of_the_page_on_tuning_works_and_goes_on_as_it_says(tmp_pa
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
         found.append(json.loads(ended.stdout))
     assert found[0]["study"] == found[1]["study"]
-    assert found[1]["repeats"][:3] == found[0]["repeats"]
+    assert found[1]["trials"][:3] == found[0]["trials"]
     assert found[2]["study"] == found[3]["study"] != found[0]["study"]
     assert found[2]["paid_rollouts"] <= 100
-    assert len(found[3]["repeats"]) == 2
+    assert len(found[3]["trials"]) == 2
     shown = page.read_text(encoding="utf-8")
     assert all(f"| `{name}` | {least} to {most} |" in shown for name, (least, most) in RANGES.items())
 
