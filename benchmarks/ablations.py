@@ -24,7 +24,7 @@ from benchmarks.landscapes.worlds import WORLDS
 from skillopt import __version__
 from skillopt.loop import reflection
 
-__all__ = ["ROWS", "main"]
+__all__ = ["ROWS", "UNORDERED", "main"]
 
 ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "default": {},
@@ -42,7 +42,7 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """What is changed in each row."""
 
-_UNORDERED: Final = "edits of a step in the model's order"
+UNORDERED: Final = "edits of a step in the model's order"
 """The one row that no setting makes: citation support is told, and no longer orders the edits of a step."""
 
 _WORLDS: Final = (
@@ -121,7 +121,7 @@ def _run(job: tuple[str, Job]) -> Run:
     names = vars(reflection)
     weigh = names["value_of"]
     try:
-        if row == _UNORDERED:
+        if row == UNORDERED:
             names["value_of"] = _worthless
         return run_job(chosen)
     finally:
@@ -151,7 +151,7 @@ def _page(chosen: argparse.Namespace, cells: Mapping[tuple[str, str], Sequence[R
         texts = [cell.text(base[world]) for cell, world in zip(found, chosen.worlds, strict=True)]
         rows.append(f"| {row} | {' | '.join(texts)} | {calls:.0f} |")
     values = {row: ", ".join(f"`{key} = {value}`" for key, value in ROWS[row].items()) for row in chosen.rows}
-    values |= {_UNORDERED: "citation support is told and orders nothing"}
+    values |= {UNORDERED: "citation support is told and orders nothing"}
     changed = [f"- {row}: {values[row] or 'as shipped'}" for row in chosen.rows]
     return "\n\n".join([*head, "\n".join(rows), "\n".join(changed)])
 
