@@ -90,9 +90,11 @@ def _shortened(lines: Sequence[str]) -> list[str]:
 
 
 def _drawn(lines: Sequence[str]) -> str:
+    # With a height beside the width, rich asks neither the terminal nor the environment.
     console = Console(
         record=True,
         width=_WIDTH,
+        height=len(lines),
         file=io.StringIO(),
         force_terminal=True,
         color_system="truecolor",
