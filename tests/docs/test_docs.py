@@ -198,7 +198,7 @@ def test_the_first_change_of_the_contributing_guide_works_and_passes_the_lint(tm
     assert f"{before}\n{after}\n" in shipped
     table.write_text(shipped.replace(before, f"{before}\n{added}"), encoding="utf-8")
     for tool in (
-        ("pytest", "-q", "-p", "no:cacheprovider", "tests/unit/verifiers/test_contains.py"),
+        ("pytest", "-qx", "--tb=short", "-p", "no:cacheprovider", "tests/unit/verifiers/test_contains.py"),
         ("ruff", "check", "--no-cache", *written, "skillopt/verifiers"),
         ("ruff", "format", "--no-cache", "--check", *written),
     ):
