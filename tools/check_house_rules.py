@@ -33,13 +33,6 @@ _FRONT_END = "entry.py"
 _ENTRY_POINT = "main"
 _COMMAND_LINE = "cli"
 _API = "api.py"
-_TWICE = frozenset(
-    {
-        "propose",
-    }
-)  # fmt: skip
-"""Public names that are still defined in two modules; this list only shrinks."""
-
 _LATER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 _REASON = r"\s*(?:-|#)\s*\S+\s+\S+"
 _NOQA = re.compile(r"#\s*noqa\b", re.IGNORECASE)
@@ -101,7 +94,7 @@ def check_folder(root: Path, folder: str) -> list[Finding]:
     ]
 
 
-def check_names(root: Path, folders: Sequence[str] = _PRODUCT, known: frozenset[str] = _TWICE) -> list[Finding]:
+def check_names(root: Path, folders: Sequence[str] = _PRODUCT) -> list[Finding]:
     """Check that no public name is defined in two modules.
 
     `main` is free, as every program has one, and so are the commands in `cli/` and the verbs of the Python API, which
@@ -110,7 +103,6 @@ def check_names(root: Path, folders: Sequence[str] = _PRODUCT, known: frozenset[
     Args:
         root: The repository's root.
         folders: Relative to the root.
-        known: Names that may be defined twice, and have to be.
     """
     places: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
@@ -120,18 +112,11 @@ def check_names(root: Path, folders: Sequence[str] = _PRODUCT, known: frozenset[
         defined, (_, listed) = dict(_defined(tree)), _listed(tree) or (0, [])
         for name in sorted(defined.keys() & set(listed) - {_ENTRY_POINT}):
             places[name].append((path.relative_to(root).as_posix(), defined[name]))
-    twice = {name: found for name, found in places.items() if len(found) > 1}
-    again = [
+    return sorted(
         Finding(path, line, f"expected a public name of its own, found {name!r}, which {found[0][0]} defines too")
-        for name, found in twice.items()
+        for name, found in places.items()
         for path, line in found[1:]
-        if name not in known
-    ]
-    mended = [
-        Finding("tools/check_house_rules.py", 1, f"expected {name!r} to be taken off `_TWICE`: it is defined once now")
-        for name in sorted(known - twice.keys())
-    ]
-    return [*sorted(again), *mended]
+    )
 
 
 def main(arguments: Sequence[str] = ()) -> int:

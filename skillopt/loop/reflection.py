@@ -34,7 +34,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Patch
 from skillopt.tasks import Task
 
-__all__ = ["MERGE_SIZE", "Briefing", "Proposal", "consult", "propose"]
+__all__ = ["MERGE_SIZE", "Briefing", "Proposal", "consult", "propose_edits"]
 
 MERGE_SIZE: Final = 8
 """Proposals joined by one merge, as in the published loop."""
@@ -117,7 +117,7 @@ def consult(runner: Runner, prompts: Sequence[str], read: Callable[[str], R], sc
     return tuple(read_back)
 
 
-def propose(
+def propose_edits(
     runner: Runner, briefing: Briefing, measured: Sequence[_Measured], settings: Settings, step: int, budget: int
 ) -> Proposal:
     """Turn a step's rollouts into the patch to try.

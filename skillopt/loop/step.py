@@ -6,7 +6,7 @@ from skillopt.errors import ReplyError
 from skillopt.loop.edit_budget import scheduled_edits
 from skillopt.loop.edit_checks import check_edits, check_leaks
 from skillopt.loop.events import EditRefused, EditScreened, Event, StepFailed, StepStarted
-from skillopt.loop.reflection import Briefing, propose
+from skillopt.loop.reflection import Briefing, propose_edits
 from skillopt.loop.scheduling import MOST_ON_TRUST
 from skillopt.loop.screen import screen
 from skillopt.loop.training_run import Shown, TrainingRun
@@ -47,7 +47,7 @@ def _reflect(run: TrainingRun, epoch: int, step: int, shown: Shown) -> Generator
     yield StepStarted(epoch, step, budget)
     briefing = Briefing(run.draft.skill.document, memory.rejected, memory.notes)
     try:
-        proposal = propose(run.runner, briefing, shown, settings, step, budget)
+        proposal = propose_edits(run.runner, briefing, shown, settings, step, budget)
     except ReplyError as error:
         yield StepFailed(step, "reflection", str(error))
         return None

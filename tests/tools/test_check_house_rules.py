@@ -90,11 +90,11 @@ def test_all_may_not_list_a_name_again() -> None:
     ]
 
 
-def names(root: Path, known: frozenset[str] = frozenset(), **modules: str) -> list[str]:
+def names(root: Path, **modules: str) -> list[str]:
     for name, source in modules.items():
         (root / "skillopt").mkdir(exist_ok=True)
         (root / "skillopt" / f"{name}.py").write_text(source, encoding="utf-8")
-    return [str(finding) for finding in check_names(root, ["skillopt"], known)]
+    return [str(finding) for finding in check_names(root, ["skillopt"])]
 
 
 def test_a_public_name_of_two_modules_is_refused(tmp_path: Path) -> None:
@@ -124,14 +124,6 @@ def test_a_command_is_called_as_what_it_runs(tmp_path: Path) -> None:
     (tmp_path / "skillopt" / "cli" / "log.py").write_text(source, encoding="utf-8")
 
     assert names(tmp_path, log=source) == []
-
-
-def test_a_known_name_passes_until_it_is_defined_once(tmp_path: Path) -> None:
-    source, known = '__all__ = ["Thing"]\nclass Thing: ...\n', frozenset({"Thing"})
-
-    assert names(tmp_path, known, one=source, two=source) == []
-    (found,) = names(tmp_path, known, two="__all__ = []\n")
-    assert found.endswith("expected 'Thing' to be taken off `_TWICE`: it is defined once now")
 
 
 @pytest.mark.parametrize(

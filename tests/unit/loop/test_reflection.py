@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from skillopt.loop.events import EditsGrounded, FailuresNamed, PatchesCompared
-from skillopt.loop.reflection import Briefing, propose
+from skillopt.loop.reflection import Briefing, propose_edits
 from skillopt.presets import make_settings
 from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.protocols import RolloutRequest
@@ -36,7 +36,7 @@ def stages_asked(runner: ScriptedRunner) -> list[str]:
 
 def test_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    propose(
+    propose_edits(
         runner,
         BRIEFING,
         measured(9, 5),
@@ -52,7 +52,7 @@ def test_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() ->
 
 def test_a_lone_proposal_is_not_merged_and_few_edits_are_not_ranked() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    proposal = propose(runner, BRIEFING, measured(3, 0), make_settings(("t", {"proposal_groups": 1})), 2, 4)
+    proposal = propose_edits(runner, BRIEFING, measured(3, 0), make_settings(("t", {"proposal_groups": 1})), 2, 4)
     assert stages_asked(runner) == ["reflect on failures"]
     assert [change.edit.id for change in proposal.patch.changes] == ["s2e1"]
     assert proposal.patch.document.text == "# Rules\n\n- One.\n- Two.\n- new\n"
@@ -61,7 +61,7 @@ def test_a_lone_proposal_is_not_merged_and_few_edits_are_not_ranked() -> None:
 def test_more_edits_than_the_budget_are_ranked_and_cut_and_the_rest_is_said_to_be_dropped() -> None:
     edits = [{"op": "add", "content": f"- {word}"} for word in ("a", "b", "c")]
     runner = runner_that_says(*edits, rank={"order": ["s1e3", "s1e1", "s1e2"]})
-    proposal = propose(runner, BRIEFING, measured(1, 0), make_settings(), 1, 2)
+    proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 2)
     assert [change.edit.content for change in proposal.patch.changes] == ["- c", "- a"]
     assert [(edit.content, reason) for edit, reason in proposal.refused] == [
         ("- b", "over the edit budget of this step")
@@ -71,7 +71,7 @@ def test_more_edits_than_the_budget_are_ranked_and_cut_and_the_rest_is_said_to_b
 def test_the_token_budget_passes_over_an_edit_that_is_too_large() -> None:
     runner = runner_that_says({"op": "add", "content": "- " + "long " * 400}, {"op": "add", "content": "- short"})
     settings = make_settings(("t", {"token_budget": 50}))
-    proposal = propose(runner, BRIEFING, measured(1, 0), settings, 1, 4)
+    proposal = propose_edits(runner, BRIEFING, measured(1, 0), settings, 1, 4)
     assert [change.edit.content for change in proposal.patch.changes] == ["- short"]
 
 
@@ -79,7 +79,7 @@ def test_of_two_edits_of_the_same_text_the_better_ranked_stays_and_the_other_say
     runner = runner_that_says(
         {"op": "delete", "anchor": "- One."}, {"op": "replace", "anchor": "- One.", "content": "- 1."}
     )
-    proposal = propose(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
+    proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
     ((edit, reason),) = proposal.refused
     assert edit.id == "s1e2"
@@ -88,10 +88,12 @@ def test_of_two_edits_of_the_same_text_the_better_ranked_stays_and_the_other_say
 
 def test_an_edit_that_the_lint_refuses_is_not_tried_unless_its_class_is_allowed() -> None:
     url = {"op": "add", "content": "- See https://example.org/x"}
-    refused = propose(runner_that_says(url), BRIEFING, measured(1, 0), make_settings(), 1, 4)
+    refused = propose_edits(runner_that_says(url), BRIEFING, measured(1, 0), make_settings(), 1, 4)
     assert not refused.patch.changes
     assert "example.org" in refused.refused[0][1]
-    allowed = propose(runner_that_says(url), BRIEFING, measured(1, 0), make_settings(("t", {"allow": ("url",)})), 1, 4)
+    allowed = propose_edits(
+        runner_that_says(url), BRIEFING, measured(1, 0), make_settings(("t", {"allow": ("url",)})), 1, 4
+    )
     assert allowed.patch.changes
 
 
@@ -107,7 +109,7 @@ def test_how_far_tasks_support_their_edits_is_reported_and_the_models_order_deci
         {"op": "add", "content": "- Write an ISO date.", "tasks": ["t0", "t1"]},
     ]
     rank = {"order": ["s1e1", "s1e2"]}
-    proposal = propose(runner_that_says(*edits, rank=rank), BRIEFING, evidence, make_settings(), 1, 1)
+    proposal = propose_edits(runner_that_says(*edits, rank=rank), BRIEFING, evidence, make_settings(), 1, 1)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
     ((_, numbers),) = [(event, dict(event.numbers)) for event in proposal.findings if isinstance(event, EditsGrounded)]
     assert numbers["s1e1"] < 0.5 < numbers["s1e2"]
@@ -119,11 +121,11 @@ def test_kinds_of_failure_are_reported_for_shown_tasks_alone_and_survive_the_mer
     reflect = {"edits": [edit], "failures": failures}
     settings = make_settings(("t", {"minibatch_size": 1}))
     runner = runner_that_says(reflect=reflect, merge={"edits": [edit]})
-    proposal = propose(runner, BRIEFING, told("a", "b"), settings, 1, 4)
+    proposal = propose_edits(runner, BRIEFING, told("a", "b"), settings, 1, 4)
     assert proposal.findings[0] == FailuresNamed(1, (("t0", "tool"),), (("s1e1", "tool"),))
     assert [failure.kind for failure in proposal.failures] == [TaskFailureKind.TOOL]
     off = make_settings(("t", {"minibatch_size": 1, "name_failures": False}))
-    assert not propose(runner, BRIEFING, told("a", "b"), off, 1, 4).failures
+    assert not propose_edits(runner, BRIEFING, told("a", "b"), off, 1, 4).failures
 
 
 def test_a_group_asks_for_several_patches_and_prefers_the_edits_of_the_best_supported_one() -> None:
@@ -136,7 +138,7 @@ def test_a_group_asks_for_several_patches_and_prefers_the_edits_of_the_best_supp
         return json.dumps({"edits": [supported], "order": ["s3e1", "s3e2"]})
 
     runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
-    proposal = propose(runner, BRIEFING, evidence, make_settings(("t", {"proposal_groups": 2})), 3, 1)
+    proposal = propose_edits(runner, BRIEFING, evidence, make_settings(("t", {"proposal_groups": 2})), 3, 1)
     assert stages_asked(runner).count("reflect on failures") == 2
     assert [change.edit.id for change in proposal.patch.changes] == ["s3e2"]
     (compared,) = [event for event in proposal.findings if isinstance(event, PatchesCompared)]
@@ -151,11 +153,11 @@ def test_an_edit_that_several_patches_of_a_group_have_is_tried_once_and_cites_th
 
     runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
     settings = make_settings(("t", {"proposal_groups": 3}))
-    (change,) = propose(runner, BRIEFING, told("a", "b", "c"), settings, 1, 4).patch.changes
+    (change,) = propose_edits(runner, BRIEFING, told("a", "b", "c"), settings, 1, 4).patch.changes
     assert change.edit.tasks == ("t0", "t1", "t2")
 
 
 def test_each_candidate_patch_looks_for_another_kind_of_edit() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    propose(runner, BRIEFING, measured(1, 0), make_settings(("t", {"proposal_groups": 2})), 1, 4)
+    propose_edits(runner, BRIEFING, measured(1, 0), make_settings(("t", {"proposal_groups": 2})), 1, 4)
     assert ["prefer edits that add" in " ".join(prompt.split()) for prompt in runner.prompts] == [True, False]
