@@ -36,8 +36,11 @@ def test_what_a_run_flags_is_counted_by_whether_the_verifier_is_broken() -> None
 
 
 def test_verdicts_that_flip_are_flagged_without_any_word_of_the_model() -> None:
-    run = run_job(Job("flaky-verifiers", "default", 0, 400, (("name_failures", "false"),)))
-    assert run.flagged[0] > 0 == run.flagged[1]
+    jobs = [Job("flaky-verifiers", "default", seed, 400, (("name_failures", "false"),)) for seed in range(8)]
+    broken, sound = (sum(counts) for counts in zip(*(run_job(job).flagged for job in jobs), strict=True))
+    # One seed may show no verifier both sides of its flip in so few rollouts; one a run on average is asked for.
+    assert broken >= len(jobs)
+    assert sound == 0
 
 
 def test_a_run_in_a_spoiled_world_starts_from_its_document_and_mends_it() -> None:
