@@ -9,10 +9,12 @@ from functools import cache
 from pydantic import TypeAdapter
 
 from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.grades import Grading
 from skillopt.skills.edits import Change, Edit
 
 __all__ = [
     "BaselineMeasured",
+    "DraftGraded",
     "EditRefused",
     "EditScreened",
     "EditsGrounded",
@@ -172,6 +174,21 @@ class VersionAccepted:
     changes: tuple[Change, ...]
     verdict: Verdict
     rollouts: int
+    grading: Grading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftGraded:
+    """What waits at the end of a run, by whatever it ended, was graded against the incumbent.
+
+    `text` is the draft's whole SKILL.md, `incumbent` the digest of what it was compared with.
+    """
+
+    text: str
+    changes: tuple[Change, ...]
+    grading: Grading
+    incumbent: str
+    rollouts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +253,7 @@ Event = (
     | StepFailed
     | GateDecided
     | VersionAccepted
+    | DraftGraded
     | MemoryUpdated
     | EpochEnded
     | HeldOutTestMeasured
