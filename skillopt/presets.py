@@ -26,10 +26,7 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
         "name_failures": False,
         "suspect_share": 0.0,
         "proposal_groups": 1,
-        "reflections": 1,
-        "screen_rollouts": 0,
-        "trust_noise": 0,
-        "gate_edits": 1,
+        "patch_tests": 0,
         "metric": Metric.HARD,
         "gate": GateRule.STRICT,
         "baseline_repeats": 1,
@@ -40,14 +37,32 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
 
 _RENAMED: Final = {
     "baseline_trials": "baseline_repeats",
+    "reflections": "patch_tests",
     "release_looks": "test_looks",
-    "screen_trials": "screen_rollouts",
 }
 _REMOVED: Final = frozenset(
     (
-        *("baseline_tasks", "buffer_size", "doubles", "evidence_tokens", "gate_batch", "gate_patience", "gate_rounds"),
+        *(
+            "baseline_tasks",
+            "buffer_size",
+            "doubles",
+            "evidence_tokens",
+            "gate_batch",
+            "gate_edits",
+            "gate_patience",
+            "gate_rounds",
+        ),
         *("idle_gain", "least_grounding", "leave_out", "merge_size", "meta_update", "prune_groups", "prune_lines"),
-        *("revision_gains", "schedule", "screen_confidence", "screen_tasks", "trust_edits"),
+        *(
+            "revision_gains",
+            "schedule",
+            "screen_confidence",
+            "screen_rollouts",
+            "screen_tasks",
+            "screen_trials",
+            "trust_edits",
+            "trust_noise",
+        ),
         *("worst_tokens", "worst_turns", "worst_usd"),
     )
 )

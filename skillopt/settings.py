@@ -123,11 +123,15 @@ class AdvancedSettings(BaseModel):
     batch_size: Annotated[
         int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
     ] = 8
-    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 4
-    reflections: Annotated[
+    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 48
+    patch_tests: Annotated[
         int,
-        Field(description="Most reflections on the same rollouts, while failures among them are not solved.", ge=1),
-    ] = 4
+        Field(
+            description="Most patch tests in a row on the same failures; 0 tests no patch before the gate, as published.",
+            ge=0,
+            le=10,
+        ),
+    ] = 3
     proposal_groups: Annotated[
         int,
         Field(
@@ -136,10 +140,10 @@ class AdvancedSettings(BaseModel):
             ge=1,
             le=12,
         ),
-    ] = 2
-    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 12
-    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 12
-    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 1200
+    ] = 1
+    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 30
+    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 30
+    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 3000
     name_failures: Annotated[
         bool,
         Field(
@@ -161,18 +165,6 @@ class AdvancedSettings(BaseModel):
             description="Refuse edits that repeat text of verifiers, answers or held-out tasks, or one training answer."
         ),
     ] = True
-    screen_rollouts: Annotated[
-        int, Field(description="Most rollouts of an edit that is tried alone before the gate; 0 for no screen.", ge=0)
-    ] = 5
-    trust_noise: Annotated[
-        float,
-        Field(
-            description="Mean change of a task's score between runs of one skill above which an edit alone shows too "
-            "little: then edits are judged together, on whole epochs of train tasks; 0 never trusts.",
-            ge=0,
-            le=1,
-        ),
-    ] = 0.3
     gate: Annotated[
         GateRule,
         Field(
@@ -181,10 +173,6 @@ class AdvancedSettings(BaseModel):
             "greater mean than the incumbent's recorded one, as published."
         ),
     ] = GateRule.SEQUENTIAL
-    gate_edits: Annotated[
-        int,
-        Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),
-    ] = 0
     coverage: Annotated[
         float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
     ] = 0.8

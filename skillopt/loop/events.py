@@ -24,6 +24,7 @@ __all__ = [
     "GateDecided",
     "HeldOutTestMeasured",
     "MemoryUpdated",
+    "PatchTested",
     "PatchesCompared",
     "ReleaseCheckWithheld",
     "RunEnded",
@@ -121,6 +122,16 @@ class EditRefused:
     step: int
     edit: Edit
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatchTested:
+    """A patch was run on failing tasks: its edits, the tasks that were run, and those that moved on."""
+
+    step: int
+    edits: tuple[Edit, ...]
+    tasks: tuple[str, ...]
+    moved: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +260,7 @@ Event = (
     | EditsGrounded
     | PatchesCompared
     | EditRefused
+    | PatchTested
     | EditScreened
     | StepFailed
     | GateDecided

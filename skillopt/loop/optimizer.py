@@ -1,16 +1,18 @@
-"""The training loop: rollouts, reflection, screen, gate, slow update, release check.
+"""The training loop: baseline, steps of reflection, patch test and elimination, gate, release check.
 
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
 
 from collections.abc import Generator, Iterator
+from itertools import count
 
-from skillopt.loop.batch import run_batch
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
-from skillopt.loop.events import EpochEnded, Event, HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.events import Event, HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.published import learn_as_published
+from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
-from skillopt.loop.slow_update import update_slowly
+from skillopt.loop.scheduling import gate_is_due, nothing_left
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import Runner
@@ -40,10 +42,10 @@ def train(
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
     try:
         yield from measure_baseline(run)
-        reason = yield from _run_epochs(run)
+        reason = yield from (_learn(run) if settings.patch_tests else learn_as_published(run))
     except BudgetReached as reached:
         reason = str(reached)
-    yield from run_last_gate(run)
+    yield from run_last_gate(run, run.step)
     asked = run.runner.rollouts_asked
     if run.versions:
         for event in check_release(runner, released or Released(skill), run.draft.incumbent, run.test, settings):
@@ -52,23 +54,15 @@ def train(
     yield RunEnded(reason, run.versions, asked, run.runner.calls_asked)
 
 
-def _run_epochs(run: TrainingRun) -> Generator[Event, None, str]:
-    """Go through the train split again and again; say why it ended."""
-    settings, draft, idle = run.settings, run.draft, 0
-    for epoch in range(1, settings.epochs + 1):
-        before, waiting = run.versions, len(draft.pending)
-        for step, batch in run.batches(epoch):
-            shown = yield from run_batch(run, epoch, step, batch)
-            for again in range(settings.reflections):
-                if not shown:
-                    break
-                yield from take_step(run, epoch, step + again, shown)
-                shown = run.unsolved(shown)
-            if run.gate_is_due:
-                yield from run_gate(run, epoch, step + settings.reflections - 1)
-        yield from update_slowly(run, epoch)
-        yield EpochEnded(epoch, run.versions - before)
-        idle = 0 if run.versions > before or len(draft.pending) > waiting else idle + 1
-        if idle == settings.patience > 0:
-            return f"nothing new for {idle} epochs"
-    return f"all {settings.epochs} epochs done"
+def _learn(run: TrainingRun) -> Generator[Event, None, str]:
+    """Take step after step until nothing is left to learn; say why it ended."""
+    for step in count(1):
+        run.step = step
+        yield from take_step(run, run.learner, step)
+        yield from recheck(run, step)
+        if gate_is_due(run):
+            yield from run_gate(run, step)
+        reason = nothing_left(run)
+        if reason:
+            return reason
+    raise AssertionError("counting does not end")

@@ -31,18 +31,14 @@ _SHOWN_TOKENS = 150
 
 def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
     """Compare this epoch's skill with the last one's; gate the guidance that follows, and renew the notes."""
-    settings, draft, step = run.settings, run.draft, run.last_step(epoch)
+    settings, draft, step = run.settings, run.draft, epoch * run.batches
     if epoch > 1 and settings.slow_tasks:
-        if run.readiness.waiting(draft):
-            yield from run_gate(run, epoch, step)
-        if draft.pending:
-            return  # guidance is written for what was accepted, and edits still wait on top of it
         sample = run.random("slow update", epoch).sample(run.tasks, min(settings.slow_tasks, len(run.tasks)))
-        repeat = Stream.LOOP.repeat(settings.epochs + epoch)
+        repeat = Stream.SLOW_UPDATE.repeat(epoch)
         comparison = compare_epochs(run.runner, run.epoch_start, draft.incumbent, sample, repeat)
         guided = yield from _guide(run, comparison, epoch, step)
         if guided is not None:
-            yield from run_gate(run, epoch, step, guided)
+            yield from run_gate(run, step, epoch, guided)
     run.epoch_start = draft.incumbent
 
 

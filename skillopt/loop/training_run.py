@@ -1,26 +1,31 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Final
 
-from skillopt.gate.gate import Gate
+from skillopt.errors import InvalidMeasurementError
+from skillopt.gate.gate import Gate, first_failure
+from skillopt.gate.increment import Increments
+from skillopt.gate.noise import Noise
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft
+from skillopt.loop.events import Event
+from skillopt.loop.learner import Learner
 from skillopt.loop.memory import Memory
-from skillopt.loop.scheduling import Readiness
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
-from skillopt.protocols import Runner
-from skillopt.rollouts import Rollout
+from skillopt.protocols import RolloutRequest, Runner
+from skillopt.rollouts import Rollout, Stream
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Edit
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["Shown", "TrainingRun", "has_passed"]
+__all__ = ["TrainingRun"]
 
-Shown = Sequence[tuple[Task, Rollout]]
-"""Train tasks with rollouts that have a score: what a reflection is about."""
+_WATCHED: Final = 24
+"""Newest train rollouts that tell whether a provider is away."""
 
 
 class TrainingRun:
@@ -37,18 +42,31 @@ class TrainingRun:
         self.start = self.epoch_start = skill
         self.suite, self.settings = suite, settings
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
-        kept = 2 * len(self.val) if settings.gate_edits != 1 else 0
+        kept = 2 * len(self.val) if settings.patch_tests else 0
         self.runner = CappedRunner(runner, settings, 2 * len(self.test), kept)
-        self.draft = Draft(skill)
-        self.memory = Memory()
-        self.readiness = Readiness(settings, len(self._train), len(self.val))
-        self.gate = Gate(self.val, settings, self.runner, noise=self.readiness.noise)
+        self.noise = Noise(0.0)
+        self.gate = Gate(self.val, settings, self.runner, noise=self.noise)
         self.suspects = SuspectVerifiers(len(self._train), settings.suspect_share)
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
-        self.on_trust: set[str] = set()
+        self.learner = Learner(skill, self._train, self.measure, self.random("learning", 0))
+        self.increments = Increments(self.val, settings, self.runner)
         self.versions = 0
-        self._batches = -(-len(self._train) // settings.batch_size)
-        self.steps = self._batches * settings.epochs * settings.reflections
+        self.step = 0
+        self.gated = self.rechecked = ""
+        self._repeats: Counter[tuple[str, str]] = Counter()
+        self._newest: deque[Rollout] = deque(maxlen=_WATCHED)
+        self._unflagged: list[Rollout] = []
+        self._proposals = 0
+
+    @property
+    def draft(self) -> Draft:
+        """Give the draft in training."""
+        return self.learner.draft
+
+    @property
+    def memory(self) -> Memory:
+        """Give what is remembered of edits."""
+        return self.learner.memory
 
     @property
     def tasks(self) -> list[Task]:
@@ -56,50 +74,51 @@ class TrainingRun:
         return [task for task in self._train if task.id not in self.suspects.set_aside]
 
     @property
-    def failing(self) -> set[str]:
-        """Give the train tasks that failed when they were run last, but for those set aside."""
-        return set(self.draft.failing) - self.suspects.set_aside
+    def steps(self) -> int:
+        """Count the steps of the published loop; 0 where learning ends by what it finds."""
+        return 0 if self.settings.patch_tests else self.batches * self.settings.epochs
 
     @property
-    def gate_is_due(self) -> bool:
-        """Say whether waiting edits are worth a gate."""
-        stubborn = set(self.draft.stubborn) - self.suspects.set_aside
-        return self.readiness.due(self.draft, len(self.failing), len(stubborn))
+    def batches(self) -> int:
+        """Count the batches of an epoch of the published loop."""
+        return -(-len(self._train) // self.settings.batch_size)
 
-    def batches(self, epoch: int) -> Iterator[tuple[int, Sequence[Task]]]:
-        """Shuffle the train split and cut it; give each batch with its first step. Every task is seen once an epoch."""
-        order, size, reflections = self.tasks, self.settings.batch_size, self.settings.reflections
-        self.random("batches", epoch).shuffle(order)
-        for number, start in enumerate(range(0, len(order), size)):
-            first = ((epoch - 1) * self._batches + number) * reflections
-            yield first + 1, order[start : start + size]
+    def measure(self, skill: Skill, tasks: Sequence[Task]) -> dict[str, Rollout]:
+        """Run train tasks under a skill, each with a repeat that it was never run with; give what has a score.
 
-    def last_step(self, epoch: int) -> int:
-        """Give the last step of an epoch."""
-        return epoch * self._batches * self.settings.reflections
+        Raises:
+            InvalidMeasurementError: Of the newest rollouts a smaller share than the coverage floor was measured.
+        """
+        requests = []
+        for task in tasks:
+            key = (skill.digest, task.id)
+            requests.append(RolloutRequest(skill, task, Stream.LEARNING.repeat(self._repeats[key])))
+            self._repeats[key] += 1
+        rollouts = self.runner.rollouts(requests)
+        self._newest.extend(rollouts)
+        self._unflagged.extend(rollouts)
+        measured = sum(rollout.score is not None for rollout in self._newest)
+        if len(self._newest) >= min(_WATCHED, len(self._train)) and measured < len(self._newest) / 2:
+            failure = first_failure(list(self._newest))
+            newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
+            raise InvalidMeasurementError(f"train: {newest}{failure}")
+        return {rollout.task_id: rollout for rollout in rollouts if rollout.score is not None}
 
-    def unsolved(self, shown: Shown) -> Shown:
-        """Give the rollouts that failed, of tasks that still fail."""
-        failing = self.failing
-        return [(task, rollout) for task, rollout in shown if not has_passed(rollout) and task.id in failing]
+    def suspicions(self, step: int) -> Iterator[Event]:
+        """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
+        found, self._unflagged = self._unflagged, []
+        yield from self.suspects.add_rollouts(step, found)
+        self.learner.aside = self.suspects.set_aside
 
-    def scored(self, rollouts: Sequence[Rollout]) -> list[tuple[str, float]]:
-        """Give task ids and scores by the metric of the run, of what was measured."""
-        metric = self.settings.metric
-        return [(rollout.task_id, metric.of(rollout.score)) for rollout in rollouts if rollout.score is not None]
+    def next_proposal(self) -> int:
+        """Number the reflections of a run; the number is part of the ids of its edits."""
+        self._proposals += 1
+        return self._proposals
 
-    def remove(self, names: set[str]) -> list[Edit]:
-        """Take waiting edits out of the draft again; give them and those that do not fit without them."""
-        before = self.draft.waiting
-        gone = self.draft.leave_out(names)
-        self.readiness.note_removed([at for at, edit in enumerate(before) if edit in gone])
-        return gone
+    def note_learned(self) -> None:
+        """Note that the draft has changed."""
+        self.gated = ""
 
     def random(self, stream: str, epoch: int) -> Random:
         """Give the draws of one purpose in one epoch; no two streams share any."""
         return Random(f"{self.settings.seed}/{stream}/{epoch}")
-
-
-def has_passed(rollout: Rollout) -> bool:
-    """Say whether a rollout was measured and passed."""
-    return rollout.score is not None and rollout.score.passed

@@ -1,0 +1,76 @@
+"""Proposing: a reflection's edits as lines with the symptoms that each is to mend, and without what may not be said."""
+
+from collections.abc import Generator, Mapping, Sequence
+
+from skillopt.errors import EditError, ReplyError
+from skillopt.loop.draft import Line
+from skillopt.loop.edit_checks import check_leaks
+from skillopt.loop.events import EditRefused, Event, StepFailed, StepStarted
+from skillopt.loop.learner import Learner, Seen
+from skillopt.loop.reflection import Briefing, propose_edits
+from skillopt.loop.training_run import TrainingRun
+from skillopt.skills.document import Skill
+from skillopt.skills.edits import Change, Edit, apply_edits
+
+__all__ = ["propose_lines"]
+
+
+def propose_lines(
+    run: TrainingRun, learner: Learner, step: int, carried: Sequence[Line], shown: Mapping[str, Seen]
+) -> Generator[Event, None, list[Line]]:
+    """Ask for a patch; give its sound edits as lines, each with the symptoms that it is to mend.
+
+    Args:
+        run: The state of the run.
+        learner: Of the tasks that are shown.
+        step: From 1, in the run.
+        carried: Lines of the text that the patch is for.
+        shown: Failing tasks by id.
+    """
+    settings, memory = run.settings, learner.memory
+    skill = learner.draft.build(carried)
+    yield StepStarted(1, step, settings.edit_budget)
+    briefing = Briefing(skill.document, memory.rejected, memory.notes)
+    pairs = [(learner.tasks[name], seen.rollout) for name, seen in shown.items()]
+    try:
+        proposal = propose_edits(run.runner, briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
+    except ReplyError as error:
+        yield StepFailed(step, "reflection", str(error))
+        return []
+    yield from proposal.findings
+    yield from run.suspects.add_claims(step, proposal.failures)
+    for edit, reason in proposal.refused:
+        memory.refuse(edit, reason)
+        yield EditRefused(step, edit, reason)
+    clean = yield from _refuse_leaks(run, learner, step, proposal.patch.changes, skill)
+    lines = [_line(edit, shown) for edit in clean]
+    learner.proposed += len(lines)
+    learner.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
+    return lines
+
+
+def _line(edit: Edit, shown: Mapping[str, Seen]) -> Line:
+    """Say what an edit is to mend: the symptoms that all tasks share which it cites, else all of each."""
+    names = [name for name in dict.fromkeys(edit.tasks) if name in shown] or list(shown)
+    shared = frozenset.intersection(*(shown[name].symptoms for name in names))
+    targets = {name: shared or shown[name].symptoms for name in names}
+    return Line(edit, targets, packed=len(edit.content.strip().splitlines()) > 1)
+
+
+def _refuse_leaks(
+    run: TrainingRun, learner: Learner, step: int, changes: Sequence[Change], skill: Skill
+) -> Generator[Event, None, list[Edit]]:
+    """Give the edits that carry no protected text into the draft."""
+    clean: list[Edit] = []
+    for edit in (change.edit for change in changes):
+        try:
+            after = apply_edits(skill.document, [edit]).document
+        except EditError:
+            continue
+        problem = check_leaks(run.protected, run.start.document, after) if run.protected else ""
+        if problem:
+            learner.memory.refuse(edit, problem)
+            yield EditRefused(step, edit, problem)
+        else:
+            clean.append(edit)
+    return clean

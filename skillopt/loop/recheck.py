@@ -1,0 +1,36 @@
+"""Recheck: lines of weak evidence are left out once more when nothing else is to do."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from skillopt.loop.elimination import is_needed
+from skillopt.loop.events import EditRefused, Event
+from skillopt.loop.training_run import TrainingRun
+
+__all__ = ["recheck"]
+
+_WEAK: Final = 4.5
+_SURE: Final = 9.0
+
+
+def recheck(run: TrainingRun, step: int) -> Iterator[Event]:
+    """Leave weakly founded lines of the draft out again, once for each draft.
+
+    It comes after an idle step where something did harm, else after two, so that the gate is not held up.
+    """
+    learner = run.learner
+    draft = learner.draft
+    if learner.idle < (1 if learner.harm else 2) or run.rechecked == draft.skill.digest:
+        return
+    for line in sorted(draft.lines, key=lambda line: line.edit.id):
+        if line not in draft.lines or line.packed or not line.targets or line.evidence >= _WEAK:
+            continue
+        if is_needed(learner, line):
+            line.evidence = _SURE
+            continue
+        draft.set([other for other in draft.lines if other is not line])
+        learner.forget(line)
+        reason = "looked at again, nothing failed without it"
+        learner.memory.refuse(line.edit, reason)
+        yield EditRefused(step, line.edit, reason)
+    run.rechecked = draft.skill.digest
