@@ -7,7 +7,7 @@ harmful, or a deletion. It knows what it is shown and nothing else. Does not own
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from random import Random
 from typing import Final
@@ -92,10 +92,27 @@ def propose(world: World, seed: int, shown: Situation) -> tuple[EditProposal, ..
         order.sort(key=lambda symptom: -len(causes[symptom]))
     draft = _Draft(world, shown, draw)
     for symptom in order:
-        if len(draft.edits) >= shown.budget:
+        if len(draft.edits) >= shown.budget * world.habits.pack:
             break
         _answer(draft, symptom, tuple(causes[symptom]))
-    return tuple(draft.edits)
+    return _packed(draft.edits, world.habits.pack)
+
+
+def _packed(edits: Sequence[EditProposal], size: int) -> tuple[EditProposal, ...]:
+    """Make one edit of several that add lines; what it cites is what they cite together."""
+    if size == 1:
+        return tuple(edits)
+    added = [edit for edit in edits if edit.op == "add"]
+    packs = [added[start : start + size] for start in range(0, len(added), size)]
+    made = [
+        replace(
+            pack[0].citing(tuple(task for edit in pack[1:] for task in edit.tasks)),
+            content="\n".join(edit.content for edit in pack),
+            rationale=" ".join(edit.rationale for edit in pack),
+        )
+        for pack in packs
+    ]
+    return (*made, *(edit for edit in edits if edit.op != "add"))
 
 
 def _causes(failing: Sequence[tuple[str, str]]) -> dict[int, list[str]]:

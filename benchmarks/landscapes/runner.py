@@ -5,19 +5,20 @@ is. Does not own the target, the model, or the verifier, which is the real one.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Final
 
+from benchmarks.landscapes.lines import read
 from benchmarks.landscapes.target import Target
 from skillopt.protocols import Model, RolloutRequest
-from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory
+from skillopt.rollouts import Reply, Rollout, Score, Status
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.tasks import VerifierSpec
-from skillopt.verifiers import load_verifier
 
 __all__ = ["SimulatedRunner"]
 
 _Key = tuple[str, str, int]
+
+_MEMORY: Final = '"memory"'
+"""What only a reply holds that repeats edits and offers none."""
 
 _FLIPPED: Final = {False: Score(1.0, passed=True), True: Score(0.0, passed=False, feedback="the check did not end")}
 """What is said of a rollout instead, by whether it passed."""
@@ -29,6 +30,8 @@ class SimulatedRunner:
     Args:
         target: Does the tasks.
         model: Answers the prompts.
+
+    `offered` gives for each rule that a reply held the rollouts and the calls by then, of the last such reply.
     """
 
     def __init__(self, target: Target, model: Model) -> None:
@@ -39,14 +42,27 @@ class SimulatedRunner:
         self.asked = 0
         self.shift_seen = 0
         self._asked_for: dict[str, Skill] = {}
+        self._rounds = 0
+        self._calls = 0
+        self.offered: dict[int, tuple[int, int]] = {}
+
+    @property
+    def rounds(self) -> int:
+        """Count the times that prompts were asked: prompts asked together do not wait for each other."""
+        return self._rounds
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         """Run what is not known; answer in the order of the requests."""
         return tuple(self._rollout(request) for request in requests)
 
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        """Ask the model; it answers a prompt always the same."""
-        return tuple(self._model.reply(prompt, schema=schema) for prompt in prompts)
+        """Ask the model; note when it last offered each rule."""
+        found = tuple(self._model.reply(prompt, schema=schema) for prompt in prompts)
+        self._rounds += bool(found)
+        self._calls += len(found)
+        rules = frozenset[int]().union(*(read(reply.text).rules for reply in found if _MEMORY not in reply.text))
+        self.offered |= dict.fromkeys(rules, (self.asked, self._calls))
+        return found
 
     @property
     def shifted(self) -> bool:
@@ -81,14 +97,9 @@ class SimulatedRunner:
         trajectory = self._target.run(request, "")
         if self._target.shifted and not self.shift_seen:
             self.shift_seen = self.asked
-        score = None if trajectory.status is Status.INFRA_ERROR else _score(request.task.verifier, trajectory.answer)
+        score = None if trajectory.status is Status.INFRA_ERROR else self._target.judge(request, trajectory.answer)
         if score is not None and self._target.flips(request):
             score = _FLIPPED[score.passed]
         made = Rollout(request.task.id, digest, request.repeat, trajectory, trajectory.status, score, trajectory.reason)
         (self._gaps if score is None else self._known)[key] = made
         return made
-
-
-@lru_cache(maxsize=65_536)
-def _score(spec: VerifierSpec, answer: str) -> Score:
-    return load_verifier(spec).score(Trajectory(answer=answer), "")

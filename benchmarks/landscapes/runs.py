@@ -1,39 +1,38 @@
 """One run of the real loop in a world, and what it was worth, measured against the truth.
 
-Owns driving the loop, following its events, and the figures of a run. Does not own tables (table).
+Owns driving the loop and the figures of a run. Does not own following its events (following), what is handed over at
+the end (handover) or tables (table).
 """
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from benchmarks.landscapes.fading import FadingModel, Offers
+from benchmarks.landscapes.following import Watch
+from benchmarks.landscapes.handover import Handover, hand_over
 from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import broken_tasks, make_suite
-from benchmarks.landscapes.truth import best_score, start_of, true_score
+from benchmarks.landscapes.truth import best_score, start_of
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import (
-    BaselineMeasured,
-    Event,
-    GateDecided,
-    HeldOutTestMeasured,
-    RunEnded,
-    VerifierSuspected,
-    VersionAccepted,
-)
+from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.optimizer import train
 from skillopt.presets import make_settings
-from skillopt.settings import Metric, Preset, Settings
+from skillopt.protocols import Model
+from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
+from skillopt.tasks import Split, Suite
 
 __all__ = ["Job", "Run", "run_job"]
 
 _GOOD = 0.95
 _EPSILON = 1e-9
 _MOST_RERUNS = 50
+_NIGHTS_APART = 100_003
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,9 @@ class Job:
         seed: Of the world and of the loop.
         rollouts: What training may ask for; the held-out test comes on top.
         changes: Settings by name, as text.
+        shipped: Whether epochs and patience are as users have them, and there is no held-out test.
+        night: Of a skill that is trained again and again on the same tasks.
+        start: The document that training starts from; empty for the world's first one.
     """
 
     world: str
@@ -53,13 +55,31 @@ class Job:
     seed: int
     rollouts: int
     changes: tuple[tuple[str, str], ...] = ()
+    shipped: bool = False
+    night: int = 0
+    start: str = ""
 
     @property
     def settings(self) -> Settings:
-        """Train to the cap: no end by epochs, and none by patience."""
-        cap = self.rollouts + 2 * WORLDS[self.world].test
-        forced = {"epochs": 1000, "patience": 0, "max_rollouts": cap, "seed": self.seed, "preset": self.preset}
+        """Train as shipped, or to the cap: no end by epochs, and none by patience."""
+        forced: dict[str, object] = {"max_rollouts": self.rollouts, "seed": self.draws, "preset": self.preset}
+        if not self.shipped:
+            forced |= {"epochs": 1000, "patience": 0, "max_rollouts": self.rollouts + 2 * self._held_out}
         return make_settings(("landscapes", forced), ("flags", dict(self.changes)))
+
+    @property
+    def suite(self) -> Suite:
+        """Give the tasks."""
+        return make_suite(WORLDS[self.world], self.seed, held_out=not self.shipped)
+
+    @property
+    def draws(self) -> int:
+        """Give the seed of the loop and of the optimizer model, which is another one each night."""
+        return self.seed + _NIGHTS_APART * self.night
+
+    @property
+    def _held_out(self) -> int:
+        return len(self.suite.tasks(Split.TEST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +95,7 @@ class Run:
         best: The true score of the best document, at the end.
         area: Mean true score of the incumbent over all rollouts allowed.
         reach: Rollouts until 95% of the best, after a shift if there is one; None for never.
+        handed: What was handed over at the end, what was stated of it, and its price.
         accepted: Versions accepted.
         gated: Candidates gated.
         false_accepts: Versions no better than their parent.
@@ -103,6 +124,7 @@ class Run:
     best: float
     area: float
     reach: int | None
+    handed: Handover
     accepted: int
     gated: int
     false_accepts: int
@@ -137,14 +159,15 @@ def run_job(job: Job) -> Run:
     Raises:
         InvalidMeasurementError: Giving the command again does not help.
     """
-    world, settings, began = WORLDS[job.world], job.settings, time.perf_counter()
-    target, start = Target(world, job.seed), start_of(world)
-    runner = SimulatedRunner(target, SimulatedModel(world, job.seed))
+    world, settings, suite, began = WORLDS[job.world], job.settings, job.suite, time.perf_counter()
+    target, start = Target(world, job.seed, job.night), start_of(world)
+    if job.start:
+        start = start.with_document(SkillDocument(job.start))
+    runner = SimulatedRunner(target, _model_of(world, job.draws))
     for reruns in range(_MOST_RERUNS):
-        published = settings.preset is Preset.PAPER
-        watch = _Watch(world, settings.metric, published, runner, start.document, [(0, start.document.text)])
+        watch = Watch(world, settings, runner, start.document, job.seed)
         try:
-            for event in train(start, make_suite(world), settings, runner):
+            for event in train(start, suite, settings, runner):
                 runner.keep_failures()
                 watch.take(event)
         except InvalidMeasurementError:
@@ -156,68 +179,12 @@ def run_job(job: Job) -> Run:
     raise AssertionError("the last rerun either returns or raises")
 
 
-@dataclass(slots=True)
-class _Watch:
-    """Follows the events of a run and holds them against the truth."""
-
-    world: World
-    metric: Metric
-    as_published: bool
-    runner: SimulatedRunner
-    document: SkillDocument
-    versions: list[tuple[int, str]]
-    reported: float = 0.0
-    verdicts: list[tuple[bool, float]] = field(default_factory=list)
-    held_out: str = ""
-    suspected: list[VerifierSuspected] = field(default_factory=list)
-    end: RunEnded | None = None
-
-    def take(self, event: Event) -> None:
-        """Note what an event says."""
-        match event:
-            case BaselineMeasured():
-                tally = event.tally
-                means = {Metric.SOFT: tally.score, Metric.HARD: tally.passed}
-                self.reported = means.get(self.metric, (tally.score + tally.passed) / 2)
-            case GateDecided():
-                gain = self.truth(self._candidate(event)) - self.truth(self.document.text)
-                self.verdicts.append((event.verdict.outcome is Outcome.ACCEPT, gain))
-            case VersionAccepted():
-                verdict = event.verdict
-                self.document = SkillDocument(event.text)
-                self.reported = verdict.after if self.as_published else verdict.expected
-                self.versions.append((event.rollouts, event.text))
-            case HeldOutTestMeasured():
-                self.held_out = event.verdict.outcome.value
-            case VerifierSuspected():
-                self.suspected.append(event)
-            case RunEnded():
-                self.end = event
-            case _:
-                pass
-
-    def truth(self, text: str, metric: Metric = Metric.SOFT) -> float:
-        """Give the true score as it is by now."""
-        return true_score(self.world, text, metric, shifted=self.runner.shifted)
-
-    @property
-    def curve(self) -> tuple[tuple[int, float], ...]:
-        """Give the steps of the incumbent's true score; a shift of the target is a step too."""
-        shift = self.runner.shift_seen
-        before = [(since, text) for since, text in self.versions if not shift or since < shift]
-        after = [(since, text) for since, text in self.versions if shift and since >= shift]
-        steps = [(since, true_score(self.world, text)) for since, text in before]
-        if shift:
-            after = [(shift, before[-1][1]), *after]
-            steps += [(since, true_score(self.world, text, shifted=True)) for since, text in after]
-        return tuple((since, round(score, 6)) for since, score in steps)
-
-    def _candidate(self, event: GateDecided) -> str:
-        """Give the text that was gated."""
-        return event.text
+def _model_of(world: World, seed: int) -> Model:
+    model = SimulatedModel(world, seed)
+    return FadingModel(model, Offers(world, seed)) if world.habits.offers else model
 
 
-def _summary(job: Job, world: World, watch: _Watch, reruns: int, done: int, wall: float) -> Run:
+def _summary(job: Job, world: World, watch: Watch, reruns: int, done: int, wall: float) -> Run:
     if watch.end is None:
         raise AssertionError("the loop ended without saying so")
     shift, text = watch.runner.shift_seen, watch.document.text
@@ -232,18 +199,19 @@ def _summary(job: Job, world: World, watch: _Watch, reruns: int, done: int, wall
         best=best,
         area=_area(curve, job.rollouts),
         reach=next((since for since, score in curve if since >= shift and score >= _GOOD * best - _EPSILON), None),
+        handed=hand_over(watch, done),
         accepted=len(gains),
         gated=len(watch.verdicts),
         false_accepts=sum(gain <= _EPSILON for gain in gains),
         harmful_accepts=sum(gain < -_EPSILON for gain in gains),
         missed=sum(not accepted and gain > _EPSILON for accepted, gain in watch.verdicts),
         reported=watch.reported,
-        reported_true=watch.truth(text, watch.metric),
+        reported_true=watch.truth(text, watch.settings.metric),
         held_out=watch.held_out,
         flagged=_split(world, watch.suspected),
         set_aside=_split(world, [event for event in watch.suspected if event.set_aside]),
         tokens=estimate_tokens(watch.document.body),
-        asked=watch.end.rollouts - (2 * world.test if watch.held_out else 0),
+        asked=watch.end.rollouts - (2 * len(job.suite.tasks(Split.TEST)) if watch.held_out else 0),
         done=done,
         calls=watch.end.calls,
         reruns=reruns,

@@ -10,16 +10,15 @@ from collections import Counter
 from hashlib import blake2b
 from struct import unpack
 
-from benchmarks.landscapes.tasks import DONE, flaky_tasks, needed_rules, part_names
-from benchmarks.landscapes.truth import chances, wanted_rule
+from benchmarks.landscapes.tasks import BAD_LUCK, DONE, flaky_tasks, judge, needed_rules, part_names, symptom_of
+from benchmarks.landscapes.truth import chance_of, chances, wanted_rule
 from benchmarks.landscapes.worlds import World
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Status, Trajectory, Usage
+from skillopt.rollouts import Score, Status, Trajectory, Usage
 
 __all__ = ["Target"]
 
 _DRAWS = 8
-_COIN = "bad luck"
 
 
 class Target:
@@ -28,15 +27,15 @@ class Target:
     Args:
         world: How it behaves.
         seed: Of every draw.
+        night: Of a skill that is trained again and again; each has the same tasks and its own draws.
     """
 
-    def __init__(self, world: World, seed: int) -> None:
+    def __init__(self, world: World, seed: int, night: int = 0) -> None:
         self._world = world
-        self._seed = seed
+        self._seed = (seed, night) if night else seed
         self._tried: Counter[tuple[str, str, int]] = Counter()
         self._chances: dict[tuple[str, bool], tuple[float, ...]] = {}
-        self._needed = needed_rules(world)
-        self._parts = part_names(world)
+        self._needed = needed_rules(world, seed)
         self._flaky = flaky_tasks(world)
         self.done = 0
 
@@ -64,14 +63,34 @@ class Target:
         self.done += 1
         if self._world.errors and self._draws("error", *key, attempt)[0] < self._world.errors:
             return Trajectory(status=Status.INFRA_ERROR, reason="simulated infrastructure error")
-        draws = iter(self._draws("outcome", *key, shifted))
+        needs = self._needed[request.task.id][1]
         by_rule = self._chances_of(request, digest, shifted=shifted)
+        draws = iter(self._outcome_draws(*key, shifted))
         outcomes = [
-            DONE if next(draws) < by_rule[rule] else f"symptom S{wanted_rule(self._world, rule, shifted=shifted):02d}"
-            for rule in self._needed[request.task.id][1]
+            DONE
+            if next(draws) < chance_of(by_rule, need)
+            else symptom_of(self._world, wanted_rule(self._world, need, shifted=shifted))
+            for need in needs
         ]
-        outcomes += [DONE if next(draws) < 0.5 else _COIN for _ in range(self._world.coins)]  # noqa: PLR2004 - a coin
-        return Trajectory(answer=json.dumps(dict(zip(self._parts, outcomes, strict=True))), usage=Usage(calls=1))
+        outcomes += [DONE if next(draws) < 0.5 else BAD_LUCK for _ in range(self._world.coins)]  # noqa: PLR2004 - a coin
+        answer = dict(zip(part_names(self._world, needs), outcomes, strict=True))
+        return Trajectory(answer=json.dumps(self._shown(answer)), usage=Usage(calls=1))
+
+    def _outcome_draws(self, *key: object) -> list[float]:
+        """Draw a number for each part, which is the same for all where they fail together."""
+        draws = self._draws("outcome", *key)
+        if self._world.together and self._draws("together", *key)[0] < self._world.together:
+            return draws[:1] * _DRAWS
+        return draws
+
+    def _shown(self, answer: dict[str, str]) -> dict[str, str]:
+        """Cut what was not reached, where the first failure is the last that shows."""
+        failed = [at for at, outcome in enumerate(answer.values(), 1) if outcome != DONE]
+        return dict(list(answer.items())[: failed[0]]) if failed and self._world.first_only else answer
+
+    def judge(self, request: RolloutRequest, answer: str) -> Score:
+        """Score an answer by the verifier of its task."""
+        return judge(self._world, request.task.verifier, answer)
 
     def flips(self, request: RolloutRequest) -> bool:
         """Tell whether the verdict on a rollout is to be the opposite; the verifier, which reads the answer, cannot."""

@@ -1,23 +1,49 @@
-"""The tasks of a world: three splits, and which rules each task needs.
+"""The tasks of a world: their splits, which rules each task needs, and how an answer is scored.
 
-Owns dealing rules to tasks, the same for every seed, which train tasks have a broken verifier, and the
-suite. Does not own how a task turns out (target).
+Owns dealing rules to tasks, the same for every seed unless the suite states no splits, which train tasks have a
+broken verifier, and the suite. Does not own how a task turns out (target).
 """
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
 from json import dumps
 from random import Random
 
 from benchmarks.landscapes.worlds import World
+from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.verifiers import load_verifier
 
-__all__ = ["DONE", "broken_tasks", "deck", "flaky_tasks", "make_suite", "needed_rules", "part_names"]
+__all__ = [
+    "BAD_LUCK",
+    "DONE",
+    "FREE",
+    "HOPELESS",
+    "broken_tasks",
+    "deck",
+    "flaky_tasks",
+    "judge",
+    "make_suite",
+    "needed_rules",
+    "part_names",
+    "symptom_of",
+]
 
 DONE = "done"
 """What the verifier expects of every part."""
 
+BAD_LUCK = "bad luck"
+"""What a part shows that no rule concerns."""
+
+FREE = -1
+"""In place of a rule: the part is done as if its rule were in force."""
+
+HOPELESS = -2
+"""In place of a rule, this and all below: the part is done as if its rule were not in force, and no line helps."""
+
 _RARITY = 40
+_GOLDEN = 0.618034
 
 
 def deck(world: World) -> tuple[int, ...]:
@@ -34,17 +60,50 @@ def deck(world: World) -> tuple[int, ...]:
     return tuple(rule for rule in range(world.rules) for _ in range(1 if rule < world.rare else share))
 
 
-@cache
-def needed_rules(world: World) -> Mapping[str, tuple[Split, tuple[int, ...]]]:
-    """Give the split of every task, by id, and the rules that it needs."""
-    cards, found = deck(world), {}
+def needed_rules(world: World, seed: int = 0) -> Mapping[str, tuple[Split | None, tuple[int, ...]]]:
+    """Give the split of every task, by id, None where the suite states none, and what it needs.
+
+    Args:
+        world: Whose tasks.
+        seed: Of the run; it matters only where every seed deals its own tasks.
+    """
+    return _dealt(world, seed if world.unsplit else 0)
+
+
+@lru_cache(maxsize=256)
+def _dealt(world: World, seed: int) -> Mapping[str, tuple[Split | None, tuple[int, ...]]]:
+    found: dict[str, tuple[Split | None, tuple[int, ...]]] = {}
+    if world.unsplit:
+        found = {name: (None, needs) for name, needs in _suite_of(world, seed)}
     for split, size in ((Split.TRAIN, world.train), (Split.VAL, world.val), (Split.TEST, world.test)):
         for number in range(size):
-            first = cards[number % len(cards)]
-            others = [rule for rule in range(world.rules) if rule != first]
-            more = Random(f"{split.value}/{number}").sample(others, world.parts - 1)
-            found[f"{split.value}-{number:03d}"] = (split, (first, *more))
+            # Each kind has its share of these exactly, so that the true score is that of all tasks there are.
+            needs = _kind(world, number / size, number) or _rules(world, split.value, number)
+            found[f"{split.value}-{number:03d}"] = (split, needs)
     return found
+
+
+def _suite_of(world: World, seed: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Deal tasks that are spread over the kinds about evenly, whatever their number, and differ from seed to seed."""
+    draw = Random(f"deal/{seed}")
+    turn, start = draw.randrange(world.rules), draw.random()
+    for number in range(world.unsplit):
+        kind = (number * _GOLDEN + start) % 1
+        yield f"task-{number:03d}", _kind(world, kind, number) or _rules(world, f"{seed}", number + turn)
+
+
+def _kind(world: World, point: float, number: int) -> tuple[int, ...]:
+    """Give what a task needs that no rule is about, by its point on [0, 1); empty for one that needs rules."""
+    if point < world.free:
+        return (FREE,)
+    return (HOPELESS - number,) if point < round(world.free + world.hopeless, 9) else ()
+
+
+def _rules(world: World, stream: str, number: int) -> tuple[int, ...]:
+    cards = deck(world)
+    first = cards[number % len(cards)]
+    others = [rule for rule in range(world.rules) if rule != first]
+    return (first, *Random(f"{stream}/{number}").sample(others, world.parts - 1))
 
 
 @cache
@@ -64,24 +123,38 @@ def flaky_tasks(world: World) -> frozenset[str]:
     return frozenset(_broken(world)[world.stuck :])
 
 
-@cache
-def make_suite(world: World) -> Suite:
-    """Make the suite; a verifier knows only that every part is to be done, a stuck one a wrong thing of the first."""
+@lru_cache(maxsize=256)
+def make_suite(world: World, seed: int = 0, *, held_out: bool = True) -> Suite:
+    """Make the suite; a verifier knows only that every part is to be done, a stuck one a wrong thing of the first.
+
+    Args:
+        world: Whose tasks.
+        seed: Of the run; it matters only where every seed deals its own tasks.
+        held_out: Whether the `test` split is in it; never where the suite states no splits.
+    """
     stuck = _broken(world)[: world.stuck]
-    return Suite(
-        "landscape",
-        tuple(
-            (
-                split,
-                Task(
-                    name,
-                    f"Do work order {name} and say of every part how it went.",
-                    _verifier(world, _misled(world, stuck.index(name)) if name in stuck else DONE),
-                ),
-            )
-            for name, (split, _) in needed_rules(world).items()
-        ),
-    )
+    made = [
+        (split, _task(world, name, needs, _misled(world, stuck.index(name)) if name in stuck else DONE))
+        for name, (split, needs) in needed_rules(world, seed).items()
+        if split is not Split.TEST or (held_out and not world.unsplit)
+    ]
+    stated = tuple((split, task) for split, task in made if split is not None)
+    return Suite("landscape", (*stated, *_split([task for split, task in made if split is None])))
+
+
+def _split(tasks: Sequence[Task]) -> tuple[tuple[Split, Task], ...]:
+    """Halve tasks whose suite states no splits: in the order of their digests, every other one is for the gate."""
+    ranks = {task.id: at for at, task in enumerate(sorted(tasks, key=lambda task: task.content_digest))}
+    return tuple((Split.VAL if ranks[task.id] % 2 else Split.TRAIN, task) for task in tasks)
+
+
+def _task(world: World, name: str, needs: tuple[int, ...], first: str) -> Task:
+    names = part_names(world, needs)
+    options: dict[str, object] = {"value": dict.fromkeys(names, DONE) | {names[0]: first}}
+    if world.first_only:
+        options["max_feedback"] = 1
+    prompt = f"Do work order {name} and say of every part how it went."
+    return Task(name, prompt, VerifierSpec("json", dumps(options)))
 
 
 def _misled(world: World, number: int) -> str:
@@ -89,11 +162,31 @@ def _misled(world: World, number: int) -> str:
     return f"symptom S{world.rules + world.shifted + number:02d}"
 
 
-def _verifier(world: World, first: str) -> VerifierSpec:
-    names = part_names(world)
-    return VerifierSpec("json", dumps({"value": dict.fromkeys(names, DONE) | {names[0]: first}}))
+def part_names(world: World, needs: tuple[int, ...]) -> tuple[str, ...]:
+    """Name the parts of a task: by what is checked where one check can fail in many tasks, else by their places.
+
+    Args:
+        world: Where the task is.
+        needs: What the task needs.
+    """
+    if world.binary or world.together:
+        return tuple("check" if rule < 0 else f"check {rule:02d}" for rule in needs)
+    return tuple(f"part {number}" for number in range(1, len(needs) + world.coins + 1))
 
 
-def part_names(world: World) -> tuple[str, ...]:
-    """Name the parts of a task."""
-    return tuple(f"part {number}" for number in range(1, world.parts + world.coins + 1))
+def symptom_of(world: World, need: int) -> str:
+    """Say what a part shows that is not done, before any shift; a part that needs no rule shows nothing clear."""
+    if need == FREE:
+        return BAD_LUCK
+    return f"symptom S{need if need >= 0 else world.rules + world.shifted + world.stuck + HOPELESS - need:02d}"
+
+
+def judge(world: World, spec: VerifierSpec, answer: str) -> Score:
+    """Score an answer by its verifier, which is the real one; a world of passes and failures has no other scores."""
+    score = _score(spec, answer)
+    return replace(score, value=float(score.passed)) if world.binary else score
+
+
+@lru_cache(maxsize=65_536)
+def _score(spec: VerifierSpec, answer: str) -> Score:
+    return load_verifier(spec).score(Trajectory(answer=answer), "")

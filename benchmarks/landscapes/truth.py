@@ -5,22 +5,33 @@ nothing here is ever shown to the loop. Does not own draws (target).
 """
 
 from collections import Counter
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
 from itertools import product
 from math import prod
 
 from benchmarks.landscapes.lines import START, block_line, read, rule_line
-from benchmarks.landscapes.tasks import deck, needed_rules
+from benchmarks.landscapes.tasks import HOPELESS, deck, needed_rules
 from benchmarks.landscapes.worlds import World
 from skillopt.settings import Metric
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.tasks import Split
 
-__all__ = ["best_document", "best_score", "chances", "document_of", "start_of", "true_score", "wanted_rule"]
+__all__ = [
+    "best_document",
+    "best_score",
+    "chance_of",
+    "chances",
+    "document_of",
+    "start_of",
+    "true_score",
+    "true_score_on",
+    "wanted_rule",
+]
 
 
 def chances(world: World, text: str, *, shifted: bool = False) -> tuple[float, ...]:
-    """Give the chance that a part is done, by the rule it needed before any shift.
+    """Give the chance that a part is done by the rule it needed before any shift, and last that of other parts.
 
     Args:
         world: The world.
@@ -32,14 +43,33 @@ def chances(world: World, text: str, *, shifted: bool = False) -> tuple[float, .
     if world.crowding:
         excess = max(0, estimate_tokens(SkillDocument(text).body) - world.room)
         factor *= max(0.0, 1.0 - world.crowding * excess)
+    factor *= max(0.0, 1.0 - world.line_cost * _lines_added(world, text)) if world.line_cost else 1.0
     wanted = [wanted_rule(world, rule, shifted=shifted) for rule in range(world.rules)]
     there = reading.rules - reading.blocked
-    return tuple(factor * (world.known if _in_force(world, there, rule) else world.unknown) for rule in wanted)
+    # Last what no rule brings about and what needs none, in the order of `HOPELESS` and `FREE` from the end.
+    done = [*(_in_force(world, there, rule) for rule in wanted), False, True]
+    return tuple(factor * (world.known if known else world.unknown) for known in done)
+
+
+def chance_of(by_rule: Sequence[float], need: int) -> float:
+    """Give the chance of a part by what it needs.
+
+    Args:
+        by_rule: As `chances` gives them.
+        need: A rule, `FREE` or `HOPELESS`.
+    """
+    return by_rule[max(need, HOPELESS)]
+
+
+def _lines_added(world: World, text: str) -> int:
+    """Count the lines of a document that the first one does not have."""
+    first = set(start_of(world).document.text.splitlines())
+    return sum(bool(line.strip()) and line not in first for line in text.splitlines())
 
 
 def wanted_rule(world: World, rule: int, *, shifted: bool) -> int:
     """Give the rule that stands for another one since the target has changed."""
-    return rule + world.rules if shifted and rule < world.shifted else rule
+    return rule + world.rules if shifted and 0 <= rule < world.shifted else rule
 
 
 def _in_force(world: World, there: frozenset[int], rule: int) -> bool:
@@ -62,19 +92,37 @@ def true_score(world: World, text: str, metric: Metric = Metric.SOFT, *, shifted
 
 @lru_cache(maxsize=4096)
 def _expected(world: World, by_rule: tuple[float, ...], metric: Metric) -> float:
-    kinds = _kinds(world)
+    return _mean(world, _kinds(world), by_rule, metric)
+
+
+def true_score_on(world: World, seed: int, tasks: Collection[str], text: str, metric: Metric = Metric.SOFT) -> float:
+    """Give the expected score of a document on some tasks of a suite.
+
+    Args:
+        world: The world.
+        seed: Of the suite.
+        tasks: Their ids; at least one.
+        text: The whole document.
+        metric: Which number of a score.
+    """
+    needs = needed_rules(world, seed)
+    return _mean(world, Counter(needs[task][1] for task in tasks), chances(world, text), metric)
+
+
+def _mean(world: World, kinds: Counter[tuple[int, ...]], by_rule: Sequence[float], metric: Metric) -> float:
     soft = hard = 0.0
-    for rules, count in kinds.items():
-        parts = [by_rule[rule] for rule in rules] + [0.5] * world.coins
-        soft += count * sum(parts) / len(parts)
-        hard += count * prod(parts)
+    for needs, count in kinds.items():
+        parts = [chance_of(by_rule, need) for need in needs] + [0.5] * world.coins
+        passed = (1 - world.together) * prod(parts) + world.together * min(parts)
+        hard += count * passed
+        soft += count * (passed if world.binary else sum(parts) / len(parts))
     soft, hard = soft / kinds.total(), hard / kinds.total()
     return {Metric.SOFT: soft, Metric.HARD: hard, Metric.MIXED: (soft + hard) / 2}[metric]
 
 
 @cache
 def _kinds(world: World) -> Counter[tuple[int, ...]]:
-    return Counter(rules for split, rules in needed_rules(world).values() if split is Split.TEST)
+    return Counter(needs for split, needs in needed_rules(world).values() if split is Split.TEST)
 
 
 def start_of(world: World) -> Skill:

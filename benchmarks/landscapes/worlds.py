@@ -28,6 +28,9 @@ class Habits:
         slanders: Chance that it calls a sound verifier broken.
         replace: Chance that a line which puts the needed rule out of force gives way to the new line in one edit.
         obeys: Chance that an edit is of the kind that the prompt asks to look for, whatever the other habits.
+        pack: New lines that one edit holds, which cites the tasks of all of them.
+        offers: How often a right line is offered before the model tires of it; 0 for without end.
+        late: Chance that it is offered once more after that, each time.
     """
 
     wrong: float = 0.5
@@ -42,6 +45,9 @@ class Habits:
     slanders: float = 0.0
     replace: float = 0.0
     obeys: float = 0.0
+    pack: int = 1
+    offers: int = 0
+    late: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +61,16 @@ class World:
         train: Tasks to learn from.
         val: Tasks of the gate.
         test: Held-out tasks; the true score is the expected score on these.
+        unsplit: Tasks of a suite that states no splits; `train` and `val` say nothing then, `test` tasks are in no
+            suite and stand for all tasks there are, and every seed deals the suite anew.
+        free: Share of tasks that need no rule.
+        hopeless: Share of tasks that need what no rule brings about; each shows a symptom of its own.
         known: Chance that a part is done whose rule is in force.
         unknown: Chance that it is done otherwise.
         parts: Rules that one task needs; its score is the share of parts done.
+        binary: Whether the score is 1 when all parts are done, else 0.
+        first_only: Whether a rollout stops at the first part that fails, so that no other shows.
+        together: Chance that one draw decides all parts of a rollout, so that they fail together.
         coins: Further parts of every task that no rule concerns, done with chance one half.
         pairs: Rules of which each works only while the other one is there too.
         rivals: Rules that put each other out of force.
@@ -65,6 +78,7 @@ class World:
         harm: What a harmful line multiplies every chance by; None when it puts one rule out of force.
         crowding: What every token of the body beyond `room` takes from every chance, as a share.
         room: Tokens of the body that cost nothing.
+        line_cost: What every line beyond the first document's takes from every chance, as a share.
         errors: Chance that a rollout ends in an infrastructure error.
         shift_at: Rollouts after which the target is another one; 0 for never.
         shifted: Rules that it then wants replaced by new ones.
@@ -80,9 +94,15 @@ class World:
     train: int = 60
     val: int = 36
     test: int = 120
+    unsplit: int = 0
+    free: float = 0.0
+    hopeless: float = 0.0
     known: float = 0.9
     unknown: float = 0.1
     parts: int = 1
+    binary: bool = False
+    first_only: bool = False
+    together: float = 0.0
     coins: int = 0
     pairs: tuple[tuple[int, int], ...] = ()
     rivals: tuple[tuple[int, int], ...] = ()
@@ -90,6 +110,7 @@ class World:
     harm: float | None = None
     crowding: float = 0.0
     room: int = 0
+    line_cost: float = 0.0
     errors: float = 0.0
     shift_at: int = 0
     shifted: int = 0
@@ -114,6 +135,65 @@ _STRONG: Final = World(
 _MIXED: Final = Habits(0.5, harmful=0.2, delete=0.1, heed=0.5)
 _JUDGE: Final = replace(_MIXED, spots=0.6, slanders=0.05)
 
+# What people have: few tasks, and scores of 0 or 1. Their optimizer model errs less, and a fifth of its errors do harm.
+_SOUND: Final = Habits(0.2, harmful=0.2, choices=40, heed=0.5)
+_SMALL: Final = World(
+    "", rules=6, train=16, val=12, test=60, known=0.97, unknown=0.05, parts=2, binary=True, habits=_SOUND
+)
+_THREE: Final = replace(_SMALL, known=0.98, parts=3)
+_FOUR: Final = replace(_SMALL, rules=8, known=0.98, parts=4)
+_REAL: Final = World(
+    "", rules=5, train=0, val=0, test=50, binary=True, free=0.4, hopeless=0.2, habits=replace(_SOUND, wrong=0.3)
+)
+_ABLE: Final = replace(_SMALL, rules=12, known=0.95, habits=replace(_SOUND, wrong=0.1))
+
+_USERS: Final[dict[str, World]] = {
+    "two-rules": replace(_SMALL, about="16 tasks to learn from, pass or fail; each needs two of 6 rules at once"),
+    "three-rules": replace(_THREE, about="as two-rules, each task needs three of 6 rules"),
+    "four-rules": replace(_FOUR, about="as two-rules, each task needs four of 8 rules"),
+    "two-rules-first": replace(_SMALL, about="as two-rules, only the first failure shows", first_only=True),
+    "three-rules-first": replace(_THREE, about="as three-rules, only the first failure shows", first_only=True),
+    "four-rules-first": replace(_FOUR, about="as four-rules, only the first failure shows", first_only=True),
+    "all-pairs": replace(
+        _PLAIN,
+        about="12 rules, of which each works only with its partner",
+        pairs=tuple((at, at + 1) for at in range(0, 12, 2)),
+    ),
+    **{
+        f"real-{count}": replace(
+            _REAL,
+            about=f"{count} tasks without splits, pass or fail: 40% pass anyway, 20% never, 40% need one of 5 rules",
+            unsplit=count,
+        )
+        for count in (8, 12, 20, 30, 40)
+    },
+    "real-null": replace(
+        _REAL,
+        about="as real-20, where no rule helps: 2 of 5 tasks pass anyway, the others never",
+        unsplit=20,
+        hopeless=0.6,
+    ),
+    "diluted": replace(_PLAIN, about="as distractors, every line costs 1% of every chance", line_cost=0.01),
+    "able": replace(_ABLE, about="two of 12 rules a task, pass or fail; one proposal in ten is wrong"),
+    "packed": replace(
+        _ABLE,
+        about="as able, 15% wrong, and four lines come as one edit that cites the tasks of all of them",
+        habits=replace(_SOUND, wrong=0.15, pack=4),
+    ),
+    "fading": replace(
+        _PLAIN, about="as distractors, a right line is offered twice at most, later once in 20", habits=Habits(offers=2)
+    ),
+    "flips-20": replace(_PLAIN, about="as distractors, 20% of outcomes flipped", known=0.8, unknown=0.2),
+    "flips-30": replace(_PLAIN, about="as distractors, 30% of outcomes flipped", known=0.7, unknown=0.3),
+    "criteria": replace(
+        _PLAIN,
+        about="every task has four criteria, of which a rollout fails half of the time all that it can together",
+        train=36,
+        val=24,
+        parts=4,
+        together=0.5,
+    ),
+}
 WORLDS: Final[dict[str, World]] = {
     "distractors": _PLAIN,
     "mostly-distractors": replace(
@@ -173,5 +253,6 @@ WORLDS: Final[dict[str, World]] = {
         spoiled=4,
         habits=Habits(0.5, harmful=0.2, delete=0.25, heed=0.5, replace=0.2, obeys=0.8),
     ),
+    **_USERS,
 }
 """Every world by name."""

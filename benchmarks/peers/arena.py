@@ -7,8 +7,8 @@ the world itself (landscapes) or how an optimizer is reached (processes).
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+from benchmarks.landscapes.fading import Offers
 from benchmarks.landscapes.lines import START
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.target import Target
@@ -17,10 +17,8 @@ from benchmarks.landscapes.truth import best_score, start_of, true_score
 from benchmarks.landscapes.worlds import WORLDS
 from benchmarks.peers.exchange import BudgetSpentError, Edit, Outcome, Proposal, Terms
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Trajectory
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
-from skillopt.tasks import Split, VerifierSpec
-from skillopt.verifiers import load_verifier
+from skillopt.tasks import Split
 
 __all__ = ["Figures", "SimulatedArena", "area", "first_reaching"]
 
@@ -91,12 +89,13 @@ class SimulatedArena:
         self._name, self._world = world, WORLDS[world]
         if self._world.errors or self._world.shift_at or self._world.flaky:
             raise ValueError(f"expected a world without errors, shifts and flaky verifiers, found {world!r}")
-        suite = make_suite(self._world)
+        suite = make_suite(self._world, seed)
         self._tasks = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}
         train, val = (tuple(task.id for task in suite.tasks(split)) for split in (Split.TRAIN, Split.VAL))
         self._skill = start_of(self._world)
         self.terms = Terms(peer, seed, rollouts, self._skill.document.text, train, val)
         self._target = Target(self._world, seed)
+        self._offers = Offers(self._world, seed)
         self._repeats: Counter[tuple[str, str]] = Counter()
         self._asked_before: Counter[Situation] = Counter()
         self._returned: list[tuple[int, str]] = [(0, self.terms.start)]
@@ -130,7 +129,7 @@ class SimulatedArena:
         situation = Situation(shown, text, lines, tuple(rejected), edits)
         seed = self.terms.seed + _ANOTHER_SAMPLE * self._asked_before[situation]
         self._asked_before[situation] += 1
-        made = propose(self._world, seed, situation)
+        made = self._offers.left(propose(self._world, seed, situation), lambda edit: edit.content)
         listed = tuple(Edit(edit.op, edit.content or edit.anchor, edit.tasks) for edit in made)
         return Proposal(_edited(text, listed), listed)
 
@@ -190,12 +189,7 @@ class SimulatedArena:
         request = RolloutRequest(skill, self._tasks[name], self._repeats[key])
         self._repeats[key] += 1
         answer = self._target.run(request, "").answer
-        return Outcome(name, _score(request.task.verifier, answer), answer)
-
-
-@lru_cache(maxsize=65_536)
-def _score(spec: VerifierSpec, answer: str) -> float:
-    return load_verifier(spec).score(Trajectory(answer=answer), "").value
+        return Outcome(name, self._target.judge(request, answer).value, answer)
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:

@@ -59,6 +59,9 @@ def check_release(
         InvalidMeasurementError: Too little could be measured; it is no look, and a rerun measures what is missing.
     """
     look = released.looks + 1
+    if not tasks:
+        yield ReleaseCheckWithheld("the suite has no held-out tasks", look)
+        return
     if look > settings.test_looks:
         seen = "once" if released.looks == 1 else f"{released.looks} times"
         allowed = f"test_looks is {settings.test_looks}"

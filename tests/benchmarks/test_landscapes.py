@@ -63,7 +63,8 @@ def runner(world: World, seed: int = 0) -> SimulatedRunner:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("document", ["start", "mixed", "best"])
 def test_the_true_score_is_the_mean_of_many_rollouts(name: str, document: str) -> None:
-    world = replace(WORLDS[name], shift_at=0)
+    # Where the suite states no splits its held-out tasks are in no suite, yet they are what the truth is about.
+    world = replace(WORLDS[name], shift_at=0, unsplit=0)
     text = {"start": START.document.text, "mixed": MIXED, "best": best_document(world)}[document]
     rollouts = runner(world).rollouts(list(held_out(world, text, 40)))
     for metric in Metric:
@@ -79,8 +80,10 @@ def test_the_true_score_after_a_shift_is_the_mean_of_many_rollouts(text: str) ->
 
 def assert_expected(rollouts: "list[Rollout] | tuple[Rollout, ...]", metric: Metric, expected: float) -> None:
     values = [metric.of(rollout.score) for rollout in rollouts if rollout.score is not None]
-    # Four standard errors, with a floor for the case of no spread at all.
-    assert fmean(values) == pytest.approx(expected, abs=4 * stdev(values) / math.sqrt(len(values)) + 1e-9)
+    # Four standard errors, with a floor of five rollouts where hardly any passes or fails, and nothing shows a spread.
+    error = 4 * stdev(values) / math.sqrt(len(values))
+    rare = 5 / len(values) if 0 < expected < 0.01 or 0.99 < expected < 1 else 1e-9
+    assert fmean(values) == pytest.approx(expected, abs=max(error, rare))
 
 
 @pytest.mark.parametrize("name", NAMES)

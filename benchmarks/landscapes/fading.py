@@ -1,0 +1,82 @@
+"""An optimizer model that tires of its right lines: each is offered a few times, later hardly ever.
+
+Owns counting what was offered and dropping what is no longer. Does not own what is proposed (proposer).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from benchmarks.landscapes.lines import read
+from benchmarks.landscapes.proposer import seeded
+from benchmarks.landscapes.worlds import World
+from skillopt.protocols import Model
+from skillopt.rollouts import Reply, Usage
+
+__all__ = ["FadingModel", "Offers"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Offers:
+    """Counts how often each right line was offered, and says what is offered still.
+
+    Args:
+        world: Whose habits.
+        seed: Of the draws.
+    """
+
+    world: World
+    seed: int
+    _made: Counter[int] = field(default_factory=Counter)
+
+    def left(self, edits: Sequence[_T], text_of: Callable[[_T], str]) -> list[_T]:
+        """Give the edits that are offered still, and count them; one that says no rule always is."""
+        return [edit for edit in edits if self._offers(read(text_of(edit)).rules)]
+
+    def _offers(self, rules: Iterable[int]) -> bool:
+        habits = self.world.habits
+        tired = False
+        for rule in rules:
+            self._made[rule] += 1
+            late = seeded(self.seed, "late", rule, self._made[rule]).random() < habits.late
+            tired = tired or (0 < habits.offers < self._made[rule] and not late)
+        return not tired
+
+
+@dataclass(slots=True)
+class FadingModel:
+    """A model whose replies lack what it no longer offers; a prompt asked again is answered as before.
+
+    Args:
+        model: The tireless one.
+        offers: What was offered so far.
+    """
+
+    model: Model
+    offers: Offers
+    _answered: dict[str, Reply] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """Name the model, which the world tells that it fades."""
+        return self.model.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound a call."""
+        return self.model.worst_case(prompt, system=system)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Answer a prompt; only reflections offer anything new."""
+        if prompt not in self._answered:
+            reply = self.model.reply(prompt, system=system, schema=schema)
+            self._answered[prompt] = self._faded(reply) if prompt.lstrip().startswith("Task: reflect") else reply
+        return self._answered[prompt]
+
+    def _faded(self, reply: Reply) -> Reply:
+        found = json.loads(reply.text)
+        found["edits"] = self.offers.left(found["edits"], json.dumps)
+        return Reply(json.dumps(found), reply.usage)

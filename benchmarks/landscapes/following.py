@@ -1,0 +1,114 @@
+"""Follows the events of a run of the loop, and holds them against the truth.
+
+Owns what is noted of each event. Does not own the figures made of it (runs, handover).
+"""
+
+from dataclasses import dataclass, field
+
+from benchmarks.landscapes.runner import SimulatedRunner
+from benchmarks.landscapes.truth import true_score
+from benchmarks.landscapes.worlds import World
+from skillopt.gate.comparison import Outcome, Tally
+from skillopt.loop.events import (
+    BaselineMeasured,
+    DraftGraded,
+    EpochEnded,
+    Event,
+    GateDecided,
+    HeldOutTestMeasured,
+    RunEnded,
+    StepStarted,
+    VerifierSuspected,
+    VersionAccepted,
+)
+from skillopt.settings import Metric, Preset, Settings
+from skillopt.skills.document import SkillDocument
+
+__all__ = ["Watch"]
+
+
+def _mean(tally: Tally, metric: Metric) -> float:
+    means = {Metric.SOFT: tally.score, Metric.HARD: tally.passed}
+    return means.get(metric, (tally.score + tally.passed) / 2)
+
+
+@dataclass(slots=True)
+class Watch:
+    """Follows the events of a run and holds them against the truth.
+
+    Args:
+        world: The truth.
+        settings: Of the run.
+        runner: Of the run.
+        document: The incumbent; at first what training starts from.
+        seed: Of the tasks.
+    """
+
+    world: World
+    settings: Settings
+    runner: SimulatedRunner
+    document: SkillDocument
+    seed: int
+    versions: list[tuple[int, str]] = field(init=False)
+    accepts: list[VersionAccepted] = field(default_factory=list)
+    draft: DraftGraded | None = None
+    reported: float = 0.0
+    verdicts: list[tuple[bool, float]] = field(default_factory=list)
+    held_out: str = ""
+    suspected: list[VerifierSuspected] = field(default_factory=list)
+    end: RunEnded | None = None
+    rounds: list[int] = field(default_factory=list)
+    _asked_before: int = 0
+
+    def __post_init__(self) -> None:
+        """Begin with the first version."""
+        self.versions = [(0, self.document.text)]
+
+    def take(self, event: Event) -> None:
+        """Note what an event says."""
+        match event:
+            case StepStarted() | EpochEnded() | RunEnded():
+                self._end_step(event)
+            case BaselineMeasured():
+                self.reported = _mean(event.tally, self.settings.metric)
+            case GateDecided():
+                gain = self.truth(event.text) - self.truth(self.document.text)
+                self.verdicts.append((event.verdict.outcome is Outcome.ACCEPT, gain))
+            case DraftGraded():
+                self.draft = event
+            case VersionAccepted():
+                verdict = event.verdict
+                self.accepts.append(event)
+                self.document = SkillDocument(event.text)
+                self.reported = verdict.after if self.settings.preset is Preset.PAPER else verdict.expected
+                self.versions.append((event.rollouts, event.text))
+            case HeldOutTestMeasured():
+                self.held_out = event.verdict.outcome.value
+            case VerifierSuspected():
+                self.suspected.append(event)
+            case _:
+                pass
+
+    def truth(self, text: str, metric: Metric = Metric.SOFT) -> float:
+        """Give the true score as it is by now."""
+        return true_score(self.world, text, metric, shifted=self.runner.shifted)
+
+    @property
+    def curve(self) -> tuple[tuple[int, float], ...]:
+        """Give the steps of the incumbent's true score; a shift of the target is a step too."""
+        shift = self.runner.shift_seen
+        before = [(since, text) for since, text in self.versions if not shift or since < shift]
+        after = [(since, text) for since, text in self.versions if shift and since >= shift]
+        steps = [(since, true_score(self.world, text)) for since, text in before]
+        if shift:
+            after = [(shift, before[-1][1]), *after]
+            steps += [(since, true_score(self.world, text, shifted=True)) for since, text in after]
+        return tuple((since, round(score, 6)) for since, score in steps)
+
+    def _end_step(self, event: StepStarted | EpochEnded | RunEnded) -> None:
+        """Note how often the optimizer model was asked, one prompt after the other, since the last step began."""
+        if self.runner.rounds > self._asked_before:
+            self.rounds.append(self.runner.rounds - self._asked_before)
+        self._asked_before = self.runner.rounds
+        if isinstance(event, RunEnded):
+            self.end = event

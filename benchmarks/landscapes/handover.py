@@ -1,0 +1,183 @@
+"""What a run hands over at its end, what it states of it, and whether that is true.
+
+Owns which text is handed over, the claims held against the truth, and what was spent after the last useful edit. Does
+not own following a run (following).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks.landscapes.following import Watch
+from benchmarks.landscapes.lines import read
+from benchmarks.landscapes.tasks import needed_rules
+from benchmarks.landscapes.truth import true_score, true_score_on
+from skillopt.gate.grades import Grade, Grading
+from skillopt.skills.document import SkillDocument
+from skillopt.tasks import Split
+
+__all__ = ["Claim", "Handover", "hand_over"]
+
+_EPSILON = 1e-9
+_LEFTOVER = 0.8
+"""Probability from which a draft is handed over that was left after a version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What was stated of a text, and the truth. Gains are of the metric that the run compares.
+
+    Args:
+        kind: `version` or `draft`.
+        grade: Its grade.
+        probability: Stated, that it is better.
+        stated: Gain stated.
+        low: Lower end of its interval.
+        high: Upper end.
+        gain: True gain for all tasks there are.
+        here: True gain for the tasks of the gate.
+    """
+
+    kind: str
+    grade: str
+    probability: float
+    stated: float
+    low: float
+    high: float
+    gain: float
+    here: float
+
+    @property
+    def is_true(self) -> bool:
+        """Tell whether the text is better; where these very tasks are all that is spoken of, on these."""
+        return (self.here if self.grade == Grade.PROVEN_HERE else self.gain) > _EPSILON
+
+    @property
+    def covered(self) -> bool:
+        """Tell whether the interval holds the true gain."""
+        return self.low - _EPSILON <= self.gain <= self.high + _EPSILON
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What was handed over: the graded draft, else the last version, else nothing but the first skill.
+
+    A draft counts unless it is `worse`, and after a version only with a probability of at least .8.
+
+    Args:
+        kind: `draft`, `version` or `nothing`.
+        grade: Of what is handed over; empty for nothing.
+        text: The whole document.
+        score: Its true score.
+        gain: True score over that of the first skill.
+        claims: All that was stated, versions first.
+        first: Rollouts asked before the first version; None for no version.
+        useful: Rollouts asked and calls made when the last line was offered that is of use in what is handed over.
+        useless: Lines of it that can go without any loss, each alone.
+        rounds: Of every step with any call, how many calls waited for one another.
+        rollouts: Made, the held-out test included.
+        calls: Made.
+    """
+
+    kind: str
+    grade: str
+    text: str
+    score: float
+    gain: float
+    claims: tuple[Claim, ...]
+    first: int | None
+    useful: tuple[int, int]
+    useless: int
+    rounds: tuple[int, ...]
+    rollouts: int
+    calls: int
+
+    @property
+    def harmed(self) -> bool:
+        """Tell whether what is handed over is truly worse than the first skill."""
+        return self.gain < -_EPSILON
+
+    def usd(self, rollout: float, call: float) -> float:
+        """Give the price of the run in US dollars.
+
+        Args:
+            rollout: Price of one.
+            call: Price of one call of the optimizer model.
+        """
+        return self.rollouts * rollout + self.calls * call
+
+
+def hand_over(watch: Watch, done: int) -> Handover:
+    """Say what a run that has ended hands over.
+
+    Args:
+        watch: What was seen of it.
+        done: Rollouts made.
+
+    Raises:
+        ValueError: The run has not ended.
+    """
+    if watch.end is None:
+        raise ValueError("expected a run that has ended, found one without its last event; follow it to the end")
+    draft, accepts, start = watch.draft, watch.accepts, watch.versions[0][1]
+    kind, grade, text = "nothing", "", start
+    if accepts:
+        given = accepts[-1].grading
+        kind, grade, text = "version", given.grade.value if given else Grade.PROVEN.value, accepts[-1].text
+    if draft and draft.grading.grade is not Grade.WORSE and (not accepts or draft.grading.probability >= _LEFTOVER):
+        kind, grade, text = "draft", draft.grading.grade.value, draft.text
+    useful = _useful_rules(watch, text, start)
+    return Handover(
+        kind=kind,
+        grade=grade,
+        text=text,
+        score=watch.truth(text),
+        gain=watch.truth(text) - watch.truth(start),
+        claims=tuple(_claims(watch)),
+        first=accepts[0].rollouts if accepts else None,
+        useful=max((watch.runner.offered[rule] for rule in useful if rule in watch.runner.offered), default=(0, 0)),
+        useless=_useless_lines(watch, text, start),
+        rounds=tuple(watch.rounds),
+        rollouts=done,
+        calls=watch.end.calls,
+    )
+
+
+def _claims(watch: Watch) -> Iterator[Claim]:
+    """Hold each grading against the truth: of a version over the one before it, of a draft over its incumbent."""
+    texts = [text for _, text in watch.versions]
+    for before, event in zip(texts, watch.accepts, strict=False):
+        if event.grading:
+            yield _claim(watch, "version", event.grading, before, event.text)
+    if watch.draft:
+        digests = {SkillDocument(text).digest: text for text in texts}
+        before = digests.get(watch.draft.incumbent, texts[-1])
+        yield _claim(watch, "draft", watch.draft.grading, before, watch.draft.text)
+
+
+def _claim(watch: Watch, kind: str, given: Grading, before: str, after: str) -> Claim:
+    world, metric = watch.world, watch.settings.metric
+    gate = [name for name, (split, _) in needed_rules(world, watch.seed).items() if split in {Split.VAL, None}]
+    there, then = (true_score(world, text, metric) for text in (before, after))
+    was, now = (true_score_on(world, watch.seed, gate, text, metric) for text in (before, after))
+    figures = given.probability, given.gain, given.low, given.high
+    return Claim(kind, given.grade.value, *figures, gain=then - there, here=now - was)
+
+
+def _useful_rules(watch: Watch, text: str, start: str) -> frozenset[int]:
+    """Give the rules that came in and whose line costs something when it goes."""
+    came = read(text).rules - read(start).rules
+    lines = [line for line in _added(text, start) if read(line).rules & came]
+    return frozenset[int]().union(*(read(line).rules for line in lines if _loses(watch, text, line)))
+
+
+def _useless_lines(watch: Watch, text: str, start: str) -> int:
+    return sum(not _loses(watch, text, line) for line in _added(text, start))
+
+
+def _added(text: str, start: str) -> list[str]:
+    first = set(start.splitlines())
+    return [line for line in text.splitlines() if line.strip() and line not in first]
+
+
+def _loses(watch: Watch, text: str, line: str) -> bool:
+    return watch.truth(text.replace(f"{line}\n", "", 1)) < watch.truth(text) - _EPSILON
