@@ -65,6 +65,8 @@ class _Round:
     learner: Learner
     base: list[Line]
     beside: dict[str, Seen]
+    inverse: Line | None = None
+    """What takes an accepted line back, which cannot be left out."""
 
     def test(self, trials: Sequence[_Trial]) -> None:
         """Leave the line of each trial out on its next task, and let the outcome count."""
@@ -72,7 +74,8 @@ class _Round:
         for trial in trials:
             name = trial.names[trial.runs % len(trial.names)]
             trial.runs += 1
-            rest = draft.build([line for line in self.base if line is not trial.line])
+            left = [line for line in self.base if line is not trial.line]
+            rest = draft.build([*left, self.inverse] if self.inverse else left)
             seen = learner.run(rest, [name]).get(name)
             if seen is not None:
                 trial.without.append(_score(seen))
@@ -179,9 +182,15 @@ def _kept_without_test(learner: Learner, line: Line, alone: Sequence[str], besid
     return None
 
 
-def is_needed(learner: Learner, line: Line) -> bool:
-    """Look once more, when nothing else is to do, whether a waiting line of weak evidence is needed."""
-    round_ = _Round(learner, list(learner.draft.lines), {})
+def is_needed(learner: Learner, line: Line, without: Line | None = None) -> bool:
+    """Look once more, when nothing else is to do, whether a line of weak evidence is needed.
+
+    Args:
+        learner: Runs tasks, and holds the draft.
+        line: One that waits, or an accepted one.
+        without: For an accepted one, the line that takes it back.
+    """
+    round_ = _Round(learner, list(learner.draft.lines), {}, without)
     kinds = len(set(line.targets.values())) if line.packed else 1
     trial = _Trial(line, list(line.targets), 1.9, _MOST_RUNS, -_ENOUGH * min(4, kinds))
     while trial.open:

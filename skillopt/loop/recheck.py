@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.loop.draft import Line, inverse
 from skillopt.loop.elimination import is_needed
 from skillopt.loop.events import EditRefused, Event
+from skillopt.loop.learner import Learner
 from skillopt.loop.training_run import TrainingRun
 
 __all__ = ["recheck"]
@@ -22,15 +24,28 @@ def recheck(run: TrainingRun, step: int) -> Iterator[Event]:
     draft = learner.draft
     if learner.idle < (1 if learner.harm else 2) or run.rechecked == draft.skill.digest:
         return
-    for line in sorted(draft.lines, key=lambda line: line.edit.id):
-        if line not in draft.lines or line.packed or not line.targets or line.evidence >= _WEAK:
+    for line in sorted((*draft.accepted, *draft.lines), key=lambda line: line.edit.id):
+        accepted = line in draft.accepted
+        if line.packed or not line.targets or line.evidence >= _WEAK or not (accepted or line in draft.lines):
             continue
-        if is_needed(learner, line):
+        back = _taken_back(learner, line) if accepted else None
+        if (accepted and back is None) or is_needed(learner, line, back):
             line.evidence = _SURE
             continue
-        draft.set([other for other in draft.lines if other is not line])
+        draft.set([*(other for other in draft.lines if other is not line), *([back] if back else [])])
+        if back:
+            draft.accepted.remove(line)
         learner.forget(line)
         reason = "looked at again, nothing failed without it"
         learner.memory.refuse(line.edit, reason)
         yield EditRefused(step, line.edit, reason)
     run.rechecked = draft.skill.digest
+
+
+def _taken_back(learner: Learner, line: Line) -> Line | None:
+    """Give what takes an accepted line back; None where its text is not there any more."""
+    edit = inverse(line.edit, f"{line.edit.id}-back", line.edit.tasks)
+    if edit is None:
+        return None
+    back = Line(edit, evidence=_SURE)
+    return back if learner.draft.fitting([*learner.draft.lines, back])[-1:] == (back,) else None
