@@ -4,7 +4,7 @@ A last rule that three of 36 tasks need cannot be certified by any test on them.
 lower than the version in hand; the claim of the version stays the one against the start.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 from typing import Final
@@ -23,8 +23,11 @@ __all__ = ["Increments", "compare_increment"]
 _LOOK: Final = 12
 """Tasks between two looks."""
 
-_CLEAR: Final = 1.0
-"""Sum of differences that ends the comparison: that much higher, or twice as much lower."""
+_ROUNDS: Final = 2
+"""Most runs of each task."""
+
+_HIGHER, _LOWER = 1.0, -4.0
+"""Sums of differences that end the comparison. What was seen to be needed on train is rarely worse on `val`."""
 
 
 class Increments:
@@ -37,24 +40,28 @@ class Increments:
     """
 
     def __init__(self, tasks: Sequence[Task], settings: Settings, runner: Runner) -> None:
-        self._tasks, self.settings, self._runner = tasks, settings, runner
-        self._known: dict[tuple[str, str], Rollout] = {}
+        self._order, self.settings, self._runner = list(tasks), settings, runner
+        Random(f"{settings.seed}/increments").shuffle(self._order)
+        self._known: dict[tuple[str, str, int], Rollout] = {}
 
-    def measure(self, skills: Sequence[Skill], tasks: Sequence[Task]) -> list[list[Rollout]]:
-        """Give the rollouts of each skill on some tasks; a text is run once on each."""
-        repeat = Stream.INCREMENT.repeat(0)
-        new = [(skill, task) for skill in skills for task in tasks if (skill.digest, task.id) not in self._known]
-        found = self._runner.rollouts([RolloutRequest(skill, task, repeat) for skill, task in new])
-        for (skill, task), rollout in zip(new, found, strict=True):
-            self._known[skill.digest, task.id] = rollout
-        return [[self._known[skill.digest, task.id] for task in tasks] for skill in skills]
+    def measure(self, skills: Sequence[Skill], number: int) -> list[list[Rollout]]:
+        """Give the rollouts of each skill up to a look; a text is run once in each."""
+        order = [(task, Stream.INCREMENT.repeat(round_)) for round_ in range(_ROUNDS) for task in self._order]
+        wanted = order[: (number + 1) * _LOOK]
+        requests = [RolloutRequest(skill, task, repeat) for skill in skills for task, repeat in wanted]
+        keys = [
+            (request.skill.digest if request.skill else "", request.task.id, request.repeat) for request in requests
+        ]
+        new = [at for at, key in enumerate(keys) if key not in self._known]
+        for at, rollout in zip(new, self._runner.rollouts([requests[at] for at in new]), strict=True):
+            self._known[keys[at]] = rollout
+        found = [self._known[key] for key in keys]
+        return [found[: len(wanted)], found[len(wanted) :]]
 
-    def looks(self) -> Iterator[Sequence[Task]]:
-        """Give the tasks up to each look, in an order drawn once."""
-        order = list(self._tasks)
-        Random(f"{self.settings.seed}/increments").shuffle(order)
-        for end in range(_LOOK, len(order) + _LOOK, _LOOK):
-            yield order[:end]
+    @property
+    def looks(self) -> int:
+        """Count the looks of a comparison that goes to its end."""
+        return -(-_ROUNDS * len(self._order) // _LOOK)
 
 
 def compare_increment(increments: Increments, place: str, incumbent: Skill, candidate: Skill) -> Verdict:
@@ -69,11 +76,11 @@ def compare_increment(increments: Increments, place: str, incumbent: Skill, cand
     Raises:
         InvalidMeasurementError: Too little could be measured.
     """
-    for tasks in increments.looks():
-        before, after = increments.measure((incumbent, candidate), tasks)
+    for number in range(increments.looks):
+        before, after = increments.measure((incumbent, candidate), number)
         verdict = _compared(increments.settings, before, after)
-        total = verdict.gain * (verdict.wins + verdict.ties + verdict.losses)
-        if total >= _CLEAR or total <= -2 * _CLEAR:
+        total = verdict.gain * len(before)
+        if total >= (0.0 if number else _HIGHER) or total <= _LOWER:
             break
     if verdict.outcome is Outcome.INVALID:
         raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*before, *after))}")

@@ -44,6 +44,7 @@ def run_gate(
     lines = [change.edit.summary for change in changes] or [kind]
     if verdict.outcome is Outcome.ACCEPT:
         run.draft.accept(candidate)
+        run.learner.note_accepted()
         run.memory.accepted += lines
         run.versions += 1
         yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked)
@@ -64,7 +65,7 @@ def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
 
 def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     """Compare with the incumbent; what builds on a proven version only has to be no lower."""
-    if run.settings.patch_tests and run.versions:
+    if run.settings.patch_tests and run.versions and not run.learner.pooled:
         return compare_increment(run.increments, f"step {step}", run.draft.incumbent, candidate)
     rounds = run.runner.affords(2 * len(run.val))
     return run.gate.decide(f"step {step}", run.draft.incumbent, candidate, rounds)
@@ -72,4 +73,6 @@ def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
 
 def _waits(run: TrainingRun, outcome: Outcome) -> bool:
     """Say whether a candidate that was not accepted may get better yet: it is undecided, or still grows."""
-    return bool(run.settings.patch_tests) and (outcome is Outcome.INCONCLUSIVE or not run.learner.idle)
+    if not run.settings.patch_tests:
+        return False
+    return outcome is Outcome.INCONCLUSIVE or run.learner.pooled or not run.learner.idle

@@ -13,6 +13,7 @@ from skillopt.loop.memory import Memory
 from skillopt.loop.pass_rates import PassRates
 from skillopt.loop.symptoms import symptoms_of
 from skillopt.rollouts import Rollout
+from skillopt.settings import Metric
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
@@ -24,19 +25,20 @@ _SHOWN: Final = 16
 _PROBED: Final = 4
 """Tasks that may pass on top of the failures wanted, when the draft is run to find some."""
 
-_AGAIN: Final = 10
-"""Failing tasks that are run once more at the start, where some tasks pass: to tell noise from failure."""
+_AGAIN: Final = 8
+"""Failing tasks that are run once more at the start, where some pass; if two pass now, all others are, too."""
 
-_UNSURE: Final = (0.15, 0.85)
-"""Share of passing tasks at the start between which noise is asked for."""
+_SOME: Final = (0.1, 0.9)
+"""Share of failing tasks at the start between which noise is asked for."""
 
 _LEFT_TO_CHANCE: Final = 0.04
 """Chance, by how often its edits survive, that the proposer finds an answer yet when a symptom is given up."""
 
-_POOLED: Final = 0.36
+
+_POOLED: Final = 0.2
 """Share of failures that pass by themselves from which one line takes too many runs to tell."""
 
-_ASKED_OFTEN: Final = 10
+_ASKED_OFTEN: Final = 8
 """Reruns without which that share is not known."""
 
 _FEWEST_TRIES, _MOST_TRIES = 3, 14
@@ -59,6 +61,7 @@ class Learner:
         tasks: Of the train split, or of one fold.
         measure: Runs a skill on tasks, each with a fresh repeat; gives the rollouts that have a score, by task id.
         draw: Draws of this learner.
+        metric: Which number of a score is compared.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Learner:
         tasks: Sequence[Task],
         measure: Callable[[Skill, Sequence[Task]], Mapping[str, Rollout]],
         draw: Random,
+        metric: Metric,
     ) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.draft = Draft(incumbent)
@@ -84,7 +88,7 @@ class Learner:
         self.asked_at = 0
         self._epoch: list[str] = []
         self._best_epoch = 0.0
-        self._measure = measure
+        self._measure, self._metric = measure, metric
         self._observed: dict[tuple[str, str], frozenset[str]] = {}
         self._cited: set[str] = set()
         self._passed_again: set[str] = set()
@@ -172,19 +176,25 @@ class Learner:
             runs += len(batch)
             self.visits += len(batch)
             new = self.run(self.draft.skill, batch)
+            if not self.asked_at:
+                self.first_scores += self._scores(new)
             found |= {name: seen for name, seen in new.items() if self.live(seen.symptoms)}
         return runs
 
     def _rerun_some(self, found: dict[str, Seen], runs: int) -> None:
         """Where only some tasks fail at the start, ask whether it is noise; what passes now is not shown."""
-        low, high = _UNSURE
-        if runs and low <= 1 - len(found) / runs <= high:
-            again = self.run(self.draft.skill, list(found)[:_AGAIN])
-            for name, seen in again.items():
-                if seen.symptoms:
-                    found[name] = seen
-                elif self.rates.without < 0.3:  # noqa: PLR2004 - in more noise a pass says little
-                    del found[name]
+        low, high = _SOME
+        if not runs or not low <= len(found) / runs <= high:
+            return
+        names = list(found)
+        again = self.run(self.draft.skill, names[:_AGAIN])
+        if sum(not seen.symptoms for seen in again.values()) > 1:
+            again |= self.run(self.draft.skill, names[_AGAIN:])
+        for name, seen in again.items():
+            if seen.symptoms:
+                found[name] = seen
+            elif self.rates.without < 0.3:  # noqa: PLR2004 - in more noise a pass says little
+                del found[name]
 
     @property
     def pooled(self) -> bool:
@@ -200,15 +210,23 @@ class Learner:
         self.visits += len(batch)
         return batch
 
-    def note_epoch(self) -> None:
-        """Count an epoch that scored no higher than the best one as idle."""
+    def note_scores(self, found: Mapping[str, Seen]) -> None:
+        """Note how a batch of an epoch went; an epoch that scored no higher than the best one is idle."""
         train = len(self.tasks)
-        self.first_scores = self.first_scores or self.scores[:train] if len(self.scores) >= train else self.scores
+        self.scores += self._scores(found)
         if self._epoch or len(self.scores) < train:
             return
         mean = fmean(self.scores[-train:])
         self.idle = 0 if mean > self._best_epoch + 1e-9 else self.idle + 1
         self._best_epoch = max(self._best_epoch, mean)
+
+    def note_accepted(self) -> None:
+        """Note that the draft has become the incumbent."""
+        if self.scores:
+            self.first_scores = self.scores[-len(self.tasks) :]
+
+    def _scores(self, found: Mapping[str, Seen]) -> list[float]:
+        return [self._metric.of(seen.rollout.score) for seen in found.values() if seen.rollout.score]
 
     @property
     def open(self) -> bool:

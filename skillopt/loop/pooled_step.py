@@ -4,7 +4,7 @@ When nearly half of all failures pass by themselves, some ten runs are needed to
 of train tasks tell a draft from the incumbent with as many runs as one line would take.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import sqrt
 from statistics import fmean
 from typing import Final
@@ -12,12 +12,12 @@ from typing import Final
 from skillopt.gate.comparison import tally
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused, Event, StepFailed, TrainMeasured
-from skillopt.loop.learner import Learner
+from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
 from skillopt.skills.edits import Edit, Op
 
-__all__ = ["is_promising", "take_pooled_step"]
+__all__ = ["is_promising", "take_pooled", "take_pooled_step"]
 
 _BATCH: Final = 12
 """Train tasks of a step."""
@@ -40,16 +40,24 @@ def take_pooled_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[
         learner: Of the train tasks, or of one fold.
         step: From 1, in the run.
     """
-    names = learner.next_batch(_BATCH)
-    found = learner.run(learner.draft.skill, names)
+    found = learner.run(learner.draft.skill, learner.next_batch(_BATCH))
     yield from run.suspicions(step)
     yield TrainMeasured(step, tally(seen.rollout for seen in found.values()))
-    metric = run.settings.metric
-    learner.scores += [metric.of(seen.rollout.score) for seen in found.values() if seen.rollout.score]
-    learner.note_epoch()
+    learner.note_scores(found)
     failing = {name: seen for name, seen in found.items() if seen.symptoms and name not in learner.aside}
-    if not failing:
-        return
+    if failing:
+        yield from take_pooled(run, learner, step, failing)
+
+
+def take_pooled(run: TrainingRun, learner: Learner, step: int, failing: Mapping[str, Seen]) -> Iterator[Event]:
+    """Take up what a reflection on failures proposes.
+
+    Args:
+        run: The state of the run.
+        learner: Of the train tasks, or of one fold.
+        step: From 1, in the run.
+        failing: The tasks to reflect on.
+    """
     lines = yield from propose_lines(run, learner, step, learner.draft.lines, failing)
     free = _MOST_WAITING - sum(_growth(line.edit) for line in learner.draft.lines)
     kept: list[Line] = []
@@ -75,7 +83,7 @@ def is_promising(learner: Learner, val: int) -> bool:
     """
     scores, train = learner.scores, len(learner.tasks)
     recent = max(1, train // 2)
-    if len(scores) < train + recent or len(scores) - learner.asked_at < recent:
+    if not learner.first_scores or len(scores) - learner.asked_at < recent:
         return False
     gain = fmean(scores[-recent:]) - fmean(learner.first_scores)
     if gain <= _CLEAR * sqrt(2 * learner.rates.without * (1 - learner.rates.without) / (_ROUNDS * val)):

@@ -1,5 +1,6 @@
 """Proposing: a reflection's edits as lines with the symptoms that each is to mend, and without what may not be said."""
 
+from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 
 from skillopt.errors import EditError, ReplyError
@@ -12,7 +13,7 @@ from skillopt.loop.training_run import TrainingRun
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, apply_edits
 
-__all__ = ["propose_lines"]
+__all__ = ["make_lines", "propose_lines"]
 
 
 def propose_lines(
@@ -43,18 +44,37 @@ def propose_lines(
         memory.refuse(edit, reason)
         yield EditRefused(step, edit, reason)
     clean = yield from _refuse_leaks(run, learner, step, proposal.patch.changes, skill)
-    lines = [_line(edit, shown) for edit in clean]
+    lines = make_lines(clean, {name: seen.symptoms for name, seen in shown.items()})
     learner.proposed += len(lines)
     learner.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
     return lines
 
 
-def _line(edit: Edit, shown: Mapping[str, Seen]) -> Line:
-    """Say what an edit is to mend: the symptoms that all tasks share which it cites, else all of each."""
-    names = [name for name in dict.fromkeys(edit.tasks) if name in shown] or list(shown)
-    shared = frozenset.intersection(*(shown[name].symptoms for name in names))
-    targets = {name: shared or shown[name].symptoms for name in names}
-    return Line(edit, targets, packed=len(edit.content.strip().splitlines()) > 1)
+def make_lines(edits: Sequence[Edit], shown: Mapping[str, frozenset[str]]) -> list[Line]:
+    """Say of each edit what it is to mend.
+
+    That is what all tasks share which it cites. Where they share nothing, or one task shows several things, it is what
+    no other edit is for.
+
+    Args:
+        edits: Of one patch.
+        shown: The symptoms of each task.
+    """
+    cited = [[name for name in dict.fromkeys(edit.tasks) if name in shown] or list(shown) for edit in edits]
+    shared = [frozenset.intersection(*(shown[name] for name in names)) for names in cited]
+    claimed: dict[str, set[str]] = defaultdict(set)
+    for names, symptoms in zip(cited, shared, strict=True):
+        if len(symptoms) == 1 and len(names) > 1:
+            for name in names:
+                claimed[name] |= symptoms
+    lines = []
+    for edit, names, symptoms in zip(edits, cited, shared, strict=True):
+        targets = {name: symptoms or shown[name] for name in names}
+        targets = {
+            name: (found if len(found) == 1 else found - claimed[name]) or found for name, found in targets.items()
+        }
+        lines.append(Line(edit, targets, packed=len(edit.content.strip().splitlines()) > 1))
+    return lines
 
 
 def _refuse_leaks(

@@ -10,6 +10,7 @@ __all__ = ["gate_is_due", "nothing_left"]
 _CLEAR_LEAD: Final = 2.0
 """Expected z of a paired test on `val` at which the first gate is asked: earlier ones fail, later ones only wait."""
 
+
 _LATER_LEAD: Final = 1.5
 """The same of a later one, which only has to show that the draft is not lower."""
 

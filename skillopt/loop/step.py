@@ -14,7 +14,7 @@ from skillopt.loop.elimination import eliminate
 from skillopt.loop.events import EditScreened, Event, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.patch_test import PatchTest, test_patch
-from skillopt.loop.pooled_step import take_pooled_step
+from skillopt.loop.pooled_step import take_pooled, take_pooled_step
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
 
@@ -55,6 +55,9 @@ def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
     if not shown:
         learner.idle += 1
         return
+    if learner.pooled:
+        yield from take_pooled(run, learner, step, shown)
+        return
     before, calls = learner.draft.lines, run.runner.calls_asked
     chain = _Chain(dict(shown), list(before), park=learner.idle > 0)
     for _ in range(run.settings.patch_tests):
@@ -87,14 +90,23 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
         learner.harm += 1
     chain.carried = [*chain.carried, *lines] if chain.park else [*learner.draft.lines, *chain.good]
     done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
+    sure = {
+        x
+        for line in test.helped
+        if not line.packed
+        for targets in line.targets.values()
+        if len(targets) == 1
+        for x in targets
+    }
     for symptom in asked:
         learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + 1
     left: dict[str, Seen] = {}
     for name, old in chain.shown.items():
         seen = test.after.get(name)
-        symptoms = seen.symptoms if seen else old.symptoms - done
+        # What the patch mends elsewhere fails here by noise, or by what is in its way: elimination finds that out.
+        symptoms = seen.symptoms - sure if seen else old.symptoms - done
         if learner.live(symptoms):
-            left[name] = seen or Seen(old.rollout, symptoms, old.text)
+            left[name] = Seen((seen or old).rollout, symptoms, (seen or old).text)
     chain.shown = left
     chain.stalled = 0 if test.moved else chain.stalled + 1
 

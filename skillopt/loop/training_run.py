@@ -48,7 +48,7 @@ class TrainingRun:
         self.gate = Gate(self.val, settings, self.runner, noise=self.noise)
         self.suspects = SuspectVerifiers(len(self._train), settings.suspect_share)
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
-        self.learner = Learner(skill, self._train, self.measure, self.random("learning", 0))
+        self.learner = Learner(skill, self._train, self.measure, self.random("learning", 0), settings.metric)
         self.increments = Increments(self.val, settings, self.runner)
         self.versions = 0
         self.step = 0
