@@ -1,20 +1,19 @@
 """Share the cap on rollouts between baseline, learning, gate and test, and say whether folds can be paid for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Split, Suite
 
-__all__ = ["ROLLOUTS_FOR_FOLDS", "RolloutPlan", "plan_rollouts", "settle_folds"]
+__all__ = ["ROLLOUTS_FOR_FOLDS", "RolloutPlan", "least_rollouts", "plan_rollouts", "settle_folds"]
 
 ROLLOUTS_FOR_FOLDS: Final = 4
 """Rollouts a task from which folds beat fixed halves: with fewer, neither half is learnt from long enough."""
 
 _MOST: Final = 4
-"""Baseline and gate together take at most the fourth part of a cap, and so does the held-out test: learning needs the
-rest."""
+"""Baseline and gate take at most the fourth part of a cap, and so does the held-out test: learning needs the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +41,44 @@ def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
         settings: The cap, the gate's rule, and how often the baseline is repeated.
     """
     val, test = len(suite.tasks(Split.VAL)), 2 * len(suite.tasks(Split.TEST))
-    strict = settings.gate is GateRule.STRICT
-    baseline = (val if strict else min(val, BASELINE_TASKS)) * settings.baseline_repeats
-    gate = val if strict else 2 * val
     cap = settings.max_rollouts
+    if settings.gate is GateRule.STRICT:
+        # It compares with the recorded baseline, so it needs every task on both sides.
+        return _with_learning(RolloutPlan(val * settings.baseline_repeats, val, test, None), cap)
+    baseline, gate = min(val, BASELINE_TASKS) * settings.baseline_repeats, 2 * val
     if not cap:
         return RolloutPlan(baseline, gate, test, None)
     most = cap // _MOST
-    test = test if test <= most else 0
     # The gate comes first: a draft that cannot be judged is worth less than one that was measured against noise.
     gate = min(gate, max(1, most - min(val, most // 3)))
     # With folds the baseline is the first rollout of every task that learning would need anyway.
     baseline = min(baseline, val if suite.folds else most - gate)
-    return RolloutPlan(baseline, gate, test, max(0, cap - baseline - gate - test))
+    return _with_learning(RolloutPlan(baseline, gate, test if test <= most else 0, None), cap)
+
+
+def _with_learning(plan: RolloutPlan, cap: int) -> RolloutPlan:
+    """Leave all else under a cap to learning."""
+    left = max(0, cap - plan.baseline - plan.gate - plan.test)
+    return replace(plan, learning=left) if cap else plan
+
+
+def least_rollouts(suite: Suite, settings: Settings) -> int:
+    """Give the smallest cap that has room for a baseline, one batch and one gate on all of `val`.
+
+    Args:
+        suite: The tasks.
+        settings: All but the cap.
+    """
+    cap = 1
+    while True:
+        capped = settings.model_copy(update={"max_rollouts": cap})
+        settled = settle_folds(suite, capped)
+        plan, sides = plan_rollouts(settled, capped), 1 if settings.gate is GateRule.STRICT else 2
+        taught = max(len(settled.tasks(Split.TRAIN)), len(settled.folds[0]) if settled.folds else 0)
+        wanted = min(settings.batch_size, taught) + sides * len(settled.tasks(Split.VAL)) + plan.baseline + plan.test
+        if wanted <= cap:
+            return cap
+        cap = wanted if settings.gate is GateRule.STRICT else cap + 1
 
 
 def settle_folds(suite: Suite, settings: Settings) -> Suite:
