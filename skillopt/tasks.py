@@ -167,12 +167,14 @@ class Suite:
         )
 
     @property
+    def first_fold_suite(self) -> "Suite":
+        """Give the suite with the first fold as `train`, for what cannot swap them; without folds, the suite itself."""
+        return next(iter(self.fold_suites), self)
+
+    @property
     def digest(self) -> str:
-        """Identify content, split and fold membership, whatever the order of the source."""
-        first = {task.id for task in self.folds[0]} if self.folds else set()
-        rows = sorted(
-            (task.id, f"{split.value}{' first fold' * (task.id in first)}", task.digest) for split, task in self.splits
-        )
+        """Identify content and split membership, whatever the order of the source and whether or not folds swap."""
+        rows = sorted((task.id, split.value, task.digest) for split, task in self.first_fold_suite.splits)
         return digest_of(*(part for row in rows for part in row))
 
 

@@ -39,8 +39,7 @@ def train(
     Raises:
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
-    settled = settle_folds(suite, settings)
-    run = TrainingRun(skill, next(iter(settled.fold_suites), settled), settings, runner)
+    run = TrainingRun(skill, settle_folds(suite, settings).first_fold_suite, settings, runner)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
     try:
         yield from measure_baseline(run)

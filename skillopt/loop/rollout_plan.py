@@ -91,4 +91,4 @@ def settle_folds(suite: Suite, settings: Settings) -> Suite:
     if suite.folds is None:
         return suite
     few = 0 < settings.max_rollouts < ROLLOUTS_FOR_FOLDS * len(suite.splits)
-    return suite.fold_suites[0] if few or settings.gate is not GateRule.SEQUENTIAL else suite
+    return suite.first_fold_suite if few or settings.gate is not GateRule.SEQUENTIAL else suite
