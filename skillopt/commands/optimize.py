@@ -8,6 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from skillopt.api import run_training
+from skillopt.commands.prospect import describe_earlier_runs, what_it_can_show
+from skillopt.errors import UsageError
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import check_cap
 from skillopt.execution.runner import RunObserver
@@ -76,10 +78,15 @@ def optimize(
     """
     plan = make_plan(selection, allowance=allowance)
     check_cap(plan.suite, plan.target.settings)
-    root, name = selection.project().root, plan.target.name
+    prospect = what_it_can_show(plan.suite, plan.target.settings)
+    if not prospect.can_show:
+        raise UsageError(prospect.words)
+    root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
+        earlier = describe_earlier_runs(ledger, name, plan.suite, plan.target.settings)
+        observer.notice("\n".join(filter(None, (prospect.words, earlier))))
         record, resumed = begin_run(plan, ledger, start)
-        run = RecordedRun(plan, ledger, record, observer or RunObserver())
+        run = RecordedRun(plan, ledger, record, observer)
         done = run_training(run, plan.suite, released_of(plan, ledger, record))
     return Optimized(
         done.run,

@@ -12,6 +12,7 @@ from skillopt.loop.events import Event, HeldOutTestMeasured, RunEnded, RunStarte
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
+from skillopt.loop.rollout_plan import settle_folds
 from skillopt.loop.scheduling import gate_is_due, nothing_left
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
@@ -38,7 +39,7 @@ def train(
     Raises:
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
-    run = TrainingRun(skill, suite, settings, runner)
+    run = TrainingRun(skill, settle_folds(suite, settings).first_fold_suite, settings, runner)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
     try:
         yield from measure_baseline(run)

@@ -63,7 +63,8 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     target = project.target(selection)
     repository = project.repository()
     repository.check_branch(target.name)
-    suite = target.suite()
+    # Whoever proposes has seen what there is to see of one fold only.
+    suite = target.suite().first_fold_suite if proposer else target.suite()
     check_trainable(target.skill())
     drivers = load_drivers(target.settings, suite, project.root, optimizer=not proposer, allowance=allowance)
     named = proposer or (drivers.model.identity if drivers.model else "")
