@@ -11,7 +11,7 @@ from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, tr
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.versions.repository import VersionDraft
+from skillopt.versions.repository import NewVersion
 
 __all__ = ["RecordedRun"]
 
@@ -74,7 +74,7 @@ class RecordedRun(Recording):
         name = self.skill.name
         # Our last commit, or for the first one where the branch was; a branch that is not there is made.
         expected = None if self._plan.repository.branch_tip(name) is None else self._tip
-        draft = VersionDraft(
+        draft = NewVersion(
             skill=name,
             path=self.record.skill_path,
             files=files_of(self.skill.with_document(document)),
