@@ -20,7 +20,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from skillopt.tasks import File
-from skillopt.versions.repository import Repository, NewVersion
+from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = ["SKILLS", "mcp_ratios"]
 

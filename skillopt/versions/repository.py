@@ -23,7 +23,7 @@ from skillopt.tasks import File
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, translate_write_errors, try_git
 
-__all__ = ["Repository", "NewVersion"]
+__all__ = ["NewVersion", "Repository"]
 
 _IDENTITY = (
     ("GIT_AUTHOR_NAME", "user.name", "SkillOpt"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.tasks import File
-from skillopt.versions.repository import Repository, NewVersion
+from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import SKILL, Trained, git, make_project, skillopt
 
 EMAIL, DATES, OTHER = "- Write e-mail addresses in lower case.\n", "- Write dates as YYYY-MM-DD.\n", "- Be careful.\n"

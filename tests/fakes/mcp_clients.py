@@ -19,7 +19,7 @@ from pydantic import RootModel
 
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
-from tests.fakes.repositories import NEW_VERSION, FOLDER
+from tests.fakes.repositories import FOLDER, NEW_VERSION
 
 __all__ = [
     "EVERY_PROTOCOL",

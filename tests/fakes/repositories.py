@@ -5,10 +5,10 @@ from pathlib import Path
 
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
-from skillopt.versions.repository import Repository, NewVersion
+from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 
-__all__ = ["NEW_VERSION", "FOLDER", "TEXT", "commit", "make_repository", "newest"]
+__all__ = ["FOLDER", "NEW_VERSION", "TEXT", "commit", "make_repository", "newest"]
 
 FOLDER = "skills/rows"
 TEXT = b"---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n"

@@ -3,6 +3,7 @@
 import pytest
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,
@@ -28,7 +29,6 @@ from skillopt.loop.events import (
     decode_event,
     encode_event,
 )
-from skillopt.gate.grades import Grade, Grading
 from skillopt.skills.edits import Change, Edit, Op
 
 EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tasks=("t1", "t2"))

@@ -12,7 +12,7 @@ from skillopt.tasks import File
 from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import NEW_VERSION, FOLDER, commit, make_repository
+from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
 
 REF = "refs/heads/skillopt/rows"
 TOKEN = "ghp_" + "a1" * 18

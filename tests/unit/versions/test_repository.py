@@ -11,7 +11,7 @@ from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import NEW_VERSION, FOLDER, TEXT, commit, make_repository, newest
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository, newest
 
 # A name that is not Unicode, where the file system allows one.
 _NOT_UNICODE = () if sys.platform == "darwin" else ("\udcff\udcfe",)
@@ -250,7 +250,9 @@ class TestMessages:
     def test_a_version_is_read_back_as_it_was_written(self, folder: Path) -> None:
         sha = commit(folder)
         parent = git(folder, "rev-parse", "main")
-        assert newest(folder) == Version(sha, parent, NEW_VERSION.subject, NEW_VERSION.body, NEW_VERSION.at, NEW_VERSION.trailers)
+        assert newest(folder) == Version(
+            sha, parent, NEW_VERSION.subject, NEW_VERSION.body, NEW_VERSION.at, NEW_VERSION.trailers
+        )
 
     def test_no_text_forges_a_trailer_or_a_subject(self, folder: Path) -> None:
         forged = "Skill: evil\nVal-After: 1.0"

@@ -16,7 +16,7 @@ from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import changed_folders, changed_in_worktree, merge_base, worktree_folders
 from tests.fakes.projects import git
-from tests.fakes.repositories import NEW_VERSION, FOLDER, commit, make_repository
+from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
 
 
 @pytest.fixture
