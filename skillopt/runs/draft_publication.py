@@ -14,6 +14,7 @@ from skillopt.errors import UsageError, VersionConflictError
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import DraftChanged, DraftGraded, Event, RunStarted, VersionAccepted, decode_event
+from skillopt.project import Target
 from skillopt.runs.lineage import ACCEPTED
 from skillopt.runs.plan import read_version, uncommitted_start
 from skillopt.runs.version_message import VersionOrigin, draft_body, draft_subject, draft_trailers
@@ -21,10 +22,11 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
+from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["DraftState", "publish_draft", "recover_draft"]
+__all__ = ["DraftState", "draft_obstacle", "publish_draft", "recover_draft"]
 
 _RUN: Final = "Skillopt-Run"
 
@@ -118,6 +120,37 @@ def recover_draft(root: Path, repository: Repository, skill: str) -> None:
         newest = next((run for run in ledger.runs() if run.skill == skill and run.kind == "training"), None)
         if newest is not None and newest.state == "running" and not is_locked(root, skill):
             publish_draft(repository, ledger, newest)
+
+
+def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, draft: Version) -> str:
+    """Say why a draft cannot become a version, empty when it can: its figures are about other texts than there are now.
+
+    Args:
+        repository: Where it is.
+        target: Names the skill and its folder.
+        branch: Its branch.
+        draft: What is there.
+    """
+
+    def digest(commit: str) -> str:
+        return read_version(repository, target.name, commit, branch.path, missing_ok=True).digest
+
+    if not branch.is_ours(draft.sha):
+        return (
+            f"expected {branch.name} as training wrote it, found a commit of people there ({draft.sha[:10]}), which "
+            "nothing has measured; merge it by hand, or measure it with `skillopt gate` first"
+        )
+    tip = repository.branch_tip(target.name)
+    now = target.skill().digest if tip is None else digest(tip)
+    place = f"branch skillopt/{target.name}" if tip else str(target.folder)
+    if now == digest(draft.sha):
+        return f"{place} has the text of the draft already; there is nothing to take"
+    if now != digest(draft.parent):
+        return (
+            f"the draft was measured against {draft.parent[:10]}, and {place} has another text by now; train from "
+            f"there with `skillopt optimize {target.name}`, or look at it with `skillopt diff {target.name} draft`"
+        )
+    return ""
 
 
 def _find_waiting(events: Sequence[tuple[str, Event]]) -> _Waiting:

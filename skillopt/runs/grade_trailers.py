@@ -1,14 +1,18 @@
 """A grade as trailers of a commit, and read back from them, so that a clone without the ledger knows it."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from skillopt.gate.grades import Grade, Grading
-from skillopt.versions.commit_message import Version
 
-__all__ = ["GRADE", "grade_of", "grade_trailers", "read_grading"]
+__all__ = ["GRADE", "Trailers", "grade_of", "grade_trailers", "read_grading"]
 
 GRADE: Final = "Grade"
+
+Trailers = Sequence[tuple[str, str]]
+"""(key, value) pairs at the end of a commit's message."""
+
 _INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
 
 
@@ -26,27 +30,31 @@ def grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
     )
 
 
-def read_grading(version: Version) -> Grading | None:
-    """Read a grade with its figures from a commit, None where it has none or people changed them."""
-    interval = _INTERVAL.fullmatch(version.trailer("Interval"))
+def read_grading(trailers: Trailers) -> Grading | None:
+    """Read a grade with its figures; None where a commit has none, or people changed them."""
+    found = dict(trailers)
+    interval = _INTERVAL.fullmatch(found.get("Interval", ""))
+    grade = grade_of(trailers)
+    if grade is None or interval is None:
+        return None
     try:
         return Grading(
-            Grade(version.trailer(GRADE)),
-            float(version.trailer("Probability")),
-            float(version.trailer("Expected-Gain")),
-            float(interval[1] if interval else "none"),
-            float(interval[2] if interval else "none"),
-            int(version.trailer("Tasks-Judged")),
-            int(version.trailer("Tasks-Changed")),
-            version.body.rpartition("\n\n")[2],
+            grade,
+            float(found["Probability"]),
+            float(found["Expected-Gain"]),
+            float(interval[1]),
+            float(interval[2]),
+            int(found["Tasks-Judged"]),
+            int(found["Tasks-Changed"]),
+            "",
         )
-    except ValueError:
+    except (KeyError, ValueError):
         return None
 
 
-def grade_of(version: Version) -> Grade | None:
-    """Read the grade alone from a commit; None where it has none."""
+def grade_of(trailers: Trailers) -> Grade | None:
+    """Read a grade without its figures; None where a commit has none."""
     try:
-        return Grade(version.trailer(GRADE))
+        return Grade(dict(trailers).get(GRADE, ""))
     except ValueError:
         return None

@@ -17,7 +17,7 @@ __all__ = [
     "ROLLBACK",
     "TAKEN",
     "TextState",
-    "kind_of",
+    "commit_kind",
     "newest_version",
     "resolve_version",
     "skill_at",
@@ -37,7 +37,7 @@ TAKEN = "Taken-By"
 """Trailer of a version that was a draft until a person took it."""
 
 
-def kind_of(version: Version) -> str:
+def commit_kind(version: Version) -> str:
     """Say what a commit is: `accepted`, `taken`, `rollback`, `draft`, or `start`, the text that training started from.
 
     Args:
@@ -66,7 +66,7 @@ def starting_commit(versions: Sequence[Version]) -> str:
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    oldest = next((one for one in reversed(versions) if kind_of(one) in ("accepted", "taken")), None)
+    oldest = next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha
 
 
@@ -76,7 +76,7 @@ def newest_version(versions: Sequence[Version]) -> str:
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    published = (version.sha for version in versions if kind_of(version) != "start")
+    published = (version.sha for version in versions if commit_kind(version) != "start")
     return next(published, versions[0].sha)
 
 

@@ -8,6 +8,7 @@ from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
 from skillopt.project import Selection, Target
+from skillopt.runs.lineage import TAKEN
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
@@ -104,11 +105,13 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
 
     The run itself may have moved the branch since: a branch that ends with one of its versions is where it goes on.
     """
+    name, repository = plan.target.name, plan.repository
+    newest = next(iter(repository.versions(name)), None)
+    if newest is not None and newest.trailer(TAKEN) and not (run.base and repository.contains(run.base, newest.sha)):
+        return False  # a person took its draft, and what it would commit is not based on that
     if start == "auto":
         return True
-    name, repository = plan.target.name, plan.repository
     if start == "branch":
-        newest = next(iter(repository.versions(name)), None)
         is_own = newest is not None and newest.trailer("Skillopt-Run") == run.id
         if newest is not None and is_own and newest.sha == repository.branch_tip(name):
             return True

@@ -16,14 +16,14 @@ from skillopt.tasks import File, digest_of
 from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["DRAFT", "DRAFT_BRANCHES", "DraftBranch"]
+__all__ = ["DRAFT", "DRAFT_BRANCHES", "FILES_DIGEST", "DraftBranch"]
 
 DRAFT: Final = "draft"
 """What users call it where a version can be named."""
 
 DRAFT_BRANCHES: Final = "refs/heads/skillopt-draft/"
 
-_FILES: Final = "Files-Digest"
+FILES_DIGEST: Final = "Files-Digest"
 """Trailer with the digest of the skill's files, by which a commit that somebody amended is told from ours."""
 
 
@@ -69,7 +69,7 @@ class DraftBranch:
             VersionConflictError: A person has committed there, or the branch is checked out; it was left alone.
             InfrastructureError: The disk is full.
         """
-        trailers = (*new.trailers, (_FILES, _digest(new.files)))
+        trailers = (*new.trailers, (FILES_DIGEST, _digest(new.files)))
         commit = self.repository.write_commit(replace(new, trailers=trailers))
         self._move(commit)
         return commit
@@ -85,12 +85,12 @@ class DraftBranch:
     def is_ours(self, commit: str) -> bool:
         """Tell whether training wrote a commit, as it is."""
         version = self.repository.commit(commit)
-        if version.trailer("Skill") != self.skill or not version.trailer(_FILES):
+        if version.trailer("Skill") != self.skill or not version.trailer(FILES_DIGEST):
             return False
         before = self.repository.tree(version.parent, "") if version.parent else []
         changed = {name for _, _, name in set(self.repository.tree(commit, "")) ^ set(before)}
         prefix = "" if self.path == "." else f"{self.path}/"
-        as_written = _digest(self.repository.read_folder(commit, self.path)) == version.trailer(_FILES)
+        as_written = _digest(self.repository.read_folder(commit, self.path)) == version.trailer(FILES_DIGEST)
         return as_written and all(name.startswith(prefix) for name in changed)
 
     def _move(self, commit: str | None) -> None:
