@@ -45,10 +45,8 @@ def _text(result: "Logged") -> str:
 
 
 def _draft(skill: str, draft: "LoggedDraft") -> Iterator[str]:
-    from skillopt.gate.grade_words import grade_words
-
     version = draft.version
-    cells = (version.sha[:SHORT], version.at, escape_terminal(version.subject), grade_words(draft.grading))
+    cells = (version.sha[:SHORT], version.at, escape_terminal(version.subject), draft.words)
     yield f"draft {'  '.join(cells)}"
     take = f"to make it a version: skillopt take {skill}"
     yield f"  {escape_terminal(draft.obstacle) or f'what it changes: skillopt diff {skill} draft; {take}'}"

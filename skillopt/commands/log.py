@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import load_target
+from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade, Grading
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
@@ -52,6 +53,11 @@ class LoggedDraft:
     version: Version
     grading: Grading | None
     obstacle: str
+
+    @property
+    def words(self) -> str:
+        """Say what was shown of it."""
+        return grade_words(self.grading)
 
 
 @dataclass(frozen=True, slots=True)
