@@ -257,6 +257,13 @@ class Settings(AdvancedSettings):
     confidence: Annotated[
         float, Field(description="Confidence that the gain is real which the gate asks for.", gt=0.5, lt=1)
     ] = 0.9
+    accept: Annotated[
+        Literal["proven", "here"],
+        Field(
+            description="What becomes a version by itself: what is `proven` to be better on new tasks like these, or "
+            "also what was shown on these very tasks (`here`). The rest waits as a draft for `skillopt take`."
+        ),
+    ] = "proven"
     allow: Annotated[
         tuple[LintClass, ...], Field(description="Classes of text that edits may add though the lint refuses them.")
     ] = ()

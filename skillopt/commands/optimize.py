@@ -16,6 +16,7 @@ from skillopt.execution.runner import RunObserver
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
+from skillopt.runs.draft_publication import DraftState
 from skillopt.runs.plan import Start, begin_run, make_plan
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
@@ -43,6 +44,7 @@ class Optimized:
         paid_calls: Of those, how many this command made itself.
         resumed: Whether an interrupted run went on.
         spent: What each role consumed in this command.
+        draft: What the run had in hand at its end, None for nothing.
     """
 
     run: str
@@ -58,6 +60,7 @@ class Optimized:
     paid_calls: int
     resumed: bool
     spent: Mapping[str, Usage]
+    draft: DraftState | None = None
 
 
 def optimize(
@@ -102,4 +105,5 @@ def optimize(
         done.paid_calls,
         resumed,
         done.usage,
+        run.draft,
     )

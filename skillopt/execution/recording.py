@@ -73,14 +73,17 @@ class Recording:
                 ended = event if isinstance(event, RunEnded) else None
         except KeyboardInterrupt:
             self._ledger.end_run(self.record.id, "stopped", "interrupted")
+            self.interrupted()
             raise
         except OutOfBudget as over:
             self._ledger.end_run(self.record.id, "stopped", str(over))
+            self.interrupted()
             accepted = sum(isinstance(event, VersionAccepted) for event in happened)
             return happened, RunEnded(str(over), accepted, 0, 0)
         except InfrastructureError as error:
             state = "stopped" if isinstance(error, AnswersPendingError) else "failed"
             self._ledger.end_run(self.record.id, state, str(error))
+            self.interrupted()
             raise
         if ended is None:
             message = "the run ended without saying so"
@@ -95,6 +98,9 @@ class Recording:
             event: What happened.
             at: When it was first recorded.
         """
+
+    def interrupted(self) -> None:
+        """Keep what a run that ended early has in hand; here nothing."""
 
 
 def check_cap(suite: Suite, settings: Settings) -> None:

@@ -8,8 +8,10 @@ from functools import singledispatch
 
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.expectation import expectation
+from skillopt.gate.grade_words import grade_words
 from skillopt.loop.events import (
     BaselineMeasured,
+    DraftGraded,
     EditScreened,
     EditsGrounded,
     EpochEnded,
@@ -93,7 +95,13 @@ def _(event: GateDecided) -> str:
 
 @describe.register
 def _(event: VersionAccepted) -> str:
-    return f"step {event.step}: version {event.number} committed"
+    grade = "" if event.grading is None else f", {grade_words(event.grading)}"
+    return f"step {event.step}: version {event.number} committed{grade}"
+
+
+@describe.register
+def _(event: DraftGraded) -> str:
+    return f"the draft, {_count(len(event.changes), 'edit')}, is {grade_words(event.grading)}"
 
 
 @describe.register

@@ -14,6 +14,7 @@ from skillopt.skills.edits import Change, Edit
 
 __all__ = [
     "BaselineMeasured",
+    "DraftChanged",
     "DraftGraded",
     "EditRefused",
     "EditScreened",
@@ -189,6 +190,18 @@ class VersionAccepted:
 
 
 @dataclass(frozen=True, slots=True)
+class DraftChanged:
+    """The draft is another text: `text` is its whole SKILL.md, `changes` its edits; none, and it is the incumbent.
+
+    Whatever ends the run, the newest of these is what is published.
+    """
+
+    step: int
+    text: str
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DraftGraded:
     """What waits at the end of a run, by whatever it ended, was graded against the incumbent.
 
@@ -265,6 +278,7 @@ Event = (
     | StepFailed
     | GateDecided
     | VersionAccepted
+    | DraftChanged
     | DraftGraded
     | MemoryUpdated
     | EpochEnded

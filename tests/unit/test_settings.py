@@ -76,9 +76,9 @@ def test_a_setting_in_the_wrong_table_is_told_its_place(values: dict[str, object
         flatten_tables("skillopt.toml", values)
 
 
-def test_a_run_has_at_most_forty_settings_and_no_name_stands_in_two_tables() -> None:
+def test_a_run_has_at_most_forty_one_settings_and_no_name_stands_in_two_tables() -> None:
     own = (ExecutorSettings, NightlySettings)
-    assert len(Settings.model_fields) - len(own) <= 40
+    assert len(Settings.model_fields) - len(own) <= 41
     assert len(TABLES) == len(Settings.model_fields) - len(own) + sum(len(table.model_fields) for table in own)
 
 
