@@ -59,8 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=main.__doc__)
-    # peers have no answer to rollouts that fail, to a target that changes or to verdicts that flip
-    worlds = [name for name, world in WORLDS.items() if not (world.errors or world.shift_at or world.flaky)]
+    worlds = [name for name, world in WORLDS.items() if world.steady]
     parser.add_argument("--quick", action="store_true", help=f"{_QUICK_SEEDS} seeds, written beside the environments")
     parser.add_argument("--worlds", nargs="+", choices=worlds, default=list(REFERENCE))
     parser.add_argument("--peers", nargs="+", choices=list(CONTESTANTS), default=list(CONTESTANTS))

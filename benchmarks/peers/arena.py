@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.landscapes.fading import Offers
+from benchmarks.landscapes.failing_models import Offers
 from benchmarks.landscapes.lines import START
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.target import Target
@@ -87,7 +87,7 @@ class SimulatedArena:
 
     def __init__(self, world: str, peer: str, seed: int, rollouts: int) -> None:
         self._name, self._world = world, WORLDS[world]
-        if self._world.errors or self._world.shift_at or self._world.flaky:
+        if not self._world.steady:
             raise ValueError(f"expected a world without errors, shifts and flaky verifiers, found {world!r}")
         suite = make_suite(self._world, seed)
         self._tasks = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}
