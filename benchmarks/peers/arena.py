@@ -67,6 +67,11 @@ class Figures:
     calls: int
     wall: float
 
+    @property
+    def harmed(self) -> bool:
+        """Tell whether what is handed over is worse than what the run started from."""
+        return self.curve[-1][1] < self.curve[0][1] - _EPSILON
+
     def at(self, rollouts: int) -> float:
         """Give the true score of what would have been handed over after so many rollouts."""
         return next(score for since, score in reversed(self.curve) if since <= rollouts)

@@ -7,8 +7,8 @@ Owns the adapter; runs in DSPy's own environment. Choices, for both configuratio
 - The language model is asked one thing, the advice of SIMBA's `OfferFeedback`. The proposer that everybody
   has answers it, with one edit for the task of the worse trajectory; SIMBA appends advice to the
   instructions, so a deletion cannot be made and gives no advice.
-- Defaults (32 tasks a step, or all that there are, 6 candidates), with one thread. The 8 steps of the default need about 3,750
-  rollouts; as many steps are made as fit into those allowed.
+- Defaults (32 tasks a step, or all that there are, 6 candidates), with one thread. The 8 steps of the
+  default need about 3,750 rollouts; as many steps are made as fit into those allowed.
 - SIMBA chooses on its trainset and has no other: it gets `train` alone, and `val` is never run. What it
   reports is the mean on `train`.
 - SIMBA has something to hand over only when it is through: until then that is the first document. It has
