@@ -15,7 +15,10 @@ from skillopt.gate.grades import Grade, Grading
 from skillopt.skills.document import SkillDocument
 from skillopt.tasks import Split
 
-__all__ = ["Claim", "Handover", "hand_over"]
+__all__ = ["ACCEPTED", "Claim", "Handover", "hand_over"]
+
+ACCEPTED = "accepted"
+"""In place of the grade of a version that has none."""
 
 _EPSILON = 1e-9
 _LEFTOVER = 0.8
@@ -35,6 +38,7 @@ class Claim:
         high: Upper end.
         gain: True gain for all tasks there are.
         here: True gain for the tasks of the gate.
+        tasks: Tasks that it was judged on.
     """
 
     kind: str
@@ -45,6 +49,7 @@ class Claim:
     high: float
     gain: float
     here: float
+    tasks: int
 
     @property
     def is_true(self) -> bool:
@@ -122,7 +127,7 @@ def hand_over(watch: Watch, done: int) -> Handover:
     kind, grade, text = "nothing", "", start
     if accepts:
         given = accepts[-1].grading
-        kind, grade, text = "version", given.grade.value if given else Grade.PROVEN.value, accepts[-1].text
+        kind, grade, text = "version", given.grade.value if given else ACCEPTED, accepts[-1].text
     if draft and draft.grading.grade is not Grade.WORSE and (not accepts or draft.grading.probability >= _LEFTOVER):
         kind, grade, text = "draft", draft.grading.grade.value, draft.text
     useful = _useful_rules(watch, text, start)
@@ -160,7 +165,7 @@ def _claim(watch: Watch, kind: str, given: Grading, before: str, after: str) -> 
     there, then = (true_score(world, text, metric) for text in (before, after))
     was, now = (true_score_on(world, watch.seed, gate, text, metric) for text in (before, after))
     figures = given.probability, given.gain, given.low, given.high
-    return Claim(kind, given.grade.value, *figures, gain=then - there, here=now - was)
+    return Claim(kind, given.grade.value, *figures, gain=then - there, here=now - was, tasks=given.tasks)
 
 
 def _useful_rules(watch: Watch, text: str, start: str) -> frozenset[int]:

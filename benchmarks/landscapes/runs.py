@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.landscapes.fading import FadingModel, Offers
+from benchmarks.landscapes.failing_models import FadingModel, FailingModel, Offers
 from benchmarks.landscapes.following import Watch
 from benchmarks.landscapes.handover import Handover, hand_over
 from benchmarks.landscapes.replies import SimulatedModel
@@ -180,8 +180,10 @@ def run_job(job: Job) -> Run:
 
 
 def _model_of(world: World, seed: int) -> Model:
-    model = SimulatedModel(world, seed)
-    return FadingModel(model, Offers(world, seed)) if world.habits.offers else model
+    model: Model = SimulatedModel(world, seed)
+    if world.habits.offers:
+        model = FadingModel(model, Offers(world, seed))
+    return FailingModel(model, world.lasting, seed) if world.lasting else model
 
 
 def _summary(job: Job, world: World, watch: Watch, reruns: int, done: int, wall: float) -> Run:

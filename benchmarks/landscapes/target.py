@@ -63,6 +63,8 @@ class Target:
         self.done += 1
         if self._world.errors and self._draws("error", *key, attempt)[0] < self._world.errors:
             return Trajectory(status=Status.INFRA_ERROR, reason="simulated infrastructure error")
+        if self._world.lasting and self._draws("lasting", digest, request.task.id)[0] < self._world.lasting:
+            return Trajectory(status=Status.INFRA_ERROR, reason="simulated failure that lasts")
         needs = self._needed[request.task.id][1]
         by_rule = self._chances_of(request, digest, shifted=shifted)
         draws = iter(self._outcome_draws(*key, shifted))

@@ -80,6 +80,7 @@ class World:
         room: Tokens of the body that cost nothing.
         line_cost: What every line beyond the first document's takes from every chance, as a share.
         errors: Chance that a rollout ends in an infrastructure error.
+        lasting: Chance that a prompt, or a task under one document, fails whenever it is tried.
         shift_at: Rollouts after which the target is another one; 0 for never.
         shifted: Rules that it then wants replaced by new ones.
         stuck: Train tasks whose verifier expects what no rule brings about, and says so; they never pass.
@@ -112,12 +113,18 @@ class World:
     room: int = 0
     line_cost: float = 0.0
     errors: float = 0.0
+    lasting: float = 0.0
     shift_at: int = 0
     shifted: int = 0
     stuck: int = 0
     flaky: int = 0
     spoiled: int = 0
     habits: Habits = field(default_factory=Habits)
+
+    @property
+    def steady(self) -> bool:
+        """Tell whether no rollout fails, no verdict flips and the target stays the same: peers have no other answer."""
+        return not (self.errors or self.lasting or self.shift_at or self.flaky)
 
 
 _PLAIN: Final = World("12 rules, 10% of outcomes flipped, half of the proposals useless")
@@ -185,6 +192,11 @@ _USERS: Final[dict[str, World]] = {
     ),
     "flips-20": replace(_PLAIN, about="as distractors, 20% of outcomes flipped", known=0.8, unknown=0.2),
     "flips-30": replace(_PLAIN, about="as distractors, 30% of outcomes flipped", known=0.7, unknown=0.3),
+    "lasting-failures": replace(
+        _STRONG,
+        about="as strong, a quarter of all prompts and of all (document, task) pairs fail for good",
+        lasting=0.25,
+    ),
     "criteria": replace(
         _PLAIN,
         about="every task has four criteria, of which a rollout fails half of the time all that it can together",

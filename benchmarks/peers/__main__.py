@@ -12,7 +12,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Final
@@ -25,8 +25,17 @@ from benchmarks.peers.report import Circumstances, write_report
 
 __all__ = ["REFERENCE", "main"]
 
-REFERENCE: Final = ("distractors", "mostly-distractors", "harmful", "null", "strong", "weak", "hostile")
-"""The worlds of the comparison."""
+_MOST: Final = 1500
+
+REFERENCE: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("distractors", "mostly-distractors", "harmful", "null", "strong", "weak", "hostile"), _MOST),
+    **dict.fromkeys(("real-8", "real-12", "real-20"), 120),
+    **dict.fromkeys(("real-30", "real-40", "two-rules", "three-rules", "four-rules"), 250),
+    **dict.fromkeys(("two-rules-first", "three-rules-first", "four-rules-first", "able", "packed"), 250),
+    **dict.fromkeys(("flips-20", "flips-30", "fading", "diluted", "criteria"), 600),
+    "all-pairs": 1000,
+}
+"""The worlds of the comparison, with the rollouts that a run in each may ask for."""
 
 _RESULTS = Path(__file__).resolve().parents[1]
 _SEEDS, _QUICK_SEEDS = 40, 4
@@ -42,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for environment in sorted(needed - {""}):
         make_ready(environment)
     batches = [
-        Batch(world, peer, range(first, min(first + _CHUNK, seeds)), chosen.rollouts)
+        Batch(world, peer, range(first, min(first + _CHUNK, seeds)), chosen.rollouts or REFERENCE.get(world, _MOST))
         for world in chosen.worlds
         for peer in chosen.peers
         for first in range(0, seeds, _CHUNK)
@@ -52,20 +61,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         runs += found
         print(f"{done}/{len(batches)} {batch.world}, {batch.peer}", file=sys.stderr, flush=True)
     told = shlex.join(sys.argv[1:] if arguments is None else arguments)
-    how = Circumstances(told, chosen.rollouts, chosen.workers, time.monotonic() - began, chosen.plot)
+    how = Circumstances(told, chosen.workers, time.monotonic() - began, chosen.plot)
     print(write_report(runs, folder, how))
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=main.__doc__)
-    # peers have no answer to rollouts that fail, to a target that changes or to verdicts that flip
-    worlds = [name for name, world in WORLDS.items() if not (world.errors or world.shift_at or world.flaky)]
+    worlds = [name for name, world in WORLDS.items() if world.steady]
     parser.add_argument("--quick", action="store_true", help=f"{_QUICK_SEEDS} seeds, written beside the environments")
     parser.add_argument("--worlds", nargs="+", choices=worlds, default=list(REFERENCE))
     parser.add_argument("--peers", nargs="+", choices=list(CONTESTANTS), default=list(CONTESTANTS))
     parser.add_argument("--seeds", type=_positive, help=f"runs of each world and optimizer; default {_SEEDS}")
-    parser.add_argument("--rollouts", type=_positive, default=1500, help="what each may ask for")
+    parser.add_argument("--rollouts", type=_positive, help="what each may ask for; default: by world")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="where RESULTS.md and results/ go")
     parser.add_argument("--no-plot", dest="plot", action="store_false", help="do without Matplotlib's environment")
     parser.add_argument("--workers", type=_positive, default=os.cpu_count() or 1, help="processes")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.landscapes.fading import Offers
+from benchmarks.landscapes.failing_models import Offers
 from benchmarks.landscapes.lines import START
 from benchmarks.landscapes.proposer import Situation, propose, seeded
 from benchmarks.landscapes.target import Target
@@ -67,6 +67,11 @@ class Figures:
     calls: int
     wall: float
 
+    @property
+    def harmed(self) -> bool:
+        """Tell whether what is handed over is worse than what the run started from."""
+        return self.curve[-1][1] < self.curve[0][1] - _EPSILON
+
     def at(self, rollouts: int) -> float:
         """Give the true score of what would have been handed over after so many rollouts."""
         return next(score for since, score in reversed(self.curve) if since <= rollouts)
@@ -87,7 +92,7 @@ class SimulatedArena:
 
     def __init__(self, world: str, peer: str, seed: int, rollouts: int) -> None:
         self._name, self._world = world, WORLDS[world]
-        if self._world.errors or self._world.shift_at or self._world.flaky:
+        if not self._world.steady:
             raise ValueError(f"expected a world without errors, shifts and flaky verifiers, found {world!r}")
         suite = make_suite(self._world, seed)
         self._tasks = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}

@@ -59,6 +59,7 @@ _SIMBA = Contestant("simba_peer", "dspy", "dspy", gated=False)
 CONTESTANTS: Final[dict[str, Contestant]] = {
     "our default": Contestant(_OURS),
     "our paper": Contestant(_OURS),
+    "our paper, longer": Contestant(_OURS),
     "gepa": _GEPA,
     "gepa, one edit": _GEPA,
     "gepa, tuned": _GEPA,

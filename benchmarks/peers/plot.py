@@ -22,6 +22,7 @@ _COLUMNS = 2
 _LOOKS = {
     "our default": ("#d62728", "-"),
     "our paper": ("#d62728", "--"),
+    "our paper, longer": ("#d62728", ":"),
     "gepa": ("#1f77b4", "-"),
     "gepa, one edit": ("#1f77b4", ":"),
     "gepa, tuned": ("#1f77b4", "--"),
@@ -39,14 +40,14 @@ _Curve = Sequence[tuple[int, float]]
 _Quartiles = tuple[float, float, float]
 
 
-def read_curves(file: Path) -> tuple[dict[str, dict[str, list[_Curve]]], int]:
-    """Read curves by world and optimizer, and the rollouts allowed."""
+def read_curves(file: Path) -> tuple[dict[str, dict[str, list[_Curve]]], dict[str, int]]:
+    """Read curves by world and optimizer, and the rollouts allowed by world."""
     found: dict[str, dict[str, list[_Curve]]] = {}
-    allowed = 0
+    allowed: dict[str, int] = {}
     for line in gzip.decompress(file.read_bytes()).splitlines():
         run = json.loads(line)
         found.setdefault(run["world"], {}).setdefault(run["peer"], []).append(run["curve"])
-        allowed = max(allowed, run["rollouts"])
+        allowed[run["world"]] = max(allowed.get(run["world"], 0), run["rollouts"])
     return found, allowed
 
 
@@ -71,12 +72,12 @@ def corners(points: Sequence[float], lines: Sequence[_Quartiles]) -> tuple[list[
     return [points[at] for at in changed], [lines[at] for at in changed]
 
 
-def draw(found: Mapping[str, Mapping[str, Sequence[_Curve]]], allowed: int, file: Path) -> None:
+def draw(found: Mapping[str, Mapping[str, Sequence[_Curve]]], allowed: Mapping[str, int], file: Path) -> None:
     """Draw a panel for each world and write them as one SVG.
 
     Args:
         found: _Curves by world and optimizer.
-        allowed: Rollouts.
+        allowed: Rollouts by world.
         file: The SVG.
     """
     import matplotlib as mpl  # type: ignore[import-not-found]  # noqa: PLC0415 - drawn in its own environment
@@ -86,9 +87,9 @@ def draw(found: Mapping[str, Mapping[str, Sequence[_Curve]]], allowed: int, file
     rows = -(-(len(found) + 1) // _COLUMNS)
     figure = Figure(figsize=(5.0 * _COLUMNS, 3.0 * rows), layout="constrained")
     panels = list(figure.subplots(rows, _COLUMNS, squeeze=False).flat)
-    points = [allowed * step / _STEPS for step in range(_STEPS + 1)]
     handles: dict[str, Any] = {}
     for panel, (world, peers) in zip(panels, found.items(), strict=False):
+        points = [allowed[world] * step / _STEPS for step in range(_STEPS + 1)]
         for peer, curves in peers.items():
             at, lines = corners(points, quartile_lines(curves, points))
             low, middle, high = zip(*lines, strict=True)
@@ -96,7 +97,7 @@ def draw(found: Mapping[str, Mapping[str, Sequence[_Curve]]], allowed: int, file
             panel.fill_between(at, low, high, step="post", color=colour, alpha=0.08, linewidth=0)
             width = 2.2 if peer == "our default" else 1.2
             (handles[peer],) = panel.step(at, middle, where="post", color=colour, linestyle=style, linewidth=width)
-        panel.set(title=world, xlabel="rollouts", ylabel="true score", xlim=(0, allowed), ylim=(0, 1))
+        panel.set(title=world, xlabel="rollouts", ylabel="true score", xlim=(0, allowed[world]), ylim=(0, 1))
     for panel in panels[len(found) :]:
         panel.set_axis_off()
     panels[len(found)].legend(handles.values(), handles.keys(), loc="center", frameon=False)

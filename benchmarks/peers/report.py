@@ -23,10 +23,11 @@ __all__ = ["Circumstances", "format_page", "read_runs", "write_report"]
 _COLUMNS = """\
 `reach 95%`: runs whose document came to 95% of the best true score, and after how many rollouts (median of those
 runs only, so read both). `true at`: mean true score of the document that would be handed over after so many
-rollouts; `area` averages it over the budget. `reported - true`: the score that the optimizer reports for its document
-minus that document's true score. `false accepts`: documents that its gate let through and that are no better than the
-one they were compared with, a run; `-` where there is no gate or nothing is reported. `calls`: of the optimizer
-model. `seconds` includes the simulation. In the null world every document is as good as the best one: only false
+rollouts; `harmed`: runs whose last document is worse than the first; `area` averages the true score over the budget.
+`reported - true`: the score that the optimizer reports for its document minus that document's true score. `false
+accepts`: documents that its gate let through and that are no better than the one they were compared with, a run; `-`
+where there is no gate or nothing is reported. `calls`: of the optimizer model. Prices are examples: no run cost
+anything. `seconds` includes the simulation. In the null world every document is as good as the best one: only false
 accepts and `reported - true` say something there.
 """
 
@@ -37,14 +38,12 @@ class Circumstances:
 
     Args:
         arguments: Of the command.
-        rollouts: What each run was allowed.
         workers: Processes in use.
         seconds: All runs together took.
         plotted: Whether the plot is drawn, which needs its environment.
     """
 
     arguments: str
-    rollouts: int
     workers: int
     seconds: float
     plotted: bool = True
@@ -93,8 +92,9 @@ def format_page(runs: Sequence[Figures], how: Circumstances) -> str:
         parts.append("![True score against rollouts, median and quartiles](results/peers.svg)")
     for world in worlds:
         cell = {peer: cells[world, peer] for peer in peers if (world, peer) in cells}
-        best = next(iter(cell.values()))[0].best
-        parts += [f"### {world}", f"{WORLDS[world].about}. Best true score: {best:.3f}.", format_rows(cell)]
+        one = next(iter(cell.values()))[0]
+        told = f"{WORLDS[world].about}. {one.rollouts} rollouts a run; best true score: {one.best:.3f}."
+        parts += [f"### {world}", told, format_rows(cell)]
     parts.append("## How each is driven")
     for adapter in dict.fromkeys(CONTESTANTS[peer].adapter for peer in peers):
         names = [peer for peer in peers if CONTESTANTS[peer].adapter == adapter]
@@ -112,7 +112,7 @@ def _preamble(runs: Sequence[Figures], how: Circumstances) -> str:
         "with the same habits of error, and the same number of rollouts. These are simulations of our making: they\n"
         "rank mechanisms, not products.\n\n"
         f"- Command: `{f'python -m benchmarks.peers {how.arguments}'.strip()}`\n"
-        f"- Seeds {seeds[0]} to {seeds[-1]}, {how.rollouts} rollouts a run\n"
+        f"- Seeds {seeds[0]} to {seeds[-1]}\n"
         f"- {machine}, {how.workers} processes; {len(runs)} runs in {how.seconds:.0f} s"
     )
 

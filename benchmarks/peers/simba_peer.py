@@ -7,8 +7,8 @@ Owns the adapter; runs in DSPy's own environment. Choices, for both configuratio
 - The language model is asked one thing, the advice of SIMBA's `OfferFeedback`. The proposer that everybody
   has answers it, with one edit for the task of the worse trajectory; SIMBA appends advice to the
   instructions, so a deletion cannot be made and gives no advice.
-- Defaults (32 tasks a step, 6 candidates), with one thread. The 8 steps of the default need about 3,750
-  rollouts; as many steps are made as fit into those allowed.
+- Defaults (32 tasks a step, or all that there are, 6 candidates), with one thread. The 8 steps of the
+  default need about 3,750 rollouts; as many steps are made as fit into those allowed.
 - SIMBA chooses on its trainset and has no other: it gets `train` alone, and `val` is never run. What it
   reports is the mean on `train`.
 - SIMBA has something to hand over only when it is through: until then that is the first document. It has
@@ -48,14 +48,16 @@ def train(arena: Arena) -> None:
     terms, watch = arena.terms, _Watch()
     logging.getLogger("dspy").setLevel(logging.WARNING)
     logging.getLogger("dspy.teleprompt").addHandler(watch)
-    step = _BATCH * (2 * _CANDIDATES + 1)
+    batch = min(_BATCH, len(terms.train))
+    step = batch * (2 * _CANDIDATES + 1)
     steps = min(_STEPS, (terms.rollouts - (_CANDIDATES + 1) * len(terms.train)) // step)
     if steps < 1:
         return
     program = _Program(arena)
     trainset = [dspy.Example(order=task).with_inputs("order") for task in terms.train]
     with dspy.context(lm=_Advisor(arena)):
-        simba = dspy.SIMBA(metric=_metric, max_steps=steps, max_demos=_DEMONSTRATIONS[terms.peer], num_threads=1)
+        demos = _DEMONSTRATIONS[terms.peer]
+        simba = dspy.SIMBA(metric=_metric, bsize=batch, max_steps=steps, max_demos=demos, num_threads=1)
         best = simba.compile(program, trainset=trainset, seed=terms.seed)
     arena.returns(best.answer.signature.instructions, best.candidate_programs[0]["score"])
     logging.getLogger("dspy.teleprompt").removeHandler(watch)

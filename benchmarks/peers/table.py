@@ -8,28 +8,41 @@ from statistics import fmean, median
 
 from benchmarks.peers.arena import Figures
 
-__all__ = ["CHECKPOINTS", "HEAD", "by_cell", "format_rows"]
+__all__ = ["by_cell", "checkpoints", "format_rows", "head"]
 
-CHECKPOINTS = (500, 1000)
-"""Rollouts after which the true score is shown, beside the end."""
+_PRICES = ((0.10, 0.05), (0.05, 0.10))
+"""US dollars of a rollout and of a call."""
 
-HEAD = (
-    "optimizer",
-    "reach 95%",
-    "median rollouts to it",
-    *(f"true at {point}" for point in CHECKPOINTS),
-    "true at end",
-    "area",
-    "reported - true",
-    "accepts",
-    "false accepts",
-    "runs with one",
-    "tokens",
-    "calls",
-    "rollouts used",
-    "seconds",
-)
-"""Titles of the columns."""
+
+def checkpoints(rollouts: int) -> tuple[int, int]:
+    """Give the rollouts after which the true score is shown, beside the end: one and two thirds of those allowed."""
+    return rollouts // 3, 2 * rollouts // 3
+
+
+def head(rollouts: int) -> tuple[str, ...]:
+    """Give the titles of the columns.
+
+    Args:
+        rollouts: What each run was allowed.
+    """
+    return (
+        "optimizer",
+        "reach 95%",
+        "median rollouts to it",
+        *(f"true at {point}" for point in checkpoints(rollouts)),
+        "true at end",
+        "harmed",
+        "area",
+        "reported - true",
+        "accepts",
+        "false accepts",
+        "runs with one",
+        "tokens",
+        "calls",
+        "rollouts used",
+        *(f"at ${rollout:.2f} a rollout, ${call:.2f} a call" for rollout, call in _PRICES),
+        "seconds",
+    )
 
 
 def by_cell(runs: Sequence[Figures]) -> dict[tuple[str, str], list[Figures]]:
@@ -44,9 +57,10 @@ def format_rows(cells: dict[str, list[Figures]]) -> str:
     """Write the table of one world.
 
     Args:
-        cells: Runs by optimizer.
+        cells: Runs by optimizer, all with as many rollouts allowed.
     """
-    rows = [HEAD, ("---", *["---:"] * (len(HEAD) - 1)), *((peer, *_row(cell)) for peer, cell in cells.items())]
+    titles = head(next(iter(cells.values()))[0].rollouts)
+    rows = [titles, ("---", *["---:"] * (len(titles) - 1)), *((peer, *_row(cell)) for peer, cell in cells.items())]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
@@ -58,8 +72,9 @@ def _row(cell: Sequence[Figures]) -> list[str]:
     return [
         f"{len(reached)}/{len(cell)}",
         f"{median(reached):.0f}" if reached else "-",
-        *(f"{fmean(run.at(point) for run in cell):.3f}" for point in CHECKPOINTS),
+        *(f"{fmean(run.at(point) for run in cell):.3f}" for point in checkpoints(cell[0].rollouts)),
         f"{fmean(run.curve[-1][1] for run in cell):.3f}",
+        f"{sum(run.harmed for run in cell)}",
         f"{fmean(run.area for run in cell):.3f}",
         f"{fmean(gaps):+.3f}" if gaps else "-",
         f"{fmean(accepted):.1f}" if accepted else "-",
@@ -68,5 +83,6 @@ def _row(cell: Sequence[Figures]) -> list[str]:
         f"{fmean(run.tokens for run in cell):.0f}",
         f"{fmean(run.calls for run in cell):.0f}",
         f"{fmean(run.asked for run in cell):.0f}",
+        *(f"{fmean(run.asked * rollout + run.calls * call for run in cell):.2f}" for rollout, call in _PRICES),
         f"{fmean(run.wall for run in cell):.2f}",
     ]

@@ -150,9 +150,44 @@ def test_the_textgrad_shape_goes_back_when_the_mean_falls() -> None:
 
 
 def test_our_presets_have_the_figures_of_the_landscapes() -> None:
-    found, run = figures("our paper", "strong", 500, seed=3), run_job(Job("strong", "paper", 3, 500))
+    found, run = figures("our paper", "strong", 500, seed=3), run_job(Job("strong", "paper", 3, 500, shipped=True))
     assert (found.curve, found.reach, found.false_accepts) == (run.curve, run.reach, run.false_accepts)
     assert (found.reported, found.reported_true, found.asked) == (run.reported, run.reported_true, run.asked)
+
+
+def test_longer_our_published_loop_goes_on_where_it_would_have_ended() -> None:
+    ended, longer = (figures(peer, "strong", 900, seed=3) for peer in ("our paper", "our paper, longer"))
+    assert longer.asked > ended.asked
+    assert 850 < longer.asked <= 900
+
+
+@pytest.mark.parametrize("peer", INSIDE)
+def test_a_suite_smaller_than_a_batch_is_trained_on_all_the_same(peer: str) -> None:
+    found = figures(peer, "real-8", 120)
+    assert 0 < found.asked <= 120
+    assert found.calls > 0
+    assert found.curve[0][1] == pytest.approx(0.42)
+
+
+def test_every_seed_deals_the_few_tasks_of_a_suite_anew() -> None:
+    terms = [arena("real-12", seed).terms for seed in (0, 1)]
+    assert [len(one.train) + len(one.val) for one in terms] == [12, 12]
+    shown = [
+        tuple(outcome.feedback for outcome in arena("real-12", seed).run(terms[0].start, terms[0].train))
+        for seed in (0, 1)
+    ]
+    assert shown[0] != shown[1]
+
+
+def test_a_proposer_that_fades_offers_a_right_line_twice_and_then_hardly_ever() -> None:
+    field = arena("fading", rollouts=10)
+    failing = [Outcome(f"train-{rule:03d}", 0.0, f"symptom S{rule:02d}") for rule in range(12)]
+    made = [field.propose(field.terms.start, failing, 12) for _ in range(40)]
+    offered = [
+        sum("RULE-00a" in edit.line for proposal in part for edit in proposal.edits) for part in (made[:8], made[8:])
+    ]
+    assert offered[0] == 2
+    assert offered[1] <= 4
 
 
 def test_a_run_over_the_wire_is_the_run_in_this_interpreter() -> None:

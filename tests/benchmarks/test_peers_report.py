@@ -12,7 +12,7 @@ from benchmarks.peers.arena import Figures
 from benchmarks.peers.environments import PINS, interpreter, is_ready, pinned
 from benchmarks.peers.plot import corners, quartile_lines, read_curves
 from benchmarks.peers.report import Circumstances, format_page, read_runs, write_report
-from benchmarks.peers.table import HEAD, by_cell, format_rows
+from benchmarks.peers.table import by_cell, format_rows, head
 
 RUNS = Path(__file__).with_name("peers.jsonl")
 
@@ -37,27 +37,29 @@ def rows(table: str) -> list[dict[str, str]]:
 def test_a_row_sums_the_runs_of_an_optimizer_up(runs: list[Figures]) -> None:
     cells = by_cell(runs)
     gepa, no_gate = rows(format_rows({peer: cells["distractors", peer] for peer in ("gepa", "no gate")}))
-    assert list(gepa) == list(HEAD)
+    assert list(gepa) == list(head(2000))
     assert (gepa["reach 95%"], gepa["median rollouts to it"]) == ("1/2", "800")
-    assert [gepa[f"true at {point}"] for point in ("500", "1000", "end")] == ["0.500", "0.700", "0.700"]
+    assert [gepa[f"true at {point}"] for point in ("666", "1333", "end")] == ["0.500", "0.700", "0.700"]
+    assert (gepa["harmed"], gepa["at $0.10 a rollout, $0.05 a call"]) == ("0", "199.75")
     assert (gepa["reported - true"], gepa["accepts"], gepa["false accepts"]) == ("+0.050", "3.0", "1.50")
     assert (gepa["runs with one"], gepa["tokens"], gepa["calls"]) == ("50%", "150", "15")
     assert {no_gate[title] for title in ("reported - true", "accepts", "false accepts", "runs with one")} == {"-"}
 
 
 def test_the_page_says_how_it_came_about_and_what_was_chosen(runs: list[Figures]) -> None:
-    page = format_page(runs, Circumstances("--seeds 2", 2000, 3, 7.0))
+    page = format_page(runs, Circumstances("--seeds 2", 3, 7.0))
     assert "Command: `python -m benchmarks.peers --seeds 2`" in page
-    assert "Seeds 0 to 1, 2000 rollouts a run" in page
+    assert "Seeds 0 to 1\n" in page
+    assert "2000 rollouts a run; best true score: 0.900." in page
     assert f"gepa {pinned('gepa', 'gepa')}" in page
     assert page.count("### distractors") == page.count("### null") == 1
     assert "Choices, for all three configurations" in page
     assert "results/peers.svg" in page
-    assert "results/peers.svg" not in format_page(runs, Circumstances("", 2000, 3, 7.0, plotted=False))
+    assert "results/peers.svg" not in format_page(runs, Circumstances("", 3, 7.0, plotted=False))
 
 
 def test_runs_are_written_so_that_they_can_be_read_back(tmp_path: Path, runs: list[Figures]) -> None:
-    how = Circumstances("", 2000, 1, 1.0, plotted=False)
+    how = Circumstances("", 1, 1.0, plotted=False)
     page = write_report(runs, tmp_path, how)
     assert (tmp_path / "RESULTS.md").read_text() == page
     written = tmp_path / "results" / "peers.jsonl.gz"
@@ -92,7 +94,7 @@ def test_the_plot_has_a_panel_for_each_world_and_is_the_same_again(file: Path, t
 
 def test_curves_are_read_by_world_and_optimizer(file: Path) -> None:
     found, allowed = read_curves(file)
-    assert allowed == 2000
+    assert allowed == {"distractors": 2000, "null": 2000}
     assert {world: sorted(peers) for world, peers in found.items()} == {
         "distractors": ["gepa", "no gate"],
         "null": ["gepa"],

@@ -1,6 +1,7 @@
-"""An optimizer model that tires of its right lines: each is offered a few times, later hardly ever.
+"""Optimizer models that let down: one that tires of its right lines, and one that fails at some prompts for good.
 
-Owns counting what was offered and dropping what is no longer. Does not own what is proposed (proposer).
+Owns counting what was offered, dropping what is no longer, and which prompts fail. Does not own what is proposed
+(proposer).
 """
 
 import json
@@ -12,10 +13,11 @@ from typing import TypeVar
 from benchmarks.landscapes.lines import read
 from benchmarks.landscapes.proposer import seeded
 from benchmarks.landscapes.worlds import World
+from skillopt.errors import FailureKind, ProviderError
 from skillopt.protocols import Model
 from skillopt.rollouts import Reply, Usage
 
-__all__ = ["FadingModel", "Offers"]
+__all__ = ["FadingModel", "FailingModel", "Offers"]
 
 _T = TypeVar("_T")
 
@@ -80,3 +82,37 @@ class FadingModel:
         found = json.loads(reply.text)
         found["edits"] = self.offers.left(found["edits"], json.dumps)
         return Reply(json.dumps(found), reply.usage)
+
+
+@dataclass(frozen=True, slots=True)
+class FailingModel:
+    """A model that fails at some prompts whenever they are asked, as at one that a content filter refuses.
+
+    Args:
+        model: The one that never fails.
+        share: Chance that a prompt fails.
+        seed: Of which do.
+    """
+
+    model: Model
+    share: float
+    seed: int
+
+    @property
+    def identity(self) -> str:
+        """Name the model, which the world tells that it fails."""
+        return self.model.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound a call."""
+        return self.model.worst_case(prompt, system=system)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Answer a prompt.
+
+        Raises:
+            ProviderError: This prompt fails.
+        """
+        if seeded(self.seed, "fails", prompt).random() < self.share:
+            raise ProviderError(FailureKind.BAD_REQUEST, "simulated content filter: this prompt is never answered")
+        return self.model.reply(prompt, system=system, schema=schema)

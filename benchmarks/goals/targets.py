@@ -1,0 +1,163 @@
+"""What learning must reach, and what it should: one row for each figure and cell.
+
+Owns the rows. Does not own how a figure is measured (measures).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.goals.measures import (
+    calls,
+    coverage,
+    first_version,
+    gain,
+    harmed,
+    idle_calls,
+    proven,
+    reach,
+    reached,
+    rounds,
+    score,
+)
+from benchmarks.goals.samples import GEPA, OURS, PUBLISHED, Cell
+from benchmarks.landscapes.runs import Run
+from benchmarks.peers.arena import Figures
+
+__all__ = ["GROUPS", "TARGETS", "YEARS", "Target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A figure, and what it must come to.
+
+    Args:
+        group: That the row is asked for by.
+        what: It is.
+        cells: Whose runs it is measured on, all together.
+        measure: From runs to the figure.
+        must: What it must come to; None where only rivals or nothing say so.
+        goal: What it should come to; None for no more than that.
+        most: Whether these are upper bounds.
+        rivals: Who must not do better in the same cells.
+        form: How it is written.
+    """
+
+    group: str
+    what: str
+    cells: tuple[Cell, ...]
+    measure: Callable[[Sequence[Run]], float]
+    must: float | None = None
+    goal: float | None = None
+    most: bool = False
+    rivals: tuple[str, ...] = ()
+    form: str = ".3f"
+
+    @property
+    def wanted(self) -> Iterator[tuple[Cell, str]]:
+        """Yield who is to run where."""
+        yield from ((cell, who) for cell in self.cells for who in (OURS, *self.rivals))
+
+    @property
+    def compared(self) -> Callable[[Sequence[Run | Figures]], float]:
+        """Give the measure for rivals, of whom no more is known than what they hand over."""
+        return gain if self.measure is gain else score
+
+    def holds(self, found: float, bound: float) -> bool:
+        """Tell whether a figure, as it is written, comes to a bound."""
+        number = float(format(found, self.form).rstrip("%")) / (100 if self.form.endswith("%") else 1)
+        return number <= bound if self.most else number >= bound
+
+
+_ALL: Final = (*PUBLISHED, *GEPA)
+_FEW: Final = {8: 120, 12: 120, 20: 120, 30: 250, 40: 250}
+_REAL: Final = {count: Cell(f"real-{count}", cap) for count, cap in _FEW.items()}
+_GAINS: Final = {8: (0.10, 0.13), 12: (0.13, 0.16), 20: (0.16, 0.20), 30: (0.21, 0.25), 40: (0.24, 0.30)}
+_RULES: Final = {
+    ("two-rules", 120): (0.80, 0.89),
+    ("three-rules", 120): (0.80, 0.90),
+    ("four-rules", 120): (0.70, 0.84),
+    ("two-rules", 250): (0.90, 0.93),
+    ("three-rules", 250): (0.90, 0.94),
+    ("four-rules", 250): (0.85, 0.90),
+}
+_REACH: Final = {"distractors": (260, 220), "mostly-distractors": (400, 340), "harmful": (260, 220)}
+_SCORES: Final = {"strong": 0.950, "weak": 0.685, "hostile": 0.950}
+_CALLS: Final = {"strong": (38, 10), "weak": (75, 30), "hostile": (45, 20), "null": (56, 20)}
+_NAMES: Final = {"two-rules": "2 rules a task", "three-rules": "3 rules a task", "four-rules": "4 rules a task"}
+
+
+def _few() -> Iterator[Target]:
+    for count, cell in _REAL.items():
+        yield Target("few", f"realistic mix, {count} tasks, {cell.rollouts} rollouts: true gain", (cell,), gain,
+                     *_GAINS[count], rivals=_ALL, form="+.3f")  # fmt: skip
+    yield Target("few", "of these, runs that are harmed", tuple(_REAL.values()), harmed, 0.02, most=True, form=".1%")
+    for count, cell in _REAL.items():
+        if count >= 12:  # noqa: PLR2004 - as the goal says
+            goal = 0.9 if count >= 20 else None  # noqa: PLR2004 - as the goal says
+            yield Target("few", f"{count} tasks: proven, here or for new tasks", (cell,), proven, 0.5, goal, form=".0%")
+
+
+def _rules() -> Iterator[Target]:
+    for (world, cap), bounds in _RULES.items():
+        for way, told in (("", ""), ("-first", ", only the first failure shows")):
+            yield Target(
+                "rules", f"{_NAMES[world]}{told}: true score at {cap}", (Cell(world + way, cap),), score, *bounds
+            )
+    cells = tuple(Cell(world + way, 250) for world in _NAMES for way in ("", "-first"))
+    yield Target(
+        "rules", "of these at 250, calls after the last useful edit", cells, idle_calls, 0.15, most=True, form=".0%"
+    )
+    yield Target("pairs", "all rules in pairs, 1,000: true score", (Cell("all-pairs", 1000),), score, 0.75, 0.80,
+                 rivals=GEPA)  # fmt: skip
+
+
+def _proposers() -> Iterator[Target]:
+    for world, told in (("able", "10% wrong"), ("packed", "15% wrong, packs four rules")):
+        cell = (Cell(world, 250),)
+        yield Target("proposers", f"proposer {told}, 2 rules a task, 250: true score", cell, score, rivals=PUBLISHED)
+        yield Target(
+            "proposers", f"proposer {told}: median rollouts to 95%", cell, reach, None, 80, most=True, form=".0f"
+        )
+    for world in ("fading", "diluted", "criteria"):
+        yield Target("proposers", f"{world}, 600: true score", (Cell(world, 600),), score, rivals=_ALL)
+    for world, goal in (("flips-20", None), ("flips-30", 0.55)):
+        yield Target("flips", f"{world}, 600: true score", (Cell(world, 600),), score, None, goal, rivals=GEPA)
+
+
+def _reach() -> Iterator[Target]:
+    for world, bounds in _REACH.items():
+        cell = (Cell(world, 1500),)
+        yield Target("reach", f"{world}: median rollouts to 95%", cell, reach, *bounds, most=True, form=".0f")
+        yield Target("reach", f"{world}: runs that come to 95%", cell, reached, 0.975, 1.0, form=".1%")
+    cell = (Cell("distractors", 1500),)
+    yield Target("reach", "distractors: median rollouts to the first version", cell, first_version, 150, 100, most=True,
+                 form=".0f")  # fmt: skip
+    cells = tuple(Cell(world, 1500) for world in _REACH)
+    yield Target("reach", "of these, calls after the last useful edit", cells, idle_calls, 0.15, most=True, form=".0%")
+    yield Target("reach", "most calls of a step that wait for one another", cells, rounds, 2, 1, most=True, form=".0f")
+
+
+def _calls() -> Iterator[Target]:
+    for world, least in _SCORES.items():
+        yield Target("calls", f"{world}, 500: true score", (Cell(world, 500),), score, least)
+    for world, bounds in _CALLS.items():
+        yield Target("calls", f"{world}, 500: calls", (Cell(world, 500),), calls, *bounds, most=True, form=".0f")
+    yield Target("failures", "a quarter of all prompts and (document, task) pairs fail, 1,000: true score",
+                 (Cell("lasting-failures", 1000),), score, 0.90)  # fmt: skip
+
+
+def _claims() -> Iterator[Target]:
+    cells = (*_REAL.values(), Cell("distractors", 1500), Cell("strong", 500), Cell("weak", 500), Cell("flips-30", 600))
+    yield Target("claims", "stated 90% intervals that hold the truth, from 12 tasks of the gate on", cells, coverage,
+                 0.85, 0.88, form=".0%")  # fmt: skip
+
+
+TARGETS: Final = (*_few(), *_rules(), *_proposers(), *_reach(), *_calls(), *_claims())
+"""Every row, in the order of the table."""
+
+YEARS: Final = (Cell("null", 500, nights=12), Cell("real-null", 120, nights=12))
+"""Years of null nights, by world; at most a tenth of them may call anything proven."""
+
+GROUPS: Final = (*dict.fromkeys(target.group for target in TARGETS), "nights")
+"""What rows can be asked for by."""

@@ -1,0 +1,236 @@
+"""Worlds like users' suites: few tasks, scores of 0 or 1, feedback as verifiers write it, proposers of all kinds."""
+
+import json
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from statistics import fmean
+
+import pytest
+
+from benchmarks.landscapes.failing_models import FadingModel, FailingModel, Offers
+from benchmarks.landscapes.lines import START, harm_line, idle_line, read, rule_line
+from benchmarks.landscapes.proposer import Situation, propose
+from benchmarks.landscapes.replies import SimulatedModel
+from benchmarks.landscapes.runner import SimulatedRunner
+from benchmarks.landscapes.target import Target
+from benchmarks.landscapes.tasks import FREE, HOPELESS, make_suite, needed_rules
+from benchmarks.landscapes.truth import best_document, best_score, document_of, true_score, true_score_on
+from benchmarks.landscapes.worlds import WORLDS, World
+from skillopt.errors import ProviderError
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Reply, Rollout, Score, Usage
+from skillopt.settings import Metric
+from skillopt.skills.document import SkillDocument
+from skillopt.tasks import Split, Suite
+
+REAL = [name for name in WORLDS if name.startswith("real-") and name != "real-null"]
+
+
+def roll(world: World, text: str, suite: Suite, repeats: int = 1, seed: int = 0, night: int = 0) -> list[Rollout]:
+    runner = SimulatedRunner(Target(world, seed, night), SimulatedModel(world, seed))
+    skill = START.with_document(SkillDocument(text))
+    tasks = [task for _, task in suite.splits]
+    return list(runner.rollouts([RolloutRequest(skill, task, at) for at, task in product(range(repeats), tasks)]))
+
+
+def scores(found: list[Rollout]) -> list[Score]:
+    return [one.score for one in found if one.score is not None]
+
+
+def shown(failing: tuple[tuple[str, str], ...], budget: int = 30) -> Situation:
+    return Situation(failing, START.document.text, (), (), budget)
+
+
+def test_the_worlds_of_users_have_the_scores_they_were_planted_with() -> None:
+    ends = {
+        name: (round(true_score(WORLDS[name], START.document.text), 3), round(best_score(WORLDS[name]), 3))
+        for name in ("two-rules", "three-rules", "four-rules", "all-pairs", "diluted", "able", "flips-20", "flips-30")
+    }
+    assert ends == {
+        "two-rules": (0.003, 0.941),
+        "three-rules": (0.0, 0.941),
+        "four-rules": (0.0, 0.922),
+        "all-pairs": (0.1, 0.9),
+        "diluted": (0.1, 0.792),
+        "able": (0.003, 0.903),
+        "flips-20": (0.2, 0.8),
+        "flips-30": (0.3, 0.7),
+    }
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_a_realistic_mix_can_gain_32_points_however_few_tasks_it_has(name: str) -> None:
+    world = WORLDS[name]
+    assert true_score(world, START.document.text) == pytest.approx(0.42)
+    assert best_score(world) == pytest.approx(0.74)
+    assert len(make_suite(world, 3).splits) == world.unsplit
+    assert not make_suite(world, 3).tasks(Split.TEST)
+
+
+def test_every_seed_deals_its_own_tasks_with_about_the_shares_planted() -> None:
+    world = WORLDS["real-20"]
+    dealt = [[needs for split, needs in needed_rules(world, seed).values() if split is None] for seed in range(60)]
+    assert len({tuple(one) for one in dealt}) > 50
+    assert dealt[7] == [needs for split, needs in needed_rules(world, 7).values() if split is None]
+    kinds = Counter(
+        "free" if need == FREE else "no" if need <= HOPELESS else "rule" for one in dealt for (need,) in one
+    )
+    shares = {kind: count / kinds.total() for kind, count in kinds.items()}
+    assert shares == {
+        kind: pytest.approx(share, abs=0.02) for kind, share in (("free", 0.4), ("no", 0.2), ("rule", 0.4))
+    }
+
+
+def test_a_suite_without_stated_splits_is_halved_and_both_halves_are_the_same_for_every_order() -> None:
+    suite = make_suite(WORLDS["real-20"], 1)
+    assert [len(suite.tasks(split)) for split in Split] == [10, 10, 0]
+    assert suite.digest == make_suite(WORLDS["real-20"], 1).digest
+
+
+def test_no_document_helps_a_hopeless_task_and_each_shows_a_symptom_of_its_own() -> None:
+    world = WORLDS["real-40"]
+    hopeless = {name for name, (_, needs) in needed_rules(world, 0).items() if needs[0] <= HOPELESS}
+    every = document_of(tuple(rule_line(number) for number in range(60)))
+    found = [one for one in roll(world, every, make_suite(world, 0), repeats=40) if one.task_id in hopeless]
+    assert fmean(score.value for score in scores(found)) == pytest.approx(0.1, abs=0.06)
+    symptoms = {one.task_id: one.score.feedback for one in found if one.score and not one.score.passed}
+    assert len(set(symptoms.values())) == len(symptoms) > 4
+
+
+def test_what_fails_by_chance_shows_no_symptom() -> None:
+    world = WORLDS["real-40"]
+    free = {name for name, (_, needs) in needed_rules(world, 0).items() if needs == (FREE,)}
+    found = [one for one in roll(world, START.document.text, make_suite(world, 0), repeats=10) if one.task_id in free]
+    failed = [score.feedback for score in scores(found) if not score.passed]
+    assert failed
+    assert not any("symptom" in feedback for feedback in failed)
+
+
+def test_a_task_of_several_rules_passes_or_fails_and_has_a_line_of_feedback_for_each_failing_part() -> None:
+    world = WORLDS["three-rules"]
+    text = document_of((rule_line(0), rule_line(1)))
+    found = scores(roll(world, text, make_suite(world)))
+    assert {score.value for score in found} <= {0.0, 1.0}
+    lines = [score.feedback.splitlines() for score in found if not score.passed]
+    assert {len(one) for one in lines} >= {1, 2, 3}
+    assert all("symptom S" in line for one in lines for line in one)
+    # The same rule fails with the same words in every task, as a check of a real verifier does.
+    by_rule = {line.partition("found")[2]: line for one in lines for line in one}
+    assert len(by_rule) == len({line for one in lines for line in one}) <= world.rules
+
+
+def test_where_only_the_first_failure_shows_neither_feedback_nor_answer_says_more() -> None:
+    world = WORLDS["four-rules-first"]
+    found = roll(world, START.document.text, make_suite(world))
+    assert {len(score.feedback.splitlines()) for score in scores(found)} == {1}
+    answers = [json.loads(one.trajectory.answer) for one in found]
+    assert all([outcome == "done" for outcome in answer.values()].index(False) == len(answer) - 1 for answer in answers)
+
+
+def test_the_first_failure_moves_on_when_its_rule_is_there() -> None:
+    world = replace(WORLDS["four-rules-first"], known=1.0, unknown=0.0)
+    suite = make_suite(world)
+    needed = {name: needs for name, (_, needs) in needed_rules(world).items()}
+    for one in roll(world, document_of((rule_line(0), rule_line(1))), suite):
+        missing = [rule for rule in needed[one.task_id] if rule > 1]
+        assert one.score
+        assert one.score.feedback.endswith(f'"symptom S{missing[0]:02d}"')
+
+
+def test_the_score_of_some_tasks_is_the_mean_of_their_rollouts() -> None:
+    world, text = WORLDS["real-12"], document_of((rule_line(0), rule_line(3)))
+    suite = make_suite(world, 5)
+    tasks = [task.id for _, task in suite.splits]
+    found = scores(roll(world, text, suite, repeats=300, seed=5))
+    assert fmean(score.value for score in found) == pytest.approx(true_score_on(world, 5, tasks, text), abs=0.03)
+
+
+def test_every_line_that_is_no_use_costs_a_hundredth_of_all_chances() -> None:
+    world = WORLDS["diluted"]
+    best = best_document(world)
+    for count in (1, 5):
+        more = best + "".join(f"- {idle_line(number)}\n" for number in range(count))
+        assert true_score(world, more) == pytest.approx(0.9 * (1 - 0.01 * (12 + count)))
+
+
+def test_criteria_fail_together_more_often_than_each_by_itself_would() -> None:
+    world = WORLDS["criteria"]
+    text = best_document(world)
+    alone = true_score(replace(world, together=0.0), text, Metric.HARD)
+    assert true_score(world, text, Metric.HARD) > alone + 0.1
+    assert true_score(world, text) == pytest.approx(true_score(replace(world, together=0.0), text))
+
+
+def test_a_proposer_that_packs_makes_one_edit_of_four_lines_that_cites_the_tasks_of_all() -> None:
+    failing = tuple((f"task-{rule}", f"symptom S{rule:02d}") for rule in range(10))
+    made = propose(WORLDS["packed"], 0, shown(failing))
+    assert [edit.content.count("\n") + 1 for edit in made] == [4, 4, 2]
+    assert [len(edit.tasks) for edit in made] == [4, 4, 2]
+    assert len({task for edit in made for task in edit.tasks}) == 10
+
+
+def test_an_able_proposer_is_right_nine_times_in_ten() -> None:
+    failing = tuple((f"task-{rule}", f"symptom S{rule:02d}") for rule in range(12))
+    made = [edit for seed in range(40) for edit in propose(WORLDS["able"], seed, shown(failing))]
+    assert fmean(bool(read(edit.content).rules) for edit in made) == pytest.approx(0.9, abs=0.05)
+
+
+class Tireless:
+    """Offers rule 0 and a useless line, whatever it is asked."""
+
+    identity = "tireless"
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - as every model
+        return Usage(calls=1)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - as every model
+        return Reply(json.dumps({"edits": [{"content": f"- {rule_line(0)}"}, {"content": f"- {idle_line(0)}"}]}))
+
+
+def test_a_model_that_fades_keeps_its_useless_lines_and_answers_a_prompt_always_the_same() -> None:
+    model = FadingModel(Tireless(), Offers(WORLDS["fading"], 0))
+    prompts = [f"Task: reflect on failures {number}" for number in range(30)]
+    replies = [json.loads(model.reply(prompt).text)["edits"] for prompt in prompts]
+    assert [len(edits) for edits in replies[:2]] == [2, 2]
+    assert sum(len(edits) == 2 for edits in replies[2:]) <= 5
+    assert all(edits[-1]["content"] == f"- {idle_line(0)}" for edits in replies)
+    assert [json.loads(model.reply(prompt).text)["edits"] for prompt in prompts] == replies
+
+
+def test_a_quarter_of_all_prompts_fails_again_and_again() -> None:
+    model = FailingModel(Tireless(), 0.25, 0)
+
+    def fails(prompt: str) -> bool:
+        try:
+            return not model.reply(prompt).text
+        except ProviderError:
+            return True
+
+    found = [fails(f"prompt {number}") for number in range(400)]
+    assert fmean(found) == pytest.approx(0.25, abs=0.08)
+    assert found == [fails(f"prompt {number}") for number in range(400)]
+
+
+def test_a_quarter_of_all_tasks_fails_under_one_document_whatever_the_repeat_and_another_quarter_under_another() -> (
+    None
+):
+    world = WORLDS["lasting-failures"]
+    suite = make_suite(world)
+    gone = []
+    for text in (START.document.text, document_of((harm_line(0),))):
+        found = roll(world, text, suite, repeats=3)
+        by_task = {
+            one.task_id: {other.score is None for other in found if other.task_id == one.task_id} for one in found
+        }
+        assert all(len(ends) == 1 for ends in by_task.values())
+        gone.append({task for task, ends in by_task.items() if ends == {True}})
+        assert len(gone[-1]) / len(suite.splits) == pytest.approx(0.25, abs=0.1)
+    assert gone[0] != gone[1]
+
+
+def test_another_night_has_the_same_tasks_and_other_draws() -> None:
+    world = WORLDS["real-40"]
+    suite = make_suite(world, 2)
+    nights = [roll(world, START.document.text, suite, seed=2, night=night) for night in (1, 2, 1)]
+    assert nights[0] == nights[2] != nights[1]
