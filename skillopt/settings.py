@@ -123,7 +123,14 @@ class AdvancedSettings(BaseModel):
     batch_size: Annotated[
         int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
     ] = 8
-    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 4
+    minibatch_size: Annotated[
+        int,
+        Field(
+            description="Rollouts shown in one reflection, failures and successes apart, as published; proposals are "
+            "then merged by the optimizer model. 0 shows all failures that fit one prompt, and joins by code.",
+            ge=0,
+        ),
+    ] = 0
     reflections: Annotated[
         int,
         Field(description="Most reflections on the same rollouts, while failures among them are not solved.", ge=1),
@@ -136,7 +143,7 @@ class AdvancedSettings(BaseModel):
             ge=1,
             le=12,
         ),
-    ] = 2
+    ] = 1
     edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 12
     min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 12
     token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 1200

@@ -8,7 +8,7 @@ from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import load_drivers
 from skillopt.gate.gate import BASELINE_TASKS, GATE_ROUNDS, resolvable_gain
 from skillopt.loop.edit_budget import scheduled_edits
-from skillopt.loop.reflection import MERGE_SIZE
+from skillopt.loop.minibatches import MERGE_SIZE
 from skillopt.project import Selection, Target
 from skillopt.settings import GateRule, Settings
 from skillopt.storage.ledger import Ledger
@@ -142,6 +142,9 @@ def _range(
 def _most_calls(settings: Settings, suite: Suite) -> int:
     """Count calls if failures and successes both fill their minibatches and every step must rank."""
     train = len(suite.tasks(Split.TRAIN))
+    if not settings.minibatch_size:  # one prompt a reading, without successes, merges and ranking
+        steps = -(-train // settings.batch_size) * settings.epochs * settings.reflections
+        return steps * settings.proposal_groups
     total = 0
     for start in range(0, train, settings.batch_size):
         batch = min(settings.batch_size, train - start)

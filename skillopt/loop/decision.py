@@ -42,17 +42,18 @@ def run_gate(
     verdict = run.gate.decide(f"step {step}", run.draft.incumbent, candidate, rounds)
     asked = run.runner.rollouts_asked
     yield GateDecided(step, kind, changes, verdict, text, asked)
-    lines = [change.edit.summary for change in changes] or [kind]
+    edits = [change.edit for change in changes]
     if verdict.outcome is Outcome.ACCEPT:
         run.draft.accept(candidate)
         run.readiness.note_verdict(run.draft, accepted=True)
-        run.memory.accepted += lines
+        run.memory.accepted += [edit.summary for edit in edits] or [kind]
         run.versions += 1
         yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked)
     elif _waits(run, verdict.outcome):
         run.readiness.note_verdict(run.draft, accepted=False)
     else:
-        run.memory.reject(lines, f"{verdict.outcome.value}, {verdict.reason}")
+        for edit in edits:
+            run.memory.tried(edit, f"{verdict.outcome.value}, {verdict.reason}")
         _drop(run)
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "DraftGraded",
     "EditRefused",
     "EditScreened",
+    "EditUnreadable",
     "EditsGrounded",
     "EpochEnded",
     "Event",
@@ -25,6 +26,7 @@ __all__ = [
     "HeldOutTestMeasured",
     "MemoryUpdated",
     "PatchesCompared",
+    "PromptSkipped",
     "ReleaseCheckWithheld",
     "RunEnded",
     "RunStarted",
@@ -112,6 +114,24 @@ class PatchesCompared:
 
     step: int
     advantages: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSkipped:
+    """The run goes on without an answer about `tasks`: their prompt failed, as a whole and in halves, and why."""
+
+    step: int
+    reason: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EditUnreadable:
+    """A part of a reply could not be read as an edit and was left out, the rest was taken; `text` is cut short."""
+
+    step: int
+    text: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +268,8 @@ Event = (
     | VerifierSuspected
     | EditsGrounded
     | PatchesCompared
+    | PromptSkipped
+    | EditUnreadable
     | EditRefused
     | EditScreened
     | StepFailed

@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator, Sequence
 
-from skillopt.errors import ReplyError
 from skillopt.loop.edit_budget import scheduled_edits
 from skillopt.loop.edit_checks import check_edits, check_leaks
 from skillopt.loop.events import EditRefused, EditScreened, Event, StepFailed, StepStarted
@@ -45,28 +44,31 @@ def _reflect(run: TrainingRun, epoch: int, step: int, shown: Shown) -> Generator
     settings, memory = run.settings, run.memory
     budget = scheduled_edits(step, run.steps, settings.edit_budget, settings.min_edits)
     yield StepStarted(epoch, step, budget)
-    briefing = Briefing(run.draft.skill.document, memory.rejected, memory.notes)
-    try:
-        proposal = propose_edits(run.runner, briefing, shown, settings, step, budget)
-    except ReplyError as error:
-        yield StepFailed(step, "reflection", str(error))
-        return None
+    briefing = Briefing(run.draft.skill.document, "", memory.listing(), memory.notes)
+    proposal = propose_edits(run.runner, briefing, shown, settings, step, budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.failures)
     for edit, reason in proposal.refused:
-        memory.refuse(edit, reason)
+        memory.refused(edit, reason)
         yield EditRefused(step, edit, reason)
-    return (yield from _refuse_leaks(run, step, proposal.patch.changes))
+    rivals = ((rival.change.edit, f"it rivals {', '.join(rival.instead_of)}") for rival in proposal.rivals)
+    for edit, reason in (*proposal.untried, *rivals):
+        memory.untried(edit, reason)
+        yield EditRefused(step, edit, reason)
+    feedback = "\n".join(rollout.score.feedback for _, rollout in shown if rollout.score)
+    return (yield from _refuse_leaks(run, step, proposal.patch.changes, feedback))
 
 
-def _refuse_leaks(run: TrainingRun, step: int, changes: Sequence[Change]) -> Generator[Event, None, list[Edit]]:
+def _refuse_leaks(
+    run: TrainingRun, step: int, changes: Sequence[Change], feedback: str
+) -> Generator[Event, None, list[Edit]]:
     """Give the edits that carry no protected text into the draft."""
     clean: list[Edit] = []
     for edit in (change.edit for change in changes):
         after = apply_edits(run.draft.skill.document, [edit]).document
-        problem = check_leaks(run.protected, run.start.document, after) if run.protected else ""
+        problem = check_leaks(run.protected, run.start.document, after, feedback) if run.protected else ""
         if problem:
-            run.memory.refuse(edit, problem)
+            run.memory.refused(edit, problem)
             yield EditRefused(step, edit, problem)
         else:
             clean.append(edit)
@@ -101,7 +103,7 @@ def _screen(run: TrainingRun, step: int, edits: Sequence[Edit], shown: Shown) ->
         if one.kept:
             kept.append(edit)
         elif one.tasks:
-            run.memory.refuse(edit, one.reason)
+            run.memory.tried(edit, one.reason)
         for task in (*one.passing, *(edit.tasks if one.kept else ())):
             draft.record_outcome(task, passed=True)
     return kept

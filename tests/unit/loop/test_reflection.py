@@ -14,7 +14,7 @@ from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
 DOCUMENT = SkillDocument("# Rules\n\n- One.\n- Two.\n")
-BRIEFING = Briefing(DOCUMENT, (), "")
+BRIEFING = Briefing(DOCUMENT)
 
 
 def measured(failures: int, successes: int) -> list[tuple[Task, Rollout]]:
