@@ -55,7 +55,7 @@ class ReadingPool:
 
     def gained(self, edits: Mapping[EditKey, Edit], numbers: Mapping[str, float]) -> dict[str, float]:
         """Give by edit id the advantage of the best candidate patch that has the edit."""
-        found = self.advantages(edits, numbers)
+        found = self.advantages(edits, numbers) if self.patches else ()
         return {
             edit.id: max(gain for gain, (_, keys) in zip(found, self.patches, strict=True) if key in keys)
             for key, edit in edits.items()

@@ -14,7 +14,7 @@ SHOWN_TOKENS: Final = 150
 """Most tokens (estimated) of what the target did with one edit."""
 
 _EDIT_TOKENS: Final = 60
-_REASON_TOKENS: Final = 60
+_REASON_TOKENS: Final = 40
 
 
 class EditFate(StrEnum):
