@@ -74,7 +74,7 @@ def flatten_tables(origin: str, values: Mapping[str, object]) -> dict[str, objec
 
     Args:
         origin: The file, for errors.
-        values: Top-level keys, with `[advanced]`, `[executor]` and `[nightly]` as mappings.
+        values: Top-level keys, with `[advanced]`, `[executor]`, `[target]` and `[nightly]` as mappings.
 
     Raises:
         SettingsError: A setting is unknown, or stands in another table than its own.
@@ -133,7 +133,7 @@ def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, st
 
 def _nested(values: Mapping[str, object]) -> dict[str, object]:
     """Put the settings of tables that are models of their own below their table."""
-    own = {"executor", "nightly"}
+    own = {"executor", "target", "nightly"}
     tables: dict[str, dict[str, object]] = {table: {} for table in own}
     for name, value in values.items():
         if TABLES[name] in own:

@@ -24,6 +24,7 @@ __all__ = [
     "Preset",
     "Settings",
     "SkillMode",
+    "TargetSettings",
 ]
 
 _CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly"}
@@ -86,6 +87,26 @@ class ExecutorSettings(BaseModel):
     ] = 5
 
 
+class TargetSettings(BaseModel):
+    """How a target behind an API answers, in the table `[target]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    target_max_tokens: Annotated[
+        int,
+        Field(
+            description="Most tokens of an answer of `chat/PROVIDER/MODEL`, thinking included; 0 for the provider's "
+            "driver's own limit (16,000, and 32,000 for `openai`).",
+            ge=0,
+        ),
+    ] = 0
+    temperature: Annotated[
+        float | None,
+        Field(description="Temperature of a target on an `openai-compatible` server; without it, the server's own."),
+        Field(ge=0, le=2),
+    ] = None
+
+
 class NightlySettings(BaseModel):
     """What `skillopt nightly` does beside training, in the table `[nightly]`."""
 
@@ -123,7 +144,14 @@ class AdvancedSettings(BaseModel):
     batch_size: Annotated[
         int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
     ] = 8
-    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 48
+    minibatch_size: Annotated[
+        int,
+        Field(
+            description="Rollouts shown in one reflection, failures and successes apart, as published; proposals are "
+            "then merged by the optimizer model. 0 shows all failures that fit one prompt, and joins by code.",
+            ge=0,
+        ),
+    ] = 0
     patch_tests: Annotated[
         int,
         Field(
@@ -292,6 +320,7 @@ class Settings(AdvancedSettings):
 
     # Tables of their own
     executor: Annotated[ExecutorSettings, Field(description="How calls are made.")] = ExecutorSettings()
+    target: Annotated[TargetSettings, Field(description="How a target behind an API answers.")] = TargetSettings()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
 
     @property
@@ -309,7 +338,7 @@ def _tables() -> dict[str, str]:
     """Give by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
     found: dict[str, str] = {}
     for name, field in Settings.model_fields.items():
-        if field.annotation in (ExecutorSettings, NightlySettings):
+        if field.annotation in (ExecutorSettings, TargetSettings, NightlySettings):
             found |= dict.fromkeys(field.annotation.model_fields, name)
         else:
             found[name] = "advanced" if name in AdvancedSettings.model_fields else ""

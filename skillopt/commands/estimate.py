@@ -9,7 +9,7 @@ from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.gate.gate import BASELINE_TASKS, GATE_ROUNDS
 from skillopt.loop.edit_budget import scheduled_edits
-from skillopt.loop.reflection import MERGE_SIZE
+from skillopt.loop.minibatches import MERGE_SIZE
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Selection, Target
 from skillopt.settings import GateRule, Settings
@@ -156,6 +156,8 @@ def _range(
 
 def _most_calls(settings: Settings, train: int) -> int:
     """Count calls if failures and successes both fill their minibatches and every step must rank."""
+    if not settings.minibatch_size:  # one prompt a reading, without successes, merges and ranking
+        return train * max(1, settings.patch_tests) * settings.proposal_groups
     total = 0
     for start in range(0, train, settings.batch_size):
         batch = min(settings.batch_size, train - start)

@@ -41,15 +41,16 @@ def run_gate(
     verdict = _compare(run, step, candidate)
     asked = run.runner.rollouts_asked
     yield GateDecided(step, kind, changes, verdict, text, asked)
-    lines = [change.edit.summary for change in changes] or [kind]
+    edits = [change.edit for change in changes]
     if verdict.outcome is Outcome.ACCEPT:
         run.draft.accept(candidate)
         run.learner.note_accepted()
-        run.memory.accepted += lines
+        run.memory.accepted += [edit.summary for edit in edits] or [kind]
         run.versions += 1
         yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked)
     elif not _waits(run, verdict.outcome):
-        run.memory.reject(lines, f"{verdict.outcome.value}, {verdict.reason}")
+        for edit in edits:
+            run.memory.tried(edit, f"{verdict.outcome.value}, {verdict.reason}")
         run.draft.drop()
 
 

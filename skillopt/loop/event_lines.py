@@ -12,14 +12,17 @@ from skillopt.gate.grade_words import grade_words
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftGraded,
+    EditRefused,
     EditScreened,
     EditsGrounded,
+    EditUnreadable,
     EpochEnded,
     Event,
     FailuresNamed,
     GateDecided,
     HeldOutTestMeasured,
     PatchesCompared,
+    PromptSkipped,
     ReleaseCheckWithheld,
     RunStarted,
     StepFailed,
@@ -28,6 +31,8 @@ from skillopt.loop.events import (
 )
 
 __all__ = ["describe"]
+
+_MOST_NAMES = 6
 
 
 @singledispatch
@@ -74,6 +79,22 @@ def _(event: EditsGrounded) -> str:
 def _(event: PatchesCompared) -> str:
     advantages = ", ".join(f"{name} {advantage:+.2f}" for name, advantage in event.advantages)
     return f"step {event.step}: candidate patches, advantage in their group: {advantages}"
+
+
+@describe.register
+def _(event: PromptSkipped) -> str:
+    tasks = ", ".join(event.tasks[:_MOST_NAMES]) + (", …" if len(event.tasks) > _MOST_NAMES else "")
+    return f"step {event.step}: no proposal for {_count(len(event.tasks), 'task')} ({tasks}): {event.reason}"
+
+
+@describe.register
+def _(event: EditUnreadable) -> str:
+    return f"step {event.step}: left out a part of a reply, {event.reason}: {event.text}"
+
+
+@describe.register
+def _(event: EditRefused) -> str:
+    return f"step {event.step}: not tried {event.edit.id}: {event.reason}"
 
 
 @describe.register

@@ -18,6 +18,7 @@ __all__ = [
     "DraftGraded",
     "EditRefused",
     "EditScreened",
+    "EditUnreadable",
     "EditsGrounded",
     "EpochEnded",
     "Event",
@@ -27,6 +28,7 @@ __all__ = [
     "MemoryUpdated",
     "PatchTested",
     "PatchesCompared",
+    "PromptSkipped",
     "ReleaseCheckWithheld",
     "RunEnded",
     "RunStarted",
@@ -114,6 +116,24 @@ class PatchesCompared:
 
     step: int
     advantages: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSkipped:
+    """The run goes on without an answer about `tasks`: their prompt failed, as a whole and in halves, and why."""
+
+    step: int
+    reason: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EditUnreadable:
+    """A part of a reply could not be read as an edit and was left out, the rest was taken; `text` is cut short."""
+
+    step: int
+    text: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +292,8 @@ Event = (
     | VerifierSuspected
     | EditsGrounded
     | PatchesCompared
+    | PromptSkipped
+    | EditUnreadable
     | EditRefused
     | PatchTested
     | EditScreened

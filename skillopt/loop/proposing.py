@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 
-from skillopt.errors import EditError, ReplyError
+from skillopt.errors import EditError
 from skillopt.loop.draft import Line
 from skillopt.loop.edit_checks import check_leaks
-from skillopt.loop.events import EditRefused, Event, StepFailed, StepStarted
+from skillopt.loop.events import EditRefused, Event, StepStarted
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.reflection import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
@@ -17,7 +17,12 @@ __all__ = ["make_lines", "propose_lines"]
 
 
 def propose_lines(
-    run: TrainingRun, learner: Learner, step: int, carried: Sequence[Line], shown: Mapping[str, Seen]
+    run: TrainingRun,
+    learner: Learner,
+    step: int,
+    carried: Sequence[Line],
+    shown: Mapping[str, Seen],
+    digest: str = "",
 ) -> Generator[Event, None, list[Line]]:
     """Ask for a patch; give its sound edits as lines, each with the symptoms that it is to mend.
 
@@ -27,23 +32,24 @@ def propose_lines(
         step: From 1, in the run.
         carried: Lines of the text that the patch is for.
         shown: Failing tasks by id.
+        digest: What passes, and what the last patch changed.
     """
     settings, memory = run.settings, learner.memory
     skill = learner.draft.build(carried)
     yield StepStarted(1, step, settings.edit_budget)
-    briefing = Briefing(skill.document, memory.rejected, memory.notes)
     pairs = [(learner.tasks[name], seen.rollout) for name, seen in shown.items()]
-    try:
-        proposal = propose_edits(run.runner, briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
-    except ReplyError as error:
-        yield StepFailed(step, "reflection", str(error))
-        return []
+    briefing = Briefing(skill.document, digest, memory.listing(), memory.notes)
+    proposal = propose_edits(run.runner, briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.failures)
     for edit, reason in proposal.refused:
-        memory.refuse(edit, reason)
+        memory.refused(edit, reason)
         yield EditRefused(step, edit, reason)
-    clean = yield from _refuse_leaks(run, learner, step, proposal.patch.changes, skill)
+    rivals = ((rival.change.edit, f"it rivals {', '.join(rival.instead_of)}") for rival in proposal.rivals)
+    for edit, reason in (*proposal.untried, *rivals):
+        memory.untried(edit, reason)
+        yield EditRefused(step, edit, reason)
+    clean = yield from _refuse_leaks(run, learner, step, proposal.patch.changes, skill, shown)
     lines = make_lines(clean, {name: seen.symptoms for name, seen in shown.items()})
     learner.proposed += len(lines)
     learner.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
@@ -78,18 +84,19 @@ def make_lines(edits: Sequence[Edit], shown: Mapping[str, frozenset[str]]) -> li
 
 
 def _refuse_leaks(
-    run: TrainingRun, learner: Learner, step: int, changes: Sequence[Change], skill: Skill
+    run: TrainingRun, learner: Learner, step: int, changes: Sequence[Change], skill: Skill, shown: Mapping[str, Seen]
 ) -> Generator[Event, None, list[Edit]]:
     """Give the edits that carry no protected text into the draft."""
+    feedback = "\n".join(seen.rollout.score.feedback for seen in shown.values() if seen.rollout.score)
     clean: list[Edit] = []
     for edit in (change.edit for change in changes):
         try:
             after = apply_edits(skill.document, [edit]).document
         except EditError:
             continue
-        problem = check_leaks(run.protected, run.start.document, after) if run.protected else ""
+        problem = check_leaks(run.protected, run.start.document, after, feedback) if run.protected else ""
         if problem:
-            learner.memory.refuse(edit, problem)
+            learner.memory.refused(edit, problem)
             yield EditRefused(step, edit, problem)
         else:
             clean.append(edit)

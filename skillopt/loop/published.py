@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterator, Sequence
 
-from skillopt.errors import ReplyError
 from skillopt.gate.comparison import tally
 from skillopt.gate.gate import check_coverage
 from skillopt.loop.decision import run_gate
@@ -54,15 +53,11 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     steps = run.batches * settings.epochs
     budget = scheduled_edits(step, steps, settings.edit_budget, settings.min_edits)
     yield StepStarted(epoch, step, budget)
-    briefing = Briefing(draft.skill.document, memory.rejected, memory.notes)
-    try:
-        proposal = propose_edits(run.runner, briefing, shown, settings, step, budget)
-    except ReplyError as error:
-        yield StepFailed(step, "reflection", str(error))
-        return
+    briefing = Briefing(draft.skill.document, "", memory.listing(), memory.notes)
+    proposal = propose_edits(run.runner, briefing, shown, settings, step, budget)
     yield from proposal.findings
-    for edit, reason in proposal.refused:
-        memory.refuse(edit, reason)
+    for edit, reason in (*proposal.refused, *proposal.untried):
+        memory.refused(edit, reason)
         yield EditRefused(step, edit, reason)
     if not proposal.patch.changes:
         yield StepFailed(step, "reflection", "no edit was left to try")

@@ -37,7 +37,7 @@ def recheck(run: TrainingRun, step: int) -> Iterator[Event]:
             draft.accepted.remove(line)
         learner.forget(line)
         reason = "looked at again, nothing failed without it"
-        learner.memory.refuse(line.edit, reason)
+        learner.memory.tried(line.edit, reason)
         yield EditRefused(step, line.edit, reason)
     run.rechecked = draft.skill.digest
 

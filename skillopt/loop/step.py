@@ -119,12 +119,12 @@ def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
     """Keep what something needs; remember the rest."""
     for line in chain.carried:
         if line not in chain.good and line not in learner.draft.lines:
-            learner.memory.refuse(line.edit, "it moved none of the tasks that it cites")
+            learner.memory.tried(line.edit, "it moved none of the tasks that it cites")
     for one in eliminate(learner, chain.carried, chain.good, chain.moved):
         reason = "nothing failed without it" if not one.kept else "without it tasks fail that pass with it"
         yield EditScreened(step, one.line.edit, one.tasks, one.before, one.after, one.kept, reason)
         if not one.kept:
-            learner.memory.refuse(one.line.edit, reason)
+            learner.memory.tried(one.line.edit, reason)
     if not learner.rates.noisy:
         for name, seen in chain.shown.items():
             if name in learner.seen and learner.seen[name].text != learner.draft.skill.digest:

@@ -22,7 +22,7 @@ __all__ = ["VersionOrigin", "body_of", "draft_body", "draft_subject", "draft_tra
 
 _WIDTH = 72
 _ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
-_VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove"}
+_VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _paragraph(change: Change) -> str:
     edit = change.edit
     place = f" in {_inert(escape_terminal(edit.section))}" if edit.section else ""
     old, new = (indent(_inert(text.strip()), "    ") for text in (edit.anchor, edit.content))
-    shown = {Op.ADD: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
+    shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
     reason = fill(f"{_inert(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
