@@ -31,8 +31,8 @@ class Stream(Enum):
     """Batches of `train`, patch tests and elimination."""
     PROPOSAL = 2
     """Comparisons of edits that an agent or a person proposes."""
-    PROPOSAL_SCREEN = 3
-    """The screen of such edits."""
+    PROPOSAL_TEST = 3
+    """Patch tests and elimination of such edits."""
     REVIEW = 4
     """Comparisons of changes by people."""
     BISECTION = 5

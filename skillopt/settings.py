@@ -155,7 +155,7 @@ class AdvancedSettings(BaseModel):
     patch_tests: Annotated[
         int,
         Field(
-            description="Most patch tests in a row on the same failures; 0 tests no patch before the gate, as published.",
+            description="Most patch tests in a row on the same failures; 0 tests none before the gate, as published.",
             ge=0,
             le=10,
         ),

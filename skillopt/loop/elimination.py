@@ -126,7 +126,8 @@ def eliminate(
         learner.rates.answer(held=not _wanted(good, name) & seen.symptoms)
     broken = [name for name, seen in beside.items() if _wanted(good, name) & seen.symptoms]
     if untied and len(broken) > max(1.0, 1.5 * (1 - learner.rates.answering) * len(beside)):
-        base, beside = _with_needed(learner, carried, base, untied, broken, beside, good)
+        base = _with_needed(learner, carried, untied, broken, good)
+        beside = {**beside, **learner.run(draft.build(base), broken)}
         broken = [name for name, seen in beside.items() if _wanted(good, name) & seen.symptoms]
     if len(broken) > max(1.0, len(beside) * (1 - _SICK * learner.rates.answering)):
         grown = _grow(learner, good, cited)
@@ -199,21 +200,15 @@ def is_needed(learner: Learner, line: Line, without: Line | None = None) -> bool
     return trial.evidence > -1.9  # noqa: PLR2004 - as much against it as it began with for it
 
 
-def _with_needed(  # noqa: PLR0913 - the state of one elimination
-    learner: Learner,
-    carried: Sequence[Line],
-    base: list[Line],
-    untied: Sequence[Line],
-    broken: Sequence[str],
-    beside: Mapping[str, Seen],
-    good: Sequence[Line],
-) -> tuple[list[Line], dict[str, Seen]]:
+def _with_needed(
+    learner: Learner, carried: Sequence[Line], untied: Sequence[Line], broken: Sequence[str], good: Sequence[Line]
+) -> list[Line]:
     """Find by halves what else the good lines need: alone it changed nothing, and without it they do nothing."""
     names = list(broken[:3])
     draft = learner.draft
     whole = learner.run(draft.build(carried), names)
     if all(_wanted(good, name) & seen.symptoms for name, seen in whole.items()):
-        return base, dict(beside)
+        return [line for line in carried if line not in untied]
 
     def shrink(rest: Sequence[Line], kept: Sequence[Line]) -> list[Line]:
         if not rest:
@@ -230,8 +225,7 @@ def _with_needed(  # noqa: PLR0913 - the state of one elimination
         return [*first, *shrink(rest[half:], [*kept, *first])]
 
     needed = shrink(list(untied), [])
-    base = [line for line in carried if line in base or line in needed]
-    return base, {**beside, **learner.run(draft.build(base), broken)}
+    return [line for line in carried if line not in untied or line in needed]
 
 
 def _grow(learner: Learner, good: Sequence[Line], cited: Mapping[Line, Sequence[str]]) -> list[Line]:

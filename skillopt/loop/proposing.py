@@ -11,7 +11,7 @@ from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.reflection import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Change, Edit, apply_edits
+from skillopt.skills.edits import Change, Edit, apply_edits, split_lines
 
 __all__ = ["make_lines", "propose_lines"]
 
@@ -50,7 +50,10 @@ def propose_lines(
         memory.untried(edit, reason)
         yield EditRefused(step, edit, reason)
     clean = yield from _refuse_leaks(run, learner, step, proposal.patch.changes, skill, shown)
-    lines = make_lines(clean, {name: seen.symptoms for name, seen in shown.items()})
+    lines = make_lines(
+        [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))],
+        {name: seen.symptoms for name, seen in shown.items()},
+    )
     learner.proposed += len(lines)
     learner.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
     return lines

@@ -45,7 +45,7 @@ def _batches(run: TrainingRun, epoch: int) -> Iterator[tuple[int, Sequence[Task]
 def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -> Iterator[Event]:
     """Run a batch, take up the best edits of a reflection on it, and gate them together."""
     settings, draft, memory = run.settings, run.draft, run.memory
-    found = run.measure(draft.skill, batch)
+    found = run.rollouts.measure(draft.skill, batch)
     check_coverage(f"step {step}", list(found.values()), settings.coverage)
     yield TrainMeasured(step, tally(found.values()))
     yield from run.suspicions(step)

@@ -1,12 +1,9 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
-from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from random import Random
-from typing import Final
 
-from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.gate import Gate, first_failure
+from skillopt.gate.gate import Gate
 from skillopt.gate.increment import Increments
 from skillopt.gate.noise import Noise
 from skillopt.loop.caps import CappedRunner
@@ -15,17 +12,15 @@ from skillopt.loop.events import Event
 from skillopt.loop.learner import Learner
 from skillopt.loop.memory import Memory
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
-from skillopt.protocols import RolloutRequest, Runner
-from skillopt.rollouts import Rollout, Stream
+from skillopt.loop.train_rollouts import TrainRollouts
+from skillopt.protocols import Runner
+from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["TrainingRun"]
-
-_WATCHED: Final = 24
-"""Newest train rollouts that tell whether a provider is away."""
 
 
 class TrainingRun:
@@ -48,14 +43,12 @@ class TrainingRun:
         self.gate = Gate(self.val, settings, self.runner, noise=self.noise)
         self.suspects = SuspectVerifiers(len(self._train), settings.suspect_share)
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
-        self.learner = Learner(skill, self._train, self.measure, self.random("learning", 0), settings.metric)
+        self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
+        self.learner = Learner(skill, self._train, self.rollouts.measure, self.random("learning", 0), settings.metric)
         self.increments = Increments(self.val, settings, self.runner)
         self.versions = 0
         self.step = 0
         self.gated = self.rechecked = ""
-        self._repeats: Counter[tuple[str, str]] = Counter()
-        self._newest: deque[Rollout] = deque(maxlen=_WATCHED)
-        self._unflagged: list[Rollout] = []
         self._proposals = 0
 
     @property
@@ -83,31 +76,9 @@ class TrainingRun:
         """Count the batches of an epoch of the published loop."""
         return -(-len(self._train) // self.settings.batch_size)
 
-    def measure(self, skill: Skill, tasks: Sequence[Task]) -> dict[str, Rollout]:
-        """Run train tasks under a skill, each with a repeat that it was never run with; give what has a score.
-
-        Raises:
-            InvalidMeasurementError: Of the newest rollouts a smaller share than the coverage floor was measured.
-        """
-        requests = []
-        for task in tasks:
-            key = (skill.digest, task.id)
-            requests.append(RolloutRequest(skill, task, Stream.LEARNING.repeat(self._repeats[key])))
-            self._repeats[key] += 1
-        rollouts = self.runner.rollouts(requests)
-        self._newest.extend(rollouts)
-        self._unflagged.extend(rollouts)
-        measured = sum(rollout.score is not None for rollout in self._newest)
-        if len(self._newest) >= min(_WATCHED, len(self._train)) and measured < len(self._newest) / 2:
-            failure = first_failure(list(self._newest))
-            newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
-            raise InvalidMeasurementError(f"train: {newest}{failure}")
-        return {rollout.task_id: rollout for rollout in rollouts if rollout.score is not None}
-
     def suspicions(self, step: int) -> Iterator[Event]:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
-        found, self._unflagged = self._unflagged, []
-        yield from self.suspects.add_rollouts(step, found)
+        yield from self.suspects.add_rollouts(step, self.rollouts.read())
         self.learner.aside = self.suspects.set_aside
 
     def next_proposal(self) -> int:
