@@ -16,7 +16,11 @@ __all__ = ["measure_baseline", "run_gate", "run_last_gate"]
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
     """Measure the first skill on `val`; repeated, it tells the noise before anything is decided."""
-    repeats = run.gate.baseline(run.start)
+    folded = run.cross is not None
+    repeats = run.gate.baseline(run.start, (lambda _: False) if folded else (lambda _: True))
+    if folded:  # the first rollout of every task, made before any edit, is what learning begins with
+        for learner in run.learners:
+            learner.begin(repeats[0])
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
     floor, gain = noise_floor(repeats, run.settings.metric), resolvable_gain(len(run.val), run.settings)
     yield BaselineMeasured(measured, floor, gain)

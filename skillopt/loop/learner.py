@@ -41,6 +41,9 @@ _POOLED: Final = 0.2
 _ASKED_OFTEN: Final = 8
 """Reruns without which that share is not known."""
 
+_IDLE: Final = 2
+"""Steps without a new line after which learning ends; more of them find nothing that two do not."""
+
 _FEWEST_TRIES, _MOST_TRIES = 3, 14
 
 
@@ -83,6 +86,7 @@ class Learner:
         self.tries: Counter[str] = Counter()
         self.kept, self.proposed = 1.0, 2.5
         self.idle = self.dry = self.harm = self.visits = 0
+        self.rechecked = ""
         self.scores: list[float] = []
         self.first_scores: list[float] = []
         self.asked_at = 0
@@ -97,6 +101,17 @@ class Learner:
         """Run tasks under a skill; what could not be measured is left out."""
         found = self._measure(skill, [self.tasks[name] for name in names])
         return {name: self._note(skill, name, rollout) for name, rollout in found.items()}
+
+    def begin(self, rollouts: Iterable[Rollout]) -> None:
+        """Take up rollouts of the incumbent that were made already.
+
+        Args:
+            rollouts: Of these tasks and others.
+        """
+        for rollout in rollouts:
+            if rollout.task_id in self.tasks and rollout.score is not None:
+                seen = self._note(self.draft.incumbent, rollout.task_id, rollout)
+                self.first_scores += self._scores({rollout.task_id: seen})
 
     def _note(self, skill: Skill, name: str, rollout: Rollout) -> Seen:
         symptoms, digest = symptoms_of(self.tasks[name], rollout), skill.digest
@@ -144,7 +159,7 @@ class Learner:
 
     def pick(self) -> dict[str, Seen]:
         """Give failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""
-        first, noisy = not self.seen, self.rates.noisy
+        first, noisy = not self.visits, self.rates.noisy
         wanted = _SHOWN * (3 if self.rates.repeats >= 3 else 1) * (2 if self.idle else 1)  # noqa: PLR2004 - see _SHOWN
         order = [name for name in self.tasks if name not in self.aside]
         self.draw.shuffle(order)
@@ -165,7 +180,7 @@ class Learner:
             if group is passed:
                 self._passed_again.update(name for name in passed if self.seen[name].text == digest)
         if first:
-            self._rerun_some(found, runs)
+            self._rerun_some(found, len(self.seen))
         return dict(list(found.items())[: max(wanted, 24)])
 
     def _find(self, group: Sequence[str], found: dict[str, Seen], most: int, limit: int) -> int:
@@ -243,6 +258,11 @@ class Learner:
         return any(
             count > 1 and symptom not in answered and not self.gave_up(symptom) for symptom, count in counts.items()
         )
+
+    @property
+    def done(self) -> bool:
+        """Say whether steps bring nothing new and nothing is left to learn."""
+        return self.idle >= _IDLE and not self.open
 
     @property
     def stuck(self) -> tuple[str, ...]:

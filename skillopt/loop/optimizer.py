@@ -13,7 +13,7 @@ from skillopt.loop.published import learn_as_published
 from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
 from skillopt.loop.rollout_plan import settle_folds
-from skillopt.loop.scheduling import gate_is_due, nothing_left
+from skillopt.loop.scheduling import gate_is_due, next_learner
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import Runner
@@ -39,16 +39,17 @@ def train(
     Raises:
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
-    run = TrainingRun(skill, settle_folds(suite, settings).first_fold_suite, settings, runner)
+    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
     try:
         yield from measure_baseline(run)
         reason = yield from (_learn(run) if settings.patch_tests else learn_as_published(run))
     except BudgetReached as reached:
         reason = str(reached)
+    yield from run.draft_changed()
     yield from run_last_gate(run, run.step)
     asked = run.runner.rollouts_asked
-    if run.versions:
+    if run.versions and run.plan.test:
         for event in check_release(runner, released or Released(skill), run.draft.incumbent, run.test, settings):
             asked += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
             yield event
@@ -59,11 +60,12 @@ def _learn(run: TrainingRun) -> Generator[Event, None, str]:
     """Take step after step until nothing is left to learn; say why it ended."""
     for step in count(1):
         run.step = step
-        yield from take_step(run, run.learner, step)
-        yield from recheck(run, step)
+        learner = next_learner(run)
+        if learner is None:
+            break
+        yield from take_step(run, learner, step)
+        yield from recheck(learner, step)
+        yield from run.draft_changed()
         if gate_is_due(run):
             yield from run_gate(run, step)
-        reason = nothing_left(run)
-        if reason:
-            return reason
-    raise AssertionError("counting does not end")
+    return "nothing is left to learn"

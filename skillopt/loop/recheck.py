@@ -7,7 +7,6 @@ from skillopt.loop.draft import Line, inverse
 from skillopt.loop.elimination import is_needed
 from skillopt.loop.events import EditRefused, Event
 from skillopt.loop.learner import Learner
-from skillopt.loop.training_run import TrainingRun
 
 __all__ = ["recheck"]
 
@@ -15,14 +14,13 @@ _WEAK: Final = 4.5
 _SURE: Final = 9.0
 
 
-def recheck(run: TrainingRun, step: int) -> Iterator[Event]:
+def recheck(learner: Learner, step: int) -> Iterator[Event]:
     """Leave weakly founded lines of the draft out again, once for each draft.
 
     It comes after an idle step where something did harm, else after two, so that the gate is not held up.
     """
-    learner = run.learner
     draft = learner.draft
-    if learner.idle < (1 if learner.harm else 2) or run.rechecked == draft.skill.digest:
+    if learner.idle < (1 if learner.harm else 2) or learner.rechecked == draft.skill.digest:
         return
     for line in sorted((*draft.accepted, *draft.lines), key=lambda line: line.edit.id):
         accepted = line in draft.accepted
@@ -39,7 +37,7 @@ def recheck(run: TrainingRun, step: int) -> Iterator[Event]:
         reason = "looked at again, nothing failed without it"
         learner.memory.tried(line.edit, reason)
         yield EditRefused(step, line.edit, reason)
-    run.rechecked = draft.skill.digest
+    learner.rechecked = draft.skill.digest
 
 
 def _taken_back(learner: Learner, line: Line) -> Line | None:

@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from skillopt.loop.learner import Learner
 from skillopt.loop.pooled_step import is_promising
 from skillopt.loop.training_run import TrainingRun
 
-__all__ = ["gate_is_due", "nothing_left"]
+__all__ = ["gate_is_due", "next_learner"]
 
 _CLEAR_LEAD: Final = 2.0
 """Expected z of a paired test on `val` at which the first gate is asked: earlier ones fail, later ones only wait."""
@@ -15,7 +16,7 @@ _LATER_LEAD: Final = 1.5
 """The same of a later one, which only has to show that the draft is not lower."""
 
 _IDLE: Final = 2
-"""Steps without a new line after which learning ends; more of them find nothing that two do not."""
+"""Steps without a new line after which the draft goes to the gate."""
 
 _GOOD_SHARE: Final = 0.4
 """Share of lines that survive elimination, from which one idle step is enough before a later gate."""
@@ -30,6 +31,8 @@ def gate_is_due(run: TrainingRun) -> bool:
     That is when its lead on train is clear, when steps bring nothing new, or while the rollouts last.
     """
     learner, tasks = run.learner, len(run.val)
+    if run.cross is not None:  # folds are judged once, together
+        return False
     if not learner.draft.lines or run.gated == learner.draft.skill.digest:
         return False
     if learner.pooled and is_promising(learner, tasks):
@@ -42,10 +45,7 @@ def gate_is_due(run: TrainingRun) -> bool:
     return not learner.pooled and learner.lead(tasks) >= (_LATER_LEAD if run.versions else _CLEAR_LEAD)
 
 
-def nothing_left(run: TrainingRun) -> str:
-    """Say why learning is over; empty while it is not."""
-    learner = run.learner
-    waits = learner.draft.lines and run.gated != learner.draft.skill.digest
-    if learner.idle < _IDLE or waits or learner.open:
-        return ""
-    return f"nothing new for {learner.idle} steps"
+def next_learner(run: TrainingRun) -> Learner | None:
+    """Give the learner whose turn it is; None when nothing is left to learn, or the draft only waits for the gate."""
+    turns = (run.learners[(run.step + number) % len(run.learners)] for number in range(len(run.learners)))
+    return next((learner for learner in turns if not learner.done), None)

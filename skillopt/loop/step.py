@@ -73,7 +73,6 @@ def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
     yield from _eliminate(learner, step, chain)
     if learner.draft.lines != before:
         learner.idle = learner.dry = 0
-        run.note_learned()
         return
     learner.idle += 1
     learner.dry += run.runner.calls_asked - calls

@@ -1,16 +1,17 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from skillopt.gate.gate import Gate
 from skillopt.gate.increment import Increments
-from skillopt.gate.noise import Noise
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft
-from skillopt.loop.events import Event
+from skillopt.loop.events import DraftChanged, Event
+from skillopt.loop.folds import CrossFoldRunner, join_lines
 from skillopt.loop.learner import Learner
 from skillopt.loop.memory import Memory
+from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
 from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
@@ -37,19 +38,24 @@ class TrainingRun:
         self.start = self.epoch_start = skill
         self.suite, self.settings = suite, settings
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
-        kept = 2 * len(self.val) if settings.patch_tests else 0
-        self.runner = CappedRunner(runner, settings, 2 * len(self.test), kept)
-        self.noise = Noise(0.0)
-        self.gate = Gate(self.val, settings, self.runner, noise=self.noise)
-        self.suspects = SuspectVerifiers(len(self._train), settings.suspect_share)
-        self.protected = index_protected_text(suite) if settings.scan_leaks else None
-        self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
-        self.learner = Learner(skill, self._train, self.rollouts.measure, self.random("learning", 0), settings.metric)
+        self.plan = plan_rollouts(suite, settings)
+        self.runner = CappedRunner(runner, settings, self.plan.test, self.plan.gate if settings.patch_tests else 0)
+        self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
+        self.gate = Gate(self.val, settings, self.cross or self.runner)
         self.increments = Increments(self.val, settings, self.runner)
-        self.versions = 0
-        self.step = 0
-        self.gated = self.rechecked = ""
+        self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
+        self.learner = self._learner("learning", self._train)
+        folds = [self._learner(f"fold {number}", fold) for number, fold in enumerate(suite.folds or (), 1)]
+        self.learners = folds or [self.learner]
+        self.suspects = SuspectVerifiers(sum(len(one.tasks) for one in self.learners), settings.suspect_share)
+        self.protected = index_protected_text(suite) if settings.scan_leaks else None
+        self.versions = self.step = 0
+        self.gated = self.told = ""
         self._proposals = 0
+
+    def _learner(self, stream: str, tasks: Sequence[Task]) -> Learner:
+        draw, metric = self.random(stream, 0), self.settings.metric
+        return Learner(self.start, tasks, self.rollouts.measure, draw, metric)
 
     @property
     def draft(self) -> Draft:
@@ -79,16 +85,27 @@ class TrainingRun:
     def suspicions(self, step: int) -> Iterator[Event]:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
         yield from self.suspects.add_rollouts(step, self.rollouts.read())
-        self.learner.aside = self.suspects.set_aside
+        for learner in self.learners:
+            learner.aside = self.suspects.set_aside
+
+    def join(self) -> None:
+        """Join what the folds have learned to one draft."""
+        if self.cross is not None:
+            drafts = [learner.draft for learner in self.learners]
+            join_lines(self.draft, drafts)
+            self.cross.set_drafts(self.draft.skill, [draft.skill for draft in drafts])
+
+    def draft_changed(self) -> Iterator[Event]:
+        """Tell of the draft where it is another text than the one told of last."""
+        self.join()
+        if self.draft.skill.digest != (self.told or self.start.digest):
+            self.told = self.draft.skill.digest
+            yield DraftChanged(self.step, self.draft.skill.document.text, self.draft.pending)
 
     def next_proposal(self) -> int:
         """Number the reflections of a run; the number is part of the ids of its edits."""
         self._proposals += 1
         return self._proposals
-
-    def note_learned(self) -> None:
-        """Note that the draft has changed."""
-        self.gated = ""
 
     def random(self, stream: str, epoch: int) -> Random:
         """Give the draws of one purpose in one epoch; no two streams share any."""
