@@ -80,4 +80,4 @@ def _waits(run: TrainingRun, outcome: Outcome) -> bool:
     """Say whether a candidate that was not accepted may get better yet: it is undecided, or still grows."""
     if not run.settings.patch_tests:
         return False
-    return outcome is Outcome.INCONCLUSIVE or run.learner.pooled or not run.learner.idle
+    return True

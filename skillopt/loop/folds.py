@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft, Line
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout
+from skillopt.rollouts import Reply, Rollout
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
@@ -45,7 +45,7 @@ class CrossFoldRunner:
         found = dict(zip(unique, self._runner.rollouts(list(unique.values())), strict=True))
         return tuple(found[key] for key in keys)
 
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[object, ...]:
+    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
         """Ask the optimizer model, which knows no folds."""
         return self._runner.replies(prompts, schema)
 

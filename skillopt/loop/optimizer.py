@@ -9,6 +9,7 @@ from itertools import count
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import Event, HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.grading import grade_draft
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
@@ -48,6 +49,8 @@ def train(
         reason = str(reached)
     yield from run.draft_changed()
     yield from run_last_gate(run, run.step)
+    if settings.patch_tests:
+        yield from grade_draft(run)
     asked = run.runner.rollouts_asked
     if run.versions and run.plan.test:
         for event in check_release(runner, released or Released(skill), run.draft.incumbent, run.test, settings):

@@ -1,4 +1,4 @@
-"""Rollouts of train tasks, each with a repeat that its text was never run with; a provider that is away ends the run."""
+"""Rollouts of train tasks, each with a fresh repeat; a provider that is away ends the run."""
 
 from collections import Counter, deque
 from collections.abc import Sequence
