@@ -61,8 +61,6 @@ def eliminate(
     base = [line for line in carried if line not in untied]
     names = learner.cover(good, [name for found in cited.values() for name in dict.fromkeys(found)], 1)
     beside = learner.run(draft.build(base), dict.fromkeys(names))
-    for name, seen in beside.items():
-        learner.rates.answer(held=not _wanted(good, name) & seen.symptoms)
     broken = [name for name, seen in beside.items() if _wanted(good, name) & seen.symptoms]
     if untied and len(broken) > max(1.0, 1.5 * (1 - learner.rates.answering) * len(beside)):
         base = _with_needed(learner, carried, untied, broken, good)
@@ -101,6 +99,12 @@ def _leave_out(
         test.line.evidence = test.evidence
         found.append(Eliminated(test, test.line in left))
     learner.kept += sum(one.kept for one in found)
+    for one in found:  # of a line that nothing needs it is no wonder that the symptom stays
+        if one.kept:
+            line = one.test.line
+            held = [not line.targets[name] & beside[name].symptoms for name in one.test.names if name in beside]
+            for outcome in (*held, *one.test.held):
+                learner.rates.answer(held=outcome)
     learner.draft.set(left)
     return found
 

@@ -50,6 +50,7 @@ class LeaveOut:
     runs: int = 0
     without: list[Rollout] = field(default_factory=list)
     beside: list[Rollout] = field(default_factory=list)
+    held: list[bool] = field(default_factory=list)
 
     @property
     def open(self) -> bool:
@@ -156,6 +157,6 @@ def _weigh(learner: Learner, failing: Sequence[tuple[LeaveOut, str, Seen]], besi
             continue
         test.beside.append(seen.rollout)
         targets = test.line.targets[name]
-        learner.rates.answer(held=not targets & seen.symptoms)
+        test.held.append(not targets & seen.symptoms)
         broken = (targets & without.symptoms) - seen.symptoms
         test.evidence += learner.rates.against if broken else -_BOTH_FAIL
