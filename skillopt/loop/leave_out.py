@@ -18,7 +18,7 @@ __all__ = ["ENOUGH", "LeaveOut", "leave_out"]
 ENOUGH: Final = 2.0
 """Evidence at which a line is needed, or not; 1 in 8 to be wrong at even odds."""
 
-_BOTH_FAIL: Final = 0.4
+_BOTH_FAIL: Final = 0.7
 """What a failure without the line counts against it when the candidate fails, too."""
 
 _MOST_RUNS: Final = 14
