@@ -66,18 +66,21 @@ def accepted(*rules: str, grade: Grade | None = None) -> VersionAccepted:
     return VersionAccepted(1, 1, 1, "edits", _text(rules), _changes(rules), VERDICT, 30, given)
 
 
-def run_events(folder: Path, *events: Event, seed: int = 0, ends: BaseException | None = None) -> ScriptedRun:
+def run_events(
+    folder: Path, *events: Event, name: str = "rows", seed: int = 0, ends: BaseException | None = None
+) -> ScriptedRun:
     """Record scripted events as a run of the project's skill, as `optimize` would.
 
     Args:
         folder: The project.
         events: What happens between the run's start and its end.
+        name: Name of the skill.
         seed: Makes it another run.
         ends: What is raised after the events instead of the run's end.
     """
     scripted = ScriptedRun()
-    plan = make_plan(Selection("rows", {"seed": seed}, folder=folder))
-    with writer_lock(folder, "rows"), closing(Ledger.open(folder)) as ledger:
+    plan = make_plan(Selection(name, {"seed": seed}, folder=folder))
+    with writer_lock(folder, name), closing(Ledger.open(folder)) as ledger:
         record, _ = begin_run(plan, ledger, "auto")
         scripted.run = RecordedRun(plan, ledger, record, scripted)
         with suppress(KilledError if ends is None else type(ends)):
