@@ -86,8 +86,6 @@ def draft(view: RunView, *, fetch: bool = False) -> str:
     grading, skill = found.grading, quote(view.skill)
     meaning = f", that is {GRADE_MEANINGS[grading.grade]}" if grading else ""
     shown = f"**{grade_words(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."
-    if grading and grading.reason:
-        shown += f" {inline_code(truncate(grading.reason, _MOST_REASON))}"
     if found.taken:
         return f"{shown}\n\nA person made it version {inline_code(found.taken[:10])}."
     if not found.commit:

@@ -13,7 +13,15 @@ from typing import Final
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade, Grading
-from skillopt.loop.events import DraftChanged, DraftGraded, Event, RunStarted, VersionAccepted, decode_event
+from skillopt.loop.events import (
+    DraftChanged,
+    DraftGraded,
+    Event,
+    RunStarted,
+    VersionAccepted,
+    decode_event,
+    newest_draft,
+)
 from skillopt.project import Target
 from skillopt.runs.lineage import ACCEPTED
 from skillopt.runs.plan import read_version, uncommitted_start
@@ -164,17 +172,10 @@ def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, 
 
 
 def _find_waiting(events: Sequence[tuple[str, Event]]) -> _Waiting:
-    found = _Waiting(None, "", 0, "")
-    for at, event in events:
-        if isinstance(event, RunStarted):
-            found = _Waiting(None, at, 0, at)
-        elif isinstance(event, VersionAccepted):
-            found = _Waiting(None, at, found.accepted + 1, found.started_at)
-        elif isinstance(event, DraftGraded):
-            found = _Waiting(event, at, found.accepted, found.started_at)
-        elif isinstance(event, DraftChanged):
-            found = _Waiting(event if event.changes else None, at, found.accepted, found.started_at)
-    return found
+    draft = newest_draft(event for _, event in events)
+    at = next((at for at, event in reversed(events) if event is draft), "")
+    accepted = sum(isinstance(event, VersionAccepted) for _, event in events)
+    return _Waiting(draft, at, accepted, next((at for at, event in events if isinstance(event, RunStarted)), ""))
 
 
 def _remove(branch: DraftBranch, record: RunRecord) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from textwrap import fill, indent
 
 from skillopt.gate.expectation import expectation
-from skillopt.gate.grade_words import UNGRADED, grade_words
+from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grading
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
@@ -54,8 +54,7 @@ def draft_subject(skill: str, changes: Sequence[Change]) -> str:
 
 def draft_body(changes: Sequence[Change], grading: Grading | None) -> str:
     """Explain each edit of a draft with its reason, then what was shown of it; None for nothing."""
-    shown = UNGRADED if grading is None else f"{grade_words(grading)}. {_inert(escape_terminal(grading.reason))}"
-    return "\n\n".join([*map(_paragraph, changes), fill(f"{shown.rstrip('. ')}.", _WIDTH)])
+    return "\n\n".join([*map(_paragraph, changes), fill(f"{grade_words(grading)}.", _WIDTH)])
 
 
 def draft_trailers(origin: VersionOrigin, grading: Grading | None, rollouts: int) -> tuple[tuple[str, str], ...]:
