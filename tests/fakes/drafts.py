@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.grades import Grade, Grading
-from skillopt.loop.events import DraftChanged, DraftGraded, Event, RunEnded, RunStarted, VersionAccepted
+from skillopt.loop.events import DraftChanged, DraftGraded, Event, GateDecided, RunEnded, RunStarted, VersionAccepted
 from skillopt.project import Selection
 from skillopt.runs.plan import begin_run, make_plan
 from skillopt.runs.run import RecordedRun
@@ -24,6 +24,7 @@ __all__ = [
     "ScriptedRun",
     "accepted",
     "changed",
+    "gated",
     "graded",
     "grading",
     "run_events",
@@ -64,6 +65,12 @@ def graded(*rules: str, grade: Grade = Grade.UNPROVEN, probability: float = 0.91
 def accepted(*rules: str, grade: Grade | None = None) -> VersionAccepted:
     given = None if grade is None else grading(grade, 0.99)
     return VersionAccepted(1, 1, 1, "edits", _text(rules), _changes(rules), VERDICT, 30, given)
+
+
+def gated(spent: float, *rules: str) -> GateDecided:
+    """Refuse a candidate at the gate, which spends some error."""
+    verdict = replace(VERDICT, outcome=Outcome.REJECT, error_spent=spent)
+    return GateDecided(1, "edits", _changes(rules), verdict, _text(rules), 20)
 
 
 def run_events(
