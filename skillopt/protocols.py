@@ -39,7 +39,7 @@ class RolloutRequest:
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request; `head` is the commit it offers, empty where the forge does not know; `draft` asks for no review."""
+    """A pull request; `head` is the commit it offers, empty where the forge does not know."""
 
     number: int
     url: str

@@ -13,27 +13,18 @@ import tomllib
 from collections.abc import Collection, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from skillopt.cli.app import app
 from skillopt.presets import PRESETS
 from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings, TargetSettings
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = CHECKOUT / "docs"
-COMMANDS = (
-    *("init", "doctor", "estimate", "evaluate", "optimize", "transfer", "tune"),
-    *("status", "log", "diff", "rollback", "report", "watch"),
-    "serve",
-    "nightly",
-    "gate",
-    "show",
-    "blame",
-    "bisect",
-)
 _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
 _OWN = {"executor": ExecutorSettings, "target": TargetSettings, "nightly": NightlySettings}
@@ -77,6 +68,8 @@ def _row(name: str, field: FieldInfo) -> str:
     )
     if isinstance(field.annotation, type) and issubclass(field.annotation, Enum):
         bounds = ", ".join(f"`{member.value}`" for member in field.annotation)
+    if get_origin(field.annotation) is Literal:
+        bounds = ", ".join(f"`{choice}`" for choice in get_args(field.annotation))
     own = _shown(paper[name]) if name in paper else ""
     return f"| `{name}` | {_shown(field.default)} | {own} | {bounds} | {field.description} |"
 
@@ -84,7 +77,8 @@ def _row(name: str, field: FieldInfo) -> str:
 def commands_page() -> str:
     """Render every command's `--help`."""
     lines = ["# Commands", "", "Generated from `skillopt --help` by `make docs`."]
-    for command in ((), *((name,) for name in COMMANDS)):
+    named = (command.callback.__name__ for command in app.registered_commands if command.callback)
+    for command in ((), *((name,) for name in named)):
         title = " ".join(("skillopt", *command))
         lines += ["", f"## `{title}`", "", "```text", _help(command), "```"]
     return "\n".join(lines) + "\n"

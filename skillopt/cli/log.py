@@ -41,6 +41,10 @@ def _text(result: "Logged") -> str:
     versions = [f"branch {result.branch}", *map(_version, result.versions)]
     if not result.versions:
         versions = [f"{result.skill}: no versions yet"]
+    error = result.error
+    if error is not None and error.spent:
+        spent = f"runs on these val tasks spent {error.spent:.3f} of the error of {error.allowed:.2f} that they share"
+        versions.append(f"{spent}, {error.left:.3f} is left; fresh tasks bring more")
     return "\n".join([*versions, *(() if result.draft is None else _draft(result.skill, result.draft))])
 
 

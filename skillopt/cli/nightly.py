@@ -53,11 +53,14 @@ def nightly(
 def _text(result: "Nightly") -> str:
     from skillopt.commands.nightly import Training
 
-    lines = [_night(row) for row in result.skills if row.offer.action or row.training is Training.FAILED]
+    told = [row for row in result.skills if row.offer.action or row.draft.action or row.training is Training.FAILED]
+    lines = [_night(row) for row in told]
     counts = Counter(row.training.value for row in result.skills)
     kinds = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Training if counts[kind.value])
     improved = sum(row.offer.action in ("opened", "updated") for row in result.skills)
     head = f"{improved} improved" if improved else "nothing improved"
+    drafts = sum(row.draft.action in ("opened", "updated") for row in result.skills)
+    head += f", {drafts} draft{'' if drafts == 1 else 's'} to look at" if drafts else ""
     skills = f"{len(result.skills)} skill{'' if len(result.skills) == 1 else 's'}"
     return "\n".join([*lines, f"{head}: {skills} ({kinds}), {result.rollouts} rollouts begun, {result.price}"])
 
@@ -65,9 +68,12 @@ def _text(result: "Nightly") -> str:
 def _night(row: "SkillNight") -> str:
     from skillopt.commands.nightly import Training
 
-    done = f"pull request {row.offer.action}: {row.offer.url}" if row.offer.action else ""
+    offers = (("pull request", row.offer), ("draft pull request", row.draft))
+    done = "; ".join(f"{what} {offer.action}: {offer.url}" for what, offer in offers if offer.action)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
-    return "; ".join(filter(None, (f"{row.skill}: {failed or done}", failed and done, *row.offer.notes)))
+    return "; ".join(
+        filter(None, (f"{row.skill}: {failed or done}", failed and done, *row.offer.notes, *row.draft.notes))
+    )
 
 
 def render_night(night: "Nightly") -> str:
@@ -98,7 +104,8 @@ def render_night(night: "Nightly") -> str:
 def _row(row: "SkillNight") -> str:
     sign = _SIGNS.get(row.training, "✅" if row.versions else "")
     # The forge's own address is shown as code, too: with no forge it is the path of a file.
-    offer = f"{row.offer.action} {_code(row.offer.url)}" if row.offer.action else ""
+    offers = (("", row.offer), ("draft ", row.draft))
+    offer = ", ".join(f"{what}{one.action} {_code(one.url)}" for what, one in offers if one.action)
     cells = (sign, _code(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), offer)
     return f"| {' | '.join(cells)} |"
 
@@ -110,7 +117,7 @@ def _details(row: "SkillNight") -> Iterator[str]:
     if why:
         run = f" (run {row.run})" if row.run else ""
         yield f"{_code(row.skill, 80)}{run}: {'; '.join(_code(text) for text in why)}"
-    for note in row.offer.notes:
+    for note in (*row.offer.notes, *row.draft.notes):
         yield f"{_code(row.skill, 80)}: {_code(note)}"
 
 

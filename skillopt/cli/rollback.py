@@ -42,6 +42,8 @@ def _taken_text(result: "Taken") -> str:
 
     lines = [f"{result.branch} is now {result.commit[:10]}, taken by {escape_terminal(result.by)}"]
     lines.append(f"what was shown of it: {grade_words(result.grading)}")
+    if not result.recorded:
+        lines.append("the ledger here holds nothing of its run; this is what its commit says")
     lines += [f"look at this: {escape_terminal(remark)}" for remark in result.remarks]
     return "\n".join([*lines, f"to undo: skillopt log {result.skill}; skillopt rollback {result.skill} VERSION"])
 

@@ -3,14 +3,17 @@
 Reads git; for the list, the configured target is asked for its identity, where there is one that can tell.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import load_target
+from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade, Grading
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
+from skillopt.runs.error_spent import error_budget
 from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.lineage import ACCEPTED, ROLLBACK, commit_kind, trained_on
 from skillopt.versions.commit_message import Version
@@ -70,6 +73,7 @@ class Logged:
         harness: Identity of the configured target; empty when none is configured or its program cannot tell.
         versions: The versions.
         draft: What waits, None when nothing does.
+        error: Error allowed, spent and left on today's `val` tasks over all runs; None without a suite.
     """
 
     skill: str
@@ -77,6 +81,7 @@ class Logged:
     harness: str
     versions: tuple[LoggedVersion, ...]
     draft: LoggedDraft | None = None
+    error: ErrorBudget | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,18 @@ def log(selection: Selection) -> Logged:
         for version in versions
     )
     recover_draft(project.root, repository, target.name)
-    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed), _draft(repository, target))
+    draft, error = _draft(repository, target), _error(target, project, versions)
+    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed), draft, error)
+
+
+def _error(target: Target, project: Project, versions: Sequence[Version]) -> ErrorBudget | None:
+    if target.suite_path is None:
+        return None
+    try:
+        suite = target.suite()
+    except SkilloptError:  # it is not here, or cannot be read
+        return None
+    return error_budget(project.root, versions, suite, target.name, 1.0 - target.settings.confidence)
 
 
 def _draft(repository: Repository, target: Target) -> LoggedDraft | None:

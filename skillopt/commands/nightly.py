@@ -19,13 +19,19 @@ from skillopt.execution.retry import Retry, RetryingForge
 from skillopt.execution.runner import RunObserver
 from skillopt.forge import find_account, load_forge
 from skillopt.nightly.due import Due, sort_by_priority, why_due
-from skillopt.nightly.pull_requests import NightlyContext, PullRequestUpdate, update_pull_request
+from skillopt.nightly.pull_requests import (
+    NightlyContext,
+    PullRequestUpdate,
+    update_draft_pull_request,
+    update_pull_request,
+)
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import CONFIG, Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder, writer_lock
+from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, RemoteLogin
 
 __all__ = ["Budget", "Nightly", "SkillNight", "Training", "nightly"]
@@ -67,6 +73,7 @@ class SkillNight:
         answered_usd: What the calls that were answered cost, None when the price of some is not known.
         failed_calls: Calls whose failure left their cost unknown.
         offer: What was done with its pull request.
+        draft: What was done with the pull request of its draft.
     """
 
     skill: str
@@ -80,6 +87,7 @@ class SkillNight:
     answered_usd: float | None = 0.0
     failed_calls: int = 0
     offer: PullRequestUpdate = field(default_factory=PullRequestUpdate)
+    draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +246,9 @@ def _read_state(night: _Night, selection: Selection) -> SkillState:
     """Fast-forward a skill's branch to the remote's, and read its state."""
     remote, tips = night.context.remote, night.context.tips
     if remote and tips:
-        skill = night.project.target(selection).name
-        remote.fast_forward(skill, tips.skills.get(skill))
+        target, repository = night.project.target(selection), remote.repository
+        remote.fast_forward(target.name, tips.skills.get(target.name))
+        remote.take_up_draft(DraftBranch(repository, target.name, repository.relative(target.folder)), tips)
     return read_skill_state(selection, night.context.default_branch, night.ledger, night.now())
 
 
@@ -251,7 +260,9 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
             row = _train(night, selection, row, last=last)
             if row.training is Training.FINISHED:
                 night = replace(night, context=_fetch_again(night.context))
-            return replace(row, offer=update_pull_request(night.context, _read_state(night, selection), night.ledger))
+            state = _read_state(night, selection)
+            row = replace(row, offer=update_pull_request(night.context, state, night.ledger))
+            return replace(row, draft=update_draft_pull_request(night.context, state, night.ledger, row.offer))
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
     except SkilloptError as error:

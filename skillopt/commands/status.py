@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.gate.grade_words import grade_words
-from skillopt.loop.events import DraftChanged, DraftGraded, Event, StepStarted, VersionAccepted, decode_event
+from skillopt.loop.events import DraftGraded, Event, StepStarted, VersionAccepted, decode_event, newest_draft
 from skillopt.project import Project
 from skillopt.rollouts import Usage
 from skillopt.storage.jobs import Job, list_jobs
@@ -14,8 +14,6 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 
 __all__ = ["RunStatus", "StatusReport", "run_status", "status"]
-
-_DRAFT_EVENTS = (DraftChanged, DraftGraded, VersionAccepted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +105,8 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
 
 
 def _draft(events: Sequence[Event]) -> str:
-    """Say the grade of what waits; of a run that goes on, nothing is shown of it yet."""
-    newest = next((event for event in reversed(events) if isinstance(event, _DRAFT_EVENTS)), None)
-    if newest is None or isinstance(newest, VersionAccepted) or not newest.changes:
+    """Say the grade of what waits."""
+    found = newest_draft(events)
+    if found is None:
         return ""
-    return grade_words(newest.grading if isinstance(newest, DraftGraded) else None)
+    return grade_words(found.grading if isinstance(found, DraftGraded) else None)

@@ -1,4 +1,4 @@
-"""The user action `take`: make the draft of a skill a version by a person's word. Uses git only.
+"""The user action `take`: make the draft of a skill a version by a person's word. Measures nothing.
 
 A model must not do this: there is no tool of the MCP server for it.
 """
@@ -14,6 +14,7 @@ from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.grade_trailers import read_grading
 from skillopt.runs.lineage import TAKEN
 from skillopt.runs.plan import read_version
+from skillopt.runs.version_record import recorded_versions
 from skillopt.safety.lint import lint_change
 from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
@@ -34,6 +35,7 @@ class Taken:
         by: Who took it, as git knows them.
         grading: What was shown of it, None where its run ended before it was graded.
         remarks: What it adds that a person should look at, one line each.
+        recorded: Whether the ledger here holds its run; else its grade is only what its commit says.
     """
 
     skill: str
@@ -42,6 +44,7 @@ class Taken:
     by: str
     grading: Grading | None
     remarks: tuple[str, ...]
+    recorded: bool
 
 
 def take(
@@ -89,4 +92,6 @@ def take(
         commit = repository.commit_version(new)
         branch.remove()
     remarks = tuple(finding.message for finding in lint_change(before.document.text, after.document.text))
-    return Taken(target.name, f"skillopt/{target.name}", commit, signed, read_grading(draft.trailers), remarks)
+    recorded = bool(recorded_versions(project.root, [draft]))
+    grading = read_grading(draft.trailers)
+    return Taken(target.name, f"skillopt/{target.name}", commit, signed, grading, remarks, recorded)

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from skillopt.gate.comparison import Tally, Verdict
-from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, VersionAccepted
+from skillopt.loop.events import (
+    DraftChanged,
+    DraftGraded,
+    Event,
+    GateDecided,
+    HeldOutTestMeasured,
+    ReleaseCheckWithheld,
+    VersionAccepted,
+    newest_draft,
+)
 from skillopt.rollouts import Rollout, Usage
 from skillopt.skills.document import Skill
 
@@ -48,6 +57,11 @@ class OptimizeResult:
     def verdicts(self) -> tuple[Verdict, ...]:
         """List what the gate found of each candidate, in order."""
         return tuple(event.verdict for event in self.events if isinstance(event, GateDecided))
+
+    @property
+    def draft(self) -> DraftGraded | DraftChanged | None:
+        """Give what waits at the end, with its grade unless a cap stopped the run before that; None for nothing."""
+        return newest_draft(self.events)
 
     @property
     def test(self) -> HeldOutTestMeasured | None:

@@ -127,6 +127,5 @@ class GitHubForge:
 
 def _read(found: Found) -> PullRequest:
     state = "merged" if found.merged_at else "closed" if found.state == "closed" else "open"
-    return PullRequest(
-        found.number, found.html_url, state, found.head.sha, found.title, found.body or "", bool(found.draft)
-    )  # type: ignore[arg-type]  # mypy widens the literals
+    head, text = found.head.sha, found.body or ""
+    return PullRequest(found.number, found.html_url, state, head, found.title, text, bool(found.draft))  # type: ignore[arg-type]  # mypy widens the literals

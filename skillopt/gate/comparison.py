@@ -75,6 +75,7 @@ class Verdict:
         missing: Tasks not measured for both.
         worths: Incumbent and candidate by every objective, costs as means over rollouts; empty where not asked for.
         error: Standard error of the gain.
+        error_spent: Error that the gate spent on it; an `accept` spends none.
     """
 
     outcome: Outcome
@@ -90,6 +91,7 @@ class Verdict:
     missing: int
     worths: tuple[Worth, ...] = ()
     error: float = 0.0
+    error_spent: float = 0.0
 
     @property
     def gain(self) -> float:

@@ -3,6 +3,7 @@
 Events carry no clock and no fact of the machine, so a rerun gives the same ones.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -39,6 +40,7 @@ __all__ = [
     "VersionAccepted",
     "decode_event",
     "encode_event",
+    "newest_draft",
 ]
 
 
@@ -308,6 +310,19 @@ Event = (
     | ReleaseCheckWithheld
     | RunEnded
 )
+
+
+def newest_draft(events: Iterable[Event]) -> DraftChanged | DraftGraded | None:
+    """Give what waits after some events of a run: graded, or as it was when the run was stopped; None for nothing."""
+    found: DraftChanged | DraftGraded | None = None
+    for event in events:
+        if isinstance(event, DraftGraded):
+            found = event
+        elif isinstance(event, DraftChanged):
+            found = event if event.changes else None
+        elif isinstance(event, VersionAccepted | RunStarted):
+            found = None
+    return found
 
 
 @cache

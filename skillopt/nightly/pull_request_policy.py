@@ -20,21 +20,19 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BranchFacts:
-    """State of a skill's branch.
+    """State of a skill's branch, or of its draft's.
 
     Args:
         tip: Its newest commit.
-        into: Name of the default branch.
-        on_default_branch: Whether the default branch has the branch's text of the skill.
-        diverged: Whether people changed the skill on the default branch beside the branch.
-        unfit_reason: Why the newest version gets no pull request; empty when it may have one.
+        moot_reason: Why an open pull request is closed; empty for none.
+        unfit_reason: Why what is there gets no pull request; empty when it may have one.
+        mark: Text by which a pull request of this very text is known; empty where its commit tells.
     """
 
     tip: str
-    into: str
-    on_default_branch: bool = False
-    diverged: bool = False
+    moot_reason: str = ""
     unfit_reason: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +47,24 @@ class PullRequestDecision:
 def decide_pull_request(facts: BranchFacts, requests: Sequence[PullRequest]) -> PullRequestDecision:
     """Decide what to do with a skill's pull request.
 
-    A version whose pull request people closed or merged never gets another one: if a merged text is gone, somebody
-    reverted it on purpose.
+    A text whose pull request people closed or merged never gets another one: if a merged text is gone, somebody
+    reverted it on purpose. A draft is written anew by each run, so it is its text that was refused, not its commit.
 
     Args:
         facts: State of the branch.
         requests: The pull requests from it, newest first.
     """
     opened = next((one.number for one in requests if one.state == "open"), None)
-    moot = ""
-    if facts.on_default_branch:
-        moot = f"{facts.into} has this text"
-    elif facts.diverged:
-        moot = f"the skill was changed on {facts.into} beside it, so it was measured against a text that is gone"
-    if moot:
-        return PullRequestDecision(Action.LEAVE if opened is None else Action.CLOSE, opened, moot)
+    if facts.moot_reason:
+        return PullRequestDecision(Action.LEAVE if opened is None else Action.CLOSE, opened, facts.moot_reason)
     if facts.unfit_reason:
         return PullRequestDecision(Action.LEAVE, opened, facts.unfit_reason)
     if opened is not None:
         return PullRequestDecision(Action.UPDATE, opened, "")
-    settled = next((one for one in requests if one.head == facts.tip), None)
+    settled = next((one for one in requests if one.head == facts.tip or (facts.mark and facts.mark in one.body)), None)
     if settled is not None:
+        what = "text" if facts.mark else "version"
         return PullRequestDecision(
-            Action.LEAVE, settled.number, f"#{settled.number} with this version was {settled.state} by people"
+            Action.LEAVE, settled.number, f"#{settled.number} with this {what} was {settled.state} by people"
         )
     return PullRequestDecision(Action.OPEN, None, "")

@@ -1,27 +1,27 @@
-"""Open, update and close the pull request of a skill's newest version, as the policy decides.
+"""Open, update and close the pull requests of a skill's newest version and of its draft, as the policy decides.
 
 The steps are idempotent and in an order that can stop anywhere, so that running them again continues.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from skillopt.errors import ForgeError, LedgerError
-from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
+from skillopt.nightly.offers import NO_RECORD, Offer, find_draft_offer, find_version_offer
 from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
 from skillopt.nightly.skill_state import DefaultBranch, SkillState
 from skillopt.project import Project
 from skillopt.protocols import Forge, PullRequest
 from skillopt.reports.load_view import load_view
-from skillopt.reports.pull_request import pull_request_body, pull_request_title
-from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.reports.pull_request import LIMIT, OfferKind, pull_request_body, pull_request_title
+from skillopt.runs.draft_publication import became_version
+from skillopt.storage.ledger import Ledger
+from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, Tips
 
-__all__ = ["NightlyContext", "PullRequestUpdate", "update_pull_request"]
+__all__ = ["NightlyContext", "PullRequestUpdate", "update_draft_pull_request", "update_pull_request"]
 
 _TOPIC = "nightly"
-_NO_RECORD = "the record of its run is not here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +51,13 @@ class PullRequestUpdate:
         action: `opened`, `updated`, `closed`; empty when nothing changed.
         url: Its address, empty when there is none.
         notes: Remarks for the reader.
+        is_open: Whether it is open now.
     """
 
     action: str = ""
     url: str = ""
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Release:
-    """The run behind the newest version, and why that version gets no pull request; empty when it may have one."""
-
-    record: RunRecord | None
-    unfit_reason: str
+    is_open: bool = False
 
 
 def update_pull_request(context: NightlyContext, state: SkillState, ledger: Ledger) -> PullRequestUpdate:
@@ -84,103 +78,126 @@ def update_pull_request(context: NightlyContext, state: SkillState, ledger: Ledg
     """
     if not state.tip:
         return PullRequestUpdate()
-    branch, release = f"skillopt/{state.target.name}", _find_release(state, ledger)
-    facts = BranchFacts(
-        state.tip, context.default_branch.name, state.on_default_branch, state.diverged, release.unfit_reason
-    )
-    requests = _list_pull_requests(context, state, facts)
+    offer = find_version_offer(state, context.default_branch.name, ledger)
+
+    def push() -> bool:
+        remote, tips = context.remote, context.tips
+        return remote is not None and tips is not None and remote.push(state.target.name, tips)
+
+    return _update(_Desk(context, ledger, push), offer, tuple(_notes(context, state)))
+
+
+def update_draft_pull_request(
+    context: NightlyContext, state: SkillState, ledger: Ledger, version: PullRequestUpdate
+) -> PullRequestUpdate:
+    """Push a skill's draft and bring its draft pull request up to date; doing it again changes nothing.
+
+    Args:
+        context: Repository, remote and forge.
+        state: State of the skill.
+        ledger: Where its runs are recorded.
+        version: What was done for the skill's newest version, whose open pull request comes first.
+
+    Raises:
+        VersionConflictError: People have committed on the remote's draft.
+        RemoteError: The remote failed.
+        ForgeError: The forge failed.
+    """
+    repository, remote, tips = context.project.repository(), context.remote, context.tips
+    branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
+    if became_version(branch):
+        branch.remove()
+    known = remote is not None and tips is not None and state.target.name in tips.drafts
+    if branch.tip is None and not known:
+        return PullRequestUpdate()
+    waits = f"the pull request of the newest version comes first: {version.url}" if version.is_open else ""
+    offer = find_draft_offer(state, repository, ledger, waits)
+
+    def push() -> bool:
+        return remote is not None and tips is not None and remote.push_draft(branch, tips)
+
+    done = _update(_Desk(context, ledger, push), offer, ())
+    if not offer.tip:
+        push()  # last, because a forge closes the pull request of a branch that goes, and would not say why
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where an offer is made: project and forge, the ledger its numbers are from, and what pushes its branch."""
+
+    context: NightlyContext
+    ledger: Ledger
+    push: Callable[[], bool]
+
+
+def _update(desk: _Desk, offer: Offer, notes: tuple[str, ...]) -> PullRequestUpdate:
+    """Do what the policy decides for a pull request."""
+    facts, forge = BranchFacts(offer.tip, offer.moot_reason, offer.unfit_reason, offer.mark), desk.context.forge
+    requests = _list_pull_requests(desk, offer, facts)
     found = decide_pull_request(facts, requests)
-    pushed = found.action in (Action.OPEN, Action.UPDATE) and _push(context, state)
-    notes = tuple(_notes(context, state))
+    pushed = found.action in (Action.OPEN, Action.UPDATE) and desk.push()
+    still_open = any(one.state == "open" for one in requests)
     match found.action:
         case Action.LEAVE:
-            if found.reason == _NO_RECORD and not any(one.state == "open" or one.head == state.tip for one in requests):
-                raise LedgerError(_missing_record(state, ledger))
-            return PullRequestUpdate("", _url(requests, found.number), (*notes, *filter(None, [found.reason])))
+            if found.reason == NO_RECORD and not any(one.state == "open" or one.head == offer.tip for one in requests):
+                raise LedgerError(_missing_record(offer, desk.ledger))
+            said = (*notes, *filter(None, [found.reason]))
+            return PullRequestUpdate("", _url(requests, found.number), said, is_open=still_open)
         case Action.CLOSE:
             number = found.number or 0
-            context.forge.comment(number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
-            context.forge.close(number)
+            forge.comment(number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
+            forge.close(number)
             return PullRequestUpdate("closed", _url(requests, number), (*notes, found.reason))
         case Action.UPDATE:
             one = next(one for one in requests if one.state == "open")
-            rewritten = _update_text(context, state, release, ledger, one)
-            return PullRequestUpdate("updated" if pushed or rewritten else "", one.url, notes)
+            rewritten = _update_text(desk, offer, one)
+            if one.draft and offer.proven:
+                notes = (*notes, f"#{one.number} is a draft, and its version is proven: mark it ready for review")
+            return PullRequestUpdate("updated" if pushed or rewritten else "", one.url, notes, is_open=True)
         case Action.OPEN:
-            base = context.forge.default_branch()
-            opened = context.forge.create(branch, base, *_title_and_body(context, release, ledger))
-            return PullRequestUpdate("opened", opened.url, notes)
+            base = forge.default_branch()
+            opened = forge.create(offer.branch, base, *_title_and_body(desk, offer), draft=not offer.proven)
+            return PullRequestUpdate("opened", opened.url, notes, is_open=True)
 
 
-def _list_pull_requests(context: NightlyContext, state: SkillState, facts: BranchFacts) -> tuple[PullRequest, ...]:
-    """List the pull requests from a skill's branch; where the forge is down, push the branch first."""
+def _list_pull_requests(desk: _Desk, offer: Offer, facts: BranchFacts) -> tuple[PullRequest, ...]:
+    """List the pull requests from a branch; where the forge is down, push the branch first."""
     try:
-        return context.forge.pull_requests(f"skillopt/{state.target.name}")
+        return desk.context.forge.pull_requests(offer.branch)
     except ForgeError:
         if decide_pull_request(facts, ()).action is Action.OPEN:
-            _push(context, state)
+            desk.push()
         raise
 
 
-def _push(context: NightlyContext, state: SkillState) -> bool:
-    """Push a skill's branch, where there is a remote; tell whether there was anything to push."""
-    if context.remote is None or context.tips is None:
+def _update_text(desk: _Desk, offer: Offer, opened: PullRequest) -> bool:
+    """Rewrite title and text of an open pull request for what is offered, unless they are of that run already."""
+    if offer.record is not None and offer.record.id in opened.body:
         return False
-    return context.remote.push(state.target.name, context.tips)
-
-
-def _update_text(
-    context: NightlyContext, state: SkillState, release: _Release, ledger: Ledger, opened: PullRequest
-) -> bool:
-    """Rewrite title and text of an open pull request for the newest version, unless they are of that run already."""
-    if release.record is not None and release.record.id in opened.body:
-        return False
-    comment = f"`skillopt nightly` pushed a newer version, {state.tip[:10]}; the description is of that version."
-    context.forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
-    context.forge.update(opened.number, *_title_and_body(context, release, ledger))
+    what = "a newer version" if offer.proven or not offer.mark else "a newer draft"
+    comment = f"`skillopt nightly` pushed {what}, {offer.tip[:10]}; the description is of that one."
+    desk.context.forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
+    desk.context.forge.update(opened.number, *_title_and_body(desk, offer))
     return True
 
 
-def _missing_record(state: SkillState, ledger: Ledger) -> str:
+def _missing_record(offer: Offer, ledger: Ledger) -> str:
     return (
-        f"expected the record of the run that made {state.tip[:10]}, found none in {ledger.path}; restore it from "
-        f"the machine that trained {state.target.name}, or open the pull request by hand"
+        f"expected the record of the run that made {offer.tip[:10]}, found none in {ledger.path}; restore it from "
+        f"the machine that trained {offer.branch.rpartition('/')[2]}, or open the pull request by hand"
     )
 
 
-def _find_release(state: SkillState, ledger: Ledger) -> _Release:
-    """Find the run of the newest version, and whether that version may have a pull request."""
-    newest = next(iter(state.versions), None)
-    if newest is None or newest.sha != state.tip:
-        return _Release(None, "people have committed on top of the newest version")
-    if not newest.trailer("Val-After"):
-        return _Release(None, "the newest commit is no version that was accepted")
-    run = newest.trailer("Skillopt-Run")
-    record = next((one for one in ledger.runs() if one.id == run), None)
-    if record is None:
-        return _Release(None, _NO_RECORD)
-    return _Release(record, _unfit(record, [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]))
-
-
-def _unfit(record: RunRecord, events: Sequence[Event]) -> str:
-    if record.state != "finished":
-        return f"its run ended early: {record.reason or 'it was interrupted'}"
-    test = next((event for event in reversed(events) if isinstance(event, HeldOutTestMeasured)), None)
-    if test is None:
-        withheld = (event.reason for event in reversed(events) if isinstance(event, ReleaseCheckWithheld))
-        return f"it was not compared on the held-out test: {next(withheld, 'its run made no such comparison')}"
-    if test.verdict.outcome is Outcome.REJECT:
-        return f"it is no better on the held-out test: {test.verdict.before:.3f} -> {test.verdict.after:.3f}"
-    return ""
-
-
-def _title_and_body(context: NightlyContext, release: _Release, ledger: Ledger) -> tuple[str, str]:
+def _title_and_body(desk: _Desk, offer: Offer) -> tuple[str, str]:
     """Give title and text; every number in them is read from the ledger."""
-    if release.record is None:
+    if offer.record is None:
         message = "a version gets a pull request only with the record of its run"
         raise AssertionError(message)
-    view = load_view(context.project, ledger, release.record)
-    return pull_request_title(view), pull_request_body(view)
+    view = load_view(desk.context.project, desk.ledger, offer.record)
+    kind = OfferKind.DRAFT if offer.mark else OfferKind.VERSION if offer.proven else OfferKind.UNPROVEN
+    body = pull_request_body(view, LIMIT - len(offer.mark) - 2, kind)
+    return pull_request_title(view, kind), f"{body}\n{offer.mark}\n" if offer.mark else body
 
 
 def _notes(context: NightlyContext, state: SkillState) -> list[str]:

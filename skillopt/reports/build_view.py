@@ -226,8 +226,8 @@ class _Gathering:
             grading=event.grading,
         )
         self._versions.append(version)
-        for name in ids:
-            self._edits[name] = replace(self._edits[name], version=number)
+        for change in event.changes:
+            self._edits[change.edit.id] = replace(self._known(change.edit, event.step), version=number)
         if self._gates:
             self._gates[-1] = replace(self._gates[-1], version=number, rollouts=event.rollouts)
             self._curve[-1] = replace(self._curve[-1], version=number, rollouts=event.rollouts)

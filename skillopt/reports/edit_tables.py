@@ -1,4 +1,4 @@
-"""Markdown tables of a run's edits: accepted ones, and what became of the others.
+"""Markdown tables of a run's edits: accepted ones, those that wait, and what became of the others.
 
 Edits that were not taken are grouped by the same kind of reason.
 """
@@ -10,7 +10,7 @@ from typing import Final
 from skillopt.reports.length_limits import LengthLimits, count_noun, list_names, more_line, quote_text
 from skillopt.reports.view import EditView, Fate, RunView, ScreenView
 
-__all__ = ["edits_not_taken", "taken_edits"]
+__all__ = ["draft_edits", "edits_not_taken", "taken_edits"]
 
 _MOST_KINDS: Final = 10
 """Kinds of reason that are listed; every refusal can have words of its own."""
@@ -26,6 +26,17 @@ def taken_edits(view: RunView, limits: LengthLimits) -> str:
     ]
     if not edits:
         return "\n\n".join(lines or ["No edit was taken."])
+    return "\n\n".join([_table(edits, view, limits), *lines])
+
+
+def draft_edits(view: RunView, limits: LengthLimits) -> str:
+    """List the edits that wait in the draft; empty when none does."""
+    names = view.draft.edits if view.draft else ()
+    edits = [edit for edit in view.edits if edit.id in names]
+    return _table(edits, view, limits) if edits else ""
+
+
+def _table(edits: Sequence[EditView], view: RunView, limits: LengthLimits) -> str:
     rows = [
         f"| {number} | {_change(edit, limits)} | {quote_text(edit.rationale, limits)} "
         f"| {list_names(edit.tasks, limits)} | {_alone(edit.screen)} | +{edit.tokens_added} -{edit.tokens_removed} |"
@@ -33,12 +44,13 @@ def taken_edits(view: RunView, limits: LengthLimits) -> str:
     ]
     head = ["| | edit | why, in the proposer's words | train tasks behind it | alone | tokens |", "|" + "---|" * 6]
     note = "Alone: mean score without the edit → with it, on train tasks it cites. Tokens are estimates."
-    return "\n\n".join(["\n".join([*head, *rows]) + more_line(len(edits) - len(rows), "edit", view.run), note, *lines])
+    return "\n".join([*head, *rows]) + more_line(len(edits) - len(rows), "edit", view.run) + f"\n\n{note}"
 
 
 def edits_not_taken(view: RunView, limits: LengthLimits) -> str:
     """Count the edits that were not taken by why, and list them, folded away; empty when there are none."""
-    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED]
+    waiting = view.draft.edits if view.draft else ()
+    others = [edit for edit in view.edits if edit.fate is not Fate.ACCEPTED and edit.id not in waiting]
     if not others:
         return ""
     fates = Counter(edit.fate for edit in others)

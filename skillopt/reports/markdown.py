@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from skillopt.reports.edit_tables import edits_not_taken, taken_edits
+from skillopt.reports.edit_tables import draft_edits, edits_not_taken, taken_edits
 from skillopt.reports.escape_markdown import code_block, inline_code
 from skillopt.reports.gate_words import is_change
 from skillopt.reports.length_limits import LengthLimits
@@ -43,7 +43,7 @@ def render_markdown(view: RunView) -> str:
             if is_change(view)
             else ("## Edits", taken_edits(view, limits), _diffs(view.edits))
         ),
-        *(("## Draft", draft(view)) if view.draft else ()),
+        *(("## Draft", draft(view), draft_edits(view, limits)) if view.draft else ()),
         *("## Tasks that changed sides", flips(view, limits)),
         *("## Held-out test", held_out_test(view)),
         *("## Gates on `val`", gates(view, limits), guarantee(view) if view.test is None and view.gates else ""),

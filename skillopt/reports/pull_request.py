@@ -5,10 +5,12 @@ What a reviewer needs first comes first.
 
 import re
 from collections.abc import Callable, Iterator
+from enum import StrEnum
 from itertools import chain
 from typing import Final
 
-from skillopt.reports.edit_tables import edits_not_taken, taken_edits
+from skillopt.gate.grade_words import grade_words
+from skillopt.reports.edit_tables import draft_edits, edits_not_taken, taken_edits
 from skillopt.reports.escape_markdown import comment_marker, inline_code
 from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.length_limits import LengthLimits
@@ -27,7 +29,7 @@ from skillopt.reports.sections import (
 )
 from skillopt.reports.view import RunView
 
-__all__ = ["LIMIT", "length", "pull_request_body", "pull_request_title"]
+__all__ = ["LIMIT", "OfferKind", "length", "pull_request_body", "pull_request_title"]
 
 LIMIT: Final = 65_536
 """Most characters of a pull request's text.
@@ -48,11 +50,21 @@ _LENGTH_LIMITS: Final = (
 """What is given up first stands first."""
 
 
-def pull_request_title(view: RunView) -> str:
+class OfferKind(StrEnum):
+    """What a pull request offers: a version, one that is not shown to be better on new tasks, or the draft."""
+
+    VERSION = "version"
+    UNPROVEN = "unproven version"
+    DRAFT = "draft"
+
+
+def pull_request_title(view: RunView, kind: OfferKind = OfferKind.VERSION) -> str:
     """Give the title: the skill and what was gained, nothing that a model wrote."""
     name = re.sub(r"[^a-z0-9-]", "", view.skill)
     if is_change(view):
         return f"{name}: change {change_outcome(view)}"
+    if kind is OfferKind.DRAFT and view.draft is not None:
+        return f"{name}: draft, {grade_words(view.draft.grading)}"
     if view.test is not None:
         return f"{name}: test score {view.test.verdict.before:.3f} → {view.test.verdict.after:.3f}"
     taken = [gate.verdict for gate in view.gates if gate.version is not None]
@@ -61,17 +73,18 @@ def pull_request_title(view: RunView) -> str:
     return f"{name}: no version was accepted"
 
 
-def pull_request_body(view: RunView, limit: int = LIMIT) -> str:
+def pull_request_body(view: RunView, limit: int = LIMIT, kind: OfferKind = OfferKind.VERSION) -> str:
     """Write the text of a pull request; where it is too long it is shortened part by part, and says so.
 
     Args:
         view: The run.
         limit: Most characters, counted as UTF-16 units.
+        kind: What is offered.
 
     Raises:
         ValueError: Not even the verdict fits.
     """
-    for text in _shorter_and_shorter(view):
+    for text in _shorter_and_shorter(view, kind):
         if length(text) <= limit:
             return text
     raise ValueError(f"expected a limit that leaves space for the verdict, found {limit}")
@@ -82,8 +95,8 @@ def length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _shorter_and_shorter(view: RunView) -> Iterator[str]:
-    yield _body(view, LengthLimits(), "")
+def _shorter_and_shorter(view: RunView, kind: OfferKind) -> Iterator[str]:
+    yield _body(view, kind, LengthLimits(), "")
     for limits in _LENGTH_LIMITS:
         cuts = [
             f"texts after {limits.text} characters" if limits.text < LengthLimits().text else "",
@@ -93,16 +106,19 @@ def _shorter_and_shorter(view: RunView) -> Iterator[str]:
         whole = (
             f"Shortened for length, cut {', '.join(filter(None, cuts))}; `skillopt report {view.run}` has all of it."
         )
-        yield _body(view, limits, whole)
+        yield _body(view, kind, limits, whole)
     rest = f"Everything else was left out for length; `skillopt report {view.run}` has all of it."
-    yield _joined([comment_marker(view.skill), _title(view), headline(view), noise_line(view), guarantee(view), rest])
-    yield _joined([comment_marker(view.skill), headline(view), rest])
+    head = [_not_proven(view, kind), headline(view)]
+    yield _joined([comment_marker(view.skill), _title(view), *head, noise_line(view), guarantee(view), rest])
+    yield _joined([comment_marker(view.skill), *head, rest])
 
 
-def _body(view: RunView, limits: LengthLimits, shortened: str) -> str:
+def _body(view: RunView, kind: OfferKind, limits: LengthLimits, shortened: str) -> str:
+    waits = draft(view, fetch=True) if kind is OfferKind.DRAFT else ""
     parts: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("Edits", lambda: "" if is_change(view) else taken_edits(view, limits)),
-        ("Draft", lambda: draft(view)),
+        ("Draft", lambda: _joined([waits, draft_edits(view, limits)]).strip() if waits else ""),
+        ("Edits", lambda: "" if is_change(view) or waits else taken_edits(view, limits)),
+        ("Waiting", lambda: "" if waits else draft(view)),
         ("Tasks that changed sides", lambda: flips(view, limits)),
         ("Held-out test", lambda: held_out_test(view)),
         ("Gates on `val`", lambda: _gates(view, limits)),
@@ -117,12 +133,27 @@ def _body(view: RunView, limits: LengthLimits, shortened: str) -> str:
         [
             comment_marker(view.skill),
             _title(view),
+            _not_proven(view, kind),
             headline(view),
             size_change(view),
             noise_line(view),
             shortened,
             *body,
         ]
+    )
+
+
+def _not_proven(view: RunView, kind: OfferKind) -> str:
+    """Say first what is not shown of what a draft pull request offers."""
+    if kind is OfferKind.VERSION:
+        return ""
+    grading = view.draft.grading if kind is OfferKind.DRAFT and view.draft else None
+    if kind is OfferKind.UNPROVEN and view.accepted:
+        grading = view.accepted[-1].grading
+    shown = f" What was shown is {grade_words(grading)}." if grading else ""
+    return (
+        f"> This {kind.value.removeprefix('unproven ')} is **not shown to be better on new tasks** like those of the "
+        f"suite, so it is offered as a draft.{shown} Close it to say no: this text is not offered again."
     )
 
 

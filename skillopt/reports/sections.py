@@ -73,21 +73,26 @@ def headline(view: RunView) -> str:
     return f"**{view.gates[-1].verdict.outcome.value}**: {count_noun(len(view.gates), 'candidate')}, none was accepted."
 
 
-def draft(view: RunView) -> str:
-    """State what waits, what was shown of it and what was not, and what to do with it; empty when nothing waits."""
+def draft(view: RunView, *, fetch: bool = False) -> str:
+    """State what waits, what was shown of it and what was not, and what to do with it; empty when nothing waits.
+
+    Args:
+        view: The run.
+        fetch: Whether the commands begin with fetching the draft from the remote.
+    """
     found = view.draft
     if found is None:
         return ""
     grading, skill = found.grading, quote(view.skill)
     meaning = f", that is {GRADE_MEANINGS[grading.grade]}" if grading else ""
     shown = f"**{grade_words(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."
-    if grading and grading.reason:
-        shown += f" {inline_code(truncate(grading.reason, _MOST_REASON))}"
     if found.taken:
         return f"{shown}\n\nA person made it version {inline_code(found.taken[:10])}."
     if not found.commit:
         return f"{shown}\n\nIt is on no branch."
-    commands = shell_block([f"skillopt diff {skill} draft", f"skillopt take {skill}"])
+    name = quote(found.branch)
+    fetched = [f"git fetch origin {name}", f"git branch {name} FETCH_HEAD"] if fetch else []
+    commands = shell_block([*fetched, f"skillopt diff {skill} draft", f"skillopt take {skill}"])
     return f"{shown}\n\nIt is on branch {inline_code(found.branch)}, and becomes a version when taken:\n\n{commands}"
 
 

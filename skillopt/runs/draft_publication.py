@@ -13,7 +13,15 @@ from typing import Final
 from skillopt.errors import UsageError, VersionConflictError
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade, Grading
-from skillopt.loop.events import DraftChanged, DraftGraded, Event, RunStarted, VersionAccepted, decode_event
+from skillopt.loop.events import (
+    DraftChanged,
+    DraftGraded,
+    Event,
+    RunStarted,
+    VersionAccepted,
+    decode_event,
+    newest_draft,
+)
 from skillopt.project import Target
 from skillopt.runs.lineage import ACCEPTED
 from skillopt.runs.plan import read_version, uncommitted_start
@@ -26,7 +34,7 @@ from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["DraftState", "draft_obstacle", "publish_draft", "recover_draft"]
+__all__ = ["DraftState", "became_version", "draft_obstacle", "publish_draft", "recover_draft"]
 
 _RUN: Final = "Skillopt-Run"
 
@@ -122,6 +130,16 @@ def recover_draft(root: Path, repository: Repository, skill: str) -> None:
             publish_draft(repository, ledger, newest)
 
 
+def became_version(branch: DraftBranch) -> bool:
+    """Tell whether the newest commit of a skill's versions has the text of its draft."""
+    repository, draft = branch.repository, branch.tip
+    tip = repository.branch_tip(branch.skill)
+    if draft is None or tip is None:
+        return False
+    texts = (read_version(repository, branch.skill, commit, branch.path, missing_ok=True) for commit in (draft, tip))
+    return len({text.digest for text in texts}) == 1
+
+
 def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, draft: Version) -> str:
     """Say why a draft cannot become a version, empty when it can: its figures are about other texts than there are now.
 
@@ -154,27 +172,16 @@ def draft_obstacle(repository: Repository, target: Target, branch: DraftBranch, 
 
 
 def _find_waiting(events: Sequence[tuple[str, Event]]) -> _Waiting:
-    found = _Waiting(None, "", 0, "")
-    for at, event in events:
-        if isinstance(event, RunStarted):
-            found = _Waiting(None, at, 0, at)
-        elif isinstance(event, VersionAccepted):
-            found = _Waiting(None, at, found.accepted + 1, found.started_at)
-        elif isinstance(event, DraftGraded):
-            found = _Waiting(event, at, found.accepted, found.started_at)
-        elif isinstance(event, DraftChanged):
-            found = _Waiting(event if event.changes else None, at, found.accepted, found.started_at)
-    return found
+    draft = newest_draft(event for _, event in events)
+    at = next((at for at, event in reversed(events) if event is draft), "")
+    accepted = sum(isinstance(event, VersionAccepted) for _, event in events)
+    return _Waiting(draft, at, accepted, next((at for at, event in events if isinstance(event, RunStarted)), ""))
 
 
 def _remove(branch: DraftBranch, record: RunRecord) -> None:
     """Remove the draft if it is of this run, or has become the newest version."""
-    published, repository = branch.read(), branch.repository
-    if published is None:
-        return
-    tip = repository.branch_tip(record.skill)
-    became = tip is not None and _text(repository, record, tip) == _text(repository, record, published.sha)
-    if became or published.trailer(_RUN) == record.id:
+    published = branch.read()
+    if published is not None and (became_version(branch) or published.trailer(_RUN) == record.id):
         branch.remove()
 
 
@@ -209,7 +216,3 @@ def _incumbent(repository: Repository, record: RunRecord, waiting: _Waiting) -> 
             return own[0].sha
     start = uncommitted_start(repository, record, waiting.started_at)
     return record.base if start is None else repository.write_commit(start)
-
-
-def _text(repository: Repository, record: RunRecord, commit: str) -> str:
-    return read_version(repository, record.skill, commit, record.skill_path, missing_ok=True).digest

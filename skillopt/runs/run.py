@@ -9,7 +9,7 @@ from skillopt.errors import SkilloptError
 from skillopt.execution.recording import Recording
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.grade_words import UNGRADED
-from skillopt.loop.events import Event, RunEnded, RunStarted, VersionAccepted
+from skillopt.loop.events import Event, GateDecided, RunEnded, RunStarted, VersionAccepted
 from skillopt.runs.draft_publication import DraftState, publish_draft
 from skillopt.runs.plan import RunPlan, uncommitted_start
 from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, trailers_of
@@ -38,6 +38,7 @@ class RecordedRun(Recording):
         self._plan = plan
         self._tip = record.base
         self._started_at = ""
+        self._spent = 0.0
 
     def recorded(self, event: Event, at: str) -> None:
         """Commit an accepted version that is recorded; at the end, publish the draft.
@@ -48,8 +49,11 @@ class RecordedRun(Recording):
         """
         if isinstance(event, RunStarted):
             self._started_at = at
+        elif isinstance(event, GateDecided):
+            self._spent += event.verdict.error_spent
         elif isinstance(event, VersionAccepted):
             self._commit(event, at)
+            self._spent = 0.0
         elif isinstance(event, RunEnded):
             self.draft = publish_draft(self._plan.repository, self._ledger, self.record)
 
@@ -77,7 +81,7 @@ class RecordedRun(Recording):
             files=files_of(self.skill.with_document(SkillDocument(event.text))),
             subject=subject_of(self.skill.name, event),
             body=body_of(event),
-            trailers=trailers_of(origin, event, self.runner.usage),
+            trailers=trailers_of(origin, event, self.runner.usage, self._spent),
             at=at,
             parent=self._tip,
             expected_tip=None,

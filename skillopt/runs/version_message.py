@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill, indent
+from typing import Final
 
 from skillopt.gate.expectation import expectation
-from skillopt.gate.grade_words import UNGRADED, grade_words
+from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grading
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
@@ -18,7 +19,19 @@ from skillopt.runs.grade_trailers import grade_trailers
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.edits import Change, Op
 
-__all__ = ["VersionOrigin", "body_of", "draft_body", "draft_subject", "draft_trailers", "subject_of", "trailers_of"]
+__all__ = [
+    "ERROR_SPENT",
+    "VersionOrigin",
+    "body_of",
+    "draft_body",
+    "draft_subject",
+    "draft_trailers",
+    "subject_of",
+    "trailers_of",
+]
+
+ERROR_SPENT: Final = "Error-Spent"
+"""Trailer of a version: what its run spent since the version before it, or since its start."""
 
 _WIDTH = 72
 _ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
@@ -54,8 +67,7 @@ def draft_subject(skill: str, changes: Sequence[Change]) -> str:
 
 def draft_body(changes: Sequence[Change], grading: Grading | None) -> str:
     """Explain each edit of a draft with its reason, then what was shown of it; None for nothing."""
-    shown = UNGRADED if grading is None else f"{grade_words(grading)}. {_inert(escape_terminal(grading.reason))}"
-    return "\n\n".join([*map(_paragraph, changes), fill(f"{shown.rstrip('. ')}.", _WIDTH)])
+    return "\n\n".join([*map(_paragraph, changes), fill(f"{grade_words(grading)}.", _WIDTH)])
 
 
 def draft_trailers(origin: VersionOrigin, grading: Grading | None, rollouts: int) -> tuple[tuple[str, str], ...]:
@@ -97,13 +109,16 @@ def body_of(event: VersionAccepted) -> str:
     return "\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)])
 
 
-def trailers_of(origin: VersionOrigin, event: VersionAccepted, usage: Usage) -> tuple[tuple[str, str], ...]:
+def trailers_of(
+    origin: VersionOrigin, event: VersionAccepted, usage: Usage, spent: float
+) -> tuple[tuple[str, str], ...]:
     """List the trailers of a version.
 
     Args:
         origin: Where it comes from.
         event: The accepted version.
         usage: What the run has consumed so far, recorded answers included.
+        spent: Error that the run's gates spent since its version before.
     """
     verdict = event.verdict
     return (
@@ -117,6 +132,7 @@ def trailers_of(origin: VersionOrigin, event: VersionAccepted, usage: Usage) -> 
         ("Val-Expected", f"{verdict.expected:.4f}"),
         ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
         ("Confidence", f"{verdict.confidence:.3f}"),
+        (ERROR_SPENT, f"{spent:.4f}"),
         ("Rollouts", str(event.rollouts)),
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
         *_target_trailers(origin),

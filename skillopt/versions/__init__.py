@@ -1,4 +1,4 @@
-"""Accepted versions of a skill as git commits on a branch of its own, and everything that runs git.
+"""Accepted versions of a skill as git commits on a branch of its own, its draft on another, and all that runs git.
 
 The wording of a version's commit message is in runs.
 """

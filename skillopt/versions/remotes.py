@@ -4,7 +4,7 @@ Invariants:
 1. The configuration of an untrusted repository starts no program here either: the remote is called by its
    address, so that none of its options apply, and ssh, credential helpers and the rest are given by us.
 2. A branch, local or remote, is moved by compare-and-swap only, and only forwards: whatever a person has committed
-   or pushed stays.
+   or pushed stays. A draft is replaced, but only one that training wrote.
 3. A token is in no argument and no address, and goes to no host but its own.
 """
 
@@ -15,9 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from skillopt.errors import RemoteError, UsageError, VersionConflictError
+from skillopt.errors import RemoteError, RepositoryError, UsageError, VersionConflictError
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
+from skillopt.versions.draft_branch import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
 from skillopt.versions.repository import Repository
 
@@ -32,6 +33,7 @@ _SETTINGS: Final = (
 )
 _TRUSTED: Final = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
 _PLACE: Final = re.compile(r"https://|ssh://|file://|(?:[\w.-]+@)?[\w.-]+:(?!:|//)|(?!-)[^:]*\Z")
+_PUSH: Final = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-recurse-submodules")
 _QUIET: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
@@ -52,11 +54,13 @@ class Tips:
         default_branch: Name of its default branch.
         default: The newest commit of the default branch.
         skills: The newest commit of each skill's branch, by the skill's name.
+        drafts: The commit of each skill's draft, by the skill's name.
     """
 
     default_branch: str
     default: str
     skills: Mapping[str, str]
+    drafts: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +110,25 @@ class Remote:
         Raises:
             RemoteError: It cannot be reached, or has no default branch.
         """
-        listed = self._reach(["ls-remote", "--symref", "--", self.url, "HEAD", f"{_BRANCHES}*"]).splitlines()
+        patterns = ("HEAD", f"{_BRANCHES}*", f"{DRAFT_BRANCHES}*")
+        listed = self._reach(["ls-remote", "--symref", "--", self.url, *patterns]).splitlines()
         rows = [row.split("\t", 1) for row in listed if "\t" in row]
         heads = [value.removeprefix("ref: refs/heads/") for value, ref in rows if ref == "HEAD" and " " in value]
         tips = {ref: value for value, ref in rows if " " not in value}
         if not heads or "HEAD" not in tips:
             message = f"{self._shown}: expected a default branch, found none; push one there and run this again"
             raise RemoteError(message)
-        skills = {ref.removeprefix(_BRANCHES): sha for ref, sha in tips.items() if ref.startswith(_BRANCHES)}
-        wanted = [f"refs/heads/{heads[0]}", *(f"{_BRANCHES}{skill}" for skill in skills)]
+        skills, drafts = (
+            {ref.removeprefix(prefix): sha for ref, sha in tips.items() if ref.startswith(prefix)}
+            for prefix in (_BRANCHES, DRAFT_BRANCHES)
+        )
+        wanted = [f"refs/heads/{heads[0]}", *(ref for ref in tips if ref != "HEAD")]
         self._reach(["fetch", *_QUIET, "--", self.url, *wanted])
         root = self.repository.root
         if any(try_git(root, ["cat-file", "-e", f"{sha}^{{commit}}"])[0] for sha in tips.values()):
             message = f"{self._shown} changed while it was read; run this again"
             raise RemoteError(message)
-        return Tips(heads[0], tips["HEAD"], skills)
+        return Tips(heads[0], tips["HEAD"], skills, drafts)
 
     def fetch_commit(self, commit: str, tips: Tips) -> bool:
         """Fetch a commit that a shallow clone may lack, by fetching all of the default branch.
@@ -183,16 +191,55 @@ class Remote:
             return False
         strangers = self.commits_by_people(skill, here, [tips.default, *filter(None, [there])])
         if strangers:
-            message = (
-                f"skillopt/{skill} is based on commits that {self.name} does not have ({len(strangers)}), such as "
-                f"{strangers[0][:10]}; it was not pushed. Push those first, or train from {tips.default_branch}"
-            )
-            raise VersionConflictError(message)
+            raise VersionConflictError(_based_elsewhere(f"skillopt/{skill}", self.name, strangers, tips))
         ref = f"{_BRANCHES}{skill}"
         if there and not self.repository.contains(here, there):
-            raise VersionConflictError(_moved(skill, self.name))
-        quiet = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-recurse-submodules")
-        self._reach(["push", *quiet, f"--force-with-lease={ref}:{there}", "--", self.url, f"{here}:{ref}"], skill)
+            raise VersionConflictError(_moved(f"skillopt/{skill}", self.name))
+        lease = f"--force-with-lease={ref}:{there}"
+        self._reach(["push", *_PUSH, lease, "--", self.url, f"{here}:{ref}"], f"skillopt/{skill}")
+        return True
+
+    def take_up_draft(self, branch: DraftBranch, tips: Tips) -> None:
+        """Make the remote's draft the local one where there is none here, as in a fresh clone.
+
+        Args:
+            branch: Where a skill's draft is.
+            tips: Where the remote's branches are.
+
+        Raises:
+            RepositoryError: Git could not write the branch.
+        """
+        there = tips.drafts.get(branch.skill)
+        if there is None or branch.tip is not None:
+            return
+        if problem := self.repository.move_branch(f"{DRAFT_BRANCHES}{branch.skill}", None, there):
+            raise RepositoryError(f"{problem}; mend that and run this again")
+
+    def push_draft(self, branch: DraftBranch, tips: Tips) -> bool:
+        """Push a skill's draft in place of the remote's, or remove that where there is none here.
+
+        Args:
+            branch: Where the draft is.
+            tips: Where the remote's branches were; the push fails if this one has moved since.
+
+        Returns:
+            Whether there was anything to push.
+
+        Raises:
+            VersionConflictError: People have committed on the remote's draft, or moved it meanwhile.
+            RemoteError: The remote cannot be reached, or refuses.
+        """
+        here, there = branch.tip or "", tips.drafts.get(branch.skill, "")
+        if here == there:
+            return False
+        if there and not branch.is_ours(there):
+            raise VersionConflictError(
+                f"{branch.name} on {self.name} has commits of people ({there[:10]}); it was left alone"
+            )
+        if here and (strangers := self.commits_by_people(branch.skill, here, [tips.default])):
+            raise VersionConflictError(_based_elsewhere(branch.name, self.name, strangers, tips))
+        ref = f"{DRAFT_BRANCHES}{branch.skill}"
+        self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{here}:{ref}"], branch.name)
         return True
 
     def commits_by_people(self, skill: str, tip: str, without: Sequence[str]) -> list[str]:
@@ -211,7 +258,7 @@ class Remote:
     def _shown(self) -> str:
         return f"remote {self.name} ({mask(single_line(self.url))})"
 
-    def _reach(self, arguments: Sequence[str], skill: str = "") -> str:
+    def _reach(self, arguments: Sequence[str], branch: str = "") -> str:
         """Run git with the protocols that a remote may speak."""
         env, secrets = self._environment()
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
@@ -220,7 +267,7 @@ class Remote:
         if status == 0:
             return text
         if "(stale info)" in text or "(fetch first)" in text or "(non-fast-forward)" in text:
-            raise VersionConflictError(_moved(skill, self.name))
+            raise VersionConflictError(_moved(branch, self.name))
         refusal = next((row.split("\t")[-1] for row in text.splitlines() if row.startswith("!")), "")
         said = mask(single_line(f"{refusal} {problem}"))
         message = f"git could not {arguments[0]} with {self._shown}: {said}; {self._advice(said)}"
@@ -249,5 +296,12 @@ class Remote:
         return env, {f"GIT_CONFIG_VALUE_{first + 1}": f"Authorization: Basic {packed}"}
 
 
-def _moved(skill: str, name: str) -> str:
-    return f"someone moved skillopt/{skill} on {name} meanwhile; it was left alone, run this again to see what is there"
+def _moved(branch: str, name: str) -> str:
+    return f"someone moved {branch} on {name} meanwhile; it was left alone, run this again to see what is there"
+
+
+def _based_elsewhere(branch: str, name: str, strangers: Sequence[str], tips: Tips) -> str:
+    return (
+        f"{branch} is based on commits that {name} does not have ({len(strangers)}), such as {strangers[0][:10]}; it "
+        f"was not pushed. Push those first, or train from {tips.default_branch}"
+    )

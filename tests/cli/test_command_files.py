@@ -5,7 +5,7 @@ from pathlib import Path
 from skillopt.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUPS = {"job": "jobs", "cancel": "jobs"}
+GROUPS = {"job": "jobs", "cancel": "jobs", "take": "rollback"}
 MOST_FILES = 30
 
 

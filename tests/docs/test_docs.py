@@ -20,6 +20,7 @@ from skillopt.reports import view
 from skillopt.settings import Settings
 from skillopt.suites import load_suite
 from skillopt.tuning.studies import RANGES
+from tests.fakes.drafts import graded, run_events
 from tests.fakes.nights import make_nights
 from tests.fakes.projects import git, make_project, skillopt
 from tools.example_demo import picture_text
@@ -59,6 +60,8 @@ def test_every_skillopt_and_git_command_to_begin_with_works_in_order(tmp_path: P
         if command[0] == "git":
             git(folder, *command[1:])
             continue
+        if "draft" in command or command[1] == "take":
+            run_events(folder, graded("Write dates as YYYY-MM-DD."), name="my-skill")
         arguments = [git(folder, "rev-parse", "main") if word == "VERSION" else word for word in offline(command[1:])]
         ended = skillopt(folder, *arguments, *(quick if command[1] == "optimize" else ()))
         assert ended.returncode == 0, f"{command}: {ended.stderr}"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.grades import Grade, Grading
-from skillopt.loop.events import DraftChanged, DraftGraded, Event, RunEnded, RunStarted, VersionAccepted
+from skillopt.loop.events import DraftChanged, DraftGraded, Event, GateDecided, RunEnded, RunStarted, VersionAccepted
 from skillopt.project import Selection
 from skillopt.runs.plan import begin_run, make_plan
 from skillopt.runs.run import RecordedRun
@@ -24,6 +24,7 @@ __all__ = [
     "ScriptedRun",
     "accepted",
     "changed",
+    "gated",
     "graded",
     "grading",
     "run_events",
@@ -66,18 +67,27 @@ def accepted(*rules: str, grade: Grade | None = None) -> VersionAccepted:
     return VersionAccepted(1, 1, 1, "edits", _text(rules), _changes(rules), VERDICT, 30, given)
 
 
-def run_events(folder: Path, *events: Event, seed: int = 0, ends: BaseException | None = None) -> ScriptedRun:
+def gated(spent: float, *rules: str) -> GateDecided:
+    """Refuse a candidate at the gate, which spends some error."""
+    verdict = replace(VERDICT, outcome=Outcome.REJECT, error_spent=spent)
+    return GateDecided(1, "edits", _changes(rules), verdict, _text(rules), 20)
+
+
+def run_events(
+    folder: Path, *events: Event, name: str = "rows", seed: int = 0, ends: BaseException | None = None
+) -> ScriptedRun:
     """Record scripted events as a run of the project's skill, as `optimize` would.
 
     Args:
         folder: The project.
         events: What happens between the run's start and its end.
+        name: Name of the skill.
         seed: Makes it another run.
         ends: What is raised after the events instead of the run's end.
     """
     scripted = ScriptedRun()
-    plan = make_plan(Selection("rows", {"seed": seed}, folder=folder))
-    with writer_lock(folder, "rows"), closing(Ledger.open(folder)) as ledger:
+    plan = make_plan(Selection(name, {"seed": seed}, folder=folder))
+    with writer_lock(folder, name), closing(Ledger.open(folder)) as ledger:
         record, _ = begin_run(plan, ledger, "auto")
         scripted.run = RecordedRun(plan, ledger, record, scripted)
         with suppress(KilledError if ends is None else type(ends)):

@@ -150,11 +150,11 @@ class OnceDownForge(FolderForge):
         if name not in ("default_branch", "pull_requests", "create", "update", "comment", "close"):
             return found
 
-        def answer(*given: object) -> object:
+        def answer(*given: object, **named: object) -> object:
             if name not in self.asked:
                 self.asked.add(name)
                 raise ForgeDownError("down")
-            return found(*given)
+            return found(*given, **named)
 
         return answer
 

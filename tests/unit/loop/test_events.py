@@ -30,6 +30,7 @@ from skillopt.loop.events import (
     VersionAccepted,
     decode_event,
     encode_event,
+    newest_draft,
 )
 from skillopt.skills.edits import Change, Edit, Op
 
@@ -71,3 +72,17 @@ def test_an_event_is_the_same_after_its_json_form(event: Event) -> None:
 
 def test_every_kind_of_event_is_tried() -> None:
     assert {type(event) for event in EVENTS} == set(Event.__args__)
+
+
+def test_what_waits_is_the_newest_draft_since_the_last_version() -> None:
+    changed, graded = DraftChanged(1, "text", CHANGES), DraftGraded("text", CHANGES, GRADING, "d1", 90)
+    accepted = VersionAccepted(1, 1, 1, "edits", "text", CHANGES, VERDICT, 60)
+    for events, expected in (
+        ((), None),
+        ((changed, graded), graded),
+        ((graded, changed), changed),
+        ((changed, accepted), None),
+        ((changed, DraftChanged(2, "text", ())), None),
+        ((accepted, changed), changed),
+    ):
+        assert newest_draft(events) is expected

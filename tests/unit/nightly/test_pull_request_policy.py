@@ -7,7 +7,7 @@ import pytest
 from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
 from skillopt.protocols import PullRequest
 
-FACTS = BranchFacts("tip", "main")
+FACTS = BranchFacts("tip")
 
 
 def request(number: int, state: Literal["open", "closed", "merged"], head: str = "tip") -> PullRequest:
@@ -34,14 +34,11 @@ def test_a_version_that_people_settled_is_not_offered_again_but_the_next_one_is(
     assert decide_pull_request(FACTS, [request(2, "open"), request(1, state)]).action is Action.UPDATE
 
 
-@pytest.mark.parametrize(
-    ("facts", "reason"),
-    [
-        (BranchFacts("tip", "main", on_default_branch=True, unfit_reason="not tested"), "main has this text"),
-        (BranchFacts("tip", "trunk", diverged=True, unfit_reason="not tested"), "changed on trunk beside it"),
-    ],
-)
-def test_what_is_superseded_is_closed_if_it_is_open(facts: BranchFacts, reason: str) -> None:
+def test_what_is_superseded_is_closed_if_it_is_open() -> None:
+    reason, facts = (
+        "main has this text",
+        BranchFacts("tip", moot_reason="main has this text", unfit_reason="not tested"),
+    )
     found = decide_pull_request(facts, [request(7, "open"), request(3, "closed")])
     assert (found.action, found.number) == (Action.CLOSE, 7)
     assert reason in found.reason
@@ -50,7 +47,14 @@ def test_what_is_superseded_is_closed_if_it_is_open(facts: BranchFacts, reason: 
 
 
 def test_what_is_not_fit_to_be_offered_changes_nothing() -> None:
-    facts = BranchFacts("tip", "main", unfit_reason="no better on the held-out test")
+    facts = BranchFacts("tip", unfit_reason="no better on the held-out test")
     for requests in ([], [request(1, "open")]):
         found = decide_pull_request(facts, requests)
         assert (found.action, found.reason) == (Action.LEAVE, "no better on the held-out test")
+
+
+def test_a_draft_that_people_closed_is_refused_by_its_text_whatever_commit_it_is_in_later() -> None:
+    closed = PullRequest(4, "https://example.com/4", "closed", "older", "Title", "Body\n<!-- text: d1 -->")
+    found = decide_pull_request(BranchFacts("tip", mark="<!-- text: d1 -->"), [closed])
+    assert (found.action, found.reason) == (Action.LEAVE, "#4 with this text was closed by people")
+    assert decide_pull_request(BranchFacts("tip", mark="<!-- text: d2 -->"), [closed]).action is Action.OPEN

@@ -55,7 +55,6 @@ def test_what_waits_is_shown_with_its_grade_what_that_means_and_what_to_do() -> 
     assert "**unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks**: no version was accepted" in shown
     assert "## Draft" in shown
     assert "that is not shown to be better; how likely it is stands beside it." in shown
-    assert "<code>4 of 12 tasks changed, 3 for the better</code>" in shown
     assert "skillopt diff rows draft\nskillopt take rows" in shown
     assert "It is on no branch." in render_markdown(view)
     assert "A person made it version <code>dddddddddd</code>" in render_markdown(

@@ -42,11 +42,12 @@ def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
 
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
     origin = VersionOrigin("rows", "abc", "demo", "opt", "digest", "mixed")
-    trailers = dict(trailers_of(origin, accepted(ADD), Usage(usd=None)))
+    trailers = dict(trailers_of(origin, accepted(ADD), Usage(usd=None), 0.034))
     assert trailers["Val-Before"] == "0.5000"
     assert trailers["Wins-Ties-Losses"] == "9/30/1"
     assert trailers["Cost-USD"] == "unknown"
-    assert dict(trailers_of(origin, accepted(ADD), Usage(usd=1.5)))["Cost-USD"] == "1.50"
+    assert trailers["Error-Spent"] == "0.0340"
+    assert dict(trailers_of(origin, accepted(ADD), Usage(usd=1.5), 0.0))["Cost-USD"] == "1.50"
 
 
 @pytest.mark.parametrize(

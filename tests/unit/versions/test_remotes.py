@@ -3,12 +3,14 @@
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from skillopt.errors import RemoteError, UsageError, VersionConflictError
 from skillopt.tasks import File
+from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
@@ -292,3 +294,54 @@ class TestTokens:
         with pytest.raises(RemoteError) as told:
             remote(folder).fetch_tips()
         assert TOKEN not in str(told.value)
+
+
+def draft_branch(folder: Path) -> DraftBranch:
+    return DraftBranch(Repository.find(folder), "rows", FOLDER)
+
+
+def add_draft(folder: Path, content: bytes = b"1") -> str:
+    parent = git(folder, "rev-parse", "main")
+    trailers = (("Skill", "rows"), ("Grade", "unproven"))
+    new = replace(NEW_VERSION, files=(File("SKILL.md", content),), trailers=trailers, parent=parent)
+    return draft_branch(folder).publish(new)
+
+
+def test_a_draft_is_pushed_replaced_and_removed(bare: Path, folder: Path) -> None:
+    there, ref = remote(folder), "refs/heads/skillopt-draft/rows"
+    for content in (b"1", b"2"):
+        sha = add_draft(folder, content)
+        assert there.push_draft(draft_branch(folder), there.fetch_tips())
+        assert git(bare, "rev-parse", ref) == sha
+    tips = there.fetch_tips()
+    assert (tips.drafts, tips.skills) == ({"rows": sha}, {})
+    assert not there.push_draft(draft_branch(folder), tips)
+    draft_branch(folder).remove()
+    assert there.push_draft(draft_branch(folder), tips)
+    assert git(bare, "for-each-ref", ref) == ""
+
+
+def test_a_fresh_clone_takes_the_draft_up_and_keeps_one_of_its_own(tmp_path: Path, bare: Path, folder: Path) -> None:
+    sha = add_draft(folder)
+    remote(folder).push_draft(draft_branch(folder), remote(folder).fetch_tips())
+    second = clone(tmp_path / "second", bare)
+    there = remote(second)
+    there.take_up_draft(draft_branch(second), there.fetch_tips())
+    assert draft_branch(second).tip == sha
+    own = add_draft(second, b"2")
+    there.take_up_draft(draft_branch(second), there.fetch_tips())
+    assert draft_branch(second).tip == own
+
+
+def test_what_people_pushed_on_the_draft_is_kept(tmp_path: Path, bare: Path, folder: Path) -> None:
+    add_draft(folder)
+    remote(folder).push_draft(draft_branch(folder), remote(folder).fetch_tips())
+    person = clone(tmp_path / "person", bare)
+    git(person, "switch", "--quiet", "skillopt-draft/rows")
+    git(person, "commit", "--quiet", "--allow-empty", "-m", "Mine")
+    git(person, "push", "--quiet", "origin", "skillopt-draft/rows")
+    kept = git(bare, "rev-parse", "skillopt-draft/rows")
+    add_draft(folder, b"2")
+    with pytest.raises(VersionConflictError, match="has commits of people"):
+        remote(folder).push_draft(draft_branch(folder), remote(folder).fetch_tips())
+    assert git(bare, "rev-parse", "skillopt-draft/rows") == kept

@@ -1,0 +1,116 @@
+"""What a night has to offer of a skill: its newest version, and its draft."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import Grade
+from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
+from skillopt.nightly.skill_state import SkillState
+from skillopt.runs.draft_publication import draft_obstacle
+from skillopt.runs.grade_trailers import grade_of, read_grading
+from skillopt.runs.lineage import commit_kind
+from skillopt.runs.plan import read_version
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.repository import Repository
+
+__all__ = ["NO_RECORD", "Offer", "find_draft_offer", "find_version_offer"]
+
+NO_RECORD: Final = "the record of its run is not here"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A text that may get a pull request.
+
+    Args:
+        branch: Where it is.
+        tip: Its commit, empty for none.
+        record: The run behind it, None where that is not recorded here.
+        unfit_reason: Why it gets no pull request; empty when it may have one.
+        moot_reason: Why an open pull request for it is closed; empty for none.
+        proven: Whether it was shown to be better on new tasks; what was not gets a draft pull request.
+        mark: Text in the body of its pull request that names this very text; empty where the commit names it.
+    """
+
+    branch: str
+    tip: str
+    record: RunRecord | None
+    unfit_reason: str
+    moot_reason: str = ""
+    proven: bool = True
+    mark: str = ""
+
+
+def find_version_offer(state: SkillState, into: str, ledger: Ledger) -> Offer:
+    """Find the newest version of a skill, and whether it may have a pull request.
+
+    Args:
+        state: State of the skill.
+        into: Name of the default branch.
+        ledger: Where its runs are recorded.
+    """
+    moot = ""
+    if state.on_default_branch:
+        moot = f"{into} has this text"
+    elif state.diverged:
+        moot = f"the skill was changed on {into} beside it, so it was measured against a text that is gone"
+    branch, newest = f"skillopt/{state.target.name}", next(iter(state.versions), None)
+    if newest is None or newest.sha != state.tip:
+        return Offer(branch, state.tip, None, "people have committed on top of the newest version", moot)
+    kind, grade = commit_kind(newest), grade_of(newest.trailers)
+    if kind not in ("accepted", "taken"):
+        return Offer(branch, state.tip, None, "the newest commit is no version that was accepted or taken", moot)
+    record = _record(ledger, newest.trailer("Skillopt-Run"))
+    if record is None:
+        return Offer(branch, state.tip, None, NO_RECORD, moot)
+    events = [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]
+    test = next((event for event in reversed(events) if isinstance(event, HeldOutTestMeasured)), None)
+    tested = test is not None and test.verdict.outcome is Outcome.ACCEPT
+    unfit = "" if kind == "taken" else _unfit(record, events, test, grade)
+    # The release check is about new tasks too, so what passed it is proven whatever the gate could show.
+    proven = kind == "accepted" and (tested or grade is Grade.PROVEN)
+    return Offer(branch, state.tip, record, unfit, moot, proven)
+
+
+def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger, version_waits: str) -> Offer:
+    """Find the draft of a skill, and whether it may have a draft pull request.
+
+    Args:
+        state: State of the skill.
+        repository: Where it is.
+        ledger: Where its runs are recorded.
+        version_waits: Why it must wait for the pull request of a version; empty when it need not.
+    """
+    branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
+    draft = branch.read()
+    if draft is None:
+        return Offer(branch.name, "", None, "", "there is no draft any more")
+    digest = read_version(repository, state.target.name, draft.sha, branch.path, missing_ok=True).digest
+    grading, record = read_grading(draft.trailers), _record(ledger, draft.trailer("Skillopt-Run"))
+    obstacle = draft_obstacle(repository, state.target, branch, draft)
+    moot = obstacle if branch.is_ours(draft.sha) else ""
+    unfit = obstacle or version_waits
+    if record is None:
+        unfit = unfit or NO_RECORD
+    elif grading is None:
+        unfit = unfit or grade_words(None)
+    return Offer(branch.name, draft.sha, record, unfit, moot, proven=False, mark=f"<!-- skillopt text: {digest} -->")
+
+
+def _record(ledger: Ledger, run: str) -> RunRecord | None:
+    return next((one for one in ledger.runs() if one.id == run), None)
+
+
+def _unfit(record: RunRecord, events: Sequence[Event], test: HeldOutTestMeasured | None, grade: Grade | None) -> str:
+    if record.state != "finished":
+        return f"its run ended early: {record.reason or 'it was interrupted'}"
+    if test is not None and test.verdict.outcome is Outcome.REJECT:
+        return f"it is no better on the held-out test: {test.verdict.before:.3f} -> {test.verdict.after:.3f}"
+    if test is None and grade is None:
+        withheld = (event.reason for event in reversed(events) if isinstance(event, ReleaseCheckWithheld))
+        return f"it was not compared on the held-out test: {next(withheld, 'its run made no such comparison')}"
+    return ""

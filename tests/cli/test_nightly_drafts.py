@@ -1,0 +1,145 @@
+"""Drafts at night: what is not proven gets a draft pull request, which people may close for good."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from skillopt.gate.grades import Grade
+from skillopt.nightly.offers import find_draft_offer
+from skillopt.nightly.skill_state import DefaultBranch, read_skill_state
+from skillopt.project import Selection
+from skillopt.storage.ledger import Ledger
+from tests.fakes.drafts import accepted, changed, graded, run_events
+from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.nights import Nights, make_nights
+from tests.fakes.projects import git, skillopt
+
+EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
+REF = "refs/heads/skillopt-draft/rows"
+
+
+@pytest.fixture
+def forge() -> Iterator[FakeForge]:
+    with fake_forge() as forge:
+        yield forge
+
+
+@pytest.fixture
+def nights(tmp_path: Path, forge: FakeForge) -> Nights:
+    return make_nights(tmp_path, forge)
+
+
+def test_a_draft_gets_a_draft_pull_request_that_says_first_what_is_not_shown(nights: Nights, forge: FakeForge) -> None:
+    run_events(nights.folder, graded(EMAIL))
+    row = nights.run()["rows"]
+    assert (row["training"], row["offer"]["action"], row["draft"]["action"]) == ("not due", "", "opened")
+    (pull,) = forge.pulls.values()
+    assert (pull["branch"], pull["base"], pull["draft"]) == ("skillopt-draft/rows", "main", True)
+    assert pull["title"] == "rows: draft, unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks"
+    assert pull["body"].index("not shown to be better on new tasks") < pull["body"].index("### ")
+    assert "Write e-mail addresses" in pull["body"]
+    assert "git fetch origin skillopt-draft/rows\ngit branch skillopt-draft/rows FETCH_HEAD\n" in pull["body"]
+    assert git(nights.bare, "rev-parse", REF) == git(nights.folder, "rev-parse", REF)
+    again = nights.run()["rows"]
+    assert (again["draft"]["action"], len(forge.pulls)) == ("", 1)
+    assert nights.tell().startswith("nothing improved: 1 skill")
+
+
+def test_the_night_says_that_there_is_a_draft_to_look_at(nights: Nights) -> None:
+    run_events(nights.folder, graded(EMAIL))
+    said = nights.tell()
+    assert "rows: draft pull request opened: https://github.com/acme/skills/pull/1" in said
+    assert "nothing improved, 1 draft to look at: 1 skill" in said
+
+
+def test_a_later_run_rewrites_the_draft_and_its_pull_request(nights: Nights, forge: FakeForge) -> None:
+    run_events(nights.folder, graded(EMAIL))
+    nights.run()
+    run_events(nights.folder, graded(EMAIL, DATES, grade=Grade.PROVEN_HERE, probability=0.99), seed=1)
+    assert nights.run()["rows"]["draft"]["action"] == "updated"
+    (pull,) = forge.pulls.values()
+    assert pull["title"].startswith("rows: draft, proven here: ")
+    assert "Write dates" in git(nights.bare, "show", f"{REF}:skills/rows/SKILL.md")
+
+
+def test_a_closed_draft_is_a_no_to_its_text_in_every_later_run(nights: Nights, forge: FakeForge) -> None:
+    run_events(nights.folder, graded(EMAIL))
+    nights.run()
+    forge.set_state(1)
+    run_events(nights.folder, graded(EMAIL), seed=1)
+    row = nights.run()["rows"]
+    assert (row["draft"]["action"], len(forge.pulls)) == ("", 1)
+    assert "#1 with this text was closed by people" in row["draft"]["notes"]
+    run_events(nights.folder, graded(DATES), seed=2)
+    assert nights.run()["rows"]["draft"]["action"] == "opened"
+
+
+def test_a_draft_that_was_taken_closes_its_pull_request_and_is_offered_as_a_version(
+    nights: Nights, forge: FakeForge
+) -> None:
+    run_events(nights.folder, graded(EMAIL))
+    nights.run()
+    assert skillopt(nights.folder, "take", "rows").returncode == 0
+    row = nights.run()["rows"]
+    assert (row["offer"]["action"], row["draft"]["action"]) == ("opened", "closed")
+    version = forge.pulls[2]
+    assert (version["branch"], version["draft"]) == ("skillopt/rows", True)
+    assert "not shown to be better on new tasks" in version["body"]
+    assert git(nights.bare, "for-each-ref", REF) == ""
+    assert nights.run()["rows"]["draft"]["action"] == ""
+
+
+def test_a_proven_version_is_an_ordinary_pull_request_and_comes_before_what_is_left_over(
+    nights: Nights, forge: FakeForge
+) -> None:
+    run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN), graded(EMAIL, DATES))
+    row = nights.run()["rows"]
+    (pull,) = forge.pulls.values()
+    assert (pull["branch"], pull["draft"]) == ("skillopt/rows", False)
+    assert "not shown to be better on new tasks" not in pull["body"]
+    assert any("comes first" in note for note in row["draft"]["notes"])
+
+
+def test_a_version_that_is_proven_on_these_tasks_only_is_a_draft_pull_request(nights: Nights, forge: FakeForge) -> None:
+    run_events(nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE))
+    nights.run()
+    (pull,) = forge.pulls.values()
+    assert pull["draft"] is True
+    assert "What was shown is proven here" in pull["body"]
+
+
+def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nights) -> None:
+    run_events(nights.folder, changed(EMAIL), ends=KeyboardInterrupt())
+    selection = Selection("rows", folder=nights.folder)
+    with closing(Ledger.open(nights.folder)) as ledger:
+        state = read_skill_state(selection, DefaultBranch("HEAD", ""), ledger, datetime.now(UTC))
+        offer = find_draft_offer(state, selection.project().repository(), ledger, "")
+    assert offer.unfit_reason == "unproven: its run ended before it was graded"
+
+
+def test_another_machine_goes_on_with_the_draft_of_the_remote(nights: Nights, forge: FakeForge) -> None:
+    run_events(nights.folder, graded(EMAIL))
+    nights.run()
+    other = nights.clone("other")
+    (other.folder / ".skillopt").mkdir()
+    (other.folder / ".skillopt" / "ledger.db").write_bytes((nights.folder / ".skillopt" / "ledger.db").read_bytes())
+    assert other.run()["rows"]["draft"]["action"] == ""
+    assert git(other.folder, "rev-parse", REF) == git(nights.bare, "rev-parse", REF)
+    assert len(forge.pulls) == 1
+
+
+def test_commits_of_people_on_the_remote_s_draft_are_kept(nights: Nights) -> None:
+    run_events(nights.folder, graded(EMAIL))
+    nights.run()
+    person = nights.clone("person")
+    git(person.folder, "switch", "--quiet", "skillopt-draft/rows")
+    git(person.folder, "commit", "--quiet", "--allow-empty", "-m", "Mine")
+    git(person.folder, "push", "--quiet", "origin", "skillopt-draft/rows")
+    kept = git(nights.bare, "rev-parse", REF)
+    run_events(nights.folder, graded(DATES), seed=1)
+    row = nights.run(expect=3)["rows"]
+    assert "has commits of people" in row["reason"]
+    assert git(nights.bare, "rev-parse", REF) == kept

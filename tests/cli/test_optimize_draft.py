@@ -1,0 +1,72 @@
+"""What `optimize` says of the draft at its end, by a loop whose events are scripted."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillopt.gate.grades import Grade
+from skillopt.loop.events import Event, RunStarted
+from tests.fakes.drafts import ENDED, accepted, changed, graded
+from tests.fakes.projects import git, make_project, skillopt
+
+EMAIL = "Write e-mail addresses in lower case."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def script(monkeypatch: pytest.MonkeyPatch, *events: Event, ends: BaseException | None = None) -> None:
+    def train(*_: object) -> Iterator[Event]:
+        yield RunStarted("rows", "d", "rows", "s", 4)
+        yield from events
+        if ends is not None:
+            raise ends
+        yield ENDED
+
+    monkeypatch.setattr("skillopt.api.train", train)
+
+
+def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(monkeypatch, changed(EMAIL), graded(EMAIL))
+    said = skillopt(folder, "optimize", "rows").stdout
+    shown = "unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks"
+    assert f"draft on branch skillopt-draft/rows, {shown}" in said
+    assert "next: skillopt diff rows draft; to make it a version: skillopt take rows" in said
+    found = json.loads(skillopt(folder, "optimize", "rows", "--json").stdout)["draft"]
+    assert found["commit"] == git(folder, "rev-parse", "skillopt-draft/rows")
+
+
+def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, graded(EMAIL, grade=Grade.WORSE, probability=0.1))
+    said = skillopt(folder, "optimize", "rows").stdout
+    assert "the draft was not published: it is worse: +0.18" in said
+    assert "next:" not in said
+
+
+def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, changed(EMAIL), ends=KeyboardInterrupt())
+    ended = skillopt(folder, "optimize", "rows")
+    assert ended.returncode == 130
+    assert "the draft is on branch skillopt-draft/rows, unproven: its run ended before it was graded" in ended.stderr
+    assert "run the same command to continue" in ended.stderr
+    assert "draft unproven: its run ended before it was graded" in skillopt(folder, "status").stdout
+
+
+def test_reports_follow_and_the_page_shows_what_was_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(monkeypatch, accepted(EMAIL, grade=Grade.PROVEN), graded(EMAIL, "Sort."))
+    run = json.loads(skillopt(folder, "optimize", "rows", "--json").stdout)["run"]
+    view = json.loads(skillopt(folder, "report", run, "--json").stdout)
+    assert view["draft"]["commit"] == git(folder, "rev-parse", "skillopt-draft/rows")
+    assert (view["draft"]["grading"]["grade"], view["versions"][1]["grading"]["grade"]) == ("unproven", "proven")
+    page = skillopt(folder, "report", run, "--format", "html").stdout
+    assert "proven: +0.18 (-0.06 to +0.36), 99% likely better, on 12 tasks" in page
+    assert "skillopt take rows" in page
+    skillopt(folder, "take", "rows")
+    taken = json.loads(skillopt(folder, "report", run, "--json").stdout)["draft"]
+    assert (taken["commit"], taken["taken"]) == ("", git(folder, "rev-parse", "skillopt/rows"))

@@ -1,0 +1,88 @@
+"""The error promised holds for a skill over its runs: what earlier ones spent is found again."""
+
+import json
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from skillopt.project import Selection
+from skillopt.runs.error_spent import error_budget, spent_by_earlier
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import Suite
+from skillopt.versions.repository import Repository
+from tests.fakes.drafts import accepted, gated, run_events
+from tests.fakes.projects import make_project, skillopt
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def suite_of(folder: Path) -> Suite:
+    return Selection("rows", folder=folder).project().target(Selection("rows", folder=folder)).suite()
+
+
+def left(folder: Path) -> float:
+    return error_budget(folder, Repository.find(folder).versions("rows"), suite_of(folder), "rows", 0.1).left
+
+
+def test_a_version_says_what_was_spent_since_the_one_before(folder: Path) -> None:
+    run_events(folder, gated(0.02, "A."), gated(0.014, "B."), accepted("C."))
+    assert Repository.find(folder).versions("rows")[0].trailer("Error-Spent") == "0.0340"
+    assert left(folder) == pytest.approx(0.066)
+
+
+def test_runs_without_a_version_spend_too_and_another_skill_s_do_not(folder: Path) -> None:
+    run_events(folder, gated(0.03, "A."))
+    run_events(folder, gated(0.01, "B."), seed=1)
+    assert left(folder) == pytest.approx(0.06)
+    with closing(Ledger.open(folder)) as ledger:
+        assert spent_by_earlier(ledger, (), suite_of(folder), "other") == ()
+
+
+def test_a_clone_without_the_ledger_goes_by_the_trailers(folder: Path) -> None:
+    run_events(folder, gated(0.02, "A."), accepted("B."))
+    shutil.rmtree(folder / ".skillopt")
+    assert left(folder) == pytest.approx(0.08)
+
+
+def test_a_run_that_goes_on_gets_what_was_spent_before_it_began(folder: Path) -> None:
+    run_events(folder, gated(0.03, "A."))
+    with closing(Ledger.open(folder)) as ledger:
+        began = ledger.runs()[0].started_at
+        assert spent_by_earlier(ledger, (), suite_of(folder), "rows", until=began) == ()
+        assert [one.error for one in spent_by_earlier(ledger, (), suite_of(folder), "rows")] == [0.03]
+
+
+def test_what_was_spent_on_other_tasks_is_no_matter(folder: Path) -> None:
+    run_events(folder, gated(0.03, "A."))
+    path = folder / "suites" / "rows.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    fresh = [{**row, "id": f"new-{row['id']}"} if row["split"] == "val" else row for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in fresh))
+    assert left(folder) == pytest.approx(0.1)
+
+
+def test_log_says_what_is_left(folder: Path) -> None:
+    run_events(folder, gated(0.03, "A."))
+    said = skillopt(folder, "log", "rows").stdout
+    assert "runs on these val tasks spent 0.030 of the error of 0.10 that they share, 0.070 is left" in said
+    assert json.loads(skillopt(folder, "log", "rows", "--json").stdout)["error"]["spent"] == pytest.approx(0.03)
+
+
+def test_of_a_suite_that_grew_only_the_tasks_that_were_looked_at_count(folder: Path) -> None:
+    run_events(folder, gated(0.04, "A."))
+    shown = folder / "skills" / "rows" / "SKILL.md"
+    before = shown.read_text()
+    shown.write_text(before + "- A.\n")  # the candidate's text, so that its rollouts on val are in the ledger
+    assert skillopt(folder, "evaluate", "rows", "--split", "val").returncode == 0
+    shown.write_text(before)
+    path = folder / "suites" / "rows.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    val = [row for row in rows if row["split"] == "val"]
+    fresh = [{**row, "id": f"new-{row['id']}", "prompt": f"{row['prompt']} Thank you."} for row in val]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *fresh]))
+    assert left(folder) == pytest.approx(0.1 - 0.04 / 2)
