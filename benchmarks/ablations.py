@@ -22,17 +22,16 @@ from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt import __version__
-from skillopt.loop import reflection
 
-__all__ = ["ROWS", "UNORDERED", "main"]
+__all__ = ["ROWS", "main"]
 
 ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "default": {},
     "no screen": {"screen_rollouts": "0", "trust_noise": "0"},
     "no trust where noise hides edits": {"trust_noise": "0"},
     "one reflection on a batch": {"reflections": "1"},
-    "one candidate patch": {"proposal_groups": "1"},
-    "edits of a step in the model's order": {},
+    "two readings of the evidence": {"proposal_groups": "2"},
+    "4 shown at a time, merged by the model": {"minibatch_size": "4"},
     "failures not named": {"name_failures": "false"},
     "suspects only reported": {"suspect_share": "0"},
     "gate after every step, none waits": {"gate_edits": "1"},
@@ -41,9 +40,6 @@ ROWS: Final[Mapping[str, Mapping[str, str]]] = {
     "batches of 24, 8 shown at a time": {"batch_size": "24", "minibatch_size": "8"},
 }
 """What is changed in each row."""
-
-UNORDERED: Final = "edits of a step in the model's order"
-"""The one row that no setting makes: citation support is told, and no longer orders the edits of a step."""
 
 _WORLDS: Final = (
     "distractors",
@@ -97,14 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run every row, print the table, and write it down where asked to."""
     chosen = _parser().parse_args(arguments)
     jobs = [
-        (row, Job(world, "default", seed, chosen.rollouts, tuple(ROWS[row].items())))
+        Job(world, "default", seed, chosen.rollouts, tuple(ROWS[row].items()))
         for row in chosen.rows
         for world in chosen.worlds
         for seed in range(chosen.first, chosen.first + chosen.seeds)
     ]
     began = time.monotonic()
     with Pool(chosen.workers) as pool:
-        runs = pool.map(_run, jobs, chunksize=4)
+        runs = pool.map(run_job, jobs, chunksize=4)
     cells: dict[tuple[str, str], list[Run]] = {}
     names = [(row, world) for row in chosen.rows for world in chosen.worlds for _ in range(chosen.seeds)]
     for name, run in zip(names, runs, strict=True):
@@ -114,23 +110,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.out:
         chosen.out.write_text(page + "\n", encoding="utf-8")
     return 0
-
-
-def _run(job: tuple[str, Job]) -> Run:
-    row, chosen = job
-    names = vars(reflection)
-    weigh = names["value_of"]
-    try:
-        if row == UNORDERED:
-            names["value_of"] = _worthless
-        return run_job(chosen)
-    finally:
-        names["value_of"] = weigh
-
-
-def _worthless(edits: Sequence[str], numbers: Mapping[str, float]) -> float:  # noqa: ARG001 - stands in for `value_of`
-    """Find every patch of a group equally good, so that none has an advantage."""
-    return 0.0
 
 
 def _page(chosen: argparse.Namespace, cells: Mapping[tuple[str, str], Sequence[Run]], seconds: float) -> str:
@@ -151,7 +130,6 @@ def _page(chosen: argparse.Namespace, cells: Mapping[tuple[str, str], Sequence[R
         texts = [cell.text(base[world]) for cell, world in zip(found, chosen.worlds, strict=True)]
         rows.append(f"| {row} | {' | '.join(texts)} | {calls:.0f} |")
     values = {row: ", ".join(f"`{key} = {value}`" for key, value in ROWS[row].items()) for row in chosen.rows}
-    values |= {UNORDERED: "citation support is told and orders nothing"}
     changed = [f"- {row}: {values[row] or 'as shipped'}" for row in chosen.rows]
     return "\n\n".join([*head, "\n".join(rows), "\n".join(changed)])
 

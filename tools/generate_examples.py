@@ -21,6 +21,7 @@ from skillopt.project import Selection
 from skillopt.reports.pull_request import pull_request_body, pull_request_title
 from skillopt.reports.view import RunView
 from tools.example_demo import make_demo
+from tools.example_prompt import make_prompt
 from tools.example_report import make_report
 from tools.example_review import make_review
 
@@ -48,6 +49,7 @@ def make_pull_request(folder: Path) -> dict[str, str]:
 
 MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
     "demo": make_demo,
+    "prompt": make_prompt,
     "pull request": make_pull_request,
     "report": make_report,
     "review": make_review,

@@ -15,7 +15,7 @@ from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import EditScreened, GateDecided
 from skillopt.loop.proposals import check_proposal, try_proposal
 from skillopt.project import Selection
-from skillopt.prompts.proposed_edits import ProposedEdit
+from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
 from skillopt.runs.earlier_outcomes import earlier_outcomes, runs_on
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
@@ -59,10 +59,19 @@ class ProposalEdit(ProposedEdit):
         ),
     ] = ""
     section: Annotated[
-        str, Field(description="For an add without anchor: title of the section it ends.", max_length=200)
+        str,
+        Field(
+            description="For an add without anchor: title of the section it ends; for a rewrite: of the section whose "
+            "text below the heading, up to the next heading, becomes the content. `Rules > Dates` where titles repeat.",
+            max_length=200,
+        ),
     ] = ""
     content: Annotated[str, Field(description="The new text; none for delete.", max_length=20_000)] = ""
     rationale: Annotated[str, Field(description="The cause, and why this removes it.", max_length=2_000)] = ""
+    lines: Annotated[
+        tuple[ProposedLine, ...],
+        Field(description="In place of content: each line of it, with the ids of the tasks behind it.", max_length=64),
+    ] = ()
     tasks: Annotated[
         tuple[Annotated[str, Field(max_length=200)], ...],
         Field(description="Ids of the train tasks that show the cause.", max_length=64),

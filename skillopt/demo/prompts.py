@@ -157,7 +157,8 @@ class Prompt:
         return tuple(_LISTED.findall(self._fenced.get("edits", "")))
 
     def _lines(self, heading: str) -> tuple[str, ...]:
-        return tuple(line.removeprefix("- ") for line in self._fenced.get(heading, "").splitlines() if line.strip())
+        lines = self._fenced.get(heading, "").splitlines()
+        return tuple(line.removeprefix("- ") for line in lines if line.startswith("- "))
 
 
 def read_prompt(text: str) -> Prompt:

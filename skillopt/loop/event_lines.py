@@ -33,6 +33,7 @@ from skillopt.loop.events import (
 __all__ = ["describe"]
 
 _MOST_NAMES = 6
+_LONGEST_REASON = 200
 
 
 @singledispatch
@@ -84,17 +85,17 @@ def _(event: PatchesCompared) -> str:
 @describe.register
 def _(event: PromptSkipped) -> str:
     tasks = ", ".join(event.tasks[:_MOST_NAMES]) + (", …" if len(event.tasks) > _MOST_NAMES else "")
-    return f"step {event.step}: no proposal for {_count(len(event.tasks), 'task')} ({tasks}): {event.reason}"
+    return f"step {event.step}: no proposal for {_count(len(event.tasks), 'task')} ({tasks}): {_cut(event.reason)}"
 
 
 @describe.register
 def _(event: EditUnreadable) -> str:
-    return f"step {event.step}: left out a part of a reply, {event.reason}: {event.text}"
+    return f"step {event.step}: left out a part of a reply: {_cut(event.reason)}: {_cut(event.text)}"
 
 
 @describe.register
 def _(event: EditRefused) -> str:
-    return f"step {event.step}: not tried {event.edit.id}: {event.reason}"
+    return f"step {event.step}: not tried {event.edit.id}: {_cut(event.reason)}"
 
 
 @describe.register
@@ -144,6 +145,12 @@ def _(event: HeldOutTestMeasured) -> str:
 @describe.register
 def _(event: ReleaseCheckWithheld) -> str:
     return f"held-out test withheld: {event.reason}"
+
+
+def _cut(reason: str) -> str:
+    """Give a reason on one line: one that quotes edits can be as long as they are."""
+    line = " ".join(reason.split())
+    return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]} …"
 
 
 def _count(number: int, of: str) -> str:

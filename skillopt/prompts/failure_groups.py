@@ -21,6 +21,9 @@ SAME_FEEDBACK: Final = "the same feedback, but for its values: "
 _LEAST_TOKENS: Final = 250
 """Fewer tokens show neither the feedback nor what was done: then some groups are left for the next prompt."""
 
+_CUT_TOKENS: Final = 40
+"""Tokens of the lines that say what was cut of one rollout."""
+
 # A number is a value wherever it stands, unless it tells one rule, criterion or code from another.
 _NUMBER = re.compile(
     r"(?P<name>\b(?:case|check|code|criterion|error|exit|item|level|rule|stage|status|step|symptom|test)s?[ #:]+)?"
@@ -74,7 +77,7 @@ def render_failures(groups: Sequence[FailureGroup], tokens: int = EVIDENCE_TOKEN
     """
     parts = [_render(group, ROLLOUT_TOKENS) for group in groups]
     if sum(map(estimate_tokens, parts)) > tokens:
-        each = max(_LEAST_TOKENS, tokens // len(groups))
+        each = max(_LEAST_TOKENS, tokens // len(groups) - _CUT_TOKENS)
         parts = [_render(group, each) for group in groups]
     shown: list[FailureGroup] = []
     text: list[str] = []

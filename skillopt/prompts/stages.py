@@ -42,7 +42,7 @@ __all__ = [
 
 _NOTHING = "(nothing yet)"
 _KINDS = """\
-Say of every task in the evidence what kind of failure it is, in `"failures"`, a list of
+Say of every task that is shown in full what kind of failure it is, in `"failures"`, a list of
 `{"task": "…", "kind": "…", "reason": "…"}` with one sentence of reason, and give each edit the `"kind"` that it
 is about. The kinds are"""
 _ENFORCED = frozenset({"type", "items", "enum", "$ref"})
@@ -157,7 +157,7 @@ def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told)
     """
     common = {
         "budget": str(aim.budget),
-        "tokens": f", and about {aim.tokens} tokens of changed text in all" if aim.tokens else "",
+        "tokens": f", with at most about {aim.tokens} tokens of changed text in all" if aim.tokens else "",
         "focus": f"\n\n{aim.focus}" if aim.focus else "",
         "skill": fence("skill", document.text),
         "tried": render_tried(told.tried) or _NOTHING,

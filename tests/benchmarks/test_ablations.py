@@ -4,21 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.ablations import ROWS, UNORDERED, _run, main
-from benchmarks.landscapes.runs import Job
+from benchmarks.ablations import ROWS, main
 from skillopt.presets import make_settings
 
 
 @pytest.mark.parametrize("row", [row for row, changed in ROWS.items() if changed])
 def test_every_row_differs_from_the_default_in_what_it_says(row: str) -> None:
     assert make_settings(("row", ROWS[row])).identity != make_settings().identity
-
-
-def test_the_row_without_citation_support_runs_another_loop_and_leaves_the_next_row_alone() -> None:
-    job = Job("spoiled", "default", 300, 300)
-    default, unordered, again = (_run((row, job)) for row in ("default", UNORDERED, "default"))
-    assert (unordered.calls, unordered.area) != (default.calls, default.area)
-    assert again.calls == default.calls
 
 
 def test_a_world_with_broken_verifiers_shows_what_was_flagged(capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,7 +140,11 @@ async def test_evidence_quotes_what_a_trace_says_so_that_it_ends_no_block(traina
         ("propose_edits", {"name": "rows", "base": "0" * 12, "edits": [GOOD]}, "read the evidence again"),
         ("propose_edits", {"name": "rows", "base": "0" * 12, "edits": []}, "at least 1"),
         ("propose_edits", {"name": "rows", "base": "x", "edits": [GOOD]}, "at least 12"),
-        ("propose_edits", {"name": "rows", "base": "0" * 12, "edits": [{"op": "fix"}]}, "'add', 'delete' or 'replace'"),
+        (
+            "propose_edits",
+            {"name": "rows", "base": "0" * 12, "edits": [{"op": "fix"}]},
+            "'add', 'delete', 'replace' or 'rewrite'",
+        ),
     ],
 )
 async def test_what_cannot_be_done_is_told(trainable: Path, tool: str, arguments: dict[str, object], told: str) -> None:
