@@ -20,7 +20,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from skillopt.tasks import File
-from skillopt.versions.repository import Repository, VersionDraft
+from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = ["SKILLS", "mcp_ratios"]
 
@@ -172,7 +172,7 @@ def _make_skills(folder: Path) -> Path:
     (folder / "skillopt.toml").write_text("".join(entries), encoding="utf-8")
     for name in names:
         document = _document(name, _BYTES if name == _BIG else 2_000)
-        draft = VersionDraft(
+        draft = NewVersion(
             skill=name,
             path=f"skills/{name}",
             files=(File("SKILL.md", document), File("scripts/run.sh", b"#!/bin/sh\n")),

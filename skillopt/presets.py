@@ -26,10 +26,7 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
         "name_failures": False,
         "suspect_share": 0.0,
         "proposal_groups": 1,
-        "reflections": 1,
-        "screen_rollouts": 0,
-        "trust_noise": 0,
-        "gate_edits": 1,
+        "patch_tests": 0,
         "metric": Metric.HARD,
         "gate": GateRule.STRICT,
         "baseline_repeats": 1,
@@ -40,14 +37,32 @@ PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
 
 _RENAMED: Final = {
     "baseline_trials": "baseline_repeats",
+    "reflections": "patch_tests",
     "release_looks": "test_looks",
-    "screen_trials": "screen_rollouts",
 }
 _REMOVED: Final = frozenset(
     (
-        *("baseline_tasks", "buffer_size", "doubles", "evidence_tokens", "gate_batch", "gate_patience", "gate_rounds"),
+        *(
+            "baseline_tasks",
+            "buffer_size",
+            "doubles",
+            "evidence_tokens",
+            "gate_batch",
+            "gate_edits",
+            "gate_patience",
+            "gate_rounds",
+        ),
         *("idle_gain", "least_grounding", "leave_out", "merge_size", "meta_update", "prune_groups", "prune_lines"),
-        *("revision_gains", "schedule", "screen_confidence", "screen_tasks", "trust_edits"),
+        *(
+            "revision_gains",
+            "schedule",
+            "screen_confidence",
+            "screen_rollouts",
+            "screen_tasks",
+            "screen_trials",
+            "trust_edits",
+            "trust_noise",
+        ),
         *("worst_tokens", "worst_turns", "worst_usd"),
     )
 )
@@ -59,7 +74,7 @@ def flatten_tables(origin: str, values: Mapping[str, object]) -> dict[str, objec
 
     Args:
         origin: The file, for errors.
-        values: Top-level keys, with `[advanced]`, `[executor]` and `[nightly]` as mappings.
+        values: Top-level keys, with `[advanced]`, `[executor]`, `[target]` and `[nightly]` as mappings.
 
     Raises:
         SettingsError: A setting is unknown, or stands in another table than its own.
@@ -118,7 +133,7 @@ def _placed(origin: str, values: Mapping[str, object]) -> Iterator[tuple[str, st
 
 def _nested(values: Mapping[str, object]) -> dict[str, object]:
     """Put the settings of tables that are models of their own below their table."""
-    own = {"executor", "nightly"}
+    own = {"executor", "target", "nightly"}
     tables: dict[str, dict[str, object]] = {table: {} for table in own}
     for name, value in values.items():
         if TABLES[name] in own:

@@ -39,7 +39,7 @@ class RolloutRequest:
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request; `head` is the commit it offers, empty where the forge does not know."""
+    """A pull request; `head` is the commit it offers, empty where the forge does not know; `draft` asks for no review."""
 
     number: int
     url: str
@@ -47,6 +47,7 @@ class PullRequest:
     head: str
     title: str
     body: str
+    draft: bool = False
 
 
 class Model(Protocol):
@@ -138,8 +139,11 @@ class Forge(Protocol):
         """List the newest pull requests from a branch of this repository, newest first, whatever their state."""
         ...
 
-    def create(self, branch: str, into: str, title: str, body: str) -> PullRequest:
-        """Open a pull request from a branch; where one is open, that one is given as it is."""
+    def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
+        """Open a pull request from a branch; where one is open, that one is given as it is.
+
+        A `draft` asks for nobody's review. Where there are none, its title begins with `Draft: `.
+        """
         ...
 
     def update(self, number: int, title: str, body: str) -> None:

@@ -26,17 +26,21 @@ class Stream(Enum):
     """
 
     LOOP = 0
-    """Batches of `train`, and comparisons on `val`: other tasks."""
-    SCREEN = 1
-    """Edits alone on tasks of `train`."""
+    """Comparisons by the gate."""
+    LEARNING = 1
+    """Batches of `train`, patch tests and elimination."""
     PROPOSAL = 2
     """Comparisons of edits that an agent or a person proposes."""
-    PROPOSAL_SCREEN = 3
-    """The screen of such edits."""
+    PROPOSAL_TEST = 3
+    """Patch tests and elimination of such edits."""
     REVIEW = 4
     """Comparisons of changes by people."""
     BISECTION = 5
     """Searches for the version that broke a task: no version was ever chosen for how it did in them."""
+    SLOW_UPDATE = 7
+    """Comparisons of two epochs' skills on train tasks."""
+    INCREMENT = 6
+    """Comparisons of a draft with the proven version that it builds on."""
 
     def repeat(self, number: int) -> int:
         """Give the index of a repeat of a task.

@@ -24,6 +24,7 @@ __all__ = [
     "Preset",
     "Settings",
     "SkillMode",
+    "TargetSettings",
 ]
 
 _CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly"}
@@ -86,6 +87,26 @@ class ExecutorSettings(BaseModel):
     ] = 5
 
 
+class TargetSettings(BaseModel):
+    """How a target behind an API answers, in the table `[target]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    target_max_tokens: Annotated[
+        int,
+        Field(
+            description="Most tokens of an answer of `chat/PROVIDER/MODEL`, thinking included; 0 for the provider's "
+            "driver's own limit (16,000, and 32,000 for `openai`).",
+            ge=0,
+        ),
+    ] = 0
+    temperature: Annotated[
+        float | None,
+        Field(description="Temperature of a target on an `openai-compatible` server; without it, the server's own."),
+        Field(ge=0, le=2),
+    ] = None
+
+
 class NightlySettings(BaseModel):
     """What `skillopt nightly` does beside training, in the table `[nightly]`."""
 
@@ -123,11 +144,22 @@ class AdvancedSettings(BaseModel):
     batch_size: Annotated[
         int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
     ] = 8
-    minibatch_size: Annotated[int, Field(description="Rollouts shown in one reflection.", ge=1)] = 4
-    reflections: Annotated[
+    minibatch_size: Annotated[
         int,
-        Field(description="Most reflections on the same rollouts, while failures among them are not solved.", ge=1),
-    ] = 4
+        Field(
+            description="Rollouts shown in one reflection, failures and successes apart, as published; proposals are "
+            "then merged by the optimizer model. 0 shows all failures that fit one prompt, and joins by code.",
+            ge=0,
+        ),
+    ] = 0
+    patch_tests: Annotated[
+        int,
+        Field(
+            description="Most patch tests in a row on the same failures; 0 tests none before the gate, as published.",
+            ge=0,
+            le=10,
+        ),
+    ] = 3
     proposal_groups: Annotated[
         int,
         Field(
@@ -136,10 +168,10 @@ class AdvancedSettings(BaseModel):
             ge=1,
             le=12,
         ),
-    ] = 2
-    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 12
-    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 12
-    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 1200
+    ] = 1
+    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 30
+    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 30
+    token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 3000
     name_failures: Annotated[
         bool,
         Field(
@@ -161,18 +193,6 @@ class AdvancedSettings(BaseModel):
             description="Refuse edits that repeat text of verifiers, answers or held-out tasks, or one training answer."
         ),
     ] = True
-    screen_rollouts: Annotated[
-        int, Field(description="Most rollouts of an edit that is tried alone before the gate; 0 for no screen.", ge=0)
-    ] = 5
-    trust_noise: Annotated[
-        float,
-        Field(
-            description="Mean change of a task's score between runs of one skill above which an edit alone shows too "
-            "little: then edits are judged together, on whole epochs of train tasks; 0 never trusts.",
-            ge=0,
-            le=1,
-        ),
-    ] = 0.3
     gate: Annotated[
         GateRule,
         Field(
@@ -181,10 +201,6 @@ class AdvancedSettings(BaseModel):
             "greater mean than the incumbent's recorded one, as published."
         ),
     ] = GateRule.SEQUENTIAL
-    gate_edits: Annotated[
-        int,
-        Field(description="Waiting edits for which the gate is due; 0 waits until nothing new comes.", ge=0),
-    ] = 0
     coverage: Annotated[
         float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
     ] = 0.8
@@ -269,6 +285,13 @@ class Settings(AdvancedSettings):
     confidence: Annotated[
         float, Field(description="Confidence that the gain is real which the gate asks for.", gt=0.5, lt=1)
     ] = 0.9
+    accept: Annotated[
+        Literal["proven", "here"],
+        Field(
+            description="What becomes a version by itself: what is `proven` to be better on new tasks like these, or "
+            "also what was shown on these very tasks (`here`). The rest waits as a draft for `skillopt take`."
+        ),
+    ] = "proven"
     allow: Annotated[
         tuple[LintClass, ...], Field(description="Classes of text that edits may add though the lint refuses them.")
     ] = ()
@@ -297,6 +320,7 @@ class Settings(AdvancedSettings):
 
     # Tables of their own
     executor: Annotated[ExecutorSettings, Field(description="How calls are made.")] = ExecutorSettings()
+    target: Annotated[TargetSettings, Field(description="How a target behind an API answers.")] = TargetSettings()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
 
     @property
@@ -314,7 +338,7 @@ def _tables() -> dict[str, str]:
     """Give by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
     found: dict[str, str] = {}
     for name, field in Settings.model_fields.items():
-        if field.annotation in (ExecutorSettings, NightlySettings):
+        if field.annotation in (ExecutorSettings, TargetSettings, NightlySettings):
             found |= dict.fromkeys(field.annotation.model_fields, name)
         else:
             found[name] = "advanced" if name in AdvancedSettings.model_fields else ""

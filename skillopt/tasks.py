@@ -1,24 +1,22 @@
 """Tasks and suites: prompts, input files, verifiers, and disjoint splits."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
-from typing import Final
+from itertools import pairwise
 
 from skillopt.errors import SuiteError
 
 __all__ = [
-    "DEFAULT_SHARES",
     "File",
     "Split",
     "Suite",
     "Task",
     "VerifierSpec",
-    "assign_splits",
     "digest_of",
-    "fill_splits",
+    "divide",
 ]
 
 
@@ -28,10 +26,6 @@ class Split(StrEnum):
     TRAIN = "train"
     VAL = "val"
     TEST = "test"
-
-
-DEFAULT_SHARES: Final[Mapping[Split, float]] = {Split.TRAIN: 0.5, Split.VAL: 0.2, Split.TEST: 0.3}
-"""Sizes of the splits when neither the suite nor its tasks say anything."""
 
 
 def digest_of(*parts: str | bytes) -> str:
@@ -83,7 +77,7 @@ class Task:
         prompt: What the target is told.
         verifier: How the result is scored.
         files: What lies in the workspace at the start.
-        tags: Free labels, for reports.
+        tags: Free labels, for reports and for splits that have their share of each.
         timeout: Wall-clock limit in seconds, > 0.
     """
 
@@ -120,13 +114,16 @@ class Suite:
     Args:
         name: For people.
         splits: One (split, task) pair per task, in the order of the source.
+        folds: Two halves that swap roles where tasks are few, edits learnt from one being judged on the other; all
+            tasks are in `val` then. None where splits are fixed.
 
     Raises:
-        SuiteError: Two tasks share an id or their content, within or across splits.
+        SuiteError: Two tasks share an id or their content, within or across splits; or folds are not all of `val`.
     """
 
     name: str
     splits: tuple[tuple[Split, Task], ...]
+    folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what would leak between splits or count one task twice."""
@@ -146,60 +143,76 @@ class Suite:
                     "prompt and input files; remove one, a task may not be seen twice"
                 )
                 raise SuiteError(message)
+        if self.folds is not None:
+            folded = sorted(task.id for fold in self.folds for task in fold)
+            if set(ids.values()) - {Split.VAL} or folded != sorted(ids):
+                message = (
+                    f"suite {self.name!r}: expected each task in val and in one fold, found {folded}; mend the folds"
+                )
+                raise SuiteError(message)
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """List the tasks of one split in the order of the source."""
         return tuple(task for member, task in self.splits if member is split)
 
     @property
+    def fold_suites(self) -> "tuple[Suite, ...]":
+        """Give for each fold the suite in which it is `train` and the other one is `val`; none without folds."""
+        if self.folds is None:
+            return ()
+        trained = [{task.id for task in fold} for fold in self.folds]
+        return tuple(
+            Suite(self.name, tuple((Split.TRAIN if task.id in fold else Split.VAL, task) for _, task in self.splits))
+            for fold in trained
+        )
+
+    @property
+    def first_fold_suite(self) -> "Suite":
+        """Give the suite with the first fold as `train`, for what cannot swap them; without folds, the suite itself."""
+        return next(iter(self.fold_suites), self)
+
+    @property
     def digest(self) -> str:
-        """Identify content and split membership, whatever the order of the source."""
-        rows = sorted((task.id, split.value, task.digest) for split, task in self.splits)
+        """Identify content and split membership, whatever the order of the source and whether or not folds swap."""
+        rows = sorted((task.id, split.value, task.digest) for split, task in self.first_fold_suite.splits)
         return digest_of(*(part for row in rows for part in row))
 
 
-def assign_splits(tasks: Iterable[Task], shares: Mapping[Split, float]) -> tuple[tuple[Split, Task], ...]:
-    """Put each task in a split by a hash of its content, so that it never moves when others come or go.
+def divide(
+    tasks: Sequence[Task], sizes: Sequence[int], passed: Mapping[str, bool] | None = None
+) -> tuple[tuple[Task, ...], ...]:
+    """Cut tasks into parts of exactly the sizes asked for, each with its share of every kind of task.
+
+    Tasks are of one kind if they went alike, have the same kind of verifier, and their commonest tag in common; a tag
+    that all tasks have says nothing. The members of a kind are spread evenly in the order of their content digests
+    (systematic sampling), so that a task which comes or goes moves about one other.
 
     Args:
-        tasks: Tasks without a split.
-        shares: Relative size of each split, each ≥ 0 and not all 0.
+        tasks: Tasks, no two with the same content.
+        sizes: Size of each part; together as many as there are tasks.
+        passed: Whether a task passed, by id, where that is known.
 
     Returns:
-        (split, task) pairs in the order given.
+        The parts, each in the order of the tasks given.
     """
-    total = sum(shares.values())
-    return tuple((_split_at(int(task.content_digest[:15], 16) / 16**15 * total, shares), task) for task in tasks)
+    places = _spread(tasks, passed or {})
+    order = sorted(range(len(tasks)), key=places.__getitem__)
+    edges = [sum(sizes[:part]) for part in range(len(sizes) + 1)]
+    return tuple(tuple(tasks[at] for at in sorted(order[start:end])) for start, end in pairwise(edges))
 
 
-def fill_splits(assigned: Iterable[tuple[Split, Task]]) -> tuple[tuple[Split, Task], ...]:
-    """Leave no split empty: each empty one takes a task from the largest, that of the lowest content digest.
-
-    What is returned depends on the tasks and their splits only, not on their order or ids. With fewer tasks
-    than splits some splits stay empty.
-
-    Args:
-        assigned: (split, task) pairs; no two tasks have the same content.
-
-    Returns:
-        (split, task) pairs in the order given.
-    """
-    pairs = list(assigned)
-    for empty in Split:
-        sizes = Counter(split for split, _ in pairs)
-        largest = max(Split, key=lambda split: sizes[split])
-        if sizes[empty] or sizes[largest] <= 1:
-            continue
-        taken = min((task.content_digest, at) for at, (split, task) in enumerate(pairs) if split is largest)[1]
-        pairs[taken] = (empty, pairs[taken][1])
-    return tuple(pairs)
-
-
-def _split_at(point: float, shares: Mapping[Split, float]) -> Split:
-    """Find the split whose share covers a point on [0, total)."""
-    edge = 0.0
-    for split, share in shares.items():
-        edge += share
-        if point < edge:
-            return split
-    return max(shares, key=lambda split: shares[split])
+def _spread(tasks: Sequence[Task], passed: Mapping[str, bool]) -> list[tuple[float, str]]:
+    """Give each task a place in [0, 1) such that every kind is spread evenly; its digest settles ties."""
+    common = Counter(tag for task in tasks for tag in set(task.tags))
+    kinds: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
+    for at, task in enumerate(tasks):
+        tags = [(-common[tag], tag) for tag in task.tags if common[tag] < len(tasks)]
+        kind = (str(passed.get(task.id)), task.verifier.kind, min(tags)[1] if tags else "")
+        kinds.setdefault(kind, []).append((task.content_digest, at))
+    places: list[tuple[float, str]] = [(0.0, "")] * len(tasks)
+    for kind, members in kinds.items():
+        # Each kind has a start of its own, or what is left over of all kinds would go to the same part.
+        start = int(digest_of(*kind)[:8], 16) / 16**8
+        for rank, (digest, at) in enumerate(sorted(members)):
+            places[at] = ((rank + start) / len(members), digest)
+    return places

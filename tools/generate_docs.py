@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from skillopt.presets import PRESETS
-from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings
+from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings, TargetSettings
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = CHECKOUT / "docs"
@@ -36,7 +36,7 @@ COMMANDS = (
 )
 _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
-_OWN = {"executor": ExecutorSettings, "nightly": NightlySettings}
+_OWN = {"executor": ExecutorSettings, "target": TargetSettings, "nightly": NightlySettings}
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
 
@@ -52,6 +52,7 @@ def settings_page() -> str:
             "`SKILLOPT_<NAME>` < command line (`--set NAME=VALUE`, or a flag). An unknown name is refused.",
             *_section("Settings of a run", "At the top of `skillopt.toml`, before every `[table]`.", Settings, top),
             *_section("[executor]", "How calls are made. Nothing here can change a result.", ExecutorSettings),
+            *_section("[target]", "How a target behind an API answers.", TargetSettings),
             *_section("[nightly]", "What `skillopt nightly` does beside training.", NightlySettings),
             *_section("[advanced]", "For experts. The defaults were chosen by measurement.", AdvancedSettings),
             "",

@@ -59,6 +59,7 @@ class SimulatedModel:
             "rank edits": self._rank,
             "write durable guidance": self._guide,
             "write optimizer memory": _remember,
+            "probe": lambda _: {"ready": True},
         }
         if read.task not in stages:
             raise ValueError(f"expected a prompt of one of {sorted(stages)}, found {read.task!r}; teach it to replies")

@@ -4,7 +4,7 @@ Owns dealing rules to tasks, the same for every seed unless the suite states no 
 broken verifier, and the suite. Does not own how a task turns out (target).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from json import dumps
@@ -12,6 +12,7 @@ from random import Random
 
 from benchmarks.landscapes.worlds import World
 from skillopt.rollouts import Score, Trajectory
+from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.verifiers import load_verifier
 
@@ -138,14 +139,10 @@ def make_suite(world: World, seed: int = 0, *, held_out: bool = True) -> Suite:
         for name, (split, needs) in needed_rules(world, seed).items()
         if split is not Split.TEST or (held_out and not world.unsplit)
     ]
-    stated = tuple((split, task) for split, task in made if split is not None)
-    return Suite("landscape", (*stated, *_split([task for split, task in made if split is None])))
-
-
-def _split(tasks: Sequence[Task]) -> tuple[tuple[Split, Task], ...]:
-    """Halve tasks whose suite states no splits: in the order of their digests, every other one is for the gate."""
-    ranks = {task.id: at for at, task in enumerate(sorted(tasks, key=lambda task: task.content_digest))}
-    return tuple((Split.VAL if ranks[task.id] % 2 else Split.TRAIN, task) for task in tasks)
+    if world.unsplit:
+        tasks = [task for _, task in made]
+        return plan_splits(tasks).suite("landscape", tasks)
+    return Suite("landscape", tuple((split, task) for split, task in made if split is not None))
 
 
 def _task(world: World, name: str, needs: tuple[int, ...], first: str) -> Task:

@@ -12,17 +12,18 @@ from benchmarks.landscapes.target import Target
 from benchmarks.priority.cases import Case
 from benchmarks.priority.correlation import kendall, spearman
 from skillopt.errors import ReplyError
-from skillopt.loop.reflection import consult
+from skillopt.loop.consultation import Stage, consult
 from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollouts
+from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import (
     EDITS_SCHEMA,
     RANKING_SCHEMA,
     REFLECTION_SCHEMA,
     Aim,
+    Told,
     ask_ranking,
     ask_reflection,
     read_ranking,
-    read_reflection,
 )
 from skillopt.protocols import Model
 from skillopt.rollouts import Reply, Usage
@@ -95,7 +96,8 @@ def answer(case: Case, name: str, model: Model, settings: Settings) -> Answered:
     places: dict[str, float] = {}
     prompt = ask_ranking(case.document, case.edits, budget=_KEPT, memory="")
     try:
-        (order,) = consult(asker, [prompt], lambda reply: read_ranking(reply, case.edits), RANKING_SCHEMA)
+        stage = Stage(asker, RANKING_SCHEMA, case.name)
+        (order,) = consult(stage, [prompt], lambda reply: read_ranking(reply, case.edits))
         places = {edit.id: -float(at) for at, edit in enumerate(order)}
     except ReplyError:
         unreadable += 1
@@ -124,8 +126,9 @@ def _reflect(asker: _Asker, case: Case, settings: Settings) -> tuple[Edit, ...]:
     """Ask for edits, all failures in one prompt."""
     aim = Aim(failures=True, budget=settings.edit_budget, kinds=settings.name_failures)
     evidence = render_rollouts(case.failing, ROLLOUT_TOKENS)
-    prompt = ask_reflection(case.document, evidence, aim, rejected=(), memory="")
-    (reply,) = consult(asker, [prompt], read_reflection, REFLECTION_SCHEMA if aim.kinds else EDITS_SCHEMA)
+    prompt = ask_reflection(case.document, evidence, aim, Told())
+    stage = Stage(asker, REFLECTION_SCHEMA if aim.kinds else EDITS_SCHEMA, case.name)
+    (reply,) = consult(stage, [prompt], read_reflection)
     return tuple(edit.named(f"p{number}") for number, edit in enumerate(reply.edits, 1))
 
 

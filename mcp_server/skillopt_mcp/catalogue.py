@@ -18,6 +18,7 @@ from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
 from skillopt.suites import find_evals
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
+from skillopt.versions.draft_branch import DRAFT_BRANCHES
 from skillopt.versions.snapshot import Snapshot, snapshot_of
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "served_page",
     "served_skill",
     "served_skills",
+    "waiting_draft",
 ]
 
 _SHORTEST = 7  # characters of a commit that name it
@@ -156,6 +158,20 @@ def served_skill(folder: Path, name: str, version: str | None = None) -> ServedS
     return catalogue.newest(name) if version is None else catalogue.version(name, version)
 
 
+def waiting_draft(folder: Path, name: str) -> ServedSkill:
+    """Read the draft of a skill, which is not accepted: a tool may show it, but it is served as no resource.
+
+    Args:
+        folder: A folder of the project.
+        name: The skill's name.
+
+    Raises:
+        UsageError: There is none.
+        SkillError: It cannot be shown, as above.
+    """
+    return _catalogue_of(folder).draft(name)
+
+
 def selection_of(folder: Path, name: str) -> Selection:
     """Find a skill of a project by its name alone; a path is not a name.
 
@@ -218,6 +234,13 @@ class _Catalogue:
         """Read an accepted version by the start of its commit; no other commit of the repository can be named."""
         named = (version for version in self.versions(name) if len(wanted) >= _SHORTEST)
         return self._read(name, _only(name, [version for version in named if version.sha.startswith(wanted)], wanted))
+
+    def draft(self, name: str) -> ServedSkill:
+        """Read the draft of a skill, which may be replaced while no branch of versions moves."""
+        tip = self._repository.ref_tip(f"{DRAFT_BRANCHES}{name}") if name.isascii() and name.isprintable() else None
+        if tip is None:
+            raise UsageError(f"skill {name!r}: expected a draft, found none; see `skillopt log`")
+        return self._read(name, self._repository.commit(tip))
 
     def versions(self, name: str) -> tuple[Version, ...]:
         """List the accepted versions of a skill, newest first."""

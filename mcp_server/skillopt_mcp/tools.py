@@ -57,14 +57,14 @@ TOOLS: tuple[ToolDefinition, ...] = (
         list_skills_tool,
         "List skills and versions",
         "List the skills of this project: accepted versions, scores, which have a suite of tasks; with `name`, all "
-        "versions of one. Call this first; where something is missing it says how to begin.",
+        "versions of one and its draft. Call this first; where something is missing it says how to begin.",
         _READS,
     ),
     ToolDefinition(
         read_skill_tool,
         "Read a skill",
         "Read a file of an accepted version of a skill, SKILL.md of the newest by default; with `since`, "
-        "what changed since an older version.",
+        "what changed since an older version. `version=draft` shows the draft that waits for a person.",
         _READS,
     ),
     ToolDefinition(

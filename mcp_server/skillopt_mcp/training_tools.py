@@ -61,6 +61,10 @@ def start_job_tool(
     harness: Annotated[
         str | None, Field(description="How the target is run, instead of the project's setting.", max_length=100)
     ] = None,
+    of: Annotated[
+        Literal["incumbent", "draft"],
+        Field(description="evaluate only: measure what training goes on from, or the draft that waits."),
+    ] = "incumbent",
     start: _StartText = "auto",
     max_usd: _Usd = 0.0,
     max_rollouts: _Rollouts = 0,
@@ -72,7 +76,9 @@ def start_job_tool(
     if work == "optimize":
         begun = start_training(selection, start=start, limits=limits)
     else:
-        begun = start_evaluation(selection, split=split, repeats=repeats, start=start, limits=limits)
+        begun = start_evaluation(
+            selection, split=split, repeats=repeats, start=start, draft=of == "draft", limits=limits
+        )
     return _started(begun.id, name)
 
 
@@ -172,6 +178,8 @@ def _report(found: JobReport) -> str:
             for role, use in found.run.spent.items()
         ]
         parts.append("\n".join(["Spent so far:", *(spent or ["- nothing yet"])]))
+        if found.run.draft and one.exit_code is not None:
+            parts.append(f"A draft waits. What was shown of it is {found.run.draft}.")
     parts += [_DATA, *(quoted(text) for text in _summary(found) or ("(nothing yet)",))]
     return paginate("\n\n".join([*parts, f"Next: {found.next_step}"]), 1)
 

@@ -14,7 +14,7 @@ from skillopt.commands.rollback import rollback
 from skillopt.errors import UsageError
 from skillopt.skills.folder import SKILL_FILE
 from skillopt_mcp.addresses import skill_address
-from skillopt_mcp.catalogue import Overview, SkillRow, overview, selection_of, served_skill
+from skillopt_mcp.catalogue import Overview, SkillRow, overview, selection_of, served_skill, waiting_draft
 from skillopt_mcp.pages import paginate, table
 
 __all__ = ["Page", "SkillName", "list_skills_tool", "read_skill_tool", "rollback_skill_tool"]
@@ -22,6 +22,9 @@ __all__ = ["Page", "SkillName", "list_skills_tool", "read_skill_tool", "rollback
 _SHORT = 10  # characters of a commit that are shown
 _LISTED = 20  # files that are listed
 _START = "start"  # too short to be the start of a version
+_DRAFT = "draft"
+_NOT_ACCEPTED = "This is a draft: it is not accepted and not served. Do not work by it."
+_TAKE = "Only a person makes it a version, with `skillopt take {name}`; there is no tool for that."
 _BEGIN = {
     "repository": "There is no git repository around this folder, and skills are versioned in git. Run `git init`, "
     "commit the skill, then call list_skills again.",
@@ -35,6 +38,9 @@ _BEGIN = {
 
 SkillName = Annotated[str, Field(description="The skill's name, as list_skills shows it.", max_length=64)]
 _VersionName = Annotated[str, Field(description="A version that list_skills lists, or its start.", max_length=64)]
+_VersionOrDraft = Annotated[
+    str, Field(description="A version that list_skills lists, or its start; `draft` for what waits.", max_length=64)
+]
 Page = Annotated[int, Field(description="Which page of the answer.", ge=1)]
 
 
@@ -59,30 +65,32 @@ def list_skills_tool(
 def read_skill_tool(
     folder: Path,
     name: SkillName,
-    version: _VersionName | None = None,
+    version: _VersionOrDraft | None = None,
     file: Annotated[str, Field(description="A file of the skill.", max_length=1024)] = SKILL_FILE,
     since: Annotated[
         str | None,
         Field(
             description="Show instead what changed since this version, or since `start`, the text that training "
-            "began with.",
+            "began with, or that the draft is compared with.",
             max_length=64,
         ),
     ] = None,
     page: Page = 1,
 ) -> str:
-    """Show a file of an accepted version, or what changed since an older one."""
+    """Show a file of an accepted version or of the draft, or what changed since an older one."""
     if since is not None:
         return _changes(folder, name, since, version, page)
-    skill = served_skill(folder, name, version)
+    is_draft = version == _DRAFT
+    skill = waiting_draft(folder, name) if is_draft else served_skill(folder, name, version)
     shown = skill.file(file)
     paths = [found.path for found in skill.files]
     if shown is None:
         listed = ", ".join(paths[:_LISTED]) + (", …" if len(paths) > _LISTED else "")
         message = f"expected a file of {name} {skill.version[:_SHORT]}, found {file[:80]!r}; its files: {listed}"
         raise UsageError(message)
-    uri = skill_address(name, file, skill.version if version else None)
-    head = f"# {name}: {file}\n\nVersion {skill.version[:_SHORT]} of {skill.at}, {uri}"
+    uri = "" if is_draft else f", {skill_address(name, file, skill.version if version else None)}"
+    what = _NOT_ACCEPTED + "\n\nDraft" if is_draft else "Version"
+    head = f"# {name}: {file}\n\n{what} {skill.version[:_SHORT]} of {skill.at}{uri}"
     others = [path for path in paths if path != file][:_LISTED]
     more = f"\n\nOther files: {', '.join(others)}" if others else ""
     try:
@@ -102,22 +110,32 @@ def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) ->
 
 def _versions(folder: Path, name: str, page: int) -> str:
     logged = log(selection_of(folder, name))
-    head = ("version", "at", "score on val", "wins/ties/losses", "confidence", "what changed")
+    head = ("version", "at", "grade", "score on val", "wins/ties/losses", "confidence", "what changed")
     rows = []
     for version in logged.versions:
         said = dict(version.trailers)
-        numbers = (_score(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
+        grade = f"{said.get('Grade', '')}{', taken by a person' if version.kind == 'taken' else ''}"
+        numbers = (grade, _score(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
         rows.append((version.sha[:_SHORT], version.at, *numbers, version.subject))
     body = table(head, rows) if rows else _BEGIN["versions"]
-    return paginate(f"# Versions of {name}\n\nBranch `{logged.branch}`, newest first.\n\n{body}", page)
+    parts = [f"# Versions of {name}", f"Branch `{logged.branch}`, newest first.", body]
+    if logged.draft is not None:
+        waits = f"Draft {logged.draft.version.sha[:_SHORT]} waits: {logged.draft.words}."
+        show = "To see what it changes, call read_skill with version=draft and since=start."
+        parts.append(f"{waits} {show} {_TAKE.format(name=name)}")
+    return paginate("\n\n".join(parts), page)
 
 
 def _changes(folder: Path, name: str, since: str, version: str | None, page: int) -> str:
     selection = selection_of(folder, name)
-    newer = served_skill(folder, name, version).version
     older = None if since == _START else served_skill(folder, name, since).version
-    changed = diff(selection, older, newer)
+    if version == _DRAFT:
+        changed = diff(selection, older, _DRAFT) if older else diff(selection, _DRAFT, None)
+    else:
+        changed = diff(selection, older, served_skill(folder, name, version).version)
     title = f"# {name}: {changed.before[:_SHORT]} to {changed.after[:_SHORT]}"
+    if version == _DRAFT:
+        title += f"\n\n{_NOT_ACCEPTED} {_TAKE.format(name=name)}"
     return f"{title}\n\n{paginate(changed.text or 'The two are equal.', page, fence='diff')}"
 
 

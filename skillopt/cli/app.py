@@ -41,7 +41,7 @@ _COMMANDS: Final[tuple[Callable[..., None], ...]] = (
     *(evidence.evidence, propose.propose),
     nightly.nightly,
     gate.gate,
-    *(status.status, log.log, diff.diff, rollback.rollback, report.report, watch.watch),
+    *(status.status, log.log, diff.diff, rollback.take, rollback.rollback, report.report, watch.watch),
     *(show.show, blame.blame, bisect.bisect),
     serve.serve,
     *(jobs.jobs, jobs.job, jobs.cancel),

@@ -24,13 +24,18 @@ _MARKS: Final = {"gone": ("[-", "-]", "31"), "new": ("{+", "+}", "32")}
 
 def diff(
     skill: SkillArgument = None,
-    before: Annotated[str | None, typer.Argument(help="A version, or worktree; the first text when left out.")] = None,
-    after: Annotated[str | None, typer.Argument(help="A version, or worktree; the newest when left out.")] = None,
+    before: Annotated[
+        str | None, typer.Argument(help="A version, worktree or draft; the first text when left out.")
+    ] = None,
+    after: Annotated[str | None, typer.Argument(help="As before; the newest version when left out.")] = None,
     *,
     words: Annotated[bool, typer.Option("--words", help="Word by word: in colours, else [-gone-]{+new+}.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what changed between two versions of the skill."""
+    """Show what changed between two versions of the skill.
+
+    `diff SKILL draft` shows what the draft changes.
+    """
     if words:
         _show_words(select(skill), before, after, as_json=as_json)
         return

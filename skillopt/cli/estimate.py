@@ -22,7 +22,10 @@ def estimate(
     settings: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Estimate what a run could cost; spends nothing."""
+    """Estimate what a run could cost and show; spends nothing.
+
+    Ends with 2 when the suite can show nothing, and says how many tasks or rollouts would do.
+    """
     from skillopt.commands.estimate import estimate as run
 
     show(run(select(skill, suite, flags_of(settings, preset=preset))), _text, as_json=as_json)
@@ -30,18 +33,14 @@ def estimate(
 
 def _text(result: "Estimated") -> str:
     train, val, test = result.tasks
-    gain = (
-        f"a gain below {result.resolvable_gain:.1%} of tasks is noise at confidence {result.confidence:g}"
-        if result.resolvable_gain is not None
-        else f"val is too small to certify any gain at confidence {result.confidence:g}; add tasks"
-    )
     return "\n".join(
         [
             f"{result.skill}: {train} train, {val} val, {test} test tasks",
             f"steps: at most {result.steps}, edits per step {_edits(result.edits)}",
             f"rollouts: {result.least_rollouts} to {result.most_rollouts}",
             f"optimizer calls: up to {result.most_calls}",
-            f"resolution: {gain}",
+            f"what it can show: {result.prospect.words}",
+            *([f"note: {result.earlier}"] if result.earlier else []),
             *(_cost(result.cost) if result.cost else []),
             "nothing was run; recorded rollouts would be free",
         ]

@@ -36,7 +36,9 @@ def evaluate(
     of: Annotated[
         list[str] | None,
         typer.Option(
-            "--of", metavar="SUBJECT", help="worktree, incumbent, none (no skill) or a version; repeat to compare."
+            "--of",
+            metavar="SUBJECT",
+            help="worktree, incumbent, draft, none (no skill) or a version; repeat to compare.",
         ),
     ] = None,
     split: SplitOption = "val",

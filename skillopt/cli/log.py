@@ -10,11 +10,11 @@ from skillopt.cli.output import SHORT, show
 from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
-    from skillopt.commands.log import Graphed, GraphedVersion, Logged, LoggedVersion
+    from skillopt.commands.log import Graphed, GraphedVersion, Logged, LoggedDraft, LoggedVersion
 
 __all__ = ["log"]
 
-_SIGNS: Final = {"accepted": "*", "rollback": "<", "start": "o"}
+_SIGNS: Final = {"accepted": "*", "taken": "+", "rollback": "<", "start": "o"}
 
 
 def log(
@@ -23,9 +23,9 @@ def log(
     graph: Annotated[bool, typer.Option("--graph", help="Draw the line of versions, with what each gained.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the accepted versions of the skill, newest first.
+    """List the versions of the skill, newest first, and its draft.
 
-    Each with the target it was trained on, and stale when another one is configured.
+    Each with its grade, with the target it was trained on, and stale when another one is configured.
     """
     if graph:
         from skillopt.commands.log import graph as draw
@@ -38,9 +38,18 @@ def log(
 
 
 def _text(result: "Logged") -> str:
+    versions = [f"branch {result.branch}", *map(_version, result.versions)]
     if not result.versions:
-        return f"{result.skill}: no versions yet"
-    return "\n".join([f"branch {result.branch}", *map(_version, result.versions)])
+        versions = [f"{result.skill}: no versions yet"]
+    return "\n".join([*versions, *(() if result.draft is None else _draft(result.skill, result.draft))])
+
+
+def _draft(skill: str, draft: "LoggedDraft") -> Iterator[str]:
+    version = draft.version
+    cells = (version.sha[:SHORT], version.at, escape_terminal(version.subject), draft.words)
+    yield f"draft {'  '.join(cells)}"
+    take = f"to make it a version: skillopt take {skill}"
+    yield f"  {escape_terminal(draft.obstacle) or f'what it changes: skillopt diff {skill} draft; {take}'}"
 
 
 def _version(version: "LoggedVersion") -> str:
@@ -51,7 +60,11 @@ def _version(version: "LoggedVersion") -> str:
     scores = f"val {version.trailer('Val-Before')} -> {after}{expected}" if after else ""
     target = f"trained on {TargetName.parse(version.harness)}" if version.harness else ""
     remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
-    return "  ".join(filter(None, (version.sha[:10], version.at, version.subject, scores, remark or target)))
+    taken = f"taken by {version.trailer('Taken-By')}" if version.kind == "taken" else ""
+    grade = version.grade.value if version.grade else ""
+    return "  ".join(
+        filter(None, (version.sha[:SHORT], version.at, version.subject, grade, scores, taken, remark or target))
+    )
 
 
 def _graph_text(result: "Graphed") -> str:
@@ -64,7 +77,7 @@ def _graph_text(result: "Graphed") -> str:
         version = row.version
         cells = [escape_terminal(version.sha[:SHORT]), version.at, escape_terminal(version.subject), *_numbers(row)]
         lines.append(f"{_SIGNS[row.kind]} {arc} {'  '.join(cells)}".replace("   ", "  "))
-    legend = "* accepted, < went back, o training started here"
+    legend = "* accepted, + a draft that was taken, < went back, o training started here"
     return "\n".join([*lines, f"{legend}; a bracket spans what a rollback undid" if any(arcs) else legend])
 
 
@@ -76,6 +89,8 @@ def _numbers(row: "GraphedVersion") -> Iterator[str]:
         before, after = escape_terminal(trailer("Val-Before")), escape_terminal(trailer("Val-After"))
         yield f"val {before} -> {after} ({row.gain:+.3f}){expected}"
         yield f"{counts} better/equal/worse, confidence {escape_terminal(trailer('Confidence'))}"
+    if trailer("Taken-By"):
+        yield f"{escape_terminal(trailer('Grade'))}, taken by {escape_terminal(trailer('Taken-By'))}"
     if row.restores:
         yield f"as it was in {escape_terminal(row.restores[:SHORT])}"
     if row.undone:

@@ -1,5 +1,6 @@
 """The command `optimize`: its options, and its result as text."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from skillopt.cli.options import (
@@ -94,8 +95,18 @@ def _text(result: "Optimized") -> str:
         f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
     )
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    return "\n".join([*lines, *_next(result)])
+
+
+def _next(result: "Optimized") -> Iterator[str]:
+    """Say where the draft is and what was shown of it, and the commands to go on with."""
+    from skillopt.gate.grade_words import grade_words
+
+    skill, draft = result.skill, result.draft
+    if draft is not None and draft.commit:
+        yield f"draft on branch {draft.branch}, {grade_words(draft.grading)}"
+        yield f"next: skillopt diff {skill} draft; to make it a version: skillopt take {skill}"
+    elif draft is not None:
+        yield f"the draft was not published: {draft.note}"
     if result.versions:
-        lines.append(
-            f"look further: skillopt log {result.skill}; skillopt diff {result.skill}; skillopt report {result.run}"
-        )
-    return "\n".join(lines)
+        yield f"look further: skillopt log {skill}; skillopt diff {skill}; skillopt report {result.run}"

@@ -1,16 +1,28 @@
-"""The command `rollback`: its options, and its result as text."""
+"""The commands by which a person says what the newest version is, `take` and `rollback`: options, results as text."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillopt.cli.options import JsonOption, select
+from skillopt.cli.options import JsonOption, SkillArgument, select
 from skillopt.cli.output import show
+from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.commands.rollback import RolledBack
+    from skillopt.commands.take import Taken
 
-__all__ = ["rollback"]
+__all__ = ["rollback", "take"]
+
+
+def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
+    """Make the draft a version by your word.
+
+    Its commit says what was shown of it and who took it. `skillopt diff SKILL draft` shows it first.
+    """
+    from skillopt.commands.take import take as run
+
+    show(run(select(skill)), _taken_text, as_json=as_json)
 
 
 def rollback(
@@ -22,8 +34,17 @@ def rollback(
     """Publish an older version as a new commit."""
     from skillopt.commands.rollback import rollback as run
 
-    show(run(select(skill), version), _text, as_json=as_json)
+    show(run(select(skill), version), _rollback_text, as_json=as_json)
 
 
-def _text(result: "RolledBack") -> str:
+def _taken_text(result: "Taken") -> str:
+    from skillopt.gate.grade_words import grade_words
+
+    lines = [f"{result.branch} is now {result.commit[:10]}, taken by {escape_terminal(result.by)}"]
+    lines.append(f"what was shown of it: {grade_words(result.grading)}")
+    lines += [f"look at this: {escape_terminal(remark)}" for remark in result.remarks]
+    return "\n".join([*lines, f"to undo: skillopt log {result.skill}; skillopt rollback {result.skill} VERSION"])
+
+
+def _rollback_text(result: "RolledBack") -> str:
     return f"{result.branch} is now {result.commit[:10]}, with the text of {result.version[:10]}"

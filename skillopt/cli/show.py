@@ -18,7 +18,10 @@ __all__ = ["show"]
 
 
 def show(
-    version: Annotated[str, typer.Argument(metavar="VERSION", help="A version, as `skillopt log` lists it.")],
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="A version, as `skillopt log` lists it, or draft.")],
+    skill: Annotated[
+        str | None, typer.Argument(help="Of which skill the draft is meant. May be left out if there is only one.")
+    ] = None,
     *,
     as_json: JsonOption = False,
 ) -> None:
@@ -29,7 +32,7 @@ def show(
     """
     from skillopt.commands.show import show as run
 
-    print_result(run(select(None), version), _text, as_json=as_json)
+    print_result(run(select(skill), version), _text, as_json=as_json)
 
 
 def _text(result: "ShownVersion") -> str:
@@ -44,10 +47,11 @@ def _text(result: "ShownVersion") -> str:
     parts.append("\n".join(f"{escape_terminal(key)}: {escape_terminal(value)}" for key, value in version.trailers))
     if recorded is not None:
         parts += [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
-        for change, tasks in (("fixed", recorded.verdict.fixed), ("broke", recorded.verdict.broken)):
+        verdict = recorded.verdict
+        for change, tasks in (("fixed", verdict.fixed), ("broke", verdict.broken)) if verdict else ():
             if tasks:
                 parts.append(f"{change} on val: {list_tasks(tasks)}")
-    elif result.kind == "accepted":
+    elif result.kind in ("accepted", "taken", "draft"):
         parts.append("the ledger here holds nothing of its run; this is what its commit says")
     return "\n\n".join([*parts, escape_terminal_lines(result.diff) or "no text changed"])
 

@@ -28,6 +28,7 @@ def _text(result: "StatusReport") -> str:
         f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"
         f"{'' if row.kind == 'gate' else f', step {row.step}, {row.versions} versions'}"
         f"{'' if row.val is None else f', val {row.val:.3f}'}{_then(expectation(row.val, row.expected))}"
+        f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
         f"{f' ({row.reason})' if row.reason else ''}"
         f"{''.join(f'{_INDENT}{role}: {format_usage(usage)}' for role, usage in row.spent.items())}"
         for row in result.runs

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 
 from skillopt.project import Selection, Target
-from skillopt.runs.lineage import starting_commit, versions_of
+from skillopt.runs.draft_publication import recover_draft
+from skillopt.runs.lineage import resolve_version, starting_commit, versions_of
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
 from skillopt.skills.folder import files_of, is_shipped
 from skillopt.skills.word_diff import Hunk, diff_words
 from skillopt.tasks import File
+from skillopt.versions.draft_branch import DRAFT
 from skillopt.versions.repository import Repository
 
 __all__ = ["Diffed", "FileWords", "WordDiffed", "diff", "diff_by_words"]
@@ -49,8 +51,9 @@ def diff(selection: Selection, before: str | None, after: str | None) -> Diffed:
 
     Args:
         selection: The skill.
-        before: A version, or `worktree`; None for the text that training started from.
-        after: A version, or `worktree`; None for the newest version.
+        before: A version, `worktree`, or `draft`, which alone shows what the draft changes; None for the text that
+            training started from.
+        after: A version, `worktree` or `draft`; None for the newest version.
 
     Raises:
         UsageError: A version does not exist.
@@ -65,8 +68,9 @@ def diff_by_words(selection: Selection, before: str | None, after: str | None) -
 
     Args:
         selection: The skill.
-        before: A version, or `worktree`; None for the text that training started from.
-        after: A version, or `worktree`; None for the newest version.
+        before: A version, `worktree`, or `draft`, which alone shows what the draft changes; None for the text that
+            training started from.
+        after: A version, `worktree` or `draft`; None for the newest version.
 
     Raises:
         UsageError: A version does not exist.
@@ -89,6 +93,11 @@ class _Sides:
 def _sides(selection: Selection, before: str | None, after: str | None) -> _Sides:
     project = selection.project()
     target, repository = project.target(selection), project.repository()
+    if DRAFT in (before, after):
+        recover_draft(project.root, repository, target.name)
+    if before == DRAFT and after is None:
+        draft = repository.commit(resolve_version(repository, target, DRAFT))
+        before, after = draft.parent, draft.sha
     if before is None or after is None:
         versions = versions_of(repository, target.name)
         before = before or starting_commit(versions)
@@ -103,7 +112,8 @@ def _sides(selection: Selection, before: str | None, after: str | None) -> _Side
 def _files(repository: Repository, target: Target, version: str) -> tuple[File, ...]:
     if version == _WORKTREE:
         return files_of(target.skill())
-    files = repository.read_folder(repository.resolve(version), repository.relative(target.folder))
+    commit = resolve_version(repository, target, version)
+    files = repository.read_folder(commit, repository.relative(target.folder))
     return tuple(file for file in files if is_shipped(file.path))
 
 

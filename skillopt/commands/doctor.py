@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from skillopt.commands.prospect import what_it_can_show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
 from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
@@ -131,8 +132,13 @@ def _skill(project: Project, name: str) -> str:
 
 
 def _suite(project: Project, name: str) -> str:
-    suite = project.target(Selection(name)).suite()
-    return ", ".join(f"{len(suite.tasks(split))} {split.value}" for split in Split)
+    target = project.target(Selection(name))
+    suite = target.suite()
+    prospect = what_it_can_show(suite, target.settings)
+    if not prospect.can_show:
+        raise UsageError(prospect.words)
+    sizes = [f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split)]
+    return f"{'all in two folds' if suite.folds else ', '.join(sizes)}; {prospect.words}"
 
 
 def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[Check]:

@@ -4,11 +4,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.errors import SkilloptError
+from skillopt.commands.prospect import Prospect, describe_earlier_runs, what_it_can_show
+from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
-from skillopt.gate.gate import BASELINE_TASKS, GATE_ROUNDS, resolvable_gain
+from skillopt.gate.gate import BASELINE_TASKS, GATE_ROUNDS
 from skillopt.loop.edit_budget import scheduled_edits
-from skillopt.loop.reflection import MERGE_SIZE
+from skillopt.loop.minibatches import MERGE_SIZE
+from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Selection, Target
 from skillopt.settings import GateRule, Settings
 from skillopt.storage.ledger import Ledger
@@ -40,14 +42,14 @@ class Estimated:
 
     Args:
         skill: Name of the skill.
-        tasks: Tasks in train, val and test.
+        tasks: Tasks in train, val and test; with folds all of them are in train and in val.
         steps: Steps of the whole run.
         edits: Edit budget of each step.
         least_rollouts: Rollouts if no candidate ever reaches the gate.
         most_rollouts: Rollouts if every step gates a candidate.
         most_calls: Optimizer calls if every reply is readable at once.
-        resolvable_gain: Smallest gain in passed tasks that `val` could certify; None if it is too small.
-        confidence: Confidence that this needs.
+        prospect: What the run could show, simulated.
+        earlier: What earlier runs with another preset on the same tasks mean; empty when there were none.
         cost: What it could cost; None when target or model cannot be loaded.
     """
 
@@ -58,8 +60,8 @@ class Estimated:
     least_rollouts: int
     most_rollouts: int
     most_calls: int
-    resolvable_gain: float | None
-    confidence: float
+    prospect: Prospect
+    earlier: str
     cost: Cost | None
 
 
@@ -67,13 +69,18 @@ def estimate(selection: Selection) -> Estimated:
     """Compute what a run could take; runs nothing and spends nothing.
 
     Raises:
-        UsageError: Something is missing or wrong.
+        UsageError: Something is missing or wrong, or the suite can show nothing; the message says what would do.
     """
     project = selection.project()
     target = project.target(selection)
     target.skill()
     settings, tasks = target.settings, target.suite()
-    train, val, test = (len(tasks.tasks(split)) for split in Split)
+    prospect = what_it_can_show(tasks, settings)
+    if not prospect.can_show:
+        raise UsageError(prospect.words)
+    settled = settle_folds(tasks, settings)
+    train, val, test = (len(settled.tasks(split)) for split in Split)
+    train = train or val
     per_epoch = -(-train // settings.batch_size)
     steps = per_epoch * settings.epochs * settings.reflections
     fixed = min(val, BASELINE_TASKS) * settings.baseline_repeats + train * settings.epochs
@@ -82,7 +89,7 @@ def estimate(selection: Selection) -> Estimated:
     if settings.baseline_repeats > 1 and settings.screen_rollouts and settings.trust_noise:
         most += (val - min(val, BASELINE_TASKS)) * settings.baseline_repeats
     cap = settings.max_rollouts or most
-    calls = min(_most_calls(settings, tasks), settings.max_calls or 10**9)
+    calls = min(_most_calls(settings, train), settings.max_calls or 10**9)
     return Estimated(
         target.name,
         (train, val, test),
@@ -91,8 +98,8 @@ def estimate(selection: Selection) -> Estimated:
         min(fixed, cap),
         min(most, cap),
         calls,
-        resolvable_gain(val, settings),
-        settings.confidence,
+        prospect,
+        _earlier_runs(project.root, target, tasks),
         _cost(project.root, target, (min(fixed, cap), min(most, cap)), calls),
     )
 
@@ -111,6 +118,14 @@ def _gate(settings: Settings, val: int) -> int:
     """Count the rollouts of one gate that is not decided early."""
     sides = 1 if settings.gate is GateRule.STRICT else 2
     return sides * val * (GATE_ROUNDS if settings.gate is GateRule.SEQUENTIAL else 1)
+
+
+def _earlier_runs(root: Path, target: Target, suite: Suite) -> str:
+    try:
+        with closing(Ledger.open(root, read_only=True)) as ledger:
+            return describe_earlier_runs(ledger, target.name, suite, target.settings)
+    except SkilloptError:
+        return ""  # there is no ledger yet
 
 
 def _cost(root: Path, target: Target, rollouts: tuple[int, int], calls: int) -> Cost | None:
@@ -139,9 +154,10 @@ def _range(
     return low, rollouts[1] * (mean + 2 * error) + calls * (call_mean + 2 * call_error)
 
 
-def _most_calls(settings: Settings, suite: Suite) -> int:
+def _most_calls(settings: Settings, train: int) -> int:
     """Count calls if failures and successes both fill their minibatches and every step must rank."""
-    train = len(suite.tasks(Split.TRAIN))
+    if not settings.minibatch_size:  # one prompt a reading, without successes, merges and ranking
+        return train * max(1, settings.patch_tests) * settings.proposal_groups
     total = 0
     for start in range(0, train, settings.batch_size):
         batch = min(settings.batch_size, train - start)

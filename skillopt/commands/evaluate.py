@@ -8,11 +8,13 @@ from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import NO_SKILL, Scoring
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.project import Project, Selection, Target
+from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import skill_at
 from skillopt.runs.plan import incumbent_of
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split
+from skillopt.versions.draft_branch import DRAFT
 
 __all__ = ["INCUMBENT", "WORKTREE", "Evaluated", "Subject", "evaluate"]
 
@@ -26,7 +28,7 @@ class Subject:
     """One skill that was evaluated.
 
     Args:
-        name: `worktree`, `incumbent`, `none`, or the version as it was given.
+        name: `worktree`, `incumbent`, `draft`, `none`, or the version as it was given.
         digest: Digest of the skill, empty for no skill.
         tally: Its scores.
         against_first: Compared with the first subject; None for the first itself.
@@ -61,8 +63,8 @@ def evaluate(
 
     Args:
         selection: The skill, its suite and settings.
-        subjects: What to score: `worktree`, `incumbent` for what training goes on from, `none` for no skill, or a
-            version (a commit).
+        subjects: What to score: `worktree`, `incumbent` for what training goes on from, `draft`, `none` for no skill,
+            or a version (a commit).
         split: Which tasks; `test` is held-out, every look at it makes it worth less.
         repeats: Runs of each task, ≥ 1.
         observer: Follows the rollouts.
@@ -93,4 +95,6 @@ def _subject(project: Project, target: Target, subject: str) -> Skill | None:
         return target.skill()
     if subject == INCUMBENT:
         return incumbent_of(target, project.repository())
+    if subject == DRAFT:
+        recover_draft(project.root, project.repository(), target.name)
     return skill_at(project.repository(), target, subject)

@@ -11,7 +11,7 @@ from skillopt.commands.propose import SHORT
 from skillopt.execution.drivers import Drivers
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, decode_event
-from skillopt.loop.memory import MOST_REJECTED
+from skillopt.loop.memory import MOST_REMEMBERED
 from skillopt.project import Selection
 from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollout
 from skillopt.protocols import RolloutRequest
@@ -114,7 +114,7 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
         len(train),
         tuple(one for one in shown if one.passed < one.repeats),
         tuple(one for one in shown if one.passed == one.repeats),
-        tuple(dict.fromkeys(rejected))[-MOST_REJECTED:],
+        tuple(dict.fromkeys(rejected))[-MOST_REMEMBERED:],
         memories[-1] if memories else "",
         looks,
     )

@@ -18,6 +18,7 @@ from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start, make_plan
 from skillopt.storage.jobs import Job, JobState, cancel_job, list_jobs, start_job, wait_for_job
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.versions.draft_branch import DRAFT
 
 __all__ = [
     "JobLimits",
@@ -41,7 +42,8 @@ _NEXT = {
 }
 _AFTER = {
     "evaluate": "The evidence of the train tasks is recorded: read it, and propose edits.",
-    "optimize": "Show the difference between the first and the newest version, and the numbers above.",
+    "optimize": "Show the difference between the first and the newest version, and the numbers above. Where a draft is "
+    "named, show what it changes and its grade; only a person makes it a version, with `skillopt take`.",
     "propose": "Evaluate the new version on train for new evidence, or stop here and show the difference.",
 }
 _NOT_TAKEN = "Read above what each edit came to. Try another idea, not other words for the same; or stop here."
@@ -93,15 +95,17 @@ def start_evaluation(
     split: Literal["train", "val"] = "train",
     repeats: int = 1,
     start: Start = "auto",
+    draft: bool = False,
     limits: JobLimits | None = None,
 ) -> Job:
-    """Start a job that measures the incumbent; on `train` it gathers evidence.
+    """Start a job that measures the incumbent, or the draft; on `train` it gathers evidence.
 
     Args:
         selection: The skill, its suite and settings.
         split: Which tasks.
         repeats: Runs of each task, ≥ 1.
         start: Which text is the incumbent when work tree and branch differ.
+        draft: Whether the draft is measured instead of the incumbent.
         limits: What it may consume.
 
     Raises:
@@ -112,7 +116,8 @@ def start_evaluation(
     if given.max_rollouts:
         raise UsageError("an evaluation takes no max_rollouts: it makes one rollout a task and repeat")
     name = make_plan(selection, proposer="nobody").target.name
-    subject = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{name}"}[start]
+    incumbent = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{name}"}[start]
+    subject = DRAFT if draft else incumbent
     return _start(selection, ["evaluate", "--of", subject, "--split", split, "--repeats", str(repeats)], given)
 
 

@@ -1,4 +1,4 @@
-"""The user action `log`: list the accepted versions of a skill, or draw them as a line with what each gained.
+"""The user action `log`: list the versions of a skill and its draft, or draw them as a line with what each gained.
 
 Reads git; for the list, the configured target is asked for its identity, where there is one that can tell.
 """
@@ -7,12 +7,18 @@ from dataclasses import dataclass, fields
 
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import load_target
+from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grades import Grade, Grading
 from skillopt.project import Project, Selection, Target
-from skillopt.runs.lineage import ACCEPTED, ROLLBACK, trained_on
+from skillopt.runs.draft_publication import draft_obstacle, recover_draft
+from skillopt.runs.grade_trailers import grade_of, read_grading
+from skillopt.runs.lineage import ACCEPTED, ROLLBACK, commit_kind, trained_on
 from skillopt.versions.commit_message import Version
+from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.repository import Repository
 from skillopt.versions.staleness import Staleness, compare_targets
 
-__all__ = ["Graphed", "GraphedVersion", "Logged", "LoggedVersion", "graph", "log"]
+__all__ = ["Graphed", "GraphedVersion", "Logged", "LoggedDraft", "LoggedVersion", "graph", "log"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +28,36 @@ class LoggedVersion(Version):
     Args:
         harness: Identity of the target it was trained on, empty when its commit does not say.
         staleness: That target compared with the configured one.
+        kind: `accepted`, `taken`, `rollback`, or `start` for the text that training started from.
+        grade: What was shown of it, None when its commit does not say.
     """
 
     harness: str
     staleness: Staleness
+    kind: str
+    grade: Grade | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedDraft:
+    """The draft of a skill.
+
+    Args:
+        branch: Where it is.
+        version: Its commit.
+        grading: What was shown of it, None where its run ended before it was graded.
+        obstacle: Why it cannot be taken; empty when it can.
+    """
+
+    branch: str
+    version: Version
+    grading: Grading | None
+    obstacle: str
+
+    @property
+    def words(self) -> str:
+        """Say what was shown of it."""
+        return grade_words(self.grading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +69,14 @@ class Logged:
         branch: Where they are.
         harness: Identity of the configured target; empty when none is configured or its program cannot tell.
         versions: The versions.
+        draft: What waits, None when nothing does.
     """
 
     skill: str
     branch: str
     harness: str
     versions: tuple[LoggedVersion, ...]
+    draft: LoggedDraft | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +85,7 @@ class GraphedVersion:
 
     Args:
         version: The commit with its message and trailers.
-        kind: `accepted`, `rollback`, or `start` for the text that training started from.
+        kind: `accepted`, `taken`, `rollback`, or `start` for the text that training started from.
         gain: By how much its score rose on val, None when its commit does not say.
         restores: For a rollback the commit whose text it has.
         undone: Whether a later rollback went back behind it.
@@ -74,7 +108,7 @@ class Graphed:
 
 
 def log(selection: Selection) -> Logged:
-    """List the accepted versions of a skill, newest first.
+    """List the versions of a skill, newest first, and its draft.
 
     Raises:
         UsageError: There is no such skill or no repository.
@@ -88,10 +122,23 @@ def log(selection: Selection) -> Logged:
             **{field.name: getattr(version, field.name) for field in fields(version)},
             harness=trained[version.sha],
             staleness=compare_targets(trained[version.sha], now),
+            kind=commit_kind(version),
+            grade=grade_of(version.trailers),
         )
         for version in versions
     )
-    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed))
+    recover_draft(project.root, repository, target.name)
+    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed), _draft(repository, target))
+
+
+def _draft(repository: Repository, target: Target) -> LoggedDraft | None:
+    branch = DraftBranch(repository, target.name, repository.relative(target.folder))
+    found = branch.read()
+    if found is None:
+        return None
+    return LoggedDraft(
+        branch.name, found, read_grading(found.trailers), draft_obstacle(repository, target, branch, found)
+    )
 
 
 def _configured(target: Target, project: Project) -> str:
@@ -125,9 +172,7 @@ def graph(selection: Selection) -> Graphed:
 
 
 def _row(version: Version, *, undone: bool) -> GraphedVersion:
-    restores = version.trailer(ROLLBACK)
-    kind = "accepted" if version.trailer(ACCEPTED) else "rollback" if restores else "start"
-    return GraphedVersion(version, kind, _gain(version), restores, undone)
+    return GraphedVersion(version, commit_kind(version), _gain(version), version.trailer(ROLLBACK), undone)
 
 
 def _gain(version: Version) -> float | None:

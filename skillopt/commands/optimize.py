@@ -8,12 +8,15 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from skillopt.api import run_training
+from skillopt.commands.prospect import describe_earlier_runs, what_it_can_show
+from skillopt.errors import UsageError
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import check_cap
 from skillopt.execution.runner import RunObserver
 from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
+from skillopt.runs.draft_publication import DraftState
 from skillopt.runs.plan import Start, begin_run, make_plan
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
@@ -41,6 +44,7 @@ class Optimized:
         paid_calls: Of those, how many this command made itself.
         resumed: Whether an interrupted run went on.
         spent: What each role consumed in this command.
+        draft: What the run had in hand at its end, None for nothing.
     """
 
     run: str
@@ -56,6 +60,7 @@ class Optimized:
     paid_calls: int
     resumed: bool
     spent: Mapping[str, Usage]
+    draft: DraftState | None = None
 
 
 def optimize(
@@ -76,10 +81,15 @@ def optimize(
     """
     plan = make_plan(selection, allowance=allowance)
     check_cap(plan.suite, plan.target.settings)
-    root, name = selection.project().root, plan.target.name
+    prospect = what_it_can_show(plan.suite, plan.target.settings)
+    if not prospect.can_show:
+        raise UsageError(prospect.words)
+    root, name, observer = selection.project().root, plan.target.name, observer or RunObserver()
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
+        earlier = describe_earlier_runs(ledger, name, plan.suite, plan.target.settings)
+        observer.notice("\n".join(filter(None, (prospect.words, earlier))))
         record, resumed = begin_run(plan, ledger, start)
-        run = RecordedRun(plan, ledger, record, observer or RunObserver())
+        run = RecordedRun(plan, ledger, record, observer)
         done = run_training(run, plan.suite, released_of(plan, ledger, record))
     return Optimized(
         done.run,
@@ -95,4 +105,5 @@ def optimize(
         done.paid_calls,
         resumed,
         done.usage,
+        run.draft,
     )

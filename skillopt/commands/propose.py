@@ -15,7 +15,7 @@ from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import EditScreened, GateDecided
 from skillopt.loop.proposals import check_proposal, try_proposal
 from skillopt.project import Selection
-from skillopt.prompts.stages import ProposedEdit
+from skillopt.prompts.proposed_edits import ProposedEdit
 from skillopt.rollouts import Usage
 from skillopt.runs.earlier_outcomes import earlier_outcomes, runs_on
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run

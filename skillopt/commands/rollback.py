@@ -8,7 +8,7 @@ from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.lineage import versions_of
 from skillopt.skills.folder import files_of, skill_from_files
-from skillopt.versions.repository import VersionDraft
+from skillopt.versions.repository import NewVersion
 
 __all__ = ["RolledBack", "rollback"]
 
@@ -50,7 +50,7 @@ def rollback(
     if files == files_of(skill_from_files(target.name, repository.read_folder(tip, path))):
         message = f"skillopt/{target.name} holds the text of {version!r} already; nothing to roll back"
         raise UsageError(message)
-    draft = VersionDraft(
+    draft = NewVersion(
         skill=target.name,
         path=path,
         files=files,

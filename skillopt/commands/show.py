@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from skillopt.errors import UsageError
 from skillopt.project import Selection
-from skillopt.runs.lineage import ACCEPTED, ROLLBACK
+from skillopt.runs.draft_publication import recover_draft
+from skillopt.runs.lineage import commit_kind, resolve_version
 from skillopt.runs.version_record import RecordedVersion, recorded_versions
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
+from skillopt.versions.draft_branch import DRAFT
 from skillopt.versions.repository import Repository
 
 __all__ = ["ShownVersion", "show"]
@@ -28,7 +30,7 @@ class ShownVersion:
     Args:
         skill: Name of the skill.
         version: The commit with its message and trailers.
-        kind: `accepted`, `rollback`, or `start` for the text that training started from.
+        kind: `accepted`, `taken`, `rollback`, `draft`, or `start` for the text that training started from.
         recorded: What the ledger here holds of it, None when it holds nothing.
         diff: What it changed, as a unified diff.
     """
@@ -44,23 +46,29 @@ def show(selection: Selection, version: str) -> ShownVersion:
     """Show a version of whatever skill it is of.
 
     Args:
-        selection: Where the command is given; its name is not needed.
-        version: A commit, or what leads to one.
+        selection: Where the command is given; its name is needed for `draft` only, where several skills are configured.
+        version: A commit, or what leads to one; `draft`.
 
     Raises:
         UsageError: There is no such commit, or it is not a version.
     """
     project = selection.project()
     repository = project.repository()
-    sha = repository.resolve(version)
+    sha = _draft(selection) if version == DRAFT else repository.resolve(version)
     found = repository.commit(sha)
     skill = found.trailer(_SKILL)
     if not skill:
         message = f"expected a version, found the commit {sha[:10]} that is none; see `skillopt log`"
         raise UsageError(message)
     recorded = recorded_versions(project.root, [found]).get(sha)
-    kind = "accepted" if found.trailer(ACCEPTED) else "rollback" if found.trailer(ROLLBACK) else "start"
-    return ShownVersion(skill, found, kind, recorded, _diff(repository, found, skill))
+    return ShownVersion(skill, found, commit_kind(found), recorded, _diff(repository, found, skill))
+
+
+def _draft(selection: Selection) -> str:
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    recover_draft(project.root, repository, target.name)
+    return resolve_version(repository, target, DRAFT)
 
 
 def _diff(repository: Repository, version: Version, skill: str) -> str:

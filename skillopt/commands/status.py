@@ -1,11 +1,12 @@
 """The user action `status`: how far the runs in the ledger are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from skillopt.loop.events import Event, StepStarted, VersionAccepted, decode_event
+from skillopt.gate.grade_words import grade_words
+from skillopt.loop.events import DraftChanged, DraftGraded, Event, StepStarted, VersionAccepted, decode_event
 from skillopt.project import Project
 from skillopt.rollouts import Usage
 from skillopt.storage.jobs import Job, list_jobs
@@ -13,6 +14,8 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 
 __all__ = ["RunStatus", "StatusReport", "run_status", "status"]
+
+_DRAFT_EVENTS = (DraftChanged, DraftGraded, VersionAccepted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class RunStatus:
         expected: That version's score to expect when measured again, None before the first.
         spent: What the answers it paid for cost, role by role.
         kind: `training`, `proposal` or `gate`.
+        draft: What was shown of what waits for the gate or for a person, in words; empty when nothing waits.
     """
 
     run: str
@@ -44,6 +48,7 @@ class RunStatus:
     expected: float | None
     spent: Mapping[str, Usage]
     kind: str
+    draft: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +102,13 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
         accepted[-1].verdict.expected if accepted else None,
         ledger.spending(record.id),
         record.kind,
+        _draft([event for _, event in events]),
     )
+
+
+def _draft(events: Sequence[Event]) -> str:
+    """Say the grade of what waits; of a run that goes on, nothing is shown of it yet."""
+    newest = next((event for event in reversed(events) if isinstance(event, _DRAFT_EVENTS)), None)
+    if newest is None or isinstance(newest, VersionAccepted) or not newest.changes:
+        return ""
+    return grade_words(newest.grading if isinstance(newest, DraftGraded) else None)

@@ -84,7 +84,7 @@ def tune(
     ranges = studies.choose_ranges(options.space, {name: getattr(base, name) for name in studies.RANGES})
     plan, observer = make_plan(selection), observer or RunObserver()
     root, seeds = plan.repository.root, tuple(range(base.seed, base.seed + options.seeds))
-    suite = tuning_suite(plan.suite, base.seed)
+    suite = tuning_suite(plan.suite.first_fold_suite, base.seed)
     skill = incumbent_of(plan.target, plan.repository, start)
     uncapped = base.model_copy(update={"max_usd": 0.0, "max_tokens": 0})  # with a higher cap the same search goes on
     identity = [uncapped.identity, *plan.identities, suite.digest, skill.digest, sorted(ranges.items()), seeds]

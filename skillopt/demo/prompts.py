@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from skillopt.demo.diagnosis import Feedback, read_feedback
+from skillopt.prompts.failure_groups import SAME_FEEDBACK
+from skillopt.prompts.tried_edits import HEADINGS, EditFate
 
 __all__ = ["EditProposal", "Prompt", "read_prompt", "tasks_counted"]
 
@@ -24,6 +26,7 @@ _COMPARED = re.compile(r"^(?:regressed|keeps failing): task (\S+), score .*$", r
 _STABLE = re.compile(r"^(?:improved|stable): task .*$", re.MULTILINE)
 _LISTED = re.compile(r"^\[([^\]]+)\] (.*)$", re.MULTILINE)
 _COUNT = re.compile(r"why: (\d+) tasks?")
+_SAME = re.compile(rf"^{re.escape(SAME_FEEDBACK)}(.+)$", re.MULTILINE)
 _REGION = re.compile(r"<!--\s*skillopt:begin.*?(?:skillopt:end\s+[\w-]+\s*-->|\Z)", re.DOTALL)
 _FRONTMATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n---[ \t]*\n", re.DOTALL)
 
@@ -113,8 +116,9 @@ class Prompt:
 
     @cached_property
     def rejected(self) -> tuple[str, ...]:
-        """List what was tried and not kept."""
-        return (*self._lines("Tried before and not kept"), *self._lines("Not accepted"))
+        """List what was tried or refused; what still waits for a trial is not among it."""
+        known = (HEADINGS[fate] for fate in (EditFate.TRIED, EditFate.REFUSED))
+        return tuple(line for heading in (*known, "Not accepted") for line in self._lines(heading))
 
     @cached_property
     def accepted(self) -> tuple[str, ...]:
@@ -128,9 +132,13 @@ class Prompt:
 
     @cached_property
     def shown(self) -> tuple[tuple[str, str], ...]:
-        """List (task id, text) of the rollouts in the evidence, or of the tasks that went wrong in a comparison."""
+        """List (task id, text) of the rollouts in the evidence, or of the tasks that went wrong in a comparison.
+
+        Tasks that are only named beside one with the same feedback have its text.
+        """
         if "evidence" in self._fenced:
-            return tuple(_cut(_ROLLOUT, self._fenced["evidence"]))
+            parts = list(_cut(_ROLLOUT, self._fenced["evidence"]))
+            return tuple((name, text) for task, text in parts for name in (task, *_others(text)))
         return tuple(_cut(_COMPARED, _STABLE.sub("", self._fenced.get("comparison", ""))))
 
     @cached_property
@@ -172,6 +180,12 @@ def _cut(mark: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
     ends = [*(match.start() for match in found[1:]), len(text)]
     for start, end in zip(found, ends, strict=False):
         yield start[1], text[start.end() : end]
+
+
+def _others(text: str) -> tuple[str, ...]:
+    """List the tasks with the same feedback."""
+    found = _SAME.search(text)
+    return tuple(found[1].split(", ")) if found else ()
 
 
 def _edits(text: str) -> Iterator[EditProposal]:

@@ -119,17 +119,18 @@ def load_target(settings: Settings, root: Path) -> Harness:
     """
     folder = _handoff(root)
     return load_harness(
-        settings.harness, HarnessParts(settings, folder, lambda name: load_retrying_model(name, settings, folder))
+        settings.harness,
+        HarnessParts(settings, folder, lambda name: load_retrying_model(name, settings, folder, target=True)),
     )
 
 
-def load_retrying_model(name: str, settings: Settings, folder: Path) -> Model:
+def load_retrying_model(name: str, settings: Settings, folder: Path, *, target: bool = False) -> Model:
     """Make a model by its name, as `load_model` does, whose transient failures are retried.
 
     Raises:
         SettingsError: There is no such model, or it lacks what it needs.
     """
-    model = load_model(name, settings, folder)
+    model = load_model(name, settings, folder, target=target)
     retried = MODELS[name.partition("/")[0]].retried
     return RetryingModel(model, Retry(settings.executor.retry_seconds)) if retried else model
 

@@ -8,7 +8,6 @@ from skillopt.execution.drivers import Drivers
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
-from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.loop.events import (
     Event,
     HeldOutTestMeasured,
@@ -18,11 +17,12 @@ from skillopt.loop.events import (
     decode_event,
     encode_event,
 )
-from skillopt.settings import GateRule, Settings
+from skillopt.loop.rollout_plan import least_rollouts
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill, encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.tasks import Split, Suite, digest_of
+from skillopt.tasks import Suite, digest_of
 
 __all__ = ["Recording", "check_cap", "config_of", "earlier_looks", "record_of"]
 
@@ -73,14 +73,17 @@ class Recording:
                 ended = event if isinstance(event, RunEnded) else None
         except KeyboardInterrupt:
             self._ledger.end_run(self.record.id, "stopped", "interrupted")
+            self.interrupted()
             raise
         except OutOfBudget as over:
             self._ledger.end_run(self.record.id, "stopped", str(over))
+            self.interrupted()
             accepted = sum(isinstance(event, VersionAccepted) for event in happened)
             return happened, RunEnded(str(over), accepted, 0, 0)
         except InfrastructureError as error:
             state = "stopped" if isinstance(error, AnswersPendingError) else "failed"
             self._ledger.end_run(self.record.id, state, str(error))
+            self.interrupted()
             raise
         if ended is None:
             message = "the run ended without saying so"
@@ -96,6 +99,9 @@ class Recording:
             at: When it was first recorded.
         """
 
+    def interrupted(self) -> None:
+        """Keep what a run that ended early has in hand; here nothing."""
+
 
 def check_cap(suite: Suite, settings: Settings) -> None:
     """Refuse a cap on rollouts under which no candidate could ever be gated, before anything is spent.
@@ -103,13 +109,10 @@ def check_cap(suite: Suite, settings: Settings) -> None:
     Raises:
         SettingsError: The cap is too small; the message says what is needed.
     """
-    train, val, test = (len(suite.tasks(split)) for split in Split)
-    gate = val * (1 if settings.gate is GateRule.STRICT else 2)
-    baseline = min(val, BASELINE_TASKS) * settings.baseline_repeats
-    least = baseline + min(settings.batch_size, train) + gate + 2 * test
+    least = least_rollouts(suite, settings)
     if 0 < settings.max_rollouts < least:
         message = (
-            f"expected max_rollouts of at least {least} (baseline, one batch, one gate, held-out test), "
+            f"expected max_rollouts of at least {least} (baseline, one batch, one gate), "
             f"found {settings.max_rollouts}; see `skillopt estimate`"
         )
         raise SettingsError(message)

@@ -118,9 +118,9 @@ class RetryingForge:
         """List the newest pull requests from a branch."""
         return self._retry.call(lambda: self._forge.pull_requests(branch))
 
-    def create(self, branch: str, into: str, title: str, body: str) -> PullRequest:
+    def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
         """Open a pull request, or give the one that is open."""
-        return self._retry.call(lambda: self._forge.create(branch, into, title, body))
+        return self._retry.call(lambda: self._forge.create(branch, into, title, body, draft=draft))
 
     def update(self, number: int, title: str, body: str) -> None:
         """Give a pull request this title and text."""

@@ -28,6 +28,7 @@ class _Kept:
     body: str
     state: Literal["open", "closed"] = "open"
     comments: dict[str, str] = field(default_factory=dict)
+    draft: bool = False
 
 
 class FolderForge:
@@ -47,14 +48,16 @@ class FolderForge:
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
         """List what was written for a branch, newest first."""
         kept = (one for one in reversed(self._all()) if one.branch == branch)
-        return tuple(PullRequest(one.number, str(self._text(one)), one.state, "", one.title, one.body) for one in kept)
+        return tuple(
+            PullRequest(one.number, str(self._text(one)), one.state, "", one.title, one.body, one.draft) for one in kept
+        )
 
-    def create(self, branch: str, into: str, title: str, body: str) -> PullRequest:
+    def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
         """Write a text, or give the one that is there."""
         with self._alone():
             opened = [one for one in self.pull_requests(branch) if one.state == "open"]
             if not opened:
-                self._keep(_Kept(len(self._all()) + 1, branch, into, title, body))
+                self._keep(_Kept(len(self._all()) + 1, branch, into, title, body, draft=draft))
             return opened[0] if opened else self.pull_requests(branch)[0]
 
     def update(self, number: int, title: str, body: str) -> None:
@@ -93,7 +96,8 @@ class FolderForge:
     def _keep(self, one: _Kept) -> None:
         """Write record and text aside, then put them in place."""
         record: dict[str, Any] = asdict(one)
-        text = "\n\n".join([f"# {one.title}", one.body, *(f"---\n\n{comment}" for comment in one.comments.values())])
+        title = f"{'Draft: ' if one.draft else ''}{one.title}"
+        text = "\n\n".join([f"# {title}", one.body, *(f"---\n\n{comment}" for comment in one.comments.values())])
         try:
             _write(self._folder / f"{one.number}.json", json.dumps(record, ensure_ascii=False, indent=1))
             if one.state == "open":

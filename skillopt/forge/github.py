@@ -22,6 +22,7 @@ from skillopt.versions.commit_message import single_line
 
 __all__ = ["GitHubForge"]
 
+_NO_DRAFTS: Final = "Draft pull requests are not supported"
 _SECONDS: Final = 30
 _NEWEST: Final = 30
 _MALFORMED: Final = (BadAttributeException, AttributeError, LookupError, TypeError, ValueError)
@@ -64,12 +65,17 @@ class GitHubForge:
             found = self._repository.get_pulls("all", sort="created", direction="desc", head=f"{owner}:{branch}")
             return tuple(_read(one) for one in islice(found, _NEWEST) if one.head.ref == branch)
 
-    def create(self, branch: str, into: str, title: str, body: str) -> PullRequest:
-        """Open a pull request from a branch, or give the one that is open."""
+    def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
+        """Open a pull request from a branch, or give the one that is open.
+
+        Private repositories of some plans have no drafts; there the title says that it is one.
+        """
         try:
             with self._asking("open a pull request"):
-                return _read(self._repository.create_pull(into, branch, title=title, body=body))
-        except ForgeRefusedError:
+                return _read(self._repository.create_pull(into, branch, title=title, body=body, draft=draft))
+        except ForgeRefusedError as error:
+            if draft and _NO_DRAFTS in str(error):
+                return self.create(branch, into, f"Draft: {title}", body)
             opened = [one for one in self.pull_requests(branch) if one.state == "open"]
             if not opened:
                 raise
@@ -121,4 +127,6 @@ class GitHubForge:
 
 def _read(found: Found) -> PullRequest:
     state = "merged" if found.merged_at else "closed" if found.state == "closed" else "open"
-    return PullRequest(found.number, found.html_url, state, found.head.sha, found.title, found.body or "")  # type: ignore[arg-type]  # mypy widens the literals
+    return PullRequest(
+        found.number, found.html_url, state, found.head.sha, found.title, found.body or "", bool(found.draft)
+    )  # type: ignore[arg-type]  # mypy widens the literals

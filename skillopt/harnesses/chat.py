@@ -2,11 +2,12 @@
 
 A task becomes one prompt (the skill in the system prompt, files written out), and the answer becomes files.
 
-The skill comes first and is the same for every task, so that a provider can keep it in its cache. What
+The skill comes first and is the same for tasks of a kind, so that a provider can keep it in its cache. What
 task and files say is data of the user's suite and is fenced; the target may well follow it, as an agent
 would follow a user.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +17,15 @@ from skillopt.errors import SuiteError
 from skillopt.protocols import Model, RolloutRequest
 from skillopt.rollouts import Message, Trajectory, Usage
 from skillopt.sandbox.workspace import changed_files, check_path
-from skillopt.skills.document import Skill
 from skillopt.tasks import File, Task
 
 __all__ = ["ChatHarness"]
 
 _LARGEST: Final = 200_000
-_INSTRUCTIONS: Final = """\
-You do one task, without tools and without asking back. Everything you need is in the request.
+_INSTRUCTIONS: Final = (
+    "You do one task, without tools and without asking back. Everything you need is in the request.\n"
+)
+_FILES: Final = """\
 
 Files of the task are written out in it. To make or change a file, write it out whole:
 
@@ -34,6 +36,9 @@ its new content
 The content is taken as it stands between the line of the opening mark and the line of the closing one.
 What you write outside of such marks is your answer.
 """
+_BY_ANSWER: Final = frozenset({"exact", "json", "numeric", "regex", "rubric", "table"})
+"""Kinds of verifiers that read the answer unless they are told of a file."""
+
 _FILE: Final = re.compile(
     r'^<file path="(?P<path>[^"\n]+)">\n(?P<content>.*?)^</file>[ \t]*$', re.MULTILINE | re.DOTALL
 )
@@ -56,7 +61,7 @@ class ChatHarness:
 
     def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound a rollout by its one call."""
-        return self.target.worst_case(_prompt_of(request.task), system=_system_of(request.skill))
+        return self.target.worst_case(_prompt_of(request.task), system=_system_of(request))
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Ask, and write the files of the answer into the workspace.
@@ -64,7 +69,7 @@ class ChatHarness:
         Raises:
             InfrastructureError: The provider failed.
         """
-        reply = self.target.reply(_prompt_of(request.task), system=_system_of(request.skill))
+        reply = self.target.reply(_prompt_of(request.task), system=_system_of(request))
         written = [_write(workspace, found) for found in _FILE.finditer(reply.text)]
         answer = _FILE.sub("", reply.text).strip()
         changed = changed_files(workspace, request.task.files) if written else ()
@@ -78,13 +83,22 @@ class ChatHarness:
         return Trajectory(messages, said, changed, reply.status, reason, reply.usage)
 
 
-def _system_of(skill: Skill | None) -> str:
+def _system_of(request: RolloutRequest) -> str:
     """Write the system prompt: how to answer, then the skill with its small text files."""
+    skill, instructions = request.skill, _INSTRUCTIONS + (_FILES if _is_about_files(request.task) else "")
     if skill is None:
-        return _INSTRUCTIONS
+        return instructions
     files = "".join(f"\n{_shown(file)}" for file in skill.files if not file.path.startswith("evals/"))
     rest = f"\n## Files of the skill\n{files}" if files else ""
-    return f"{_INSTRUCTIONS}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}"
+    return f"{instructions}\n# Skill: {skill.name}\n\nFollow this skill.\n\n{skill.document.text}\n{rest}"
+
+
+def _is_about_files(task: Task) -> bool:
+    """Say whether a task has files or may be asked for some: else the rules about them only distract a small model."""
+    verifier = task.verifier
+    if task.files or verifier.files or verifier.kind not in _BY_ANSWER or "file" in task.prompt.casefold():
+        return True
+    return bool(json.loads(verifier.options).get("file"))
 
 
 def _prompt_of(task: Task) -> str:

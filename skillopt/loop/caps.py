@@ -66,6 +66,12 @@ class CappedRunner:
         left = settings.max_rollouts - self._held_out - self._kept - self.rollouts_asked
         return max(1, left // rollouts) if settings.max_rollouts else _MANY
 
+    @property
+    def left(self) -> int:
+        """Count the rollouts that training may still ask for, what is kept back included; many without a cap."""
+        settings = self._settings
+        return settings.max_rollouts - self._held_out - self.rollouts_asked if settings.max_rollouts else _MANY
+
     def release(self) -> None:
         """Let the rollouts that were kept back be used."""
         self._kept = 0

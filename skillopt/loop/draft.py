@@ -1,12 +1,37 @@
-"""The draft: the incumbent with the edits that wait for the gate, and how train tasks went under it."""
+"""The draft: the incumbent with the lines that wait for the gate, each with the tasks it is cited for."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from skillopt.errors import EditError
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Change, Edit, apply_edits
+from skillopt.skills.edits import Change, Edit, Op, apply_edits
 
-__all__ = ["Draft"]
+__all__ = ["Draft", "Line", "inverse"]
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """An edit with what it is to mend.
+
+    Args:
+        edit: What it changes.
+        targets: By cited task, the symptoms that it is to make go away.
+        packed: Whether it says several things, for which only all tasks together are cited.
+        evidence: Log-likelihood ratio that it is needed, from runs so far.
+    """
+
+    edit: Edit
+    targets: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    packed: bool = False
+    evidence: float = 0.0
+
+    def mends(self, task: str, symptoms: frozenset[str]) -> bool:
+        """Say whether a task shows that the line has done something: its symptoms are gone, or one of several."""
+        targets = self.targets[task]
+        if self.packed or len(targets) > 1:
+            return bool(targets - symptoms)
+        return not targets & symptoms
 
 
 class Draft:
@@ -18,96 +43,83 @@ class Draft:
 
     def __init__(self, incumbent: Skill) -> None:
         self.incumbent = self.skill = incumbent
+        self.lines: tuple[Line, ...] = ()
+        self.accepted: list[Line] = []
         self.pending: tuple[Change, ...] = ()
-        self._edits: list[Edit] = []
-        self._solved: dict[str, int] = {}
-        self._failing: dict[str, int] = {}
-        self._seen: set[str] = set()
+        self._known: dict[tuple[str, ...], tuple[Skill, tuple[Change, ...]]] = {}
+
+    def build(self, lines: Sequence[Line]) -> Skill:
+        """Give the incumbent with some lines; one that does not fit without the others is left out."""
+        return self._built(lines)[0]
+
+    def fitting(self, lines: Sequence[Line]) -> tuple[Line, ...]:
+        """Give the lines that `build` does not leave out."""
+        there = {change.edit.id for change in self._built(lines)[1]}
+        return tuple(line for line in lines if line.edit.id in there)
+
+    def set(self, lines: Sequence[Line]) -> None:
+        """Make some lines those that wait."""
+        self.lines = self.fitting(lines)
+        self.skill, self.pending = self._built(self.lines)
 
     def take(self, edits: Iterable[Edit]) -> None:
-        """Take up edits one after the other; one that does not fit what is there by now is left out."""
-        for edit in edits:
-            try:
-                patch = apply_edits(self.skill.document, [edit])
-            except EditError:
-                continue
-            self.skill = self.skill.with_document(patch.document)
-            self.pending += patch.changes
-            self._edits.append(edit)
+        """Take up edits that no test has been made of."""
+        self.set((*self.lines, *map(Line, edits)))
 
     def accept(self, candidate: Skill) -> None:
         """Make an accepted candidate the incumbent, which the draft then is, too."""
-        self.incumbent = self.skill = candidate
-        self.pending = ()
+        self.accepted += self.lines
+        self.incumbent = candidate
+        self._known.clear()
+        self.set(())
 
     def drop(self) -> None:
         """Go back to the incumbent."""
-        del self._edits[len(self._edits) - len(self.pending) :]
-        self.skill, self.pending = self.incumbent, ()
-        self._void(len(self._edits))
-
-    def without(self, names: Collection[str]) -> tuple[Skill, list[Edit]]:
-        """Give the draft with some waiting edits left out, and the edits that are in it.
-
-        An edit that does not fit without them is left out, too.
-        """
-        skill, kept = self.incumbent, []
-        for edit in self.waiting:
-            if edit.id in names:
-                continue
-            try:
-                skill = skill.with_document(apply_edits(skill.document, [edit]).document)
-            except EditError:
-                continue
-            kept.append(edit)
-        return skill, kept
-
-    def leave_out(self, names: Collection[str]) -> list[Edit]:
-        """Take some waiting edits out again, and with them those that do not fit without them; give both."""
-        before, since = self.waiting, len(self._edits) - len(self.pending)
-        _, kept = self.without(names)
-        gone = [edit for edit in before if edit not in kept]
-        if gone:
-            self._void(since + before.index(gone[0]))
-        del self._edits[since:]
-        self.skill, self.pending = self.incumbent, ()
-        self.take(kept)
-        return gone
-
-    def _void(self, since: int) -> None:
-        """Forget what passed with edits that are gone, from the first of them on."""
-        self._seen -= {task for task, at in self._solved.items() if at > since}
-        self._solved = {task: at for task, at in self._solved.items() if at <= since}
-
-    def record_outcome(self, task: str, *, passed: bool) -> None:
-        """Note how a train task went under the draft as it is."""
-        self._seen.add(task)
-        if passed:
-            self._solved[task] = len(self._edits)
-            self._failing.pop(task, None)
-        else:
-            self._failing[task] = self._failing.get(task, 0) + 1
-
-    def steady(self, task: str) -> bool:
-        """Say whether a task passed under the draft as it is when it was run last."""
-        return task not in self._failing and self._solved.get(task, -1) == len(self._edits)
+        self.set(())
 
     @property
     def waiting(self) -> list[Edit]:
         """List the edits that wait for the gate."""
-        return [change.edit for change in self.pending]
+        return [line.edit for line in self.lines]
 
-    @property
-    def failing(self) -> Collection[str]:
-        """Give the tasks that failed when they were run last."""
-        return self._failing.keys()
+    def _built(self, lines: Sequence[Line]) -> tuple[Skill, tuple[Change, ...]]:
+        key = tuple(line.edit.id for line in lines)
+        if key not in self._known:
+            self._known[key] = _apply(self.incumbent, [line.edit for line in lines])
+        return self._known[key]
 
-    @property
-    def stubborn(self) -> Collection[str]:
-        """Give the tasks that failed more than once since they passed, if they ever did."""
-        return {task for task, times in self._failing.items() if times > 1}
 
-    @property
-    def seen(self) -> int:
-        """Count the tasks that were ever run."""
-        return len(self._seen)
+def inverse(edit: Edit, identity: str, tasks: Collection[str]) -> Edit | None:
+    """Give the edit that takes an accepted one back; None where its text says no more where it stood.
+
+    Args:
+        edit: An `add` or a `replace`.
+        identity: Id of the new edit.
+        tasks: What it cites.
+    """
+    why = "nothing was seen to need it"
+    if edit.op is Op.ADD:
+        return Edit(identity, Op.DELETE, edit.content.strip("\n"), rationale=why, tasks=tuple(tasks))
+    if edit.op is Op.REPLACE:
+        return Edit(identity, Op.REPLACE, edit.content.strip("\n"), "", edit.anchor, why, tuple(tasks))
+    return None
+
+
+def _apply(skill: Skill, edits: Sequence[Edit]) -> tuple[Skill, tuple[Change, ...]]:
+    """Apply edits to one document; where that fails, one after the other, without those that do not fit."""
+    if not edits:
+        return skill, ()
+    try:
+        patch = apply_edits(skill.document, edits)
+    except EditError:
+        pass
+    else:
+        return skill.with_document(patch.document), patch.changes
+    changes: tuple[Change, ...] = ()
+    for edit in edits:
+        try:
+            patch = apply_edits(skill.document, [edit])
+        except EditError:
+            continue
+        skill, changes = skill.with_document(patch.document), (*changes, *patch.changes)
+    return skill, changes

@@ -19,17 +19,18 @@ def check_change(before: SkillDocument, after: SkillDocument, allow: Collection[
     return "; ".join(finding.message for finding in lint_change(before.text, after.text, frozenset(allow)))
 
 
-def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocument) -> str:
+def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocument, shown: str = "") -> str:
     """Say what protected text a document has that the first one lacks, in one line; empty for none.
 
     Args:
         protected: Of the suite.
         first: What training began with, so that a leak in small pieces is seen whole.
         after: The document as it would be.
+        shown: Feedback on training tasks that the proposer was shown, one text after the other; its words are no leak.
     """
     known = set(first.text.splitlines())
     added = "\n".join(line for line in after.text.splitlines() if line not in known)
-    return "; ".join(leak.reason for leak in find_leaks(protected, added, first.text)) if added else ""
+    return "; ".join(leak.reason for leak in find_leaks(protected, added, first.text, shown)) if added else ""
 
 
 def check_edits(

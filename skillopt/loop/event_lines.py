@@ -8,16 +8,21 @@ from functools import singledispatch
 
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.expectation import expectation
+from skillopt.gate.grade_words import grade_words
 from skillopt.loop.events import (
     BaselineMeasured,
+    DraftGraded,
+    EditRefused,
     EditScreened,
     EditsGrounded,
+    EditUnreadable,
     EpochEnded,
     Event,
     FailuresNamed,
     GateDecided,
     HeldOutTestMeasured,
     PatchesCompared,
+    PromptSkipped,
     ReleaseCheckWithheld,
     RunStarted,
     StepFailed,
@@ -26,6 +31,8 @@ from skillopt.loop.events import (
 )
 
 __all__ = ["describe"]
+
+_MOST_NAMES = 6
 
 
 @singledispatch
@@ -75,6 +82,22 @@ def _(event: PatchesCompared) -> str:
 
 
 @describe.register
+def _(event: PromptSkipped) -> str:
+    tasks = ", ".join(event.tasks[:_MOST_NAMES]) + (", …" if len(event.tasks) > _MOST_NAMES else "")
+    return f"step {event.step}: no proposal for {_count(len(event.tasks), 'task')} ({tasks}): {event.reason}"
+
+
+@describe.register
+def _(event: EditUnreadable) -> str:
+    return f"step {event.step}: left out a part of a reply, {event.reason}: {event.text}"
+
+
+@describe.register
+def _(event: EditRefused) -> str:
+    return f"step {event.step}: not tried {event.edit.id}: {event.reason}"
+
+
+@describe.register
 def _(event: EditScreened) -> str:
     return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}"
 
@@ -93,7 +116,13 @@ def _(event: GateDecided) -> str:
 
 @describe.register
 def _(event: VersionAccepted) -> str:
-    return f"step {event.step}: version {event.number} committed"
+    grade = "" if event.grading is None else f", {grade_words(event.grading)}"
+    return f"step {event.step}: version {event.number} committed{grade}"
+
+
+@describe.register
+def _(event: DraftGraded) -> str:
+    return f"the draft, {_count(len(event.changes), 'edit')}, is {grade_words(event.grading)}"
 
 
 @describe.register

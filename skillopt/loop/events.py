@@ -14,9 +14,11 @@ from skillopt.skills.edits import Change, Edit
 
 __all__ = [
     "BaselineMeasured",
+    "DraftChanged",
     "DraftGraded",
     "EditRefused",
     "EditScreened",
+    "EditUnreadable",
     "EditsGrounded",
     "EpochEnded",
     "Event",
@@ -24,7 +26,9 @@ __all__ = [
     "GateDecided",
     "HeldOutTestMeasured",
     "MemoryUpdated",
+    "PatchTested",
     "PatchesCompared",
+    "PromptSkipped",
     "ReleaseCheckWithheld",
     "RunEnded",
     "RunStarted",
@@ -115,12 +119,40 @@ class PatchesCompared:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptSkipped:
+    """The run goes on without an answer about `tasks`: their prompt failed, as a whole and in halves, and why."""
+
+    step: int
+    reason: str
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EditUnreadable:
+    """A part of a reply could not be read as an edit and was left out, the rest was taken; `text` is cut short."""
+
+    step: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class EditRefused:
     """A proposed edit did not join the candidate, and why."""
 
     step: int
     edit: Edit
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PatchTested:
+    """A patch was run on failing tasks: its edits, the tasks that were run, and those that moved on."""
+
+    step: int
+    edits: tuple[Edit, ...]
+    tasks: tuple[str, ...]
+    moved: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +207,18 @@ class VersionAccepted:
     verdict: Verdict
     rollouts: int
     grading: Grading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftChanged:
+    """The draft is another text: `text` is its whole SKILL.md, `changes` its edits; none, and it is the incumbent.
+
+    Whatever ends the run, the newest of these is what is published.
+    """
+
+    step: int
+    text: str
+    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,11 +292,15 @@ Event = (
     | VerifierSuspected
     | EditsGrounded
     | PatchesCompared
+    | PromptSkipped
+    | EditUnreadable
     | EditRefused
+    | PatchTested
     | EditScreened
     | StepFailed
     | GateDecided
     | VersionAccepted
+    | DraftChanged
     | DraftGraded
     | MemoryUpdated
     | EpochEnded

@@ -1,16 +1,20 @@
-"""The training loop: rollouts, reflection, screen, gate, slow update, release check.
+"""The training loop: baseline, steps of reflection, patch test and elimination, gate, release check.
 
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
 
 from collections.abc import Generator, Iterator
+from itertools import count
 
-from skillopt.loop.batch import run_batch
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
-from skillopt.loop.events import EpochEnded, Event, HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.events import Event, HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.grading import grade_draft
+from skillopt.loop.published import learn_as_published
+from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
-from skillopt.loop.slow_update import update_slowly
+from skillopt.loop.rollout_plan import settle_folds
+from skillopt.loop.scheduling import gate_is_due, next_learner
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import Runner
@@ -36,39 +40,35 @@ def train(
     Raises:
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
-    run = TrainingRun(skill, suite, settings, runner)
+    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
     try:
         yield from measure_baseline(run)
-        reason = yield from _run_epochs(run)
+        reason = yield from (_learn(run) if settings.patch_tests else learn_as_published(run))
     except BudgetReached as reached:
         reason = str(reached)
-    yield from run_last_gate(run)
+    yield from run.draft_changed()
+    yield from run_last_gate(run, run.step)
+    if settings.patch_tests:
+        yield from grade_draft(run)
     asked = run.runner.rollouts_asked
-    if run.versions:
+    if run.versions and run.plan.test:
         for event in check_release(runner, released or Released(skill), run.draft.incumbent, run.test, settings):
             asked += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
             yield event
     yield RunEnded(reason, run.versions, asked, run.runner.calls_asked)
 
 
-def _run_epochs(run: TrainingRun) -> Generator[Event, None, str]:
-    """Go through the train split again and again; say why it ended."""
-    settings, draft, idle = run.settings, run.draft, 0
-    for epoch in range(1, settings.epochs + 1):
-        before, waiting = run.versions, len(draft.pending)
-        for step, batch in run.batches(epoch):
-            shown = yield from run_batch(run, epoch, step, batch)
-            for again in range(settings.reflections):
-                if not shown:
-                    break
-                yield from take_step(run, epoch, step + again, shown)
-                shown = run.unsolved(shown)
-            if run.gate_is_due:
-                yield from run_gate(run, epoch, step + settings.reflections - 1)
-        yield from update_slowly(run, epoch)
-        yield EpochEnded(epoch, run.versions - before)
-        idle = 0 if run.versions > before or len(draft.pending) > waiting else idle + 1
-        if idle == settings.patience > 0:
-            return f"nothing new for {idle} epochs"
-    return f"all {settings.epochs} epochs done"
+def _learn(run: TrainingRun) -> Generator[Event, None, str]:
+    """Take step after step until nothing is left to learn; say why it ended."""
+    for step in count(1):
+        run.step = step
+        learner = next_learner(run)
+        if learner is None:
+            break
+        yield from take_step(run, learner, step)
+        yield from recheck(learner, step)
+        yield from run.draft_changed()
+        if gate_is_due(run):
+            yield from run_gate(run, step)
+    return "nothing is left to learn"

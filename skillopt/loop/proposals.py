@@ -1,13 +1,29 @@
-"""Edits proposed from outside, by an agent in the place of the optimizer model or by a person: check, screen, gate."""
+"""Edits proposed from outside, by an agent in the place of the optimizer model or by a person: check, test, gate."""
 
 from collections.abc import Generator, Iterator, Sequence
+from random import Random
+from typing import Final
 
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.edit_checks import Refusal, check_edits, check_leaks, join_edits
-from skillopt.loop.events import EditScreened, Event, GateDecided, RunEnded, RunStarted, StepFailed, VersionAccepted
-from skillopt.loop.screen import screen
+from skillopt.loop.elimination import eliminate
+from skillopt.loop.events import (
+    EditRefused,
+    EditScreened,
+    Event,
+    GateDecided,
+    PatchTested,
+    RunEnded,
+    RunStarted,
+    StepFailed,
+    VersionAccepted,
+)
+from skillopt.loop.learner import Learner
+from skillopt.loop.patch_test import test_patch
+from skillopt.loop.proposing import make_lines
+from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text
@@ -19,6 +35,12 @@ from skillopt.tasks import Split, Suite
 __all__ = ["Earlier", "check_proposal", "try_proposal"]
 
 Earlier = Sequence[Outcome | None]
+
+_MOST_REPEATS: Final = 100
+"""Repeats of a task that the test of one proposal may take, so that no two proposals share any."""
+
+_MOST_CITED: Final = 4
+"""Tasks that an edit is tried on; the others it cites fail for the same reason."""
 
 
 def check_proposal(
@@ -62,13 +84,13 @@ def check_proposal(
 def try_proposal(
     proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, earlier: Earlier
 ) -> Iterator[Event]:
-    """Screen sound edits, then gate those that are left.
+    """Test sound edits together, leave each out, and gate what is needed.
 
     Args:
         proposal: What `check_proposal` let pass.
         skill: The incumbent.
         suite: Its tasks.
-        settings: What shapes screen and gate.
+        settings: What shapes test and gate.
         runner: Runs rollouts.
         earlier: What the gate said of each proposal before, None where none reached it. Each is measured with repeats
             of its own, and all verdicts together keep to the confidence asked for.
@@ -86,18 +108,14 @@ def _try(
     proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: CappedRunner, earlier: Earlier
 ) -> Generator[Event, None, tuple[str, int]]:
     """Give why it ended, and how many versions were accepted."""
-    train = {task.id: (task, 0.0) for task in suite.tasks(Split.TRAIN)}
     kept: Sequence[Change] = proposal
-    if settings.screen_rollouts:
-        first = Stream.PROPOSAL_SCREEN.repeat(len(earlier) * settings.screen_rollouts)
-        found = screen(runner, skill, proposal, train, settings, first)
-        for one in found:
-            yield EditScreened(1, one.change.edit, one.tasks, one.before, one.after, one.kept, one.reason)
-        kept = [one.change for one in found if one.kept]
+    if settings.patch_tests:
+        needed = yield from _test(proposal, skill, suite, settings, runner, len(earlier))
+        kept = [change for change in proposal if change.edit in needed]
     patch, _ = join_edits(skill.document, kept, settings.allow)
     if not patch.changes:
-        yield StepFailed(1, "screen", "no edit helped on the tasks that it cites")
-        return "no edit passed the screen", 0
+        yield StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
+        return "no edit helped on the tasks that it cites", 0
     looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
     repeat = Stream.PROPOSAL.repeat(len(earlier) * GATE_ROUNDS)
     gatekeeper = Gate(suite.tasks(Split.VAL), settings, runner, first_repeat=repeat, looked=looked)
@@ -107,6 +125,33 @@ def _try(
     if verdict.outcome is Outcome.ACCEPT:
         yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked)
     return f"{verdict.outcome.value}: {verdict.reason}", int(verdict.outcome is Outcome.ACCEPT)
+
+
+def _test(
+    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: CappedRunner, number: int
+) -> Generator[Event, None, list[Edit]]:
+    """Run the edits together on the failing tasks that they cite, and leave each out; give those that are needed."""
+    rollouts = TrainRollouts(runner, Stream.PROPOSAL_TEST, number * _MOST_REPEATS)
+    draw = Random(f"{settings.seed}/proposal/{number}")
+    learner = Learner(skill, suite.tasks(Split.TRAIN), rollouts.measure, draw, settings.metric)
+    edits = [change.edit for change in proposal]
+    cited = dict.fromkeys(name for edit in edits for name in edit.tasks[:_MOST_CITED])
+    failing = {name: seen.symptoms for name, seen in learner.run(skill, cited).items() if seen.symptoms}
+    lines = make_lines([edit for edit in edits if failing.keys() & set(edit.tasks)], failing)
+    for edit in edits:
+        if not failing.keys() & set(edit.tasks):
+            yield EditRefused(1, edit, "the tasks that it cites pass without it")
+    if not lines:
+        return []
+    test = test_patch(learner, [], [], lines)
+    yield PatchTested(1, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
+    for line in lines:
+        if line not in test.helped:
+            yield EditRefused(1, line.edit, "it moved none of the tasks that it cites")
+    for one in eliminate(learner, lines, test.helped, test.moved):
+        reason = "without it tasks fail that pass with it" if one.kept else "nothing failed without it"
+        yield EditScreened(1, one.line.edit, one.tasks, one.before, one.after, one.kept, reason)
+    return learner.draft.waiting
 
 
 def _without_leaks(

@@ -3,11 +3,11 @@
 from collections.abc import Generator, Iterator, Sequence
 
 from skillopt.errors import ReplyError
+from skillopt.loop.consultation import Stage, consult
 from skillopt.loop.decision import run_gate
 from skillopt.loop.edit_checks import check_change
 from skillopt.loop.events import Event, MemoryUpdated, StepFailed
 from skillopt.loop.memory import Memory
-from skillopt.loop.reflection import consult
 from skillopt.loop.training_run import TrainingRun
 from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.prompts.stages import (
@@ -31,18 +31,14 @@ _SHOWN_TOKENS = 150
 
 def update_slowly(run: TrainingRun, epoch: int) -> Iterator[Event]:
     """Compare this epoch's skill with the last one's; gate the guidance that follows, and renew the notes."""
-    settings, draft, step = run.settings, run.draft, run.last_step(epoch)
+    settings, draft, step = run.settings, run.draft, epoch * run.batches
     if epoch > 1 and settings.slow_tasks:
-        if run.readiness.waiting(draft):
-            yield from run_gate(run, epoch, step)
-        if draft.pending:
-            return  # guidance is written for what was accepted, and edits still wait on top of it
         sample = run.random("slow update", epoch).sample(run.tasks, min(settings.slow_tasks, len(run.tasks)))
-        repeat = Stream.LOOP.repeat(settings.epochs + epoch)
+        repeat = Stream.SLOW_UPDATE.repeat(epoch)
         comparison = compare_epochs(run.runner, run.epoch_start, draft.incumbent, sample, repeat)
         guided = yield from _guide(run, comparison, epoch, step)
         if guided is not None:
-            yield from run_gate(run, epoch, step, guided)
+            yield from run_gate(run, step, epoch, guided)
     run.epoch_start = draft.incumbent
 
 
@@ -92,7 +88,8 @@ def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) 
     Raises:
         ReplyError: The reply could not be read, not even after one repair.
     """
-    (guidance,) = consult(runner, [ask_slow_update(document, comparison)], read_slow_update, SLOW_UPDATE_SCHEMA)
+    stage = Stage(runner, SLOW_UPDATE_SCHEMA, "guidance")
+    (guidance,) = consult(stage, [ask_slow_update(document, comparison)], read_slow_update)
     if guidance == document.region(GUIDANCE):
         return document
     return document.with_region(GUIDANCE, guidance)
@@ -101,7 +98,7 @@ def _propose_guidance(runner: Runner, document: SkillDocument, comparison: str) 
 def _write_notes(runner: Runner, memory: Memory, comparison: str) -> str:
     """Ask the optimizer model for its notes to itself."""
     prompt = ask_meta_update(memory.notes, memory.accepted, memory.rejected, comparison)
-    return consult(runner, [prompt], read_meta_update, META_UPDATE_SCHEMA)[0]
+    return consult(Stage(runner, META_UPDATE_SCHEMA, "notes"), [prompt], read_meta_update)[0]
 
 
 def _line(task: Task, old: Rollout, new: Rollout) -> str:

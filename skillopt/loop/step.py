@@ -1,112 +1,130 @@
-"""One step: reflect on rollouts, refuse what must not be said, screen each edit, and take up what helps."""
+"""One step: reflect on failures, test the patch on them, reflect deeper on what is left, and eliminate.
 
-from collections.abc import Generator, Iterator, Sequence
+The rollouts of a patch test are the evidence of the next reflection, so the optimizer model works on the same failures
+until they pass or nothing moves.
+"""
 
-from skillopt.errors import ReplyError
-from skillopt.loop.edit_budget import scheduled_edits
-from skillopt.loop.edit_checks import check_edits, check_leaks
-from skillopt.loop.events import EditRefused, EditScreened, Event, StepFailed, StepStarted
-from skillopt.loop.reflection import Briefing, propose_edits
-from skillopt.loop.scheduling import MOST_ON_TRUST
-from skillopt.loop.screen import screen
-from skillopt.loop.training_run import Shown, TrainingRun
-from skillopt.rollouts import Stream
-from skillopt.skills.edits import Change, Edit, Op, apply_edits
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from skillopt.gate.comparison import tally
+from skillopt.loop.draft import Line
+from skillopt.loop.elimination import eliminate
+from skillopt.loop.events import EditScreened, Event, PatchTested, StepFailed, TrainMeasured
+from skillopt.loop.learner import Learner, Seen
+from skillopt.loop.patch_test import PatchTest, test_patch
+from skillopt.loop.pooled_step import take_pooled, take_pooled_step
+from skillopt.loop.proposing import propose_lines
+from skillopt.loop.training_run import TrainingRun
 
 __all__ = ["take_step"]
 
+_STALLED: Final = 2
+"""Patch tests in a row that moved nothing, after which a chain ends."""
 
-def take_step(run: TrainingRun, epoch: int, step: int, shown: Shown) -> Iterator[Event]:
-    """Ask for edits that mend what failed, and bring those that help into the draft.
+
+@dataclass(slots=True)
+class _Chain:
+    """Where a step stands: what it carries, what helped, and what still fails."""
+
+    shown: dict[str, Seen]
+    carried: list[Line]
+    good: list[Line] = field(default_factory=list)
+    moved: set[str] = field(default_factory=set)
+    stalled: int = 0
+    park: bool = False
+    """Whether what moved nothing is carried along: it may work beside something else."""
+
+
+def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
+    """Ask for edits that mend what fails, and bring into the draft those that something needs.
 
     Args:
         run: The state of the run.
-        epoch: From 1.
+        learner: Of the train tasks, or of one fold.
         step: From 1, in the run.
-        shown: Rollouts to reflect on, at least one.
     """
-    edits = yield from _reflect(run, epoch, step, shown)
-    if edits is None:
+    if learner.pooled:
+        yield from take_pooled_step(run, learner, step)
         return
-    if run.readiness.trusting:
-        edits = yield from _trust(run, step, edits)
-        run.on_trust.update(edit.id for edit in edits)
-    elif edits:
-        edits = yield from _screen(run, step, edits, shown)
-    if not edits:
-        yield StepFailed(step, "reflection", "no edit was left to try")
+    shown = learner.pick()
+    yield from run.suspicions(step)
+    if learner.seen:
+        yield TrainMeasured(step, tally(seen.rollout for seen in learner.seen.values()))
+    if not shown:
+        learner.idle += 1
         return
-    run.draft.take(edits)
-    run.readiness.note_edits()
+    if learner.pooled:
+        yield from take_pooled(run, learner, step, shown)
+        return
+    before, calls = learner.draft.lines, run.runner.calls_asked
+    chain = _Chain(dict(shown), list(before), park=learner.idle > 0)
+    for _ in range(run.settings.patch_tests):
+        lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown)
+        if not lines:
+            learner.tries.update(_symptoms(chain.shown))
+            break
+        test = test_patch(learner, chain.carried, chain.good, lines)
+        yield PatchTested(step, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
+        _continue(learner, chain, lines, test)
+        if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park):
+            break
+    yield from _eliminate(learner, step, chain)
+    if learner.draft.lines != before:
+        learner.idle = learner.dry = 0
+        return
+    learner.idle += 1
+    learner.dry += run.runner.calls_asked - calls
+    yield StepFailed(step, "reflection", "no edit was left to try" if not chain.good else "no edit was seen to help")
 
 
-def _reflect(run: TrainingRun, epoch: int, step: int, shown: Shown) -> Generator[Event, None, list[Edit] | None]:
-    """Ask the optimizer model for edits; None when no reply could be read."""
-    settings, memory = run.settings, run.memory
-    budget = scheduled_edits(step, run.steps, settings.edit_budget, settings.min_edits)
-    yield StepStarted(epoch, step, budget)
-    briefing = Briefing(run.draft.skill.document, memory.rejected, memory.notes)
-    try:
-        proposal = propose_edits(run.runner, briefing, shown, settings, step, budget)
-    except ReplyError as error:
-        yield StepFailed(step, "reflection", str(error))
-        return None
-    yield from proposal.findings
-    yield from run.suspects.add_claims(step, proposal.failures)
-    for edit, reason in proposal.refused:
-        memory.refuse(edit, reason)
-        yield EditRefused(step, edit, reason)
-    return (yield from _refuse_leaks(run, step, proposal.patch.changes))
+def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: PatchTest) -> None:
+    """Take over what a patch test found, and what is left to reflect on."""
+    asked = _symptoms(chain.shown)
+    chain.good += [line for line in test.helped if line not in chain.good]
+    chain.moved |= test.moved
+    if test.harm:
+        chain.park = False
+        learner.harm += 1
+    chain.carried = [*chain.carried, *lines] if chain.park else [*learner.draft.lines, *chain.good]
+    done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
+    sure = {
+        x
+        for line in test.helped
+        if not line.packed
+        for targets in line.targets.values()
+        if len(targets) == 1
+        for x in targets
+    }
+    for symptom in asked:
+        learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + 1
+    left: dict[str, Seen] = {}
+    for name, old in chain.shown.items():
+        seen = test.after.get(name)
+        # What the patch mends elsewhere fails here by noise, or by what is in its way: elimination finds that out.
+        symptoms = seen.symptoms - sure if seen else old.symptoms - done
+        if learner.live(symptoms):
+            left[name] = Seen((seen or old).rollout, symptoms, (seen or old).text)
+    chain.shown = left
+    chain.stalled = 0 if test.moved else chain.stalled + 1
 
 
-def _refuse_leaks(run: TrainingRun, step: int, changes: Sequence[Change]) -> Generator[Event, None, list[Edit]]:
-    """Give the edits that carry no protected text into the draft."""
-    clean: list[Edit] = []
-    for edit in (change.edit for change in changes):
-        after = apply_edits(run.draft.skill.document, [edit]).document
-        problem = check_leaks(run.protected, run.start.document, after) if run.protected else ""
-        if problem:
-            run.memory.refuse(edit, problem)
-            yield EditRefused(step, edit, problem)
-        else:
-            clean.append(edit)
-    return clean
+def _symptoms(shown: Mapping[str, Seen]) -> set[str]:
+    return {symptom for seen in shown.values() for symptom in seen.symptoms}
 
 
-def _trust(run: TrainingRun, step: int, edits: Sequence[Edit]) -> Generator[Event, None, list[Edit]]:
-    """Give as many edits as may wait without a screen; a deletion frees a place."""
-    free = MOST_ON_TRUST - sum(_growth(edit) for edit in run.draft.waiting)
-    kept: list[Edit] = []
-    for edit in edits:
-        if run.settings.screen_rollouts and _growth(edit) > 0 and free <= 0:
-            yield EditRefused(step, edit, f"{MOST_ON_TRUST} edits wait on trust already")
-            continue
-        free -= _growth(edit)
-        kept.append(edit)
-    return kept
-
-
-def _screen(run: TrainingRun, step: int, edits: Sequence[Edit], shown: Shown) -> Generator[Event, None, list[Edit]]:
-    """Try each edit alone; give those that help, and record what the rollouts say of their tasks."""
-    settings, draft = run.settings, run.draft
-    alone, _ = check_edits(draft.skill.document, edits, settings.allow)
-    scores = {task.id: settings.metric.of(rollout.score) for task, rollout in shown if rollout.score}
-    train = sorted(run.tasks, key=lambda task: task.id not in scores)
-    tasks = {task.id: (task, scores.get(task.id, 0.0)) for task in train}
-    repeat = Stream.SCREEN.repeat(step * settings.screen_rollouts)
-    kept: list[Edit] = []
-    for one in screen(run.runner, draft.skill, alone, tasks, settings, repeat):
-        edit = one.change.edit
-        yield EditScreened(step, edit, one.tasks, one.before, one.after, one.kept, one.reason)
-        if one.kept:
-            kept.append(edit)
-        elif one.tasks:
-            run.memory.refuse(edit, one.reason)
-        for task in (*one.passing, *(edit.tasks if one.kept else ())):
-            draft.record_outcome(task, passed=True)
-    return kept
-
-
-def _growth(edit: Edit) -> int:
-    """Count the lines of advice that an edit adds: one, none or one less."""
-    return (edit.op is Op.ADD) - (edit.op is Op.DELETE)
+def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
+    """Keep what something needs; remember the rest."""
+    for line in chain.carried:
+        if line not in chain.good and line not in learner.draft.lines:
+            learner.memory.tried(line.edit, "it moved none of the tasks that it cites")
+    for one in eliminate(learner, chain.carried, chain.good, chain.moved):
+        reason = "nothing failed without it" if not one.kept else "without it tasks fail that pass with it"
+        yield EditScreened(step, one.line.edit, one.tasks, one.before, one.after, one.kept, reason)
+        if not one.kept:
+            learner.memory.tried(one.line.edit, reason)
+    if not learner.rates.noisy:
+        for name, seen in chain.shown.items():
+            if name in learner.seen and learner.seen[name].text != learner.draft.skill.digest:
+                learner.seen[name] = Seen(seen.rollout, seen.symptoms, learner.draft.skill.digest)

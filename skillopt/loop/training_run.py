@@ -4,23 +4,24 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from skillopt.gate.gate import Gate
+from skillopt.gate.increment import Increments
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft
+from skillopt.loop.events import DraftChanged, Event
+from skillopt.loop.folds import CrossFoldRunner, join_lines
+from skillopt.loop.learner import Learner
 from skillopt.loop.memory import Memory
-from skillopt.loop.scheduling import Readiness
+from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
+from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
-from skillopt.rollouts import Rollout
+from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Edit
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["Shown", "TrainingRun", "has_passed"]
-
-Shown = Sequence[tuple[Task, Rollout]]
-"""Train tasks with rollouts that have a score: what a reflection is about."""
+__all__ = ["TrainingRun"]
 
 
 class TrainingRun:
@@ -37,18 +38,34 @@ class TrainingRun:
         self.start = self.epoch_start = skill
         self.suite, self.settings = suite, settings
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
-        kept = 2 * len(self.val) if settings.gate_edits != 1 else 0
-        self.runner = CappedRunner(runner, settings, 2 * len(self.test), kept)
-        self.draft = Draft(skill)
-        self.memory = Memory()
-        self.readiness = Readiness(settings, len(self._train), len(self.val))
-        self.gate = Gate(self.val, settings, self.runner, noise=self.readiness.noise)
-        self.suspects = SuspectVerifiers(len(self._train), settings.suspect_share)
+        self.plan = plan_rollouts(suite, settings)
+        self.runner = CappedRunner(runner, settings, self.plan.test, self.plan.gate if settings.patch_tests else 0)
+        self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
+        self.gate = Gate(self.val, settings, self.cross or self.runner)
+        self.increments = Increments(self.val, settings, self.runner)
+        self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
+        self.learner = self._learner("learning", self._train)
+        folds = [self._learner(f"fold {number}", fold) for number, fold in enumerate(suite.folds or (), 1)]
+        self.learners = folds or [self.learner]
+        self.suspects = SuspectVerifiers(sum(len(one.tasks) for one in self.learners), settings.suspect_share)
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
-        self.on_trust: set[str] = set()
-        self.versions = 0
-        self._batches = -(-len(self._train) // settings.batch_size)
-        self.steps = self._batches * settings.epochs * settings.reflections
+        self.versions = self.step = 0
+        self.gated = self.told = ""
+        self._proposals = 0
+
+    def _learner(self, stream: str, tasks: Sequence[Task]) -> Learner:
+        draw, metric = self.random(stream, 0), self.settings.metric
+        return Learner(self.start, tasks, self.rollouts.measure, draw, metric)
+
+    @property
+    def draft(self) -> Draft:
+        """Give the draft in training."""
+        return self.learner.draft
+
+    @property
+    def memory(self) -> Memory:
+        """Give what is remembered of edits."""
+        return self.learner.memory
 
     @property
     def tasks(self) -> list[Task]:
@@ -56,50 +73,40 @@ class TrainingRun:
         return [task for task in self._train if task.id not in self.suspects.set_aside]
 
     @property
-    def failing(self) -> set[str]:
-        """Give the train tasks that failed when they were run last, but for those set aside."""
-        return set(self.draft.failing) - self.suspects.set_aside
+    def steps(self) -> int:
+        """Count the steps of the published loop; 0 where learning ends by what it finds."""
+        return 0 if self.settings.patch_tests else self.batches * self.settings.epochs
 
     @property
-    def gate_is_due(self) -> bool:
-        """Say whether waiting edits are worth a gate."""
-        stubborn = set(self.draft.stubborn) - self.suspects.set_aside
-        return self.readiness.due(self.draft, len(self.failing), len(stubborn))
+    def batches(self) -> int:
+        """Count the batches of an epoch of the published loop."""
+        return -(-len(self._train) // self.settings.batch_size)
 
-    def batches(self, epoch: int) -> Iterator[tuple[int, Sequence[Task]]]:
-        """Shuffle the train split and cut it; give each batch with its first step. Every task is seen once an epoch."""
-        order, size, reflections = self.tasks, self.settings.batch_size, self.settings.reflections
-        self.random("batches", epoch).shuffle(order)
-        for number, start in enumerate(range(0, len(order), size)):
-            first = ((epoch - 1) * self._batches + number) * reflections
-            yield first + 1, order[start : start + size]
+    def suspicions(self, step: int) -> Iterator[Event]:
+        """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
+        yield from self.suspects.add_rollouts(step, self.rollouts.read())
+        for learner in self.learners:
+            learner.aside = self.suspects.set_aside
 
-    def last_step(self, epoch: int) -> int:
-        """Give the last step of an epoch."""
-        return epoch * self._batches * self.settings.reflections
+    def join(self) -> None:
+        """Join what the folds have learned to one draft."""
+        if self.cross is not None:
+            drafts = [learner.draft for learner in self.learners]
+            join_lines(self.draft, drafts)
+            self.cross.set_drafts(self.draft.skill, [draft.skill for draft in drafts])
 
-    def unsolved(self, shown: Shown) -> Shown:
-        """Give the rollouts that failed, of tasks that still fail."""
-        failing = self.failing
-        return [(task, rollout) for task, rollout in shown if not has_passed(rollout) and task.id in failing]
+    def draft_changed(self) -> Iterator[Event]:
+        """Tell of the draft where it is another text than the one told of last."""
+        self.join()
+        if self.draft.skill.digest != (self.told or self.start.digest):
+            self.told = self.draft.skill.digest
+            yield DraftChanged(self.step, self.draft.skill.document.text, self.draft.pending)
 
-    def scored(self, rollouts: Sequence[Rollout]) -> list[tuple[str, float]]:
-        """Give task ids and scores by the metric of the run, of what was measured."""
-        metric = self.settings.metric
-        return [(rollout.task_id, metric.of(rollout.score)) for rollout in rollouts if rollout.score is not None]
-
-    def remove(self, names: set[str]) -> list[Edit]:
-        """Take waiting edits out of the draft again; give them and those that do not fit without them."""
-        before = self.draft.waiting
-        gone = self.draft.leave_out(names)
-        self.readiness.note_removed([at for at, edit in enumerate(before) if edit in gone])
-        return gone
+    def next_proposal(self) -> int:
+        """Number the reflections of a run; the number is part of the ids of its edits."""
+        self._proposals += 1
+        return self._proposals
 
     def random(self, stream: str, epoch: int) -> Random:
         """Give the draws of one purpose in one epoch; no two streams share any."""
         return Random(f"{self.settings.seed}/{stream}/{epoch}")
-
-
-def has_passed(rollout: Rollout) -> bool:
-    """Say whether a rollout was measured and passed."""
-    return rollout.score is not None and rollout.score.passed

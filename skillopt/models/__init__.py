@@ -28,25 +28,32 @@ class ModelDriver:
 
 
 MODELS: Final = {
-    "anthropic": ModelDriver("skillopt.models.anthropic:AnthropicModel", ("model", "prices"), retried=True),
+    "anthropic": ModelDriver(
+        "skillopt.models.anthropic:AnthropicModel", ("model", "prices", "max_tokens"), retried=True
+    ),
     **{name: ModelDriver(agent.model, ("model", "prices")) for name, agent in AGENTS.items()},
     "demo": ModelDriver("skillopt.demo.model:DemoModel", ("seed",)),
     "handoff": ModelDriver("skillopt.models.handoff:HandoffModel", ("folder",)),
-    "openai": ModelDriver("skillopt.models.openai:OpenAIModel", ("model", "prices"), retried=True),
+    "openai": ModelDriver("skillopt.models.openai:OpenAIModel", ("model", "prices", "max_tokens"), retried=True),
     "openai-compatible": ModelDriver(
-        "skillopt.models.openai_compatible:OpenAICompatibleModel", ("model", "prices", "base_url"), retried=True
+        "skillopt.models.openai_compatible:OpenAICompatibleModel",
+        ("model", "prices", "base_url", "max_tokens", "temperature"),
+        retried=True,
     ),
 }
 """Every driver by name; the command lines of agents retry failed calls by themselves."""
 
 
-def load_model(name: str, settings: Settings, folder: Path = Path(".skillopt/handoff")) -> Model:
+def load_model(
+    name: str, settings: Settings, folder: Path = Path(".skillopt/handoff"), *, target: bool = False
+) -> Model:
     """Import a driver and make a model of it.
 
     Args:
         name: One of MODELS, with `/model` behind it to choose which.
         settings: Seed, prices and addresses.
         folder: Where prompts are handed off.
+        target: Whether it does tasks, so that the settings of the target hold for it.
 
     Raises:
         SettingsError: There is no such driver, it has no models to choose from, or it lacks what it needs.
@@ -66,9 +73,12 @@ def load_model(name: str, settings: Settings, folder: Path = Path(".skillopt/han
         "model": lambda: model,
         "prices": lambda: settings.prices,
         "base_url": lambda: settings.base_url or None,
+        "max_tokens": lambda: (settings.target.target_max_tokens or None) if target else None,
+        "temperature": lambda: settings.target.temperature if target else None,
         "seed": lambda: settings.seed,
         "folder": lambda: folder,
     }
     module, _, factory = driver.path.partition(":")
-    chosen = {option: options[option]() for option in driver.takes}
+    made = {option: options[option]() for option in driver.takes}
+    chosen = {option: value for option, value in made.items() if value is not None}
     return cast("Model", getattr(import_module(module), factory)(**chosen))  # the table names only models

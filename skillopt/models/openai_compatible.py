@@ -1,11 +1,14 @@
 """Model `openai-compatible`: Chat Completions at any base URL (Ollama, vLLM, llama.cpp, gateways).
 
-It asks for nothing that a small server may lack, so JSON is asked for in words only.
+JSON mode is asked for where a reply is to be JSON, and given up for good when the server refuses it.
 """
 
 import os
+import re
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from threading import Event
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenAICompatibleModel"]
 
 _KEY: Final = "OPENAI_COMPATIBLE_API_KEY"
+_FORMAT = re.compile(r"response_format|json_object|json mode", re.IGNORECASE)
 _ENDS: Final = {
     None: Status.OK,
     "stop": Status.OK,
@@ -52,11 +56,19 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
 
 
+@dataclass(frozen=True)
 class OpenAICompatibleModel(ApiModel):
-    """Answers prompts by Chat Completions. Arguments are those of `ApiModel`; `base_url` ends with the version."""
+    """Answers prompts by Chat Completions. Arguments as for `ApiModel`, and one; `base_url` ends with the version.
+
+    Args:
+        temperature: Of sampling; None for the server's own.
+    """
 
     driver = "openai-compatible"
     example = "llama4"
+
+    temperature: float | None = None
+    _without_json_mode: Event = field(default_factory=Event, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse a missing name or address.
@@ -71,8 +83,13 @@ class OpenAICompatibleModel(ApiModel):
                 'set it in skillopt.toml, as in base_url = "http://localhost:11434/v1"'
             )
 
-    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:  # noqa: ARG002 - see the top of the file
-        """Answer one prompt.
+    @property
+    def identity(self) -> str:
+        """Name API, model, limit and server, and the temperature where one is set."""
+        return super().identity + ("" if self.temperature is None else f" temperature={self.temperature:g}")
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Answer one prompt, in JSON mode where a schema is given; the schema itself is more than many servers know.
 
         Raises:
             ProviderError: The server failed.
@@ -82,11 +99,20 @@ class OpenAICompatibleModel(ApiModel):
         messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": prompt}]
         if system:
             messages.insert(0, {"role": "system", "content": system})
+        more: dict[str, Any] = {} if self.temperature is None else {"temperature": self.temperature}
+        in_json = bool(schema) and not self._without_json_mode.is_set()
+        if in_json:
+            more["response_format"] = {"type": "json_object"}
         try:
             answer = self._client.chat.completions.with_raw_response.create(
-                model=self.model, messages=messages, max_tokens=self.max_tokens
+                model=self.model, messages=messages, max_tokens=self.max_tokens, **more
             )
             text = answer.http_response.text
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if not (in_json and _FORMAT.search(str(error))):
+                raise api_failure(error) from error
+            self._without_json_mode.set()
+            return self.reply(prompt, system=system)
         except openai.OpenAIError as error:
             raise api_failure(error) from error
         return self._read(text, system + prompt)

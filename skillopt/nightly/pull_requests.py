@@ -189,7 +189,7 @@ def _notes(context: NightlyContext, state: SkillState) -> list[str]:
     if remote is None or not default_branch.commit or state.on_default_branch:
         return []
     people = remote.commits_by_people(state.target.name, state.tip, [default_branch.commit])
-    older = not remote.contains(state.tip, default_branch.commit)
+    older = not remote.repository.contains(state.tip, default_branch.commit)
     return [
         *([f"the branch is based on an older {default_branch.name}"] if older else []),
         *([f"{len(people)} commit{'' if len(people) == 1 else 's'} on the branch by people; kept"] if people else []),

@@ -1,23 +1,25 @@
 """Prompts and reply schemas of the optimizer model's stages, two pure functions around each call.
 
 `ask_…` fills the prompt, `read_…` reads the reply. A reply that is not the JSON asked for is a ReplyError, never an
-empty proposal.
+empty proposal. Edits are read in proposed_edits.
 """
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
 
-from skillopt.errors import EditError, ReplyError
+from skillopt.errors import ReplyError
 from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence, shorten_middle
-from skillopt.prompts.failure_kinds import TASK_FAILURE_KINDS, NamedFailure, TaskFailureKind, explain_kinds, read_kind
+from skillopt.prompts.failure_kinds import TASK_FAILURE_KINDS, TaskFailureKind, explain_kinds
+from skillopt.prompts.json_replies import find_object
+from skillopt.prompts.proposed_edits import MOST_EDITS_READ, ProposedEdit
+from skillopt.prompts.tried_edits import TriedEdit, render_tried
 from skillopt.skills.document import GUIDANCE, SkillDocument
-from skillopt.skills.edits import Edit, Op
+from skillopt.skills.edits import Edit
 
 __all__ = [
     "EDITS_SCHEMA",
@@ -26,22 +28,18 @@ __all__ = [
     "REFLECTION_SCHEMA",
     "SLOW_UPDATE_SCHEMA",
     "Aim",
-    "ProposedEdit",
-    "Reflection",
+    "Told",
     "ask_merge",
     "ask_meta_update",
     "ask_ranking",
     "ask_reflection",
     "ask_repair",
     "ask_slow_update",
-    "read_edits",
     "read_meta_update",
     "read_ranking",
-    "read_reflection",
     "read_slow_update",
 ]
 
-_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _NOTHING = "(nothing yet)"
 _KINDS = """\
 Say of every task in the evidence what kind of failure it is, in `"failures"`, a list of
@@ -49,13 +47,7 @@ Say of every task in the evidence what kind of failure it is, in `"failures"`, a
 is about. The kinds are"""
 _ENFORCED = frozenset({"type", "items", "enum", "$ref"})
 
-_Text = Annotated[str, Field(max_length=20_000)]
-_Name = Annotated[str, Field(max_length=200)]
-_Kind = Annotated[
-    TaskFailureKind | None,
-    BeforeValidator(read_kind),
-    WithJsonSchema({"type": "string", "enum": list(TASK_FAILURE_KINDS)}),
-]
+_Kind = Annotated[TaskFailureKind | None, WithJsonSchema({"type": "string", "enum": list(TASK_FAILURE_KINDS)})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,42 +57,36 @@ class Aim:
     Args:
         failures: From failures, else from successes.
         budget: Most edits.
+        tokens: Most changed tokens of all edits, 0 for no limit.
         focus: What this reading is to look for, in a sentence; empty for whatever helps.
         kinds: Whether it names the kind of each failure.
     """
 
     failures: bool
     budget: int
+    tokens: int = 0
     focus: str = ""
     kinds: bool = False
 
 
-class ProposedEdit(BaseModel):
-    """An edit as a model writes it: like Edit, without an id."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a reflection is told beside the evidence.
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    Args:
+        digest: What passes and what changed (`write_digest`), fenced; empty for nothing.
+        tried: What became of earlier edits.
+        memory: The optimizer model's own notes.
+    """
 
-    op: Op
-    anchor: _Text = ""
-    section: _Text = ""
-    content: _Text = ""
-    rationale: _Text = ""
-    tasks: tuple[_Name, ...] = ()
-
-    def named(self, identity: str) -> Edit:
-        """Give it an id.
-
-        Raises:
-            EditError: It lacks what its operation needs.
-        """
-        section = "" if self.anchor else self.section
-        content = "" if self.op is Op.DELETE else self.content
-        return Edit(identity, self.op, self.anchor, section, content, self.rationale, self.tasks)
+    digest: str = ""
+    tried: Sequence[TriedEdit] = ()
+    memory: str = ""
 
 
 class _Edits(BaseModel):
     diagnosis: str = ""
-    edits: Annotated[tuple[ProposedEdit, ...], Field(max_length=64)]
+    edits: Annotated[tuple[ProposedEdit, ...], Field(max_length=MOST_EDITS_READ)]
 
 
 class _KindedEdit(ProposedEdit):
@@ -108,30 +94,15 @@ class _KindedEdit(ProposedEdit):
 
 
 class _Failure(BaseModel):
-    task: _Name
+    task: str
     kind: _Kind = None
-    reason: Annotated[str, Field(max_length=2_000)] = ""
+    reason: str = ""
 
 
 class _Reflection(BaseModel):
     diagnosis: str = ""
-    edits: Annotated[tuple[_KindedEdit, ...], Field(max_length=64)]
-    failures: Annotated[tuple[_Failure, ...], Field(max_length=1_000)] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reflection:
-    """What a reflection says.
-
-    Args:
-        edits: What it proposes.
-        kinds: The kind of failure that each edit is about, None where the reply names none.
-        failures: What it calls the failures of tasks.
-    """
-
-    edits: tuple[ProposedEdit, ...]
-    kinds: tuple[TaskFailureKind | None, ...]
-    failures: tuple[NamedFailure, ...]
+    edits: Annotated[tuple[_KindedEdit, ...], Field(max_length=MOST_EDITS_READ)]
+    failures: tuple[_Failure, ...] = ()
 
 
 class _Ranking(BaseModel):
@@ -175,36 +146,33 @@ SLOW_UPDATE_SCHEMA: Final = _schema_of(_Guidance)
 META_UPDATE_SCHEMA: Final = _schema_of(_Memory)
 
 
-def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, *, rejected: Sequence[str], memory: str) -> str:
-    """Ask for edits from a minibatch of rollouts; `read_reflection` reads it."""
+def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told) -> str:
+    """Ask for edits from rollouts; `read_reflection` reads it.
+
+    Args:
+        document: The skill that the rollouts were made with.
+        evidence: The rollouts, fenced.
+        aim: What is asked for.
+        told: What is known from before.
+    """
     common = {
         "budget": str(aim.budget),
+        "tokens": f", and about {aim.tokens} tokens of changed text in all" if aim.tokens else "",
         "focus": f"\n\n{aim.focus}" if aim.focus else "",
         "skill": fence("skill", document.text),
-        "rejected": _lines(rejected),
-        "memory": _note(memory),
+        "tried": render_tried(told.tried) or _NOTHING,
+        "memory": _note(told.memory),
         "evidence": evidence,
     }
     if not aim.failures:
         return fill("reflect_successes", **common)
     kinds = {"kinds": f"\n\n{_KINDS}\n{explain_kinds()}", "named": ', "failures": [ … ]'}
-    return fill("reflect_failures", **common, **(kinds if aim.kinds else dict.fromkeys(kinds, "")))
-
-
-def read_reflection(reply: str) -> Reflection:
-    """Read a reflection; failures and kinds may be missing, and a kind that nobody knows counts as none.
-
-    Raises:
-        ReplyError: The reply is not the JSON asked for, or an edit in it lacks a part.
-    """
-    found = _read(reply, _Reflection)
-    edits = _complete([ProposedEdit(**edit.model_dump(exclude={"kind"})) for edit in found.edits])
-    named = [NamedFailure(one.task, one.kind, one.reason.strip()) for one in found.failures if one.kind is not None]
-    return Reflection(edits, tuple(edit.kind for edit in found.edits), tuple(named))
+    more = kinds if aim.kinds else dict.fromkeys(kinds, "")
+    return fill("reflect_failures", **common, digest=told.digest or _NOTHING, **more)
 
 
 def ask_merge(document: SkillDocument, proposals: Sequence[Sequence[ProposedEdit]], *, memory: str) -> str:
-    """Ask to join several proposals into one; `read_edits` reads it."""
+    """Ask to join several proposals into one; `read_reflection` reads it."""
     blocks = (f"### Proposal {number}\n{_edits_json(edits)}" for number, edits in enumerate(proposals, 1))
     return fill(
         "merge",
@@ -212,25 +180,6 @@ def ask_merge(document: SkillDocument, proposals: Sequence[Sequence[ProposedEdit
         memory=_note(memory),
         proposals=fence("proposals", "\n\n".join(blocks)),
     )
-
-
-def read_edits(reply: str) -> tuple[ProposedEdit, ...]:
-    """Read the edits of a reflection or a merge.
-
-    Raises:
-        ReplyError: The reply is not the JSON asked for, or an edit in it lacks a part.
-    """
-    return _complete(_read(reply, _Edits).edits)
-
-
-def _complete(edits: Sequence[ProposedEdit]) -> tuple[ProposedEdit, ...]:
-    """Give edits that all have what their operation needs."""
-    for number, edit in enumerate(edits, 1):
-        try:
-            edit.named(str(number))
-        except EditError as error:
-            raise ReplyError(str(error)) from error
-    return tuple(edits)
 
 
 def ask_ranking(document: SkillDocument, edits: Sequence[Edit], *, budget: int, memory: str) -> str:
@@ -250,7 +199,7 @@ def read_ranking(reply: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     Raises:
         ReplyError: The reply is not the JSON asked for, or names an edit that was not there.
     """
-    order = _read(reply, _Ranking).order
+    order = _read(reply, _Ranking, "order").order
     by_id = {edit.id: edit for edit in edits}
     strangers = [identity for identity in order if identity not in by_id]
     if strangers:
@@ -276,7 +225,7 @@ def read_slow_update(reply: str) -> str:
     Raises:
         ReplyError: The reply is not the JSON asked for.
     """
-    return _read(reply, _Guidance).guidance.strip()
+    return _read(reply, _Guidance, "guidance").guidance.strip()
 
 
 def ask_meta_update(memory: str, accepted: Sequence[str], rejected: Sequence[str], comparison: str) -> str:
@@ -296,7 +245,7 @@ def read_meta_update(reply: str) -> str:
     Raises:
         ReplyError: The reply is not the JSON asked for.
     """
-    return _read(reply, _Memory).memory.strip()
+    return _read(reply, _Memory, "memory").memory.strip()
 
 
 def ask_repair(prompt: str, reply: str, problem: str) -> str:
@@ -307,14 +256,10 @@ def ask_repair(prompt: str, reply: str, problem: str) -> str:
 M = TypeVar("M", bound=BaseModel)
 
 
-def _read(reply: str, shape: type[M]) -> M:
-    """Read the one JSON object of a reply, with or without a code fence around it."""
-    found = _OBJECT.search(reply)
-    if found is None:
-        message = f"expected a JSON object, found {reply[:80]!r}"
-        raise ReplyError(message)
+def _read(reply: str, shape: type[M], key: str) -> M:
+    """Read the JSON object of a reply that has a key."""
     try:
-        return shape.model_validate_json(found[0])
+        return shape.model_validate(find_object(reply, key))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the object"

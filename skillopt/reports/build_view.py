@@ -5,7 +5,7 @@ Decides what became of each edit in the end, and which recorded rollouts belong 
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import fmean
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
@@ -13,6 +13,8 @@ from skillopt.gate.pareto import Worth, front, known_losses
 from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
 from skillopt.loop.events import (
     BaselineMeasured,
+    DraftChanged,
+    DraftGraded,
     EditRefused,
     EditScreened,
     EditsGrounded,
@@ -28,15 +30,16 @@ from skillopt.loop.events import (
     VerifierSuspected,
     VersionAccepted,
 )
+from skillopt.reports.run_records import RunRecords, text_digest
+from skillopt.reports.task_grid import Cell, HeatRow
 from skillopt.reports.view import (
     BaselineView,
-    Cell,
     CurvePoint,
+    DraftView,
     EditView,
     Fate,
     Funnel,
     GateView,
-    HeatRow,
     PairView,
     RunView,
     ScreenView,
@@ -46,44 +49,14 @@ from skillopt.reports.view import (
 )
 from skillopt.rollouts import Score
 from skillopt.settings import Metric
-from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
+from skillopt.skills.document import SkillDocument, estimate_tokens
 from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split, digest_of
 
-__all__ = ["RunRecords", "build_view", "digests_of"]
+__all__ = ["build_view"]
 
 _FATES = {Outcome.ACCEPT: Fate.ACCEPTED, Outcome.INCONCLUSIVE: Fate.INCONCLUSIVE}
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecords:
-    """What is recorded of a run.
-
-    Args:
-        start: The skill that training starts from.
-        events: Its events in order, each with when it was first recorded.
-        results: What the recorded rollouts of its skills came to.
-        splits: The suite's tasks in order, by id; empty when the suite is not at hand.
-        commits: Commits by the number of the version; 0 is the text that training starts from.
-    """
-
-    start: Skill
-    events: Sequence[tuple[str, Event]]
-    results: Sequence[ResultRow] = ()
-    splits: Mapping[str, Split] = field(default_factory=dict)
-    commits: Mapping[int, str] = field(default_factory=dict)
-
-
-def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
-    """List the skills that a run compared on held-out tasks, whose rollouts a view needs."""
-    found = [start.digest]
-    for _, event in events:
-        if isinstance(event, GateDecided | VersionAccepted) and event.text:
-            found.append(_digest(start, event.text))
-        elif isinstance(event, HeldOutTestMeasured) and event.released:
-            found.append(event.released)
-    return tuple(dict.fromkeys(found))
 
 
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
@@ -156,6 +129,8 @@ class _Gathering:
     def _other(self, event: Event) -> None:
         if isinstance(event, VerifierSuspected):
             self._view = replace(self._view, suspects=(*self._view.suspects, event))
+        elif isinstance(event, DraftChanged | DraftGraded):
+            self._draft(event)
         elif isinstance(event, EditsGrounded):
             self._support |= dict(event.numbers)
         elif isinstance(event, ReleaseCheckWithheld):
@@ -207,7 +182,7 @@ class _Gathering:
             first = self._versions[0]
             score = verdict.before if first.score is None else first.score
             self._versions[0] = replace(first, score=score, usd=usd, turns=turns)
-        candidate = _digest(self._recorded.start, event.text) if event.text else ""
+        candidate = text_digest(self._recorded.start, event.text) if event.text else ""
         tasks = self._pairs(Split.VAL, self._versions[-1].digest, candidate)
         for change in event.changes:
             self._edits[change.edit.id] = replace(
@@ -231,11 +206,12 @@ class _Gathering:
 
     def _version(self, at: str, event: VersionAccepted) -> None:
         number = event.number
+        self._view = replace(self._view, draft=None)
         ids = tuple(change.edit.id for change in event.changes)
         version = VersionView(
             number,
             self._recorded.commits.get(number, ""),
-            _digest(self._recorded.start, event.text),
+            text_digest(self._recorded.start, event.text),
             event.text,
             estimate_tokens(event.text),
             event.step,
@@ -247,6 +223,7 @@ class _Gathering:
             at,
             *_costs(event.verdict, 1),
             expected=event.verdict.expected,
+            grading=event.grading,
         )
         self._versions.append(version)
         for name in ids:
@@ -254,6 +231,25 @@ class _Gathering:
         if self._gates:
             self._gates[-1] = replace(self._gates[-1], version=number, rollouts=event.rollouts)
             self._curve[-1] = replace(self._curve[-1], version=number, rollouts=event.rollouts)
+
+    def _draft(self, event: DraftChanged | DraftGraded) -> None:
+        if not event.changes and isinstance(event, DraftChanged):
+            self._view = replace(self._view, draft=None)
+            return
+        step = event.step if isinstance(event, DraftChanged) else 0
+        for change in event.changes:
+            self._edits[change.edit.id] = replace(self._known(change.edit, step), diff=change.diff)
+        commit, taken = self._recorded.draft
+        found = DraftView(
+            event.text,
+            estimate_tokens(event.text),
+            tuple(change.edit.id for change in event.changes),
+            event.grading if isinstance(event, DraftGraded) else None,
+            f"skillopt-draft/{self._view.skill}",
+            commit,
+            taken,
+        )
+        self._view = replace(self._view, draft=found)
 
     def _test(self, event: HeldOutTestMeasured) -> None:
         before = event.released or self._recorded.start.digest
@@ -362,10 +358,6 @@ def _limits(tasks: Iterable[PairView], confidence: float) -> tuple[float, float]
         return None
     test = observe(SequentialTest(SequentialPlan(len(differences), confidence, least_chance=0.0)), differences)
     return lower_limit(test), upper_limit(test)
-
-
-def _digest(start: Skill, text: str) -> str:
-    return start.with_document(SkillDocument(text)).digest
 
 
 def _value(row: ResultRow, metric: Metric) -> float:

@@ -78,7 +78,7 @@ def _kind(edit: EditView) -> str:
 def _change(edit: EditView, limits: LengthLimits) -> str:
     place = f" in {quote_text(edit.section, limits)}" if edit.section else ""
     shown = {
-        "add": quote_text(edit.after, limits),
+        **dict.fromkeys(("add", "rewrite"), quote_text(edit.after, limits)),
         "delete": quote_text(edit.before, limits),
     }.get(edit.op, f"{quote_text(edit.before, limits)} by {quote_text(edit.after, limits)}")
     return f"{edit.op}{place}: {shown}"

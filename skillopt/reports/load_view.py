@@ -7,13 +7,15 @@ from pathlib import Path
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event, decode_event
 from skillopt.project import Project, Selection
-from skillopt.reports.build_view import RunRecords, build_view, digests_of
+from skillopt.reports.build_view import build_view
+from skillopt.reports.run_records import RunRecords, digests_of
 from skillopt.reports.view import AskedAndPaid, RunCaps, RunView
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Split
+from skillopt.versions.draft_branch import DraftBranch
 
 __all__ = ["find_run", "load_progress", "load_view"]
 
@@ -52,7 +54,7 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     target_identity = head.target + (f" judge={head.judge}" if head.judge else "")
     results = ledger.results(digests_of(start, events), target_identity)
     splits, commits = _splits(project, record, suite), _commits(project, record)
-    return build_view(head, RunRecords(start, events, results, splits, commits))
+    return build_view(head, RunRecords(start, events, results, splits, commits, _draft(project, record)))
 
 
 def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
@@ -136,5 +138,19 @@ def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:
         return {}
     made = [version for version in reversed(versions) if version.trailer("Skillopt-Run") == record.id]
     accepted = [version.sha for version in made if version.trailer("Val-After")]
-    starts = [version.sha for version in made if not version.trailer("Val-After")][:1]
+    others = [version.sha for version in made if not version.trailer("Val-After") and not version.trailer("Taken-By")]
+    starts = others[:1]
     return dict(enumerate(accepted, 1)) | dict(enumerate(starts))
+
+
+def _draft(project: Project, record: RunRecord) -> tuple[str, str]:
+    """Give the commit of a run's draft, and the version that a person made of it; each empty where there is none."""
+    try:
+        repository = project.repository()
+        versions = repository.versions(record.skill)
+        found = DraftBranch(repository, record.skill, record.skill_path).read()
+    except SkilloptError:
+        return "", ""
+    made = (version for version in versions if version.trailer("Skillopt-Run") == record.id)
+    taken = next((version.sha for version in made if version.trailer("Taken-By")), "")
+    return (found.sha if found and found.trailer("Skillopt-Run") == record.id else ""), taken

@@ -8,6 +8,7 @@ from skillopt.reports.gate_words import is_change
 from skillopt.reports.length_limits import LengthLimits
 from skillopt.reports.sections import (
     cost,
+    draft,
     flips,
     gates,
     guarantee,
@@ -19,7 +20,8 @@ from skillopt.reports.sections import (
     size_change,
     suspects,
 )
-from skillopt.reports.view import CellState, EditView, HeatRow, RunView, VersionView
+from skillopt.reports.task_grid import CellState, HeatRow
+from skillopt.reports.view import EditView, RunView, VersionView
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
 
@@ -41,6 +43,7 @@ def render_markdown(view: RunView) -> str:
             if is_change(view)
             else ("## Edits", taken_edits(view, limits), _diffs(view.edits))
         ),
+        *(("## Draft", draft(view)) if view.draft else ()),
         *("## Tasks that changed sides", flips(view, limits)),
         *("## Held-out test", held_out_test(view)),
         *("## Gates on `val`", gates(view, limits), guarantee(view) if view.test is None and view.gates else ""),
@@ -90,13 +93,15 @@ def _steps(view: RunView) -> str:
 def _versions(view: RunView) -> str:
     """Pareto table of the versions by score, tokens, cost and turns; the front is over those known of all."""
     rows = [
-        f"| v{one.number} | {_number(one.score)} | {_number(one.expected)} | {one.tokens:,} "
+        f"| v{one.number} | {one.grading.grade if one.grading else '—'} | {_number(one.score)} "
+        f"| {_number(one.expected)} | {one.tokens:,} "
         f"| {'not known' if one.usd is None else f'{one.usd:.4f}'} "
         f"| {'not known' if one.turns is None else f'{one.turns:.2f}'} | {_front(one)} |"
         for one in view.versions
     ]
     columns = (
         "version",
+        "grade",
         "score on `val`",
         "expected",
         "tokens",

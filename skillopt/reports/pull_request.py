@@ -14,6 +14,7 @@ from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.length_limits import LengthLimits
 from skillopt.reports.sections import (
     cost,
+    draft,
     flips,
     gates,
     guarantee,
@@ -101,6 +102,7 @@ def _shorter_and_shorter(view: RunView) -> Iterator[str]:
 def _body(view: RunView, limits: LengthLimits, shortened: str) -> str:
     parts: tuple[tuple[str, Callable[[], str]], ...] = (
         ("Edits", lambda: "" if is_change(view) else taken_edits(view, limits)),
+        ("Draft", lambda: draft(view)),
         ("Tasks that changed sides", lambda: flips(view, limits)),
         ("Held-out test", lambda: held_out_test(view)),
         ("Gates on `val`", lambda: _gates(view, limits)),

@@ -10,6 +10,7 @@ from typing import Final
 
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.gate.expectation import expectation
+from skillopt.gate.grade_words import GRADE_MEANINGS, grade_words
 from skillopt.loop.release_check import look_confidence
 from skillopt.presets import make_settings
 from skillopt.reports.escape_markdown import inline_code, shell_block
@@ -21,6 +22,7 @@ from skillopt.safety.escaping import truncate
 
 __all__ = [
     "cost",
+    "draft",
     "flips",
     "format_confidence",
     "format_interval",
@@ -61,10 +63,32 @@ def headline(view: RunView) -> str:
         found = score_line(gate.verdict, gate.interval, view.confidence)
         if expected := expectation(gate.verdict.after, gate.verdict.expected):
             found += f"; {expected} when measured again"
+        if grading := view.accepted[-1].grading if view.accepted else None:
+            found += f"; {grade_words(grading)}"
         return f"**{gate.verdict.outcome.value}** on `val`, not tested on the held-out `test` split: {found}."
+    if view.draft is not None and not is_change(view):
+        return f"**{grade_words(view.draft.grading)}**: no version was accepted; the draft waits for a person."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
     return f"**{view.gates[-1].verdict.outcome.value}**: {count_noun(len(view.gates), 'candidate')}, none was accepted."
+
+
+def draft(view: RunView) -> str:
+    """State what waits, what was shown of it and what was not, and what to do with it; empty when nothing waits."""
+    found = view.draft
+    if found is None:
+        return ""
+    grading, skill = found.grading, quote(view.skill)
+    meaning = f", that is {GRADE_MEANINGS[grading.grade]}" if grading else ""
+    shown = f"**{grade_words(grading)}**{meaning}. {count_noun(len(found.edits), 'edit')} in the draft."
+    if grading and grading.reason:
+        shown += f" {inline_code(truncate(grading.reason, _MOST_REASON))}"
+    if found.taken:
+        return f"{shown}\n\nA person made it version {inline_code(found.taken[:10])}."
+    if not found.commit:
+        return f"{shown}\n\nIt is on no branch."
+    commands = shell_block([f"skillopt diff {skill} draft", f"skillopt take {skill}"])
+    return f"{shown}\n\nIt is on branch {inline_code(found.branch)}, and becomes a version when taken:\n\n{commands}"
 
 
 def noise_line(view: RunView) -> str:

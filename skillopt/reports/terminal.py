@@ -9,6 +9,7 @@ from typing import Final
 from rich.cells import cell_len, set_cell_size
 
 from skillopt.gate.expectation import expectation
+from skillopt.gate.grade_words import grade_words
 from skillopt.reports.gate_words import gate_outcome, is_change
 from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
@@ -58,6 +59,8 @@ def _score(view: RunView, width: int) -> Iterator[str]:
         best = view.versions[-1]
         scores = filter(None, (f"val {best.score or 0.0:.3f}", expectation(best.score, best.expected)))
         yield _row("best", f"{', '.join(scores)}, version {best.number}")
+    if view.draft is not None:
+        yield from _wrapped("draft", grade_words(view.draft.grading), width)
     if len(view.curve) > 1:
         yield _row("so far", _curve([point.best for point in view.curve], width - _LABEL))
     if view.test is not None:

@@ -9,21 +9,21 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.grades import Grading
 from skillopt.loop.events import VerifierSuspected
+from skillopt.reports.task_grid import HeatRow
 from skillopt.rollouts import Usage
 
 __all__ = [
     "VIEW_FORMAT",
     "AskedAndPaid",
     "BaselineView",
-    "Cell",
-    "CellState",
     "CurvePoint",
+    "DraftView",
     "EditView",
     "Fate",
     "Funnel",
     "GateView",
-    "HeatRow",
     "PairView",
     "RunCaps",
     "RunView",
@@ -49,15 +49,6 @@ class Fate(StrEnum):
     INCONCLUSIVE = "inconclusive"
     REJECTED = "rejected"
     ACCEPTED = "accepted"
-
-
-class CellState(StrEnum):
-    """How a task went under a version, over all its repeats."""
-
-    PASSED = "passed"
-    MIXED = "mixed"
-    FAILED = "failed"
-    NOT_EVALUATED = "not evaluated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +157,7 @@ class VersionView:
         usd, turns: Means over rollouts of its first gate, of the target; None when not known.
         front: Whether no other version is as good by score, tokens, and what of those two is known of all.
         expected: Score to expect when measured again, None for one that was not chosen for its score.
+        grading: What was shown of it, None where that was not graded.
     """
 
     number: int
@@ -184,6 +176,28 @@ class VersionView:
     turns: float | None = None
     front: bool = False
     expected: float | None = None
+    grading: Grading | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftView:
+    """What waited when the run ended, or waits now.
+
+    Args:
+        text, tokens: The whole SKILL.md, and its estimated tokens.
+        edits: Ids of its edits.
+        grading: What was shown of it, None before it was graded.
+        branch, commit: Where it is published; no commit where it is not, or has been replaced.
+        taken: The version that a person made of it, empty for none.
+    """
+
+    text: str
+    tokens: int
+    edits: tuple[str, ...]
+    grading: Grading | None = None
+    branch: str = ""
+    commit: str = ""
+    taken: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,33 +300,6 @@ class RunCaps:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A task under a version: `repeats` that were scored, how many `passed`, the mean score in the gate's metric."""
-
-    repeats: int = 0
-    passed: int = 0
-    score: float | None = None
-
-    @property
-    def state(self) -> CellState:
-        """Say it in a word; what was not run did not fail."""
-        if not self.repeats:
-            return CellState.NOT_EVALUATED
-        if 0 < self.passed < self.repeats:
-            return CellState.MIXED
-        return CellState.PASSED if self.passed else CellState.FAILED
-
-
-@dataclass(frozen=True, slots=True)
-class HeatRow:
-    """A task under each version, in the order of `RunView.versions`; `split` is empty when it is not known."""
-
-    task: str
-    split: str
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class RunView:
     """A run, as its record tells it.
 
@@ -339,6 +326,7 @@ class RunView:
         rollouts, calls: Of the target and of the optimizer model, asked for and paid.
         heat: Tasks by versions, in the suite's order.
         suspects: Train tasks whose verifier looks wrong, and why.
+        draft: What waits, None for nothing.
         format: Version of this shape.
     """
 
@@ -379,6 +367,7 @@ class RunView:
     calls: AskedAndPaid = field(default_factory=AskedAndPaid)
     heat: tuple[HeatRow, ...] = ()
     suspects: tuple[VerifierSuspected, ...] = ()
+    draft: DraftView | None = None
     format: int = VIEW_FORMAT
 
     @property

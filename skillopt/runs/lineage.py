@@ -5,16 +5,21 @@ from dataclasses import dataclass
 
 from skillopt.errors import SkillError, UsageError
 from skillopt.project import Target
+from skillopt.runs.grade_trailers import GRADE
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import skill_from_files
 from skillopt.versions.commit_message import Version, single_line
+from skillopt.versions.draft_branch import DRAFT, DraftBranch
 from skillopt.versions.repository import Repository
 
 __all__ = [
     "ACCEPTED",
     "ROLLBACK",
+    "TAKEN",
     "TextState",
+    "commit_kind",
     "newest_version",
+    "resolve_version",
     "skill_at",
     "starting_commit",
     "texts_of",
@@ -27,6 +32,19 @@ ACCEPTED = "Val-After"
 
 ROLLBACK = "Rollback-To"
 """Trailer of a version that publishes an older one again."""
+
+TAKEN = "Taken-By"
+"""Trailer of a version that was a draft until a person took it."""
+
+
+def commit_kind(version: Version) -> str:
+    """Say what a commit is: `accepted`, `taken`, `rollback`, `draft`, or `start`, the text that training started from.
+
+    Args:
+        version: Of the skill's branch, or its draft.
+    """
+    kinds = ((ACCEPTED, "accepted"), (TAKEN, "taken"), (ROLLBACK, "rollback"), (GRADE, "draft"))
+    return next((kind for trailer, kind in kinds if version.trailer(trailer)), "start")
 
 
 def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
@@ -43,22 +61,22 @@ def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
 
 
 def starting_commit(versions: Sequence[Version]) -> str:
-    """Give the commit with the text that training started from: the parent of the first accepted version.
+    """Give the commit with the text that training started from: the parent of the first accepted or taken version.
 
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    oldest = next((version for version in reversed(versions) if version.trailer(ACCEPTED)), None)
+    oldest = next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha
 
 
 def newest_version(versions: Sequence[Version]) -> str:
-    """Give the newest commit that was accepted or rolled back to; a text that training only starts from is neither.
+    """Give the newest commit that was accepted, taken or rolled back to; a text that training starts from is neither.
 
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    published = (version.sha for version in versions if version.trailer(ACCEPTED) or version.trailer(ROLLBACK))
+    published = (version.sha for version in versions if commit_kind(version) != "start")
     return next(published, versions[0].sha)
 
 
@@ -75,19 +93,33 @@ def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:
     return found
 
 
+def resolve_version(repository: Repository, target: Target, text: str) -> str:
+    """Give the commit that a user means by the name of a version, which may be `draft`.
+
+    Raises:
+        UsageError: There is no such commit, or no draft.
+    """
+    if text != DRAFT:
+        return repository.resolve(text)
+    tip = DraftBranch(repository, target.name, repository.relative(target.folder)).tip
+    if tip is None:
+        raise UsageError(f"skill {target.name!r} has no draft; see `skillopt log {target.name}`")
+    return tip
+
+
 def skill_at(repository: Repository, target: Target, commit: str) -> Skill:
     """Read a skill as a commit has it.
 
     Args:
         repository: Where it is.
         target: Names the skill and its folder.
-        commit: A version as the user calls it.
+        commit: A version as the user calls it, `draft` among them.
 
     Raises:
         UsageError: There is no such commit, or it has no such skill.
     """
     path = repository.relative(target.folder)
-    files = repository.read_folder(repository.resolve(commit), path)
+    files = repository.read_folder(resolve_version(repository, target, commit), path)
     if not files:
         message = f"version {commit!r} has no {path}/SKILL.md; see `skillopt log`"
         raise UsageError(message)

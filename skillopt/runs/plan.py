@@ -8,14 +8,24 @@ from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
 from skillopt.project import Selection, Target
+from skillopt.runs.lineage import TAKEN
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import decode_skill, skill_from_files
+from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, digest_of
-from skillopt.versions.repository import Repository
+from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["RunPlan", "Start", "begin_run", "incumbent_of", "make_plan", "read_version", "record_run"]
+__all__ = [
+    "RunPlan",
+    "Start",
+    "begin_run",
+    "incumbent_of",
+    "make_plan",
+    "read_version",
+    "record_run",
+    "uncommitted_start",
+]
 
 Start = Literal["auto", "worktree", "branch"]
 """Which text to begin with when work tree and branch differ."""
@@ -63,7 +73,8 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     target = project.target(selection)
     repository = project.repository()
     repository.check_branch(target.name)
-    suite = target.suite()
+    # Whoever proposes has seen what there is to see of one fold only.
+    suite = target.suite().first_fold_suite if proposer else target.suite()
     check_trainable(target.skill())
     drivers = load_drivers(target.settings, suite, project.root, optimizer=not proposer, allowance=allowance)
     named = proposer or (drivers.model.identity if drivers.model else "")
@@ -95,11 +106,13 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
 
     The run itself may have moved the branch since: a branch that ends with one of its versions is where it goes on.
     """
+    name, repository = plan.target.name, plan.repository
+    newest = next(iter(repository.versions(name)), None)
+    if newest is not None and newest.trailer(TAKEN) and not (run.base and repository.contains(run.base, newest.sha)):
+        return False  # a person took its draft, and what it would commit is not based on that
     if start == "auto":
         return True
-    name, repository = plan.target.name, plan.repository
     if start == "branch":
-        newest = next(iter(repository.versions(name)), None)
         is_own = newest is not None and newest.trailer("Skillopt-Run") == run.id
         if newest is not None and is_own and newest.sha == repository.branch_tip(name):
             return True
@@ -119,6 +132,31 @@ def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: i
     """
     base = plan.repository.branch_tip(plan.target.name) or plan.repository.head() or ""
     return ledger.begin_run(record_of(skill, plan.suite, config, seed, path=plan.skill_path, base=base))
+
+
+def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> NewVersion | None:
+    """Give the commit that the text needs which a run starts from; None where git has it at the run's base.
+
+    Args:
+        repository: Where versions are.
+        record: The run.
+        at: When the run was begun, ISO 8601.
+    """
+    name, base, skill = record.skill, record.base, decode_skill(record.skill, record.start)
+    known = read_version(repository, name, base, record.skill_path, missing_ok=True) if base else None
+    if known is not None and known.digest == skill.digest:
+        return None
+    return NewVersion(
+        skill=name,
+        path=record.skill_path,
+        files=files_of(skill),
+        subject=f"{name}: the text that training starts from",
+        body="As it lay in the work tree, not committed before.",
+        trailers=(("Skill", name), ("Skillopt-Run", record.id)),
+        at=at,
+        parent=base,
+        expected_tip=None,
+    )
 
 
 def incumbent_of(target: Target, repository: Repository, start: Start = "auto") -> Skill:

@@ -1,29 +1,33 @@
-"""Commit message of an accepted version: what changed, why, and the numbers behind it.
+"""Commit message of an accepted version or of a draft: what changed, why, and the numbers behind it.
 
 Every number comes from the recorded event, none from a model.
 """
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import fill, indent
 
 from skillopt.gate.expectation import expectation
+from skillopt.gate.grade_words import UNGRADED, grade_words
+from skillopt.gate.grades import Grading
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
+from skillopt.runs.grade_trailers import grade_trailers
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.edits import Change, Op
 
-__all__ = ["VersionOrigin", "body_of", "subject_of", "trailers_of"]
+__all__ = ["VersionOrigin", "body_of", "draft_body", "draft_subject", "draft_trailers", "subject_of", "trailers_of"]
 
 _WIDTH = 72
 _ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
-_VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove"}
+_VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
 
 
 @dataclass(frozen=True, slots=True)
 class VersionOrigin:
-    """VersionOrigin of the versions of a run: the skill, the run, its target, optimizer model and suite."""
+    """Origin of the versions of a run: the skill, the run, its target, optimizer model and suite."""
 
     skill: str
     run: str
@@ -40,12 +44,42 @@ def subject_of(skill: str, event: VersionAccepted) -> str:
         skill: Name of the skill.
         event: The accepted version.
     """
-    if event.kind != "edits":
-        return f"{skill}: renew the durable guidance"
-    counts = Counter(change.edit.op for change in event.changes)
+    return f"{skill}: {_summary(event.changes) if event.kind == 'edits' else 'renew the durable guidance'}"
+
+
+def draft_subject(skill: str, changes: Sequence[Change]) -> str:
+    """Summarize in one line what a draft changes; no changes that are edits are the durable guidance."""
+    return f"{skill}: draft, {_summary(changes) if changes else 'renew the durable guidance'}"
+
+
+def draft_body(changes: Sequence[Change], grading: Grading | None) -> str:
+    """Explain each edit of a draft with its reason, then what was shown of it; None for nothing."""
+    shown = UNGRADED if grading is None else f"{grade_words(grading)}. {_inert(escape_terminal(grading.reason))}"
+    return "\n\n".join([*map(_paragraph, changes), fill(f"{shown.rstrip('. ')}.", _WIDTH)])
+
+
+def draft_trailers(origin: VersionOrigin, grading: Grading | None, rollouts: int) -> tuple[tuple[str, str], ...]:
+    """List the trailers of a draft.
+
+    Args:
+        origin: Where it comes from.
+        grading: What was shown of it, None for nothing.
+        rollouts: Rollouts asked for in its run so far; 0 where that is not known.
+    """
+    return (
+        ("Skill", origin.skill),
+        ("Skillopt-Run", origin.run),
+        ("Gate-Metric", origin.metric),
+        *grade_trailers(grading),
+        *([("Rollouts", str(rollouts))] if rollouts else []),
+        *_target_trailers(origin),
+    )
+
+
+def _summary(changes: Sequence[Change]) -> str:
+    counts = Counter(change.edit.op for change in changes)
     parts = [f"{_VERBS[op]} {_rules(counts[op])}" for op in Op if counts[op]]
-    listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"{skill}: {listed}"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def body_of(event: VersionAccepted) -> str:
@@ -77,6 +111,7 @@ def trailers_of(origin: VersionOrigin, event: VersionAccepted, usage: Usage) -> 
         ("Skillopt-Run", origin.run),
         ("Skillopt-Step", str(event.step)),
         ("Gate-Metric", origin.metric),
+        *(() if event.grading is None else grade_trailers(event.grading)),
         ("Val-Before", f"{verdict.before:.4f}"),
         ("Val-After", f"{verdict.after:.4f}"),
         ("Val-Expected", f"{verdict.expected:.4f}"),
@@ -84,6 +119,12 @@ def trailers_of(origin: VersionOrigin, event: VersionAccepted, usage: Usage) -> 
         ("Confidence", f"{verdict.confidence:.3f}"),
         ("Rollouts", str(event.rollouts)),
         ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
+        *_target_trailers(origin),
+    )
+
+
+def _target_trailers(origin: VersionOrigin) -> tuple[tuple[str, str], ...]:
+    return (
         ("Harness", origin.harness),
         ("Optimizer-Model", origin.model),
         ("Suite-Digest", origin.suite_digest),
@@ -98,7 +139,7 @@ def _paragraph(change: Change) -> str:
     edit = change.edit
     place = f" in {_inert(escape_terminal(edit.section))}" if edit.section else ""
     old, new = (indent(_inert(text.strip()), "    ") for text in (edit.anchor, edit.content))
-    shown = {Op.ADD: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
+    shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
     reason = fill(f"{_inert(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"

@@ -1,4 +1,4 @@
-"""Ledger record of an accepted version: its edits, the tasks that motivated them, and their screening results.
+"""Ledger record of a version or a draft: its edits, the tasks that motivated them, and their screening results.
 
 It is found by the trailers of the commit. A clone without that ledger has no such record, only the commit.
 """
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from skillopt.errors import LedgerFormatError, UsageError
 from skillopt.gate.comparison import Verdict
-from skillopt.loop.events import EditScreened, Event, VersionAccepted, decode_event
+from skillopt.loop.events import DraftChanged, DraftGraded, EditScreened, Event, VersionAccepted, decode_event
+from skillopt.runs.grade_trailers import grade_of
 from skillopt.skills.edits import Change
 from skillopt.storage.ledger import Ledger
 from skillopt.versions.commit_message import Version
@@ -35,9 +36,9 @@ class RecordedEdit:
 
 @dataclass(frozen=True, slots=True)
 class RecordedVersion:
-    """Ledger record of a version: the gate's verdict, and its edits."""
+    """Ledger record of a version or a draft: the gate's verdict, None for a draft, and its edits."""
 
-    verdict: Verdict
+    verdict: Verdict | None
     edits: tuple[RecordedEdit, ...]
 
 
@@ -64,17 +65,28 @@ def recorded_versions(root: Path, versions: Sequence[Version]) -> dict[str, Reco
                 continue
             if run not in events:
                 events[run] = [decode_event(row.kind, row.payload) for row in ledger.events(run)]
-            recorded = _recorded(events[run], version.trailer(_STEP))
+            step = version.trailer(_STEP)
+            recorded = _accepted(events[run], step) if step else _draft(events[run], version)
             if recorded is not None:
                 found[version.sha] = recorded
     return found
 
 
-def _recorded(events: Sequence[Event], step: str) -> RecordedVersion | None:
+def _accepted(events: Sequence[Event], step: str) -> RecordedVersion | None:
     accepted = [event for event in events if isinstance(event, VersionAccepted) and str(event.step) == step]
     if not accepted:
         return None
-    event = accepted[-1]
-    screens = {one.edit.id: one for one in events if isinstance(one, EditScreened) and one.step <= event.step}
-    edits = tuple(RecordedEdit(change, screens.get(change.edit.id)) for change in event.changes)
-    return RecordedVersion(event.verdict, edits)
+    return RecordedVersion(accepted[-1].verdict, _edits(events, accepted[-1].changes))
+
+
+def _draft(events: Sequence[Event], version: Version) -> RecordedVersion | None:
+    """Find a draft, or a version that was one: the newest of its run."""
+    if not grade_of(version.trailers):
+        return None
+    drafts = [event for event in events if isinstance(event, DraftChanged | DraftGraded) and event.changes]
+    return RecordedVersion(None, _edits(events, drafts[-1].changes)) if drafts else None
+
+
+def _edits(events: Sequence[Event], changes: Sequence[Change]) -> tuple[RecordedEdit, ...]:
+    screens = {one.edit.id: one for one in events if isinstance(one, EditScreened)}
+    return tuple(RecordedEdit(change, screens.get(change.edit.id)) for change in changes)

@@ -23,7 +23,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 from typing import Final
@@ -118,14 +118,14 @@ class ProtectedText:
         runs: Hashes of runs of words, by class.
         secrets: Values with digits, by task and class.
         answers: Short answers, each with its class and the words that only its task's prompt has.
-        shown: Words of the prompts, of the input files and of the verifiers of training tasks, in that order;
-            words are divided by one space, texts by a line end.
+        shown: Words of the prompts, of the input files and of the verifiers of training tasks, in that order, and of
+            the feedback that was shown; words are divided by one space, texts by a line end.
     """
 
     runs: dict[LeakClass, frozenset[int]]
     secrets: tuple[_Secret, ...]
     answers: dict[tuple[bytes, ...], tuple[tuple[LeakClass, frozenset[bytes]], ...]]
-    shown: tuple[bytes, bytes, bytes]
+    shown: tuple[bytes, bytes, bytes, bytes]
 
 
 def index_protected_text(suite: Suite) -> ProtectedText:
@@ -154,21 +154,27 @@ def index_protected_text(suite: Suite) -> ProtectedText:
         _joined(task.prompt for task in train),
         _joined(chain.from_iterable(_texts(task.files) for task in train)),
         _joined(chain.from_iterable((*_texts(task.verifier.files), *_leaves(task.verifier.options)) for task in train)),
+        b"",
     )
     return ProtectedText(
         {kind: frozenset(found) for kind, found in runs.items()}, tuple(secrets), _short_answers(suite), shown
     )
 
 
-def find_leaks(protected: ProtectedText, added: str, skill: str) -> tuple[Leak, ...]:
+def find_leaks(protected: ProtectedText, added: str, skill: str, shown: str = "") -> tuple[Leak, ...]:
     """Find the protected text that an edit contains, at most once for each class.
 
     Args:
         protected: The suite's.
         added: What the edit adds, or all that was added since the first version.
         skill: The document before it, whose text is no secret.
+        shown: Feedback on training tasks that the proposer was shown: no secret either, but for the answers in it,
+            which may still not be learnt by heart.
     """
     found: set[LeakClass] = set()
+    if shown:
+        prompts, files, verifiers, _ = protected.shown
+        protected = replace(protected, shown=(prompts, files, verifiers, _joined([shown])))
     # Twice, for signs that are dropped could also stand in for the spaces of a quote.
     for spaced in (added, added.translate(_SPACED)):
         words, known = _words(spaced), _words(skill)
@@ -231,9 +237,10 @@ def _is_shown(protected: ProtectedText, kind: LeakClass, run: Sequence[bytes]) -
 
     Their answers count as shown where held-out text is at stake: a rule can be learnt from them.
     """
-    many = {LeakClass.TRAIN_ANSWER: 1, LeakClass.VERIFIER: 2}.get(kind, 3)
+    prompts, files, verifiers, feedback = protected.shown
+    others = {LeakClass.TRAIN_ANSWER: (), LeakClass.VERIFIER: (files, feedback)}.get(kind, (files, verifiers, feedback))
     wanted = b" %b " % b" ".join(run)
-    return any(wanted in text for text in protected.shown[:many])
+    return any(wanted in text for text in (prompts, *others))
 
 
 def _short_answers(suite: Suite) -> dict[tuple[bytes, ...], tuple[tuple[LeakClass, frozenset[bytes]], ...]]:

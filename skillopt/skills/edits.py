@@ -1,24 +1,37 @@
-"""Bounded edits of a skill body: add, delete, replace, applied all together or not at all.
+"""Bounded edits of a skill body: add, delete, replace, rewrite of a section, applied all together or not at all.
 
 Every edit is located in the document as it stood before the patch, so the order of a patch does not matter. Nothing is
 guessed: an anchor that is missing or ambiguous is an error.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
 from itertools import pairwise
 from typing import assert_never
 
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
-from skillopt.skills.document import Block, Section, SkillDocument, estimate_tokens
+from skillopt.skills.addresses import block_ending_at, find_anchor, find_section, line_end, own_text
+from skillopt.skills.document import SkillDocument, estimate_tokens
 
-__all__ = ["Change", "Edit", "Op", "Patch", "apply_edits", "changed_tokens", "diff_documents"]
+__all__ = [
+    "Change",
+    "Edit",
+    "Op",
+    "Patch",
+    "apply_edits",
+    "blocks_of",
+    "changed_tokens",
+    "diff_documents",
+    "split_lines",
+]
 
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _WORDS = re.compile(r"\s*\S+")
+_NUMBERS = re.compile(r"(\d+)")
+_HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>[^\n]*?)[ \t]*#*[ \t]*(?:\n|\Z)")
 
 
 class Op(StrEnum):
@@ -27,6 +40,7 @@ class Op(StrEnum):
     ADD = "add"
     DELETE = "delete"
     REPLACE = "replace"
+    REWRITE = "rewrite"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +52,13 @@ class Edit:
         op: What it does.
         anchor: Text that occurs exactly once in the body: what to delete or replace, or, for an
             `add`, what the new lines follow.
-        section: For an `add` without anchor: title of the section at whose end the new lines go;
-            empty for the end of the body.
+        section: Title or heading path (`Rules > Dates`) of a section. An `add` without anchor puts the new lines at
+            its end, or at the end of the body where it is empty; a `rewrite` replaces its own text, which ends at the
+            next heading of any level, so that sections inside it stay.
         content: The new text; empty for a `delete`.
         rationale: Why, in the proposer's words.
         tasks: Ids of the train tasks that motivated it.
+        line_tasks: Those of them behind each block of the content (`blocks_of`), where the proposer said; else empty.
     """
 
     id: str
@@ -52,6 +68,7 @@ class Edit:
     content: str = ""
     rationale: str = ""
     tasks: tuple[str, ...] = ()
+    line_tasks: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse an edit that lacks what its operation needs.
@@ -59,14 +76,16 @@ class Edit:
         Raises:
             EditError: A part is missing or does not belong.
         """
-        if self.op is not Op.ADD and not self.anchor.strip():
+        if self.op in (Op.DELETE, Op.REPLACE) and not self.anchor.strip():
             raise self._error(f"{self.op} needs an anchor, the exact text it changes, found {self.anchor!r}")
+        if self.op is Op.REWRITE and not self.section.strip():
+            raise self._error(f"rewrite needs the section whose text it replaces, found {self.section!r}")
         if self.op is Op.DELETE and self.content:
             raise self._error(f"delete takes no content, found {self.content!r}; use replace to change text")
         if self.op is not Op.DELETE and not self.content.strip():
             raise self._error(f"{self.op} needs content, found {self.content!r}")
-        if self.section and (self.anchor or self.op is not Op.ADD):
-            raise self._error(f"a section is for an add without anchor, found {self.section!r} beside an anchor")
+        if self.section and (self.anchor or self.op in (Op.DELETE, Op.REPLACE)):
+            raise self._error(f"a section is for an add or a rewrite without anchor, found {self.section!r}")
 
     def _error(self, found: str) -> EditError:
         return EditError(f"edit {self.id!r}: {found}")
@@ -82,6 +101,8 @@ class Edit:
                 text = f"delete {self.anchor!r}"
             case Op.REPLACE:
                 text = f"replace {self.anchor!r} by {self.content.strip()!r}"
+            case Op.REWRITE:
+                text = f"rewrite section {self.section!r}: {self.content.strip()!r}"
             case _:
                 assert_never(self.op)
         return text
@@ -144,9 +165,11 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
         ProtectedTextError: An edit reaches into frontmatter or a protected region.
     """
     splices = sorted(
-        (_locate(document, edit) for edit in edits), key=lambda splice: (splice.start, splice.end, splice.new)
+        (_locate(document, edit) for edit in edits),
+        key=lambda splice: (splice.start, splice.end, _by_number(splice.edit.id), splice.new),
     )
     _refuse_overlaps(splices)
+    splices = _close_up(splices)
     text, position, ranges = "", 0, {}
     for splice in splices:
         text += document.text[position : splice.start]
@@ -159,6 +182,55 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
         raise ProtectedTextError("the edits would change where the frontmatter ends; start the body with no '---' line")
     by_id = {splice.edit.id: splice for splice in splices}
     return Patch(after, tuple(_change(document, after, by_id[edit.id], ranges[edit.id]) for edit in edits))
+
+
+def blocks_of(content: str) -> tuple[str, ...]:
+    r"""Cut new text into its list items and paragraphs of the top level; text with a heading stays whole.
+
+    >>> blocks_of("- One.\n  - Of it.\n- Two.")
+    ('- One.\n  - Of it.', '- Two.')
+    """
+    text = "\n" + content.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    document = SkillDocument(text)  # the line end before it keeps a rule `---` from being taken for frontmatter
+    starts: list[int] = []
+    covered = 0
+    for block in document.blocks:
+        if block.start >= covered:
+            starts.append(block.start)
+            covered = block.end
+    if document.sections or len(starts) < 2:  # noqa: PLR2004 - one block is the whole
+        return (text.strip("\n"),)
+    starts[0] = 0
+    return tuple(text[start:end].strip("\n").rstrip() for start, end in zip(starts, [*starts[1:], None], strict=True))
+
+
+def split_lines(edit: Edit) -> tuple[Edit, ...]:
+    """Split an edit that brings several lines into one edit for each of them; one that cannot be split stays whole.
+
+    An `add` becomes one `add` a line, a `replace` becomes a `replace` by the first line and an `add` for each other.
+    The parts are named `s1e2.1`, `s1e2.2`, …; together they bring about what the whole did, and in the order given
+    they can be applied one after the other, too: those with an anchor stand in reverse, each pushing down the ones
+    before.
+
+    Args:
+        edit: What to split; each part cites the tasks of its line where they are known, else those of the whole.
+    """
+    blocks = blocks_of(edit.content)
+    if len(blocks) < 2 or edit.op not in (Op.ADD, Op.REPLACE):  # noqa: PLR2004 - one line is the whole
+        return (edit,)
+    known = edit.line_tasks if len(edit.line_tasks) == len(blocks) else ((),) * len(blocks)
+    parts = [
+        replace(
+            edit,
+            id=f"{edit.id}.{number}",
+            op=edit.op if number == 1 else Op.ADD,
+            content=block,
+            tasks=tasks or edit.tasks,
+            line_tasks=(),
+        )
+        for number, (block, tasks) in enumerate(zip(blocks, known, strict=True), 1)
+    ]
+    return tuple(reversed(parts) if edit.anchor else parts)
 
 
 def changed_tokens(before: str, after: str) -> int:
@@ -201,13 +273,32 @@ def _refuse_overlaps(splices: Sequence[_Splice]) -> None:
             raise EditConflictError(message)
 
 
+def _close_up(splices: Sequence[_Splice]) -> list[_Splice]:
+    """Let list items that are inserted at one place follow each other without a blank line."""
+    closed = list(splices)
+    for at, (first, second) in enumerate(pairwise(splices), 1):
+        here = first.start == first.end == second.start == second.end
+        if here and _LIST_ITEM.match(first.new.lstrip("\r\n")) and _LIST_ITEM.match(second.new.lstrip("\r\n")):
+            newline = "\r\n" if "\r\n" in second.new else "\n"
+            lead = "" if first.new.endswith(("\n", "\r")) else newline
+            closed[at] = replace(second, new=lead + second.new.lstrip("\r\n"))
+    return closed
+
+
+def _by_number(name: str) -> tuple[tuple[int, str], ...]:
+    """Order ids by the numbers in them, so that s1e10 comes after s1e9."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBERS.split(name))
+
+
 def _locate(document: SkillDocument, edit: Edit) -> _Splice:
     """Find what an edit replaces and by what."""
     content = edit.content.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     if edit.op is Op.ADD:
         splice = _insertion(document, edit, content)
+    elif edit.op is Op.REWRITE:
+        splice = _rewriting(document, edit, content)
     else:
-        start, end = _find(document, edit)
+        start, end = find_anchor(document, edit.anchor, edit.id)
         splice = _deletion(document, edit, start, end) if edit.op is Op.DELETE else _Splice(edit, start, end, content)
     for region in document.regions:
         inside = region.start < splice.start < region.end
@@ -217,45 +308,37 @@ def _locate(document: SkillDocument, edit: Edit) -> _Splice:
     return _Splice(edit, splice.start, splice.end, splice.new.replace("\n", document.newline))
 
 
-def _find(document: SkillDocument, edit: Edit) -> tuple[int, int]:
-    """Find the only place of an edit's anchor."""
-    anchor = edit.anchor.strip("\r\n")
-    if document.newline == "\r\n" and "\r\n" not in anchor:
-        anchor = anchor.replace("\n", "\r\n")
-    first = document.text.find(anchor, document.body_start)
-    if first < 0:
-        if anchor in document.text:
-            message = f"edit {edit.id!r}: {edit.anchor!r} is in the frontmatter, which edits may not touch"
-            raise ProtectedTextError(message)
-        raise EditConflictError(_missing(document, edit, anchor))
-    again = document.text.find(anchor, first + 1)
-    if again >= 0:
-        lines = f"lines {document.line_of(first)} and {document.line_of(again)}"
-        message = f"edit {edit.id!r}: expected {edit.anchor!r} exactly once, found it on {lines}; quote more text"
-        raise EditConflictError(message)
-    return first, first + len(anchor)
-
-
-def _missing(document: SkillDocument, edit: Edit, anchor: str) -> str:
-    nearest = _nearest(anchor, (block.text for block in document.blocks))
-    hint = f"the nearest text is {nearest!r}" if nearest else "the body has no text like it"
-    return f"edit {edit.id!r}: expected {edit.anchor!r} exactly once in the body, found it nowhere; {hint}"
-
-
-def _nearest(text: str, others: Iterable[str]) -> str:
-    """Give the most similar of some texts, empty when none is alike at all."""
-    scored = ((SequenceMatcher(None, text[:2000], other[:2000]).ratio(), other) for other in others)
-    ratio, best = max(scored, default=(0.0, ""))
-    return best if ratio > 0.3 else ""  # noqa: PLR2004 - below, the texts share little but letters
-
-
 def _insertion(document: SkillDocument, edit: Edit, content: str) -> _Splice:
     """Place new lines after an anchor's last line, or after the last text of a section or the body."""
     if edit.anchor:
-        return _joined(document, edit, content, _line_end(document, _find(document, edit)[1]))
-    last = _section(document, edit).end if edit.section else len(document.text)
+        end = line_end(document, find_anchor(document, edit.anchor, edit.id)[1])
+        return _joined(document, edit, _indented(document, content, end), end)
+    last = find_section(document, edit.section, edit.id).end if edit.section else len(document.text)
     end = max(document.body_start, len(document.text[:last].rstrip()))
     return _joined(document, edit, content, end)
+
+
+def _indented(document: SkillDocument, content: str, end: int) -> str:
+    """Give a list item the indentation of the one that it follows, unless it brings its own."""
+    above = block_ending_at(document, end)
+    if above is None or content[:1].isspace() or not (_LIST_ITEM.match(content) and _LIST_ITEM.match(above.text)):
+        return content
+    margin = above.text[: len(above.text) - len(above.text.lstrip(" \t"))]
+    return "\n".join(margin + line if line else line for line in content.split("\n"))
+
+
+def _rewriting(document: SkillDocument, edit: Edit, content: str) -> _Splice:
+    """Put a text in the place of a section's own one, with a blank line around it; the heading stays."""
+    section = find_section(document, edit.section, edit.id)
+    start, end = own_text(document, section)
+    heading = _HEADING.match(content)
+    if heading and heading["title"] == section.title:
+        content = content[heading.end() :].strip("\n")
+        if not content:
+            raise EditError(f"edit {edit.id!r}: rewrite needs content below the heading, found the heading alone")
+    below = "\n\n" if end < len(document.text) else "\n"
+    lead = "\n" if document.text[:start].endswith(("\n", "\r")) else "\n\n"
+    return _Splice(edit, start, end, f"{lead}{content}{below}")
 
 
 def _joined(document: SkillDocument, edit: Edit, content: str, end: int) -> _Splice:
@@ -263,38 +346,16 @@ def _joined(document: SkillDocument, edit: Edit, content: str, end: int) -> _Spl
     if not document.text[document.body_start : end].strip():
         lead = "" if document.text[:end].endswith(("\n", "\r")) or not document.text[:end].lstrip("\ufeff") else "\n"
         return _Splice(edit, end, end, f"{lead}{content}\n")
-    listed = _LIST_ITEM.match(content) and _LIST_ITEM.match(_block_ending_at(document, end))
+    above = block_ending_at(document, end)
+    listed = _LIST_ITEM.match(content) and above and _LIST_ITEM.match(above.text)
     return _Splice(edit, end, end, ("\n" if listed else "\n\n") + content)
 
 
 def _deletion(document: SkillDocument, edit: Edit, start: int, end: int) -> _Splice:
     """Delete an anchor, and its line ending when it fills its lines."""
     line_start = max((at for at in document.line_starts if at <= start), default=0)
-    line_end = _line_end(document, end)
-    if not document.text[line_start:start].strip() and not document.text[end:line_end].strip():
-        after = (at for at in document.line_starts if at > line_end)
+    last = line_end(document, end)
+    if not document.text[line_start:start].strip() and not document.text[end:last].strip():
+        after = (at for at in document.line_starts if at > last)
         return _Splice(edit, max(line_start, document.body_start), next(after, len(document.text)), "")
     return _Splice(edit, start, end, "")
-
-
-def _section(document: SkillDocument, edit: Edit) -> Section:
-    """Find the only section with the wanted title."""
-    wanted = edit.section.lstrip("# ").strip()
-    found = [section for section in document.sections if section.title == wanted]
-    if len(found) == 1:
-        return found[0]
-    titles = ", ".join(repr(section.title) for section in document.sections) or "none"
-    message = f"edit {edit.id!r}: expected one section {edit.section!r}, found {len(found)}; the sections are {titles}"
-    raise EditConflictError(message)
-
-
-def _block_ending_at(document: SkillDocument, end: int) -> str:
-    """Give the innermost list item or paragraph that an offset lies in, empty when there is none."""
-    blocks: list[Block] = [block for block in document.blocks if block.start < end <= block.end]
-    return blocks[-1].text if blocks else ""
-
-
-def _line_end(document: SkillDocument, offset: int) -> int:
-    """Find the end of the line on which an offset lies, its line ending not included."""
-    ends = [at for mark in "\r\n" if (at := document.text.find(mark, offset)) >= 0]
-    return min(ends, default=len(document.text))

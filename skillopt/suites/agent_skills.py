@@ -13,7 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Val
 
 from skillopt.errors import SuiteError
 from skillopt.suites import Source, describe_error, error_at, read_json
-from skillopt.tasks import DEFAULT_SHARES, File, Split, Suite, Task, VerifierSpec, assign_splits, fill_splits
+from skillopt.suites.planning import plan_splits
+from skillopt.tasks import File, Suite, Task, VerifierSpec
 from skillopt.verifiers import FileName, load_verifier
 
 __all__ = ["EvalEntry", "EvalsEntry", "read_evals"]
@@ -22,8 +23,6 @@ _INPUTS: Final = "evals/files/"
 _LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
 _MOST_CRITERIA: Final = 50
 _LONGEST_ID: Final = 195
-_ENOUGH: Final = 20
-"""About as many evals are needed before a gate can tell better from lucky."""
 
 
 def _whole(text: str) -> str:
@@ -114,15 +113,12 @@ def read_evals(path: Path) -> Suite:
         first = error.errors(include_url=False)[0]
         problem = describe_error(first["type"], first["loc"], first["msg"], first["input"])
         raise error_at(path, source.line_of(first["loc"]), problem) from error
-    if len(entry.evals) < len(Split):
-        problem = (
-            f"expected at least {len(Split)} evals, one each for train, val and test, found {len(entry.evals)}; "
-            f"add evals, about {_ENOUGH} are needed for verdicts that mean something"
-        )
+    if not entry.evals:
+        problem = "expected at least one eval, found none; add evals"
         raise error_at(path, source.line_of(("evals",)), problem)
     skill = Path(os.path.abspath(path)).parent.parent  # noqa: PTH100 - resolve() would leave a linked skill folder
     tasks = _Reader(source, skill).tasks(entry)
-    return Suite(entry.skill_name or skill.name, fill_splits(assign_splits(tasks, DEFAULT_SHARES)))
+    return plan_splits(tasks).suite(entry.skill_name or skill.name, tasks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from skillopt.errors import SuiteError
 from skillopt.suites import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
-from skillopt.tasks import DEFAULT_SHARES, File, Split, Suite, Task, VerifierSpec, assign_splits
+from skillopt.suites.planning import plan_splits
+from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 from skillopt.verifiers import FileName, load_verifier
 
 __all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_suite"]
@@ -202,37 +203,41 @@ class _Reader:
                     "found the same; remove one, a task may not be seen twice"
                 )
             tasks.append(task)
-        suite = Suite(self.entry.name or name, self._in_splits(tasks))
-        for split in Split:
-            if not suite.tasks(split):
-                problem = (
-                    f"expected tasks in every split, found none of {len(tasks)} in {split.value!r}; "
-                    "add tasks, change the shares, or give each task its `split`"
-                )
-                raise error_at(path, self._line("splits"), problem)
-        return suite
+        return self._in_splits(path, self.entry.name or name, tasks)
 
-    def _in_splits(self, tasks: list[Task]) -> tuple[tuple[Split, Task], ...]:
-        """Take the splits as they are given, or derive all of them."""
+    def _in_splits(self, path: Path, name: str, tasks: list[Task]) -> Suite:
+        """Take the splits as they are given, or plan them."""
         given = [written.entry.split for written in self.written]
         if all(given):
             if self.entry.splits is not None and self.source is not None:
                 problem = "expected either shares here or a `split` in the tasks, found both; remove one"
                 raise error_at(self.source.path, self._line("splits"), problem)
-            return tuple((split, task) for split, task in zip(given, tasks, strict=True) if split is not None)
+            splits = tuple((split, task) for split, task in zip(given, tasks, strict=True) if split is not None)
+            return self._with_evidence(path, Suite(name, splits))
         if any(given):
             without = next(written for written in self.written if written.entry.split is None)
             raise without.error(
                 "expected a `split` as other tasks have, found none; add it, or remove it from all tasks"
             )
-        shares = self.entry.splits or DEFAULT_SHARES
-        if not any(shares.values()) and self.source is not None:
+        if self.entry.splits is None:
+            return plan_splits(tasks).suite(name, tasks)
+        if not any(self.entry.splits.values()) and self.source is not None:
             problem = (
-                "expected shares of which one is above 0, found none; write e.g. {train: 0.5, val: 0.2, test: 0.3}"
+                "expected shares of which one is above 0, found none; write e.g. {train: 0.5, val: 0.5}, or remove them"
             )
             raise error_at(self.source.path, self._line("splits"), problem)
-        # In a fixed order, so that no task moves when the shares are only written in another.
-        return assign_splits(tasks, {split: shares[split] for split in Split if split in shares})
+        return self._with_evidence(path, plan_splits(tasks, self.entry.splits).suite(name, tasks))
+
+    def _with_evidence(self, path: Path, suite: Suite) -> Suite:
+        """Refuse given splits of which nothing could be learnt, or nothing judged; `test` is optional."""
+        for split in (Split.TRAIN, Split.VAL):
+            if not suite.tasks(split):
+                problem = (
+                    f"expected tasks in 'train' and in 'val', found none of {len(suite.splits)} in {split.value!r}; "
+                    "add tasks, change what is given, or give no splits at all, and they are planned"
+                )
+                raise error_at(path, self._line("splits"), problem)
+        return suite
 
     def _line(self, key: str) -> int:
         return 1 if self.source is None else self.source.line_of((key,))

@@ -152,9 +152,9 @@ class Remote:
             VersionConflictError: Each has commits that the other lacks, or the branch is checked out.
         """
         repository, here = self.repository, self.repository.branch_tip(skill)
-        if tip is None or (here is not None and self.contains(here, tip)):
+        if tip is None or (here is not None and repository.contains(here, tip)):
             return
-        if here is not None and not self.contains(tip, here):
+        if here is not None and not repository.contains(tip, here):
             message = (
                 f"skillopt/{skill} has diverged: {here[:10]} here, {tip[:10]} on {self.name}; neither was touched. To "
                 f"go on from theirs: git fetch {self.name} skillopt/{skill}, then git branch -f skillopt/{skill} {tip}"
@@ -189,7 +189,7 @@ class Remote:
             )
             raise VersionConflictError(message)
         ref = f"{_BRANCHES}{skill}"
-        if there and not self.contains(here, there):
+        if there and not self.repository.contains(here, there):
             raise VersionConflictError(_moved(skill, self.name))
         quiet = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-recurse-submodules")
         self._reach(["push", *quiet, f"--force-with-lease={ref}:{there}", "--", self.url, f"{here}:{ref}"], skill)
@@ -206,10 +206,6 @@ class Remote:
         listed = run_git(self.repository.root, "rev-list", tip, "--not", *without).decode().split()
         ours = {version.sha for version in self.repository.versions(skill, tip)}
         return [sha for sha in listed if sha not in ours]
-
-    def contains(self, tip: str, commit: str) -> bool:
-        """Tell whether a branch at `tip` contains a commit."""
-        return try_git(self.repository.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0
 
     @property
     def _shown(self) -> str:

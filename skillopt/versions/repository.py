@@ -5,7 +5,7 @@ version works.
 
 Invariants:
 1. A branch is moved by compare-and-swap only; one that moved meanwhile, or is checked out, is left alone.
-2. The commit is a function of the draft and the identity, so writing it again changes nothing.
+2. The commit is a function of the new version and the identity, so writing it again changes nothing.
 """
 
 import os
@@ -23,12 +23,13 @@ from skillopt.tasks import File
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, translate_write_errors, try_git
 
-__all__ = ["Repository", "VersionDraft"]
+__all__ = ["NewVersion", "Repository"]
 
 _IDENTITY = (
     ("GIT_AUTHOR_NAME", "user.name", "SkillOpt"),
     ("GIT_AUTHOR_EMAIL", "user.email", "skillopt@localhost"),
 )
+_ROLES = ("AUTHOR", "COMMITTER")
 _MOST_VERSIONS = 1000
 _CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
 _BRANCHES = "refs/heads/skillopt/"
@@ -36,7 +37,7 @@ _SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
-class VersionDraft:
+class NewVersion:
     """A version to be committed.
 
     Args:
@@ -117,11 +118,17 @@ class Repository:
 
     def head(self) -> str | None:
         """Give the commit that HEAD is at, None before the first commit."""
-        return self._commit("HEAD")
+        return self.ref_tip("HEAD")
 
     def branch_tip(self, skill: str) -> str | None:
         """Give the newest commit of a skill's branch, None when there is no branch."""
-        return self._commit(_branch(skill))
+        return self.ref_tip(_branch(skill))
+
+    def ref_tip(self, name: str) -> str | None:
+        """Give the commit that a branch, a tag or an abbreviation leads to, None for none."""
+        arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
+        status, out, _ = try_git(self.root, arguments)
+        return out.decode().strip() if status == 0 else None
 
     def tips(self) -> dict[str, str]:
         """Give the newest commit of every skill's branch, by the skill's name."""
@@ -136,7 +143,7 @@ class Repository:
         Raises:
             UsageError: There is no such commit.
         """
-        found = self._commit(text) if text.isprintable() and not text.startswith("-") else None
+        found = self.ref_tip(text) if text.isprintable() and not text.startswith("-") else None
         if found is None:
             message = f"expected a version (a commit, branch or tag), found {text!r}; see `skillopt log`"
             raise UsageError(message)
@@ -191,13 +198,24 @@ class Repository:
         Raises:
             VersionConflictError: A work tree has it checked out.
         """
-        place = os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", _branch(skill)).strip())
-        if place:
+        if place := self.checked_out_in(_branch(skill)):
             found = f"expected branch skillopt/{skill} free to move, found it checked out in {place}"
             message = f"{found}; switch to another branch there, then run this again"
             raise VersionConflictError(message)
 
-    def commit_version(self, draft: VersionDraft) -> str:
+    def write_commit(self, new: NewVersion) -> str:
+        """Write the commit of a version, which no branch leads to yet, and give it.
+
+        Raises:
+            InfrastructureError: The disk is full.
+        """
+        env = disabled_hooks(self.root) | self._signature(new.at)
+        tree = self._write_tree(new, env)
+        stdin = compose_message(new.subject, new.body, new.trailers).encode("utf-8", "replace")
+        parent = ["-p", new.parent] if new.parent else []
+        return run_git(self.root, "commit-tree", *parent, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
+
+    def commit_version(self, new: NewVersion) -> str:
         """Write a version and move the skill's branch to it; one that is on the branch already stays.
 
         Returns:
@@ -207,27 +225,46 @@ class Repository:
             VersionConflictError: The branch is not where it was expected, or is checked out; nothing was moved.
             InfrastructureError: The disk is full.
         """
-        branch, env = _branch(draft.skill), disabled_hooks(self.root) | self._signature(draft.at)
-        commit = self._write_commit(draft, self._write_tree(draft, env), env)
-        tip = self.branch_tip(draft.skill)
-        if tip is not None and try_git(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0:
+        branch, commit = f"{_BRANCHES}{new.skill}", self.write_commit(new)
+        tip = self.branch_tip(new.skill)
+        if tip is not None and self.contains(tip, commit):
             return commit
-        if tip == draft.expected_tip:
-            self.check_branch(draft.skill)
-            move = ["update-ref", "-m", f"skillopt: {draft.skill}", branch, commit, tip or "0" * len(commit)]
-            status, _, problem = try_git(self.root, move, env=env)
-            if status == 0:
+        if tip == new.expected_tip:
+            self.check_branch(new.skill)
+            if not (problem := self.move_branch(branch, tip, commit)):
                 return commit
-            tip = self.branch_tip(draft.skill)
-            if tip == draft.expected_tip:
-                found = f"git could not move skillopt/{draft.skill}: {single_line(problem)}"
-                message = f"{found}; mend that and run this again"
-                raise RepositoryError(message)
+            tip = self.branch_tip(new.skill)
+            if tip == new.expected_tip:
+                raise RepositoryError(f"{problem}; mend that and run this again")
         message = (
-            f"expected branch skillopt/{draft.skill} at {draft.expected_tip or 'no commit'}, found it at "
-            f"{tip or 'no commit'}; it was left alone, see `git log skillopt/{draft.skill}`"
+            f"expected branch skillopt/{new.skill} at {new.expected_tip or 'no commit'}, found it at "
+            f"{tip or 'no commit'}; it was left alone, see `git log skillopt/{new.skill}`"
         )
         raise VersionConflictError(message)
+
+    def contains(self, tip: str, commit: str) -> bool:
+        """Tell whether a commit is another one or one of its ancestors."""
+        return try_git(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0
+
+    def checked_out_in(self, branch: str) -> str:
+        """Give the work tree that has a branch checked out, empty for none; the branch as `refs/heads/...`."""
+        return os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", branch).strip())
+
+    def move_branch(self, branch: str, tip: str | None, commit: str | None) -> str:
+        """Move a branch by compare-and-swap; say why it could not be, in one line, empty when it was.
+
+        Args:
+            branch: As `refs/heads/...`.
+            tip: Where it must be, None for a branch that must not exist.
+            commit: Where it goes, None to remove it.
+        """
+        none = "0" * len(tip or commit or "")
+        name = branch.removeprefix("refs/heads/")
+        move = ["update-ref", "-m", f"skillopt: {name.rpartition('/')[2]}", branch, commit or none, tip or none]
+        if commit is None:
+            move = ["update-ref", "-d", branch, tip or none]
+        status, _, problem = try_git(self.root, move, env=disabled_hooks(self.root) | self._signer())
+        return "" if status == 0 else f"git could not move {name}: {single_line(problem)}"
 
     def _identity(self) -> tuple[str, str]:
         user = dict(read_config(self.root, r"^user\.(name|email)$"))
@@ -235,17 +272,16 @@ class Repository:
         name, email = (text.strip(_CRUD) or fallback for text, fallback in found)
         return name, email
 
+    def _signer(self) -> dict[str, str]:
+        """Give the variables that name author and committer."""
+        name, email = self._identity()
+        parts = {"NAME": name, "EMAIL": email}
+        return {f"GIT_{role}_{part}": value for role in _ROLES for part, value in parts.items()}
+
     def _signature(self, at: str) -> dict[str, str]:
         """Give the variables that name author, committer and time."""
-        name, email = self._identity()
         seconds = int(datetime.fromisoformat(at).timestamp())
-        parts = {"NAME": name, "EMAIL": email, "DATE": f"@{seconds} +0000"}
-        return {f"GIT_{role}_{part}": value for role in ("AUTHOR", "COMMITTER") for part, value in parts.items()}
-
-    def _commit(self, name: str) -> str | None:
-        arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
-        status, out, _ = try_git(self.root, arguments)
-        return out.decode().strip() if status == 0 else None
+        return self._signer() | {f"GIT_{role}_DATE": f"@{seconds} +0000" for role in _ROLES}
 
     def _objects(self, shas: Sequence[str]) -> list[bytes]:
         """Read objects with one process."""
@@ -262,19 +298,19 @@ class Repository:
             out.readline()
         return contents
 
-    def _write_tree(self, draft: VersionDraft, env: Mapping[str, str]) -> str:
+    def _write_tree(self, new: NewVersion, env: Mapping[str, str]) -> str:
         """Write the tree of a version with an index of its own."""
-        prefix = "" if draft.path == "." else f"{draft.path}/"
-        entries = self.tree(draft.parent, prefix) if draft.parent else []
+        prefix = "" if new.path == "." else f"{new.path}/"
+        entries = self.tree(new.parent, prefix) if new.parent else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
-            shas = self._write_blobs([file.content for file in draft.files], Path(folder))
-            names = [prefix + file.path for file in draft.files]
+            shas = self._write_blobs([file.content for file in new.files], Path(folder))
+            names = [prefix + file.path for file in new.files]
             rows = [f"{modes.get(name, '100644')} {sha}\t{name}\0" for sha, name in zip(shas, names, strict=True)]
             gone = [name for name in modes if name not in set(names) and is_shipped(name.removeprefix(prefix))]
-            rows = [*(f"0 {'0' * len(draft.parent)}\t{name}\0" for name in gone), *rows]
+            rows = [*(f"0 {'0' * len(new.parent)}\t{name}\0" for name in gone), *rows]
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
-            run_git(self.root, "read-tree", draft.parent or "--empty", env=private)
+            run_git(self.root, "read-tree", new.parent or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
             run_git(self.root, "update-index", "-z", "--index-info", stdin=listed, env=private)
             return run_git(self.root, "write-tree", env=private).decode().strip()
@@ -286,12 +322,6 @@ class Repository:
             place.write_bytes(content)
         listed = os.fsencode("".join(f"{place}\n" for place in places))
         return run_git(self.root, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listed).decode().split()
-
-    def _write_commit(self, draft: VersionDraft, tree: str, env: Mapping[str, str]) -> str:
-        text = compose_message(draft.subject, draft.body, draft.trailers)
-        parent = ["-p", draft.parent] if draft.parent else []
-        stdin = text.encode("utf-8", "replace")
-        return run_git(self.root, "commit-tree", *parent, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
 
 
 def _branch(skill: str) -> str:

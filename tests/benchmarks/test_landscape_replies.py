@@ -16,20 +16,21 @@ from skillopt.demo.prompts import EditProposal, read_prompt
 from skillopt.loop.candidates import plan_readings
 from skillopt.prompts.evidence import fence
 from skillopt.prompts.failure_kinds import TaskFailureKind
+from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import (
     Aim,
+    Told,
     ask_merge,
     ask_meta_update,
     ask_ranking,
     ask_reflection,
     ask_repair,
     ask_slow_update,
-    read_edits,
     read_meta_update,
     read_ranking,
-    read_reflection,
     read_slow_update,
 )
+from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 
@@ -50,7 +51,9 @@ def reflection(
 ) -> str:
     evidence = "\n\n".join(f"### Task {task}\nscore: 0.000\nfeedback:\n{text}\nprompt:\nDo." for task, text in TASKS)
     aim = Aim(failures=failures, budget=budget, kinds=kinds)
-    return ask_reflection(document, fence("evidence", evidence), aim, rejected=("- tried",), memory="")
+    return ask_reflection(
+        document, fence("evidence", evidence), aim, Told(tried=(TriedEdit("- tried", EditFate.TRIED, "worse"),))
+    )
 
 
 def lines_of(edits: tuple[EditProposal, ...]) -> set[str]:
@@ -67,7 +70,7 @@ def test_a_reflection_gives_edits_within_its_budget_that_apply_and_cite_what_was
     document = SkillDocument(document_of((rule_line(0), idle_line(1))))
     for seed in range(20):
         reply = SimulatedModel(WORLDS[name], seed).reply(reflection(document, budget=3)).text
-        edits = [found.named(str(number)) for number, found in enumerate(read_edits(reply))]
+        edits = [found.named(str(number)) for number, found in enumerate(read_reflection(reply).edits)]
         assert len(edits) <= 3
         assert all(set(found.tasks) <= {task for task, _ in TASKS} and found.tasks for found in edits)
         for found in edits:
@@ -168,7 +171,7 @@ def test_a_model_without_the_habit_names_no_failure_and_proposes_the_same_whethe
 def test_what_a_reading_is_to_look_for_is_read_from_the_prompt() -> None:
     for reading in plan_readings(3):
         aim = Aim(failures=True, budget=4, focus=reading.focus, kinds=True)
-        prompt = read_prompt(ask_reflection(START.document, fence("evidence", ""), aim, rejected=(), memory=""))
+        prompt = read_prompt(ask_reflection(START.document, fence("evidence", ""), aim, Told()))
         assert prompt.wanted_kind == reading.name
     assert not read_prompt(reflection()).wanted_kind
 
@@ -207,16 +210,18 @@ def test_an_unreadable_reply_is_repaired_by_answering_the_prompt_again() -> None
 
 
 def test_successes_teach_nothing() -> None:
-    assert read_edits(SimulatedModel(PLAIN, 0).reply(reflection(failures=False)).text) == ()
+    assert read_reflection(SimulatedModel(PLAIN, 0).reply(reflection(failures=False)).text).edits == ()
 
 
 def test_a_merge_joins_equal_edits_with_the_tasks_of_both() -> None:
     one, other = ({"op": "add", "section": SECTION, "content": "- A.", "rationale": "1 task shows symptom S01."},) * 2
     proposals = [
-        read_edits(json.dumps({"edits": [shown | {"tasks": [task]}]}))
+        read_reflection(json.dumps({"edits": [shown | {"tasks": [task]}]})).edits
         for shown, task in ((one, "train-001"), (other, "train-013"))
     ]
-    (merged,) = read_edits(SimulatedModel(PLAIN, 0).reply(ask_merge(START.document, proposals, memory="")).text)
+    (merged,) = read_reflection(
+        SimulatedModel(PLAIN, 0).reply(ask_merge(START.document, proposals, memory="")).text
+    ).edits
     assert (merged.tasks, merged.rationale) == (("train-001", "train-013"), "2 tasks show symptom S01.")
 
 

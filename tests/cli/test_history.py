@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.tasks import File
-from skillopt.versions.repository import Repository, VersionDraft
+from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import SKILL, Trained, git, make_project, skillopt
 
 EMAIL, DATES, OTHER = "- Write e-mail addresses in lower case.\n", "- Write dates as YYYY-MM-DD.\n", "- Be careful.\n"
@@ -18,7 +18,7 @@ def version(folder: Path, text: str, subject: str, *trailers: tuple[str, str]) -
     """Commit a version by hand, as training would."""
     repository = Repository.find(folder)
     tip = repository.branch_tip("rows")
-    draft = VersionDraft(
+    draft = NewVersion(
         skill="rows",
         path="skills/rows",
         files=(File("SKILL.md", text.encode()),),

@@ -7,7 +7,8 @@ import pytest
 
 from skillopt.commands.report import report
 from skillopt.errors import UsageError
-from skillopt.reports.view import CellState, Fate, RunView
+from skillopt.reports.task_grid import CellState
+from skillopt.reports.view import Fate, RunView
 from tests.fakes.projects import Trained, git, skillopt
 
 

@@ -38,6 +38,12 @@ class ForgeContract:
         assert forge.create("skillopt/rows", forge.default_branch(), "Another", "Body") == opened
         assert len(forge.pull_requests("skillopt/rows")) == 1
 
+    def test_a_draft_is_opened_as_one(self, forge: Forge) -> None:
+        opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body", draft=True)
+        ordinary = forge.create("skillopt/dates", forge.default_branch(), "Title", "Body")
+        assert (opened.draft, ordinary.draft) == (True, False)
+        assert forge.pull_requests("skillopt/rows") == (opened,)
+
     def test_title_and_body_are_changed_in_place(self, forge: Forge) -> None:
         opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
         forge.update(opened.number, "New title", "x" * 65_536)

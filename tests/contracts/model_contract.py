@@ -3,7 +3,8 @@
 import pytest
 
 from skillopt.prompts.evidence import fence
-from skillopt.prompts.stages import Aim, ask_reflection, ask_slow_update, read_edits, read_slow_update
+from skillopt.prompts.proposed_edits import read_reflection
+from skillopt.prompts.stages import Aim, Told, ask_reflection, ask_slow_update, read_slow_update
 from skillopt.protocols import Model
 from skillopt.skills.document import SkillDocument
 
@@ -26,10 +27,10 @@ class ModelContract:
 
     @pytest.fixture
     def prompt(self) -> str:
-        return ask_reflection(_DOCUMENT, _EVIDENCE, Aim(failures=True, budget=3), rejected=(), memory="")
+        return ask_reflection(_DOCUMENT, _EVIDENCE, Aim(failures=True, budget=3), Told())
 
     def test_a_reflection_is_answered_with_edits_that_can_be_read(self, model: Model, prompt: str) -> None:
-        assert len(read_edits(model.reply(prompt).text)) <= 3
+        assert len(read_reflection(model.reply(prompt).text).edits) <= 3
 
     def test_a_slow_update_is_answered_with_guidance_that_can_be_read(self, model: Model) -> None:
         prompt = ask_slow_update(_DOCUMENT, fence("comparison", "stable: task t1, score 1.000 -> 1.000"))

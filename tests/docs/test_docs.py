@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from skillopt.commands.prospect import what_it_can_show
 from skillopt.harnesses import HARNESSES
 from skillopt.models import MODELS
 from skillopt.reports import view
+from skillopt.settings import Settings
 from skillopt.suites import load_suite
-from skillopt.tasks import Split
 from skillopt.tuning.studies import RANGES
 from tests.fakes.nights import make_nights
 from tests.fakes.projects import git, make_project, skillopt
@@ -34,12 +35,12 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("page", "lines"), [("README.md", 6), ("docs/training.md", 20)])
-def test_the_suites_to_begin_with_are_short_and_load(tmp_path: Path, page: str, lines: int) -> None:
+def test_the_suites_to_begin_with_are_short_and_can_be_trained(tmp_path: Path, page: str, lines: int) -> None:
     (block,) = blocks(CHECKOUT / page, "yaml")
     assert len(block.splitlines()) <= lines
     (tmp_path / "my-skill.yaml").write_text(block, encoding="utf-8")
     suite = load_suite(tmp_path / "my-skill.yaml")
-    assert all(suite.tasks(split) for split in Split)
+    assert what_it_can_show(suite, Settings()).can_show
 
 
 @pytest.mark.docs

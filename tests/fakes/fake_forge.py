@@ -33,6 +33,7 @@ class FakeForge:
         name: `owner/name`.
         prefix: What comes before `/repos`, such as `/api/v3`.
         fault: What goes wrong with a request; None for nothing.
+        has_drafts: Whether it has draft pull requests, which private repositories of some plans have not.
         pulls: Its pull requests by number.
         comments: By number of a pull request, (id, body).
     """
@@ -41,6 +42,7 @@ class FakeForge:
     name: str = "acme/skills"
     prefix: str = ""
     fault: Callable[[Requested], Answer | None] = lambda _: None
+    has_drafts: bool = True
     pulls: dict[int, Body] = field(default_factory=dict)
     comments: dict[int, list[Body]] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
@@ -119,8 +121,18 @@ class FakeForge:
             return _invalid({"resource": "PullRequest", "code": "custom", "message": words})
         if (answer := _check(body)) is not None:
             return answer
+        if body.get("draft") and not self.has_drafts:
+            words = "Draft pull requests are not supported in this repository."
+            return _invalid({"resource": "PullRequest", "field": "draft", "code": "custom", "message": words})
         number = len(self.pulls) + 1
-        pull = {"number": number, "branch": branch, "base": body["base"], "state": "open", "merged_at": None}
+        pull = {
+            "draft": bool(body.get("draft")),
+            "number": number,
+            "branch": branch,
+            "base": body["base"],
+            "state": "open",
+            "merged_at": None,
+        }
         self.pulls[number] = {**pull, "title": body["title"], "body": body["body"], "sha": ""}
         return as_json(201, self._shown(self.pulls[number]))
 
@@ -141,7 +153,7 @@ class FakeForge:
             "url": self._at(f"/pulls/{number}"),
             "issue_url": self._at(f"/issues/{number}"),
             "html_url": f"https://github.com/{self.name}/pull/{number}",
-            **{key: pull[key] for key in ("number", "state", "merged_at", "title", "body")},
+            **{key: pull[key] for key in ("number", "state", "merged_at", "title", "body", "draft")},
             "head": {"ref": branch, "sha": pull["sha"], "label": f"{self.name.split('/')[0]}:{branch}"},
             "base": {"ref": pull["base"]},
         }

@@ -19,7 +19,7 @@ from pydantic import RootModel
 
 from skillopt.tasks import File
 from skillopt.versions.repository import Repository
-from tests.fakes.repositories import DRAFT, FOLDER
+from tests.fakes.repositories import FOLDER, NEW_VERSION
 
 __all__ = [
     "EVERY_PROTOCOL",
@@ -65,7 +65,7 @@ def accept(folder: Path, *files: File, text: str = "", skill: str = "rows") -> s
     kept |= {"SKILL.md": File("SKILL.md", document)} | {file.path: file for file in files}
     scores = (("Val-Before", "0.5000"), ("Val-After", "0.7500"), ("Val-Expected", "0.7100"))
     trailers = (("Skill", skill), *scores, ("Wins-Ties-Losses", "3/5/0"))
-    draft = replace(DRAFT, skill=skill, path=path, files=tuple(kept.values()), trailers=trailers)
+    draft = replace(NEW_VERSION, skill=skill, path=path, files=tuple(kept.values()), trailers=trailers)
     return repository.commit_version(replace(draft, parent=parent, expected_tip=tip))
 
 

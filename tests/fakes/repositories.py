@@ -5,14 +5,14 @@ from pathlib import Path
 
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
-from skillopt.versions.repository import Repository, VersionDraft
+from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import git
 
-__all__ = ["DRAFT", "FOLDER", "TEXT", "commit", "make_repository", "newest"]
+__all__ = ["FOLDER", "NEW_VERSION", "TEXT", "commit", "make_repository", "newest"]
 
 FOLDER = "skills/rows"
 TEXT = b"---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n"
-DRAFT = VersionDraft(
+NEW_VERSION = NewVersion(
     skill="rows",
     path=FOLDER,
     files=(File("SKILL.md", TEXT + b"- Sort.\n"),),
@@ -44,8 +44,8 @@ def commit(folder: Path, **changes: object) -> str:
     repository = Repository.find(folder)
     parent = repository.head() or ""
     kept = {file.path: file for file in (repository.read_folder(parent, FOLDER) if parent else ())}
-    kept |= {file.path: file for file in DRAFT.files}
-    draft = replace(DRAFT, parent=parent, files=tuple(kept.values()))
+    kept |= {file.path: file for file in NEW_VERSION.files}
+    draft = replace(NEW_VERSION, parent=parent, files=tuple(kept.values()))
     return repository.commit_version(replace(draft, **changes))  # type: ignore[arg-type]  # the tests name its fields
 
 

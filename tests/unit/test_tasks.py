@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
-from skillopt.tasks import DEFAULT_SHARES, File, Split, Suite, Task, VerifierSpec, assign_splits, digest_of, fill_splits
+from skillopt.tasks import File, Split, Suite, Task, VerifierSpec, digest_of, divide
 
 
 def task(name: str, prompt: str = "", **parts: object) -> Task:
@@ -50,28 +50,50 @@ def test_a_task_digest_covers_what_can_change_a_score_and_not_its_labels() -> No
     assert Task("a", "p", VerifierSpec("regex")).digest != task("a", "p").digest
 
 
-def test_derived_splits_follow_the_shares_and_never_move() -> None:
-    tasks = [task(str(number)) for number in range(2000)]
-    splits = dict((member.id, split) for split, member in assign_splits(tasks, DEFAULT_SHARES))  # noqa: C402 - pairs are turned round
-    counts = Counter(splits.values())
-    assert all(abs(counts[split] / 2000 - share) < 0.05 for split, share in DEFAULT_SHARES.items())
-    assert all(splits[member.id] is split for split, member in assign_splits(tasks[500:], DEFAULT_SHARES))
+def tagged(names: range, *tags: str) -> list[Task]:
+    return [task(f"{'-'.join(tags)}{name}", tags=("all", *tags)) for name in names]
 
 
-@given(st.lists(st.sampled_from(Split), max_size=12), st.randoms(use_true_random=False))
-def test_an_empty_split_takes_from_the_largest_and_nothing_else_moves(splits: list[Split], random: Random) -> None:
-    pairs = [(split, task(str(number))) for number, split in enumerate(splits)]
-    filled = fill_splits(pairs)
-    before, after = Counter(splits), Counter(split for split, _ in filled)
-    missing = [split for split in Split if not before[split]]
-    moved = [old for old, new in zip(pairs, filled, strict=True) if old != new]
-    assert [member for _, member in filled] == [member for _, member in pairs]
-    assert len(after) == min(len(Split), len(pairs))
-    assert len(moved) == len(missing) if len(pairs) >= len(Split) else len(moved) <= len(missing)
-    assert all(after[split] == 1 for split in missing if after[split])
-    if len(moved) == 1:
-        split, taken = moved[0]
-        assert before[split] == max(before.values())
-        assert taken.content_digest == min(member.content_digest for at, member in pairs if at is split)
-    random.shuffle(pairs)
-    assert set(fill_splits(pairs)) == set(filled)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_parts_have_exactly_their_sizes_and_do_not_depend_on_the_order_of_tasks(
+    sizes: list[int], random: Random
+) -> None:
+    tasks = tagged(range(sum(sizes)), "a")
+    parts = divide(tasks, sizes)
+    assert [len(part) for part in parts] == sizes
+    assert Counter(member.id for part in parts for member in part) == Counter(member.id for member in tasks)
+    random.shuffle(tasks)
+    assert [set(part) for part in divide(tasks, sizes)] == [set(part) for part in parts]
+
+
+def test_every_part_has_its_share_of_each_tag_and_of_tasks_that_passed() -> None:
+    tasks = [*tagged(range(12), "dates"), *tagged(range(8), "sums"), *tagged(range(4), "sums", "rare")]
+    passed = {member.id: at % 3 == 0 for at, member in enumerate(tasks)}
+    for part in divide(tasks, (12, 12), passed):
+        assert 5 <= sum("dates" in member.tags for member in part) <= 7
+        assert 3 <= sum(passed[member.id] for member in part) <= 5
+
+
+def test_a_new_task_moves_about_one_other() -> None:
+    moved = []
+    for size in range(6, 40):
+        tasks = [member for tag in "abc" for member in tagged(range(size // 3), tag)]
+        before = divide(tasks, (len(tasks) // 2, len(tasks) - len(tasks) // 2))
+        more = [*tasks, task(f"new {size}", tags=("all", "b"))]
+        after = divide(more, (len(more) // 2, len(more) - len(more) // 2))
+        moved.append(sum(len(set(old) - set(new)) for old, new in zip(before, after, strict=True)))
+    assert max(moved) <= 3
+    assert sum(moved) / len(moved) <= 1.2
+
+
+def test_folds_are_all_tasks_of_val_and_each_is_once_the_train_split() -> None:
+    one, other = task("a"), task("b")
+    suite = Suite("s", ((Split.VAL, one), (Split.VAL, other)), ((other,), (one,)))
+    assert [each.tasks(Split.TRAIN) for each in suite.fold_suites] == [(other,), (one,)]
+    assert [each.tasks(Split.VAL) for each in suite.fold_suites] == [(one,), (other,)]
+    assert suite.digest == suite.first_fold_suite.digest
+    assert suite.digest not in {Suite("s", suite.splits).digest, Suite("s", suite.splits, ((one,), (other,))).digest}
+    with pytest.raises(SuiteError, match="expected each task in val and in one fold"):
+        Suite("s", suite.splits, ((other,), ()))
+    with pytest.raises(SuiteError, match="expected each task in val and in one fold"):
+        Suite("s", ((Split.TRAIN, one), (Split.VAL, other)), ((other,), (one,)))

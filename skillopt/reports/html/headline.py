@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.expectation import expectation
+from skillopt.gate.grade_words import grade_words
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.html.svg import signed
@@ -46,6 +47,8 @@ def headline_of(view: RunView) -> str:
     if view.state == "running":
         return "The run is under way; no version has been accepted yet."
     ended = f" The run {view.state}: {view.reason}." if view.reason else ""
+    if view.draft is not None:
+        return f"No version was accepted. The draft waits for a person; {grade_words(view.draft.grading)}.{ended}"
     return f"No version was accepted, so the skill is as it was.{ended}"
 
 
@@ -65,6 +68,9 @@ def figures_of(view: RunView) -> tuple[Figure, ...]:
         figures.append(Figure("validation score", f"{verdict.before:.3f} → {verdict.after:.3f}", counts))
     elif view.versions and view.versions[-1].score is not None:
         figures.append(_validation(view, view.versions[-1].score))
+    if view.draft is not None and (grading := view.draft.grading) is not None:
+        note = f"{grading.grade}, {grading.probability:.0%} likely better, on {grading.tasks} tasks"
+        figures.append(Figure("draft, expected gain", signed(grading.gain, 2), note))
     funnel = view.funnel
     if not is_change(view):
         figures.append(Figure("versions", str(len(view.accepted)), f"{funnel.accepted} of {funnel.proposed} edits"))
@@ -119,6 +125,8 @@ def commands_of(view: RunView) -> tuple[str, ...]:
     if is_change(view):
         return f"skillopt report {view.run} --json", "skillopt serve    # every rollout whole"
     lines = [f"skillopt log {view.skill}", f"skillopt diff {view.skill}"]
+    if view.draft is not None and view.draft.commit:
+        lines += [f"skillopt diff {view.skill} draft", f"skillopt take {view.skill}    # makes the draft a version"]
     if view.versions and view.versions[0].commit:
         lines.append(
             f"skillopt rollback {view.skill} {view.versions[0].commit[:10]}    # the text from before this run"

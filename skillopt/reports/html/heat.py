@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.reports.view import Cell, CellState, HeatRow, VersionView
+from skillopt.reports.task_grid import Cell, CellState, HeatRow
+from skillopt.reports.view import VersionView
 
 __all__ = ["HeatCell", "HeatLine", "HeatMap", "SplitMap", "make_heat_map"]
 

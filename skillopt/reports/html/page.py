@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from skillopt.gate.expectation import expectation
+from skillopt.gate.grade_words import grade_words
 from skillopt.reports.gate_words import is_change
 from skillopt.reports.html.charts import draw_marks, draw_pareto, draw_scores
 from skillopt.reports.html.escape_html import escape_html, mark_hidden
@@ -167,6 +168,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"marked": mark_hidden, "percent": percent, "signed": signed}
     environment.globals["expectation"] = expectation
+    environment.globals["grade_words"] = grade_words
     return environment
 
 

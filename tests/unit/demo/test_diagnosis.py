@@ -13,20 +13,21 @@ from skillopt.demo.prompts import read_prompt
 from skillopt.demo.proposals import advise
 from skillopt.demo.rule_reading import read_sentence
 from skillopt.prompts.evidence import fence
+from skillopt.prompts.proposed_edits import ProposedEdit, read_reflection
 from skillopt.prompts.stages import (
     Aim,
-    ProposedEdit,
+    Told,
     ask_merge,
     ask_meta_update,
     ask_ranking,
     ask_reflection,
     ask_repair,
     ask_slow_update,
-    read_edits,
     read_meta_update,
     read_ranking,
     read_slow_update,
 )
+from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 
@@ -70,8 +71,10 @@ def evidence(feedback: dict[str, str]) -> str:
 
 
 def reflection(feedback: dict[str, str], skill: str = SKILL, rejected: tuple[str, ...] = (), budget: int = 4) -> str:
-    document = SkillDocument(skill)
-    return ask_reflection(document, evidence(feedback), Aim(failures=True, budget=budget), rejected=rejected, memory="")
+    tried = tuple(TriedEdit(line, EditFate.TRIED, "it did worse") for line in rejected)
+    return ask_reflection(
+        SkillDocument(skill), evidence(feedback), Aim(failures=True, budget=budget), Told(tried=tried)
+    )
 
 
 def symptoms(*lines: str) -> list[Symptom]:
@@ -241,7 +244,9 @@ def test_a_reflection_is_answered_with_edits_that_apply() -> None:
     document = SkillDocument(SKILL)
 
     for seed in range(20):
-        edits = [edit.named(str(at)) for at, edit in enumerate(read_edits(DemoModel(seed).reply(prompt).text))]
+        edits = [
+            edit.named(str(at)) for at, edit in enumerate(read_reflection(DemoModel(seed).reply(prompt).text).edits)
+        ]
 
         assert len(edits) == 2
         assert all(edit.tasks for edit in edits)
@@ -250,7 +255,7 @@ def test_a_reflection_is_answered_with_edits_that_apply() -> None:
 
 def test_a_vague_line_is_replaced_rather_than_joined() -> None:
     prompt = reflection({"t-1": cell("d", "2024-03-05", "05/03/2024")})
-    edits = [edit for seed in range(30) for edit in read_edits(DemoModel(seed).reply(prompt).text)]
+    edits = [edit for seed in range(30) for edit in read_reflection(DemoModel(seed).reply(prompt).text).edits]
 
     assert {(edit.op, edit.anchor) for edit in edits if "date" in edit.content} == {
         (Op.REPLACE, "- Write dates as YYYY-MM-DD.")
@@ -261,7 +266,7 @@ def test_a_line_that_does_harm_is_deleted() -> None:
     skill = SKILL + "- Write all text in upper case.\n"
     prompt = reflection({"t-1": cell("name", "Anna Berg", "ANNA BERG")}, skill)
 
-    (edit,) = read_edits(DemoModel().reply(prompt).text)
+    (edit,) = read_reflection(DemoModel().reply(prompt).text).edits
 
     assert (edit.op, edit.anchor) == (Op.DELETE, "- Write all text in upper case.")
 
@@ -269,13 +274,13 @@ def test_a_line_that_does_harm_is_deleted() -> None:
 def test_what_the_skill_says_already_is_not_proposed() -> None:
     prompt = reflection({"t-1": cell("item", "Steel bolt", " Steel bolt")})
 
-    assert [read_edits(DemoModel(seed).reply(prompt).text) for seed in range(20)] == [()] * 20
+    assert [read_reflection(DemoModel(seed).reply(prompt).text).edits for seed in range(20)] == [()] * 20
 
 
 def test_what_was_rejected_is_not_proposed_again_in_the_same_words() -> None:
     rejected = tuple(f"add after section Values: '- {rule}'" for rule in (*ADVICE[Symptom.BOOLEANS].good, *IRRELEVANT))
     prompt = reflection({"t-1": cell("paid", "true", "Y")}, rejected=rejected)
-    edits = [edit for seed in range(40) for edit in read_edits(DemoModel(seed).reply(prompt).text)]
+    edits = [edit for seed in range(40) for edit in read_reflection(DemoModel(seed).reply(prompt).text).edits]
 
     assert edits
     assert all(f"'{edit.content}'" not in line for edit in edits for line in rejected)
@@ -285,36 +290,38 @@ def test_the_budget_of_a_reflection_is_kept() -> None:
     lines = [cell("paid", "true", "Y"), cell("x", "0.19", "19%"), cell("y", "", "N/A"), cell("z", "DE", "Germany")]
 
     for seed in range(10):
-        assert len(read_edits(DemoModel(seed).reply(reflection({"t-1": "\n".join(lines)}, budget=2)).text)) <= 2
+        reply = DemoModel(seed).reply(reflection({"t-1": "\n".join(lines)}, budget=2)).text
+        assert len(read_reflection(reply).edits) <= 2
 
 
 def test_successes_lead_to_no_edit_or_to_a_shorter_skill() -> None:
     document = SkillDocument(SKILL)
     replies: list[ProposedEdit] = []
     for seed in range(40):
-        prompt = ask_reflection(
-            document, evidence({"t-1": "all correct"}), Aim(failures=False, budget=3), rejected=(), memory=""
-        )
-        replies += read_edits(DemoModel(seed).reply(prompt).text)
+        prompt = ask_reflection(document, evidence({"t-1": "all correct"}), Aim(failures=False, budget=3), Told())
+        replies += read_reflection(DemoModel(seed).reply(prompt).text).edits
 
     assert {(edit.op, edit.anchor) for edit in replies} == {(Op.DELETE, "- Double-check the output.")}
     assert len(replies) < 20
 
 
 def test_a_merge_joins_edits_that_say_the_same() -> None:
-    first = read_edits(
+    first = read_reflection(
         json.dumps(
             {"edits": [{"op": "add", "content": "- A.", "rationale": "1 task shows percentages.", "tasks": ["t-1"]}]}
         )
-    )
-    second = read_edits(
+    ).edits
+    second = read_reflection(
         json.dumps(
             {"edits": [{"op": "add", "content": "- A.", "rationale": "1 task shows percentages.", "tasks": ["t-2"]}]}
         )
-    )
-    third = read_edits(json.dumps({"edits": [{"op": "delete", "anchor": "- Remove empty rows.", "tasks": ["t-3"]}]}))
+    ).edits
+    third = read_reflection(
+        json.dumps({"edits": [{"op": "delete", "anchor": "- Remove empty rows.", "tasks": ["t-3"]}]})
+    ).edits
 
-    merged = read_edits(DemoModel().reply(ask_merge(SkillDocument(SKILL), [first, second, third], memory="")).text)
+    reply = DemoModel().reply(ask_merge(SkillDocument(SKILL), [first, second, third], memory="")).text
+    merged = read_reflection(reply).edits
 
     assert [(edit.op, edit.tasks) for edit in merged] == [(Op.ADD, ("t-1", "t-2")), (Op.DELETE, ("t-3",))]
 

@@ -5,7 +5,7 @@ import pytest
 from skillopt.demo.model import DemoModel
 from skillopt.demo.prompts import read_prompt
 from skillopt.prompts.evidence import fence
-from skillopt.prompts.stages import Aim, ask_reflection
+from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.protocols import Model
 from skillopt.skills.document import SkillDocument
 from tests.contracts.model_contract import ModelContract
@@ -25,7 +25,7 @@ class TestDemoModel(ModelContract):
 
 @pytest.mark.parametrize("failures", [True, False])
 def test_both_reflections_say_the_edit_budget_where_a_reader_of_lines_finds_it(*, failures: bool) -> None:
-    prompt = ask_reflection(SkillDocument("# Rules\n"), "", Aim(failures=failures, budget=7), rejected=(), memory="")
+    prompt = ask_reflection(SkillDocument("# Rules\n"), "", Aim(failures=failures, budget=7), Told())
     assert read_prompt(prompt).budget == 7
 
 
@@ -34,7 +34,7 @@ def test_another_wording_of_a_prompt_changes_no_answer() -> None:
         "evidence", '### Task t1\nfeedback:\nout.csv row 1 column "d": expected "2024-03-05", found "05/03/2024"'
     )
     aim, document = Aim(failures=True, budget=3), SkillDocument("# Rules\n\n- Be brief.\n")
-    shipped = ask_reflection(document, evidence, aim, rejected=(), memory="")
+    shipped = ask_reflection(document, evidence, aim, Told())
     reworded = shipped.replace("You improve a skill", "Improve this skill")
     assert reworded != shipped
     for seed in range(10):

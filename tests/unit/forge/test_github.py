@@ -161,3 +161,9 @@ def test_every_method_translates_what_fails(server: FakeForge, forge: Forge) -> 
     for request in requests:
         with pytest.raises(ForgeAccessError, match="of acme/skills: HTTP 403"):
             request()
+
+
+def test_where_a_repository_has_no_drafts_the_title_says_that_it_is_one(server: FakeForge) -> None:
+    server.has_drafts = False
+    opened = github(server.url).create("skillopt/rows", "main", "rows: unproven", "Body", draft=True)
+    assert (opened.title, opened.draft) == ("Draft: rows: unproven", False)

@@ -75,6 +75,25 @@ def test_without_a_skill_only_the_instructions_are_the_system_prompt(tmp_path: P
     assert "Skill:" not in run(Told(lambda system, _: system), tmp_path, None).answer
 
 
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        (Task("t", "Say hello.", VerifierSpec("exact", '{"value": "hello"}')), False),
+        (Task("t", "Say hello.", VerifierSpec("rubric", '{"criteria": ["It is kind."]}')), False),
+        (Task("t", "Say hello.", VerifierSpec("exact", '{"value": "hello", "file": "hello.txt"}')), True),
+        (Task("t", "Write a file with hello.", VerifierSpec("rubric", '{"criteria": ["It is kind."]}')), True),
+        (Task("t", "Say hello.", VerifierSpec("command", '{"run": ["true"]}')), True),
+        (Task("t", "Say hello.", VerifierSpec("exact"), (File("a.txt", b"a"),)), True),
+    ],
+    ids=["answer", "rubric", "result in a file", "prompt about a file", "program", "input file"],
+)
+def test_how_to_write_files_is_told_only_where_a_task_is_about_files(task: Task, *, told: bool) -> None:
+    seen = ChatHarness(Told(lambda system, _: system)).run(RolloutRequest(SKILL, task), ".").messages[1].text
+    assert ("To make or change a file" in seen) == told
+    assert seen.startswith("You do one task, without tools")
+    assert "# Skill: rows" in seen
+
+
 def test_files_of_the_answer_are_written_and_the_rest_is_the_answer(tmp_path: Path) -> None:
     found = run(said('Here.\n<file path="out/b.txt">\nä\n\n</file>\nAnd there.'), tmp_path)
     assert found.files_changed == ("out/b.txt",)

@@ -3,11 +3,15 @@
 import pytest
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import (
     BaselineMeasured,
+    DraftChanged,
+    DraftGraded,
     EditRefused,
     EditScreened,
     EditsGrounded,
+    EditUnreadable,
     EpochEnded,
     Event,
     FailuresNamed,
@@ -15,6 +19,7 @@ from skillopt.loop.events import (
     HeldOutTestMeasured,
     MemoryUpdated,
     PatchesCompared,
+    PromptSkipped,
     ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
@@ -32,6 +37,7 @@ EDIT = Edit("s1e1", Op.REPLACE, "änchor", content="neu\n", rationale="why", tas
 CHANGES = (Change(EDIT, 3, 9, 4, "--- a\n+++ b"),)
 TALLY = Tally(1 / 3, 0.1, 9, 1)
 VERDICT = Verdict(Outcome.ACCEPT, "better", 0.1, 0.1 + 0.2, 0.97, 5, 3, 1, ("a",), (), 1)
+GRADING = Grading(Grade.PROVEN_HERE, 0.98, 0.25, 0.05, 0.4, 12, 5, "5 of 12 tasks changed, all for the better")
 EVENTS: list[Event] = [
     RunStarted("rows", "d1", "suite", "d2", 8),
     BaselineMeasured(TALLY, None, 0.08),
@@ -42,10 +48,14 @@ EVENTS: list[Event] = [
     EditsGrounded(1, (("s1e1", 2 / 3),)),
     PatchesCompared(1, (("add", 1.5), ("delete", -0.5))),
     EditRefused(1, EDIT, "no"),
+    PromptSkipped(1, "the prompt got no answer: too_large", ("t1", "t2")),
+    EditUnreadable(1, '{"op": "magic"}', "op: unknown"),
     EditScreened(1, EDIT, 3, 0.25, 0.5, kept=True, reason="alone on 3 of its tasks 0.250 -> 0.500"),
     StepFailed(1, "reflection", "no JSON"),
     GateDecided(1, "edits", CHANGES, VERDICT, "text"),
-    VersionAccepted(1, 1, 1, "edits", "---\nname: é\n---\n\r\n", CHANGES, VERDICT, 60),
+    VersionAccepted(1, 1, 1, "edits", "---\nname: é\n---\n\r\n", CHANGES, VERDICT, 60, GRADING),
+    DraftChanged(1, "---\nname: é\n---\n", CHANGES),
+    DraftGraded("text", CHANGES, GRADING, "d1", 90),
     MemoryUpdated(1, "notes"),
     EpochEnded(1, 2),
     HeldOutTestMeasured(TALLY, TALLY, VERDICT, "d3", 2),

@@ -1,13 +1,40 @@
-"""The rejected-edit memory."""
+"""The rejected-edit memory tells what was tried from what was not."""
 
-from skillopt.loop.memory import MOST_REJECTED, Memory
+from skillopt.loop.memory import MOST_LISTED, MOST_REMEMBERED, Memory
+from skillopt.prompts.tried_edits import EditFate
 from skillopt.skills.edits import Edit, Op
 
 
-def test_the_newest_rejected_edits_are_remembered_with_their_reasons_and_no_more_than_are_shown() -> None:
+def idea(number: int) -> Edit:
+    return Edit(f"e{number}", Op.ADD, content=f"- idea{number:02}")
+
+
+def test_the_newest_edits_of_each_fate_are_listed_so_that_many_untried_ones_crowd_out_no_figures() -> None:
     memory = Memory()
-    for number in range(MOST_REJECTED + 3):
-        memory.refuse(Edit(f"e{number}", Op.ADD, content=f"- idea{number:02}"), "no clear gain")
-    assert len(memory.rejected) == MOST_REJECTED
-    assert "idea03" in memory.rejected[0]
-    assert memory.rejected[-1].endswith(f"idea{MOST_REJECTED + 2}': no clear gain")
+    memory.tried(idea(0), "2 better, 0 worse of 5")
+    for number in range(1, 31):
+        memory.untried(idea(number), "over the edit budget of its step")
+    fates = [edit.fate for edit in memory.listing()]
+    assert fates.count(EditFate.TRIED) == 1
+    assert fates.count(EditFate.UNTRIED) == MOST_LISTED
+    assert "idea30" in memory.listing()[-1].summary
+    assert [edit.fate for edit in memory.listing(1)] == [EditFate.TRIED, EditFate.UNTRIED]
+
+
+def test_an_edit_that_was_tried_after_it_was_left_over_is_listed_once_with_its_figures() -> None:
+    memory = Memory()
+    memory.untried(idea(1), "over the edit budget of its step")
+    memory.tried(Edit("other id", Op.ADD, content="- idea01"), "0 better, 1 worse of 3", "with it: score 0.00")
+    memory.untried(idea(1), "over the edit budget of its step")
+    (edit,) = memory.listing()
+    assert (edit.fate, edit.reason, edit.shown) == (EditFate.TRIED, "0 better, 1 worse of 3", "with it: score 0.00")
+
+
+def test_notes_are_written_from_what_was_tried_or_refused_and_never_from_what_waits() -> None:
+    memory = Memory()
+    memory.untried(idea(0), "over the edit budget of its step")
+    memory.refused(idea(1), "it adds a link")
+    for number in range(2, MOST_REMEMBERED + 1):
+        memory.tried(idea(number), "worse")
+    assert len(memory.rejected) == MOST_REMEMBERED
+    assert memory.rejected[0].endswith("'- idea01': it adds a link")

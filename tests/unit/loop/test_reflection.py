@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 
-from skillopt.loop.events import EditsGrounded, FailuresNamed, PatchesCompared
+from skillopt.errors import FailureKind, ProviderError
+from skillopt.loop.events import EditsGrounded, EditUnreadable, FailuresNamed, PatchesCompared, PromptSkipped
 from skillopt.loop.reflection import Briefing, propose_edits
 from skillopt.presets import make_settings
 from skillopt.prompts.failure_kinds import TaskFailureKind
@@ -14,7 +15,7 @@ from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
 DOCUMENT = SkillDocument("# Rules\n\n- One.\n- Two.\n")
-BRIEFING = Briefing(DOCUMENT, (), "")
+BRIEFING = Briefing(DOCUMENT)
 
 
 def measured(failures: int, successes: int) -> list[tuple[Task, Rollout]]:
@@ -34,38 +35,52 @@ def stages_asked(runner: ScriptedRunner) -> list[str]:
     return [prompt.splitlines()[0].removeprefix("Task: ") for prompt in runner.prompts]
 
 
-def test_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() -> None:
+PAPER = {"minibatch_size": 8}
+
+
+def test_all_failures_stand_in_one_prompt_and_successes_in_none() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    propose_edits(
-        runner,
-        BRIEFING,
-        measured(9, 5),
-        make_settings(("t", {"minibatch_size": 1, "proposal_groups": 1})),
-        1,
-        4,
-    )
+    proposal = propose_edits(runner, BRIEFING, measured(9, 5), make_settings(), 2, 4)
+    assert stages_asked(runner) == ["reflect on failures"]
+    assert "### Task t0\nthe same feedback, but for its values: t1, t2, t3, t4, t5, t6, t7, t8\n" in runner.prompts[0]
+    assert proposal.shown == tuple(f"t{number}" for number in range(9))
+    assert [change.edit.id for change in proposal.patch.changes] == ["s2e1"]
+    assert proposal.patch.document.text == "# Rules\n\n- One.\n- Two.\n- new\n"
+
+
+def test_with_minibatches_failures_and_successes_are_reflected_on_apart_and_merged_in_a_tree() -> None:
+    runner = runner_that_says({"op": "add", "content": "- new"})
+    propose_edits(runner, BRIEFING, measured(9, 5), make_settings(("t", {"minibatch_size": 1})), 1, 4)
     asked = stages_asked(runner)
     assert asked[:14] == ["reflect on failures"] * 9 + ["reflect on successes"] * 5
     # 9 → 2 → 1 takes 1 + 1 merges, 5 → 1 takes one, and one joins both sides.
     assert asked[14:].count("merge proposals") == 4
 
 
-def test_a_lone_proposal_is_not_merged_and_few_edits_are_not_ranked() -> None:
+def test_where_nothing_failed_nothing_is_asked() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    proposal = propose_edits(runner, BRIEFING, measured(3, 0), make_settings(("t", {"proposal_groups": 1})), 2, 4)
+    proposal = propose_edits(runner, BRIEFING, measured(0, 3), make_settings(), 1, 4)
+    assert (proposal.patch.changes, runner.prompts) == ((), [])
+
+
+def test_more_edits_than_the_budget_are_cut_by_the_tasks_they_cite_and_the_rest_waits_untried() -> None:
+    cited: list[tuple[str, list[str]]] = [("a", []), ("b", ["t0"]), ("c", ["t0", "t1"])]
+    edits = [{"op": "add", "content": f"- {word}", "tasks": tasks} for word, tasks in cited]
+    runner = runner_that_says(*edits)
+    proposal = propose_edits(runner, BRIEFING, measured(2, 0), make_settings(), 1, 2)
+    assert [change.edit.content for change in proposal.patch.changes] == ["- c", "- b"]
+    assert [(edit.content, reason) for edit, reason in proposal.untried] == [
+        ("- a", "over the edit budget of its step")
+    ]
+    assert proposal.refused == ()
     assert stages_asked(runner) == ["reflect on failures"]
-    assert [change.edit.id for change in proposal.patch.changes] == ["s2e1"]
-    assert proposal.patch.document.text == "# Rules\n\n- One.\n- Two.\n- new\n"
 
 
-def test_more_edits_than_the_budget_are_ranked_and_cut_and_the_rest_is_said_to_be_dropped() -> None:
+def test_with_minibatches_the_model_ranks_more_edits_than_the_budget() -> None:
     edits = [{"op": "add", "content": f"- {word}"} for word in ("a", "b", "c")]
     runner = runner_that_says(*edits, rank={"order": ["s1e3", "s1e1", "s1e2"]})
-    proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 2)
+    proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(("t", PAPER)), 1, 2)
     assert [change.edit.content for change in proposal.patch.changes] == ["- c", "- a"]
-    assert [(edit.content, reason) for edit, reason in proposal.refused] == [
-        ("- b", "over the edit budget of this step")
-    ]
 
 
 def test_the_token_budget_passes_over_an_edit_that_is_too_large() -> None:
@@ -75,15 +90,56 @@ def test_the_token_budget_passes_over_an_edit_that_is_too_large() -> None:
     assert [change.edit.content for change in proposal.patch.changes] == ["- short"]
 
 
-def test_of_two_edits_of_the_same_text_the_better_ranked_stays_and_the_other_says_why_not() -> None:
+def test_alternatives_for_one_line_are_rivals_and_none_of_them_is_refused() -> None:
     runner = runner_that_says(
-        {"op": "delete", "anchor": "- One."}, {"op": "replace", "anchor": "- One.", "content": "- 1."}
+        {"op": "replace", "anchor": "- One.", "content": "- 1.", "tasks": ["t0"]},
+        {"op": "replace", "anchor": "- One.", "content": "- I."},
+        {"op": "replace", "anchor": "- One.\n- Two.", "content": "- All."},
     )
     proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
-    ((edit, reason),) = proposal.refused
-    assert edit.id == "s1e2"
-    assert "change the same text" in reason
+    assert [(rival.change.edit.id, rival.instead_of) for rival in proposal.rivals] == [
+        ("s1e2", ("s1e1",)),
+        ("s1e3", ("s1e1",)),
+    ]
+    assert proposal.refused == ()
+
+
+def test_a_part_that_is_no_edit_is_reported_and_the_others_are_tried() -> None:
+    proposal = propose_edits(
+        runner_that_says({"op": "magic"}, {"op": "add", "content": "- new"}),
+        BRIEFING,
+        measured(1, 0),
+        make_settings(),
+        1,
+        4,
+    )
+    (unread,) = [event for event in proposal.findings if isinstance(event, EditUnreadable)]
+    assert unread.text == '{"op": "magic"}'
+    assert [change.edit.content for change in proposal.patch.changes] == ["- new"]
+
+
+def test_a_prompt_that_never_gets_an_answer_is_skipped_by_halves_and_named_with_its_tasks() -> None:
+    evidence = told("one", "two", "three", "poison")
+
+    def answer(prompt: str) -> str:
+        if "poison" in prompt:
+            raise ProviderError(FailureKind.BAD_REQUEST, "content filter")
+        return json.dumps({"edits": [{"op": "add", "content": "- new"}]})
+
+    runner = ScriptedRunner(lambda request: scored(request, 0.0), answer)
+    proposal = propose_edits(runner, BRIEFING, evidence, make_settings(), 3, 4)
+    assert [change.edit.content for change in proposal.patch.changes] == ["- new"]
+    (skipped,) = [event for event in proposal.findings if isinstance(event, PromptSkipped)]
+    assert skipped == PromptSkipped(3, "the prompt got no answer: content filter", ("t2", "t3"))
+
+
+def test_a_model_that_only_talks_gives_an_empty_patch_and_no_error() -> None:
+    runner = ScriptedRunner(lambda request: scored(request, 0.0), lambda _: "I would rather not.")
+    proposal = propose_edits(runner, BRIEFING, measured(1, 0), make_settings(), 1, 4)
+    assert not proposal.patch.changes
+    assert proposal.patch.document == DOCUMENT
+    assert any(isinstance(event, PromptSkipped) for event in proposal.findings)
 
 
 def test_an_edit_that_the_lint_refuses_is_not_tried_unless_its_class_is_allowed() -> None:
@@ -109,7 +165,8 @@ def test_how_far_tasks_support_their_edits_is_reported_and_the_models_order_deci
         {"op": "add", "content": "- Write an ISO date.", "tasks": ["t0", "t1"]},
     ]
     rank = {"order": ["s1e1", "s1e2"]}
-    proposal = propose_edits(runner_that_says(*edits, rank=rank), BRIEFING, evidence, make_settings(), 1, 1)
+    settings = make_settings(("t", PAPER))
+    proposal = propose_edits(runner_that_says(*edits, rank=rank), BRIEFING, evidence, settings, 1, 1)
     assert [change.edit.id for change in proposal.patch.changes] == ["s1e1"]
     ((_, numbers),) = [(event, dict(event.numbers)) for event in proposal.findings if isinstance(event, EditsGrounded)]
     assert numbers["s1e1"] < 0.5 < numbers["s1e2"]
@@ -159,5 +216,7 @@ def test_an_edit_that_several_patches_of_a_group_have_is_tried_once_and_cites_th
 
 def test_each_candidate_patch_looks_for_another_kind_of_edit() -> None:
     runner = runner_that_says({"op": "add", "content": "- new"})
-    propose_edits(runner, BRIEFING, measured(1, 0), make_settings(("t", {"proposal_groups": 2})), 1, 4)
+    weak = Briefing(DOCUMENT, readings=2)
+    propose_edits(runner, weak, measured(1, 0), make_settings(), 1, 4)
+    assert len(set(runner.prompts)) == 2
     assert ["prefer edits that add" in " ".join(prompt.split()) for prompt in runner.prompts] == [True, False]

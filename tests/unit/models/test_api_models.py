@@ -8,10 +8,12 @@ import pytest
 
 from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.execution.retry import Retry, RetryingModel
+from skillopt.models import load_model
 from skillopt.models.anthropic import AnthropicModel
 from skillopt.models.api_failures import retry_after_seconds
 from skillopt.models.openai import OpenAIModel
 from skillopt.models.openai_compatible import OpenAICompatibleModel
+from skillopt.presets import make_settings
 from skillopt.prices import Price
 from skillopt.prompts.stages import EDITS_SCHEMA
 from skillopt.protocols import Model
@@ -243,9 +245,50 @@ def test_openai_stores_nothing_and_holds_replies_to_a_schema() -> None:
 
 
 def test_a_compatible_server_is_asked_for_nothing_that_it_may_lack() -> None:
-    _, request = asked_of(compatible, completion("stop"), system="Rules.", schema=EDITS_SCHEMA)
+    _, request = asked_of(compatible, completion("stop"), system="Rules.")
     assert request.body.keys() == {"model", "messages", "max_tokens"}
     assert [turn["role"] for turn in request.body["messages"]] == ["system", "user"]
+
+
+def test_a_compatible_server_is_asked_for_json_where_a_reply_is_to_be_json() -> None:
+    _, request = asked_of(compatible, completion("stop"), schema=EDITS_SCHEMA)
+    assert request.body["response_format"] == {"type": "json_object"}
+
+
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_server_that_refuses_json_mode_is_asked_without_it_from_then_on(status: int) -> None:
+    def answer(asked: Requested) -> Answer:
+        if "response_format" in asked.body:
+            return as_json(status, {"error": {"message": "unknown field response_format", "type": "invalid"}})
+        return as_json(200, completion("stop"))
+
+    with serve(answer) as server:
+        model = compatible(server.url)
+        assert [model.reply(text, schema=EDITS_SCHEMA).text for text in ("a", "b")] == ["Yes.", "Yes."]
+        assert ["response_format" in request.body for request in server.requests] == [True, False, False]
+
+
+def test_a_bad_request_that_has_nothing_to_do_with_json_mode_is_not_repeated() -> None:
+    with serve(lambda _: as_json(400, {"error": {"message": "the prompt is empty"}})) as server:
+        with pytest.raises(ProviderError, match="the prompt is empty"):
+            compatible(server.url).reply("a", schema=EDITS_SCHEMA)
+        assert len(server.requests) == 1
+
+
+def test_the_length_and_temperature_of_a_target_are_asked_for_and_are_part_of_its_name() -> None:
+    with serve(lambda _: as_json(200, completion("stop"))) as server:
+        settings = make_settings(
+            ("t", {"base_url": f"{server.url}/v1", "target_max_tokens": "40", "temperature": "0.5"}),
+        )
+        target = load_model("openai-compatible/small", settings, target=True)
+        optimizer = load_model("openai-compatible/small", settings)
+        assert [model.reply("a").text for model in (target, optimizer)] == ["Yes.", "Yes."]
+        first, second = (request.body for request in server.requests)
+    assert (first["max_tokens"], first["temperature"]) == (40, 0.5)
+    assert second["max_tokens"] == 16_000
+    assert "temperature" not in second
+    assert target.identity.endswith("temperature=0.5")
+    assert target.worst_case("a").output_tokens == 40
 
 
 @pytest.mark.parametrize("part", list(_parts(json.loads(EDITS_SCHEMA))))

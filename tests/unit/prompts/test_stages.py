@@ -1,6 +1,5 @@
 """Prompts and replies of the optimizer model's stages."""
 
-import json
 from contextlib import suppress
 
 import pytest
@@ -8,22 +7,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import ReplyError
-from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind
+from skillopt.prompts.proposed_edits import read_reflection
 from skillopt.prompts.stages import (
     EDITS_SCHEMA,
     REFLECTION_SCHEMA,
     Aim,
+    Told,
     ask_merge,
     ask_ranking,
     ask_reflection,
     ask_repair,
     ask_slow_update,
-    read_edits,
     read_meta_update,
     read_ranking,
-    read_reflection,
     read_slow_update,
 )
+from skillopt.prompts.tried_edits import EditFate, TriedEdit
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
 
@@ -31,47 +30,22 @@ DOCUMENT = SkillDocument("# Rules\n\n- One {{budget}}.\n")
 EDITS = (Edit("s1e1", Op.ADD, content="- a"), Edit("s1e2", Op.ADD, content="- b"))
 
 
-def test_a_reflection_prompt_holds_skill_evidence_budget_and_what_was_rejected() -> None:
-    prompt = ask_reflection(
-        DOCUMENT, "EVIDENCE", Aim(failures=True, budget=3), rejected=["add x: worse"], memory="notes"
-    )
+def test_a_reflection_prompt_holds_skill_evidence_budget_digest_and_what_became_of_earlier_edits() -> None:
+    told = Told("DIGEST", (TriedEdit("add x", EditFate.TRIED, "1 better, 2 worse of 3"),), "notes")
+    prompt = ask_reflection(DOCUMENT, "EVIDENCE", Aim(failures=True, budget=3, tokens=900), told)
     assert prompt.startswith("Task: reflect on failures\n")
-    for part in ("at most 3 edits", "- One {{budget}}.", "EVIDENCE", "- add x: worse", "notes"):
+    for part in ("at most 3 edits", "900 tokens", "- One {{budget}}.", "- add x: 1 better, 2 worse of 3", "notes"):
         assert part in prompt
+    assert prompt.index("DIGEST") < prompt.index("EVIDENCE")
 
 
 def test_text_of_the_skill_is_never_taken_for_a_placeholder_of_the_prompt() -> None:
     assert "- One {{budget}}." in ask_slow_update(DOCUMENT, "")
 
 
-def test_edits_are_read_with_or_without_a_code_fence_and_words_around() -> None:
-    reply = json.dumps({"edits": [{"op": "add", "content": "- x", "tasks": ["t1"]}]})
-    plain = read_edits(reply)
-    assert plain == read_edits(f"Sure, here it is:\n```json\n{reply}\n```\nDone.")
-    assert plain[0].named("e").tasks == ("t1",)
-
-
-@pytest.mark.parametrize(
-    ("reply", "problem"),
-    [
-        ("", "expected a JSON object"),
-        ("{not json}", "Invalid JSON"),
-        ('{"edits": "many"}', "edits"),
-        ('{"edits": [{"op": "rename"}]}', "edits.0.op"),
-        ('{"edits": [{"op": "delete"}]}', "needs an anchor"),
-        ('{"edits": [{"op": "add", "content": "  "}]}', "needs content"),
-        ('{"edits": [{"op": "add", "content": "\\ud800"}]}', "Invalid JSON"),
-    ],
-)
-def test_a_reply_that_is_not_what_was_asked_for_is_an_error_that_says_what_is_wrong(reply: str, problem: str) -> None:
-    with pytest.raises(ReplyError, match=problem):
-        read_edits(reply)
-
-
 @given(st.text())
 def test_any_text_is_read_or_refused_and_never_breaks_the_reader(reply: str) -> None:
     for read in (
-        read_edits,
         read_reflection,
         read_slow_update,
         read_meta_update,
@@ -91,8 +65,8 @@ def test_a_ranking_of_edits_that_were_not_there_is_refused() -> None:
 
 def test_merge_and_ranking_show_every_edit() -> None:
     proposals = [
-        read_edits('{"edits": [{"op": "add", "content": "- left"}]}'),
-        read_edits('{"edits": [{"op": "delete", "anchor": "- right"}]}'),
+        read_reflection('{"edits": [{"op": "add", "content": "- left"}]}').edits,
+        read_reflection('{"edits": [{"op": "delete", "anchor": "- right"}]}').edits,
     ]
     prompt = ask_merge(DOCUMENT, proposals, memory="")
     assert "- left" in prompt
@@ -109,8 +83,7 @@ def test_a_repair_names_the_problem_and_repeats_the_prompt() -> None:
 
 def test_a_reflection_names_kinds_only_when_it_is_asked_to() -> None:
     plain, kinds = (
-        ask_reflection(DOCUMENT, "", Aim(failures=True, budget=3, kinds=asked), rejected=(), memory="")
-        for asked in (False, True)
+        ask_reflection(DOCUMENT, "", Aim(failures=True, budget=3, kinds=asked), Told()) for asked in (False, True)
     )
     assert "verifier-suspect" not in plain
     assert '"edits": [ … ]}' in plain
@@ -121,17 +94,7 @@ def test_a_reflection_names_kinds_only_when_it_is_asked_to() -> None:
 def test_a_focus_is_said_in_a_paragraph_of_its_own() -> None:
     for failures in (True, False):
         aim = Aim(failures=failures, budget=3, focus="Look for lies.")
-        assert "\n\nLook for lies.\n\n" in ask_reflection(DOCUMENT, "", aim, rejected=(), memory="")
-
-
-def test_kinds_are_read_where_a_reply_names_them_and_an_older_reply_is_still_read() -> None:
-    edits = [{"op": "add", "content": "- a", "kind": "Format"}, {"op": "add", "content": "- b", "kind": "magic"}]
-    failures = [{"task": "t1", "kind": "verifier_suspect", "reason": " odd "}, {"task": "t2", "kind": "magic"}]
-    found = read_reflection(json.dumps({"edits": edits, "failures": failures}))
-    assert found.kinds == (TaskFailureKind.FORMAT, None)
-    assert found.failures == (NamedFailure("t1", TaskFailureKind.VERIFIER_SUSPECT, "odd"),)
-    older = read_reflection(json.dumps({"edits": [{"op": "add", "content": "- a"}]}))
-    assert (older.edits, older.kinds, older.failures) == (found.edits[:1], (None,), ())
+        assert "\n\nLook for lies.\n\n" in ask_reflection(DOCUMENT, "", aim, Told())
 
 
 def test_the_schema_of_a_reflection_with_kinds_lists_them_and_the_plain_one_does_not_ask_for_them() -> None:

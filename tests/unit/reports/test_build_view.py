@@ -3,9 +3,12 @@
 from dataclasses import replace
 
 from skillopt.loop.events import EditRefused, ReleaseCheckWithheld, StepStarted, VersionAccepted
-from skillopt.reports.build_view import RunRecords, build_view, digests_of
-from skillopt.reports.view import CellState, Fate, Funnel
+from skillopt.reports.build_view import build_view
+from skillopt.reports.run_records import RunRecords, digests_of
+from skillopt.reports.task_grid import CellState
+from skillopt.reports.view import Fate, Funnel
 from skillopt.skills.edits import Edit, Op
+from tests.fakes.drafts import changed, graded, grading
 from tests.fakes.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view
 
 VIEW = make_view()
@@ -119,3 +122,15 @@ def test_a_withheld_release_check_and_a_step_of_which_nothing_came_are_told() ->
 
 def test_the_skills_whose_rollouts_are_wanted_are_those_that_were_compared() -> None:
     assert len(digests_of(START, [(AT, event) for event in (*EVENTS, *END)])) == 3
+
+
+def test_what_waits_is_the_newest_draft_since_the_last_version_with_its_edits() -> None:
+    assert make_view(events=(*EVENTS[:2], changed("Sort."), changed())).draft is None
+    assert make_view(events=(*EVENTS[:2], changed("Sort."), *EVENTS[2:])).draft is None
+    view = build_view(
+        HEAD, RunRecords(START, [(AT, changed("Sort.", step=3)), (AT, graded("Sort."))], draft=("c" * 40, ""))
+    )
+    assert view.draft is not None
+    assert (view.draft.branch, view.draft.commit, view.draft.grading) == ("skillopt-draft/rows", "c" * 40, grading())
+    assert [(edit.id, edit.step, edit.fate) for edit in view.edits] == [("s1e1", 3, Fate.JOINED)]
+    assert view.draft.edits == ("s1e1",)

@@ -103,9 +103,9 @@ def test_nothing_of_training_is_said_of_a_change() -> None:
 def test_both_texts_of_a_change_have_the_score_that_its_gate_measured() -> None:
     view = make_change_view()
     assert [(version.score, version.expected) for version in view.versions] == [(0.4, None), (0.8, None)]
-    assert "| v0 | 0.400 | — | " in markdown(view)
+    assert "| v0 | — | 0.400 | — | " in markdown(view)
     unmeasured = markdown(make_view(ended=False, head=view, events=()))
-    (row,) = [line for line in unmeasured.splitlines() if line.startswith("| v0 | — ")]
+    (row,) = [line for line in unmeasured.splitlines() if line.startswith("| v0 | — | — ")]
     assert row.endswith("| — |")
 
 

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
-from skillopt.loop.events import VerifierSuspected
+from skillopt.gate.grades import Grade
+from skillopt.loop.events import VerifierSuspected, VersionAccepted
 from skillopt.reports.markdown import render_markdown
+from tests.fakes.drafts import graded, grading
 from tests.fakes.hostile_views import attack, tags_of
-from tests.fakes.views import make_view
+from tests.fakes.views import EVENTS, make_view
 
 
 def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_held_out_test() -> None:
@@ -25,8 +27,8 @@ def test_the_table_of_tasks_tells_what_was_not_evaluated_from_what_failed() -> N
 def test_each_version_is_shown_by_score_tokens_dollars_and_turns() -> None:
     view = make_view()
     text = render_markdown(view)
-    assert f"| v0 | 0.400 | — | {view.versions[0].tokens} | 0.0125 | 2.50 | yes |" in text
-    assert f"| v1 | 0.800 | 0.750 | {view.versions[1].tokens} | not known | 2.00 | yes |" in text
+    assert f"| v0 | — | 0.400 | — | {view.versions[0].tokens} | 0.0125 | 2.50 | yes |" in text
+    assert f"| v1 | — | 0.800 | 0.750 | {view.versions[1].tokens} | not known | 2.00 | yes |" in text
     assert text.count("has had some luck") == 1
 
 
@@ -34,6 +36,32 @@ def test_a_version_that_no_release_check_saw_is_told_with_what_to_expect() -> No
     text = render_markdown(make_view(ended=False))
     assert "confidence 0.970; expect 0.750 when measured again" in text
     assert "expected scores allow for that, and no release check corrects them." in text
+
+
+def test_a_version_says_what_was_shown_of_it() -> None:
+    events = tuple(
+        replace(event, grading=grading(Grade.PROVEN, 0.99)) if isinstance(event, VersionAccepted) else event
+        for event in EVENTS
+    )
+    text = render_markdown(make_view(ended=False, events=events))
+    assert "when measured again; proven: +0.18 (-0.06 to +0.36), 99% likely better, on 12 tasks." in text
+    assert "| v1 | proven | 0.800 |" in text
+
+
+def test_what_waits_is_shown_with_its_grade_what_that_means_and_what_to_do() -> None:
+    view = make_view(ended=False, events=(*EVENTS[:2], graded("Sort.")))
+    assert view.draft is not None
+    shown = render_markdown(replace(view, draft=replace(view.draft, commit="c" * 40)))
+    assert "**unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks**: no version was accepted" in shown
+    assert "## Draft" in shown
+    assert "that is not shown to be better; how likely it is stands beside it." in shown
+    assert "<code>4 of 12 tasks changed, 3 for the better</code>" in shown
+    assert "skillopt diff rows draft\nskillopt take rows" in shown
+    assert "It is on no branch." in render_markdown(view)
+    assert "A person made it version <code>dddddddddd</code>" in render_markdown(
+        replace(view, draft=replace(view.draft, taken="d" * 40))
+    )
+    assert "## Draft" not in render_markdown(make_view())
 
 
 def test_every_edit_that_was_taken_is_shown_as_a_diff() -> None:

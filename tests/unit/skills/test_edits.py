@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import Edit, Op, apply_edits, changed_tokens
+from skillopt.skills.edits import Edit, Op, apply_edits, blocks_of, changed_tokens, split_lines
 
 TEXT = """\
 ---
@@ -73,6 +73,95 @@ def test_lines_are_added_after_the_line_the_anchor_ends_on() -> None:
 def test_deleting_a_whole_line_takes_its_line_ending_and_part_of_a_line_does_not() -> None:
     assert "## Values\n\n- Write" in text_after(Edit("e", Op.DELETE, "- Trim spaces."))
     assert "- Trim.\n" in text_after(Edit("e", Op.DELETE, " spaces"))
+
+
+def test_a_rewrite_replaces_the_own_text_of_a_section_and_leaves_heading_and_inner_sections() -> None:
+    rewritten = text_after(Edit("e", Op.REWRITE, section="Rows", content="Read first.\n\n- Then write."))
+    assert "# Rows\n\nRead first.\n\n- Then write.\n\n## Values\n\n- Trim spaces." in rewritten
+    assert "Intro." not in rewritten
+    last = text_after(Edit("e", Op.REWRITE, section="Notes", content="## Notes\n\n- Only this."))
+    assert last.endswith("<!-- skillopt:end guidance -->\n\n## Notes\n\n- Only this.\n")
+
+
+def test_a_rewrite_cannot_reach_into_a_protected_region_or_be_the_heading_alone() -> None:
+    with pytest.raises(ProtectedTextError, match="guidance"):
+        text_after(Edit("e", Op.REWRITE, section="Output", content="Write JSON."))
+    with pytest.raises(EditError, match="found the heading alone"):
+        text_after(Edit("e", Op.REWRITE, section="Values", content="## Values"))
+
+
+TWICE = "# Guide\n\n## Rules\n\n### Dates\n\n- ISO.\n\n## Examples\n\n### Dates\n\n- 2024-03-05\n"
+
+
+def test_sections_with_the_same_title_are_told_apart_by_their_heading_path() -> None:
+    assert "- ISO.\n- New.\n" in text_after(add("- New.", section="Rules > Dates"), text=TWICE)
+    assert text_after(add("- New.", section="## Guide > ## Examples > ### Dates"), text=TWICE).endswith("-05\n- New.\n")
+    with pytest.raises(EditConflictError, match="'Guide > Rules > Dates', 'Examples', 'Guide > Examples > Dates'"):
+        text_after(add("- New.", section="Dates"), text=TWICE)
+    with pytest.raises(EditConflictError, match="found 0"):
+        text_after(add("- New.", section="Dates > Rules"), text=TWICE)
+
+
+def test_a_list_item_takes_the_indentation_of_the_one_it_follows_unless_it_brings_its_own() -> None:
+    nested = "# A\n\n- One\n  goes on.\n  - Inner.\n- Two.\n"
+    assert "  - Inner.\n  - New.\n    More.\n- Two." in text_after(add("- New.\n  More.", "Inner."), text=nested)
+    assert "  - Inner.\n    - Deep.\n- Two." in text_after(add("    - Deep.", "Inner."), text=nested)
+    assert "- One\n  goes on.\n- New.\n  - Inner." in text_after(add("- New.", "goes on."), text=nested)
+
+
+def test_lines_that_are_added_at_one_place_stand_in_the_order_of_their_numbers_without_gaps() -> None:
+    edits = [add(f"- {number}.", section="A", name=f"e{number}") for number in (10, 9, 2)]
+    first = SkillDocument("# A\n\nText.\n\n# B\n")
+    for order in permutations(edits):
+        assert apply_edits(first, order).document.text == "# A\n\nText.\n\n- 2.\n- 9.\n- 10.\n\n# B\n"
+
+
+def test_an_edit_of_several_lines_splits_into_lines_with_the_tasks_behind_each() -> None:
+    whole = Edit(
+        "s1e2",
+        Op.ADD,
+        section="Values",
+        content="- A.\n  - Of A.\n\n- B\n  goes on.\n- C.",
+        tasks=("t1", "t2"),
+        line_tasks=(("t1",), (), ("t2",)),
+    )
+    parts = split_lines(whole)
+    assert [(part.id, part.content, part.tasks) for part in parts] == [
+        ("s1e2.1", "- A.\n  - Of A.", ("t1",)),
+        ("s1e2.2", "- B\n  goes on.", ("t1", "t2")),
+        ("s1e2.3", "- C.", ("t2",)),
+    ]
+    assert "as ISO.\n- A.\n  - Of A.\n- B\n  goes on.\n- C.\n\n## Output" in text_after(*parts)
+
+
+@pytest.mark.parametrize("op", [Op.ADD, Op.REPLACE])
+def test_parts_with_an_anchor_come_to_the_whole_together_and_one_after_the_other(op: Op) -> None:
+    whole = Edit("e", op, "- Trim spaces.", content="- A.\n- B.\n- C.")
+    parts = split_lines(whole)
+    assert len(parts) == 3
+    document = SkillDocument(TEXT)
+    for part in parts:
+        document = apply_edits(document, [part]).document
+    assert document.text == text_after(*parts) == text_after(whole)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Edit("e", Op.ADD, content="- Alone."),
+        Edit("e", Op.ADD, content="## Dates\n\n- A.\n- B."),
+        Edit("e", Op.REWRITE, section="Values", content="- A.\n- B."),
+        Edit("e", Op.DELETE, "- Trim spaces.\n- Write dätes as ISO."),
+    ],
+    ids=["one line", "a new section", "rewrite", "delete"],
+)
+def test_what_makes_sense_only_together_is_not_split(edit: Edit) -> None:
+    assert split_lines(edit) == (edit,)
+
+
+@given(st.text(max_size=200))
+def test_blocks_of_any_text_lose_no_word_of_it(text: str) -> None:
+    assert "".join("".join(blocks_of(text)).split()) == "".join(text.split())
 
 
 def test_replacing_changes_the_anchor_and_nothing_else() -> None:

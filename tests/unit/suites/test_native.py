@@ -187,7 +187,7 @@ def test_dates_and_infinities_in_yaml_stay_text(tmp_path: Path) -> None:
         (f"splits: {{train: 0}}\ntasks:\n- {{id: d, prompt: z, {EXACT}}}\n", "1: expected shares of"),
         (
             f"splits: {{train: 1, val: 1}}\ntasks:\n- {{id: d, prompt: z, {EXACT}}}\n",
-            "1: expected tasks in every split",
+            "1: expected tasks in 'train' and in 'val', found none of 1 in",
         ),
     ],
 )

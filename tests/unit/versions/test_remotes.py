@@ -12,7 +12,7 @@ from skillopt.tasks import File
 from skillopt.versions.remotes import Remote, RemoteLogin
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import DRAFT, FOLDER, commit, make_repository
+from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
 
 REF = "refs/heads/skillopt/rows"
 TOKEN = "ghp_" + "a1" * 18
@@ -45,7 +45,7 @@ def remote(folder: Path, login: RemoteLogin | None = None) -> Remote:
 def add_version(folder: Path, text: bytes = b"2") -> str:
     """Commit one more version on the skill's branch."""
     tip = Repository.find(folder).branch_tip("rows")
-    files = (File("SKILL.md", DRAFT.files[0].content + text),)
+    files = (File("SKILL.md", NEW_VERSION.files[0].content + text),)
     return commit(folder, files=files, subject=f"rows: {text!r}", expected_tip=tip, **({"parent": tip} if tip else {}))
 
 
@@ -110,7 +110,7 @@ def test_a_shallow_clone_gets_an_older_commit_when_it_is_asked_for(tmp_path: Pat
     there = remote(clone(tmp_path / "shallow", bare, "--depth=1"))
     tips = there.fetch_tips()
     assert there.fetch_commit(first, tips)
-    assert there.contains(tips.default, first)
+    assert there.repository.contains(tips.default, first)
     assert not there.fetch_commit("0" * 40, tips)
 
 

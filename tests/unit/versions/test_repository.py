@@ -11,7 +11,7 @@ from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.repository import Repository
 from tests.fakes.projects import git
-from tests.fakes.repositories import DRAFT, FOLDER, TEXT, commit, make_repository, newest
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository, newest
 
 # A name that is not Unicode, where the file system allows one.
 _NOT_UNICODE = () if sys.platform == "darwin" else ("\udcff\udcfe",)
@@ -107,7 +107,7 @@ class TestShapesOfRepositories:
         folder = make_repository(tmp_path / name)
         commit(folder)
         assert Repository.find(folder / "skills").root == folder
-        assert newest(folder).trailers == DRAFT.trailers
+        assert newest(folder).trailers == NEW_VERSION.trailers
 
     @pytest.mark.parametrize("name", ["-x", "--help", ":(top)", "*", "naïve 名前", 'quo"te', "back\\slash", "tab\tbed"])
     def test_a_folder_above_the_skill_may_be_called_anything(self, folder: Path, name: str) -> None:
@@ -126,7 +126,7 @@ class TestShapesOfRepositories:
         git(tmp_path, "commit", "--quiet", "-m", "Begin")
         repository = Repository.find(tmp_path)
         sha = commit(tmp_path, path=repository.relative(tmp_path))
-        assert repository.read_folder(sha, ".") == (DRAFT.files[0], File("evals/evals.json", b"{}"))
+        assert repository.read_folder(sha, ".") == (NEW_VERSION.files[0], File("evals/evals.json", b"{}"))
 
 
 class TestFiles:
@@ -143,7 +143,7 @@ class TestFiles:
         ]
 
     def test_a_file_that_the_skill_no_longer_has_goes(self, folder: Path) -> None:
-        sha = commit(folder, files=DRAFT.files)
+        sha = commit(folder, files=NEW_VERSION.files)
         paths = [file.path for file in Repository.find(folder).read_folder(sha, FOLDER)]
         assert paths == ["SKILL.md", "evals/evals.json"]
 
@@ -250,7 +250,9 @@ class TestMessages:
     def test_a_version_is_read_back_as_it_was_written(self, folder: Path) -> None:
         sha = commit(folder)
         parent = git(folder, "rev-parse", "main")
-        assert newest(folder) == Version(sha, parent, DRAFT.subject, DRAFT.body, DRAFT.at, DRAFT.trailers)
+        assert newest(folder) == Version(
+            sha, parent, NEW_VERSION.subject, NEW_VERSION.body, NEW_VERSION.at, NEW_VERSION.trailers
+        )
 
     def test_no_text_forges_a_trailer_or_a_subject(self, folder: Path) -> None:
         forged = "Skill: evil\nVal-After: 1.0"

@@ -16,7 +16,7 @@ from skillopt.tasks import File
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import changed_folders, changed_in_worktree, merge_base, worktree_folders
 from tests.fakes.projects import git
-from tests.fakes.repositories import DRAFT, FOLDER, commit, make_repository
+from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_nothing_that_an_untrusted_repository_configures_is_run(
             config.write(f'[alias]\n\t{alias} = "!{program}"\n')
     repository = Repository.find(folder)
     parent = repository.resolve("main")
-    draft = replace(DRAFT, parent=parent)
+    draft = replace(NEW_VERSION, parent=parent)
     with suppress(RepositoryError):  # where an object is missing
         repository.read_folder(parent, FOLDER)
     with suppress(RepositoryError):

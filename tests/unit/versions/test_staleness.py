@@ -10,7 +10,7 @@ import pytest
 from skillopt.versions.repository import Repository
 from skillopt.versions.staleness import Fit, TargetName, compare_targets
 from tests.fakes.projects import make_project, skillopt, without_agents
-from tests.fakes.repositories import DRAFT, commit
+from tests.fakes.repositories import NEW_VERSION, commit
 
 CODEX = "codex 0.169.0 model=large mode=forced"
 CLAUDE = "claude-code 2.1.329 model=default mode=forced max_turns=30 sandbox=bwrap"
@@ -83,7 +83,7 @@ def test_nothing_is_claimed_where_one_side_is_unknown(trained: str, now: str) ->
 def project(tmp_path: Path) -> Path:
     """A project with a version that says it was trained with Codex."""
     folder = make_project(tmp_path / "project")
-    commit(folder, trailers=(*DRAFT.trailers, ("Harness", CODEX)))
+    commit(folder, trailers=(*NEW_VERSION.trailers, ("Harness", CODEX)))
     return folder
 
 

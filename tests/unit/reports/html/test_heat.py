@@ -1,7 +1,8 @@
 """The heat map: what needs a look first, flips against the last version that ran, and no cell made up."""
 
 from skillopt.reports.html.heat import make_heat_map
-from skillopt.reports.view import Cell, HeatRow, VersionView
+from skillopt.reports.task_grid import Cell, HeatRow
+from skillopt.reports.view import VersionView
 
 PASS, FAIL, MIXED, NONE = Cell(1, 1, 1.0), Cell(1, 0, 0.3), Cell(3, 2, 0.8), Cell()
 

@@ -1,0 +1,181 @@
+"""What a run on a suite can show, before anything is spent; and what earlier runs on the same tasks mean for it."""
+
+import json
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Final
+
+from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
+from skillopt.runs.earlier_outcomes import runs_on
+from skillopt.settings import GateRule, Metric, Settings
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.suites.planning import plan_splits
+from skillopt.suites.power import Judging, chances, parts_of, smallest_gain_shown
+from skillopt.tasks import Split, Suite, Task
+
+__all__ = ["Prospect", "describe_earlier_runs", "what_it_can_show"]
+
+_TYPICAL_GAIN: Final = 0.2
+_GATE_ROUNDS: Final = 3
+_HERE_ROUNDS: Final = 4
+_COUNTED_ONCE: Final = 5
+"""Tasks from which even a target that always answers alike, so that each counts once, can be shown better here."""
+
+_MOST_TASKS: Final = 40
+"""How far is searched for a number of tasks that would do; half of them always would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What a run can show; all figures are simulated.
+
+    Args:
+        can_show: Whether any gain would be shown in half of the runs, be it proven or proven here.
+        least_proven: Smallest true gain that is proven in half of the runs, in (0, 1]; None for none.
+        least_here: Smallest that is at least proven here in half of the runs; None for none.
+        words: All of it in a sentence, with what would do where nothing can be shown.
+    """
+
+    can_show: bool
+    least_proven: float | None
+    least_here: float | None
+    words: str
+
+
+def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
+    """Simulate what a run on a suite can show, with the kind of scores that its tasks have.
+
+    Args:
+        suite: Its tasks.
+        settings: The gate, the metric and the cap on rollouts.
+    """
+    settled = settle_folds(suite, settings)
+    val = settled.tasks(Split.VAL)
+    if not val or not (settled.folds or settled.tasks(Split.TRAIN)):
+        return _nothing(f"{_count(suite)} cannot both teach and judge, so nothing could be shown", suite, settings)
+    if settings.gate is GateRule.STRICT:
+        words = f"gate `strict` accepts any higher mean on {len(val)} val tasks, and shows of none that it is better"
+        return Prospect(can_show=True, least_proven=None, least_here=None, words=words)
+    judging = _judging(settled, settings)
+    proven, here = smallest_gain_shown(judging, proven=True), smallest_gain_shown(judging, proven=False)
+    if here is None:
+        cap = f" and max_rollouts of {settings.max_rollouts}" if settings.max_rollouts else ""
+        return _nothing(f"{_count(suite)}{cap}: no gain could be shown, however large (simulated)", suite, settings)
+    return Prospect(can_show=True, least_proven=proven, least_here=here, words=_words(settled, judging, proven, here))
+
+
+def _nothing(problem: str, suite: Suite, settings: Settings) -> Prospect:
+    words = f"{problem}; {_what_would_do(suite, settings)} would do"
+    return Prospect(can_show=False, least_proven=None, least_here=None, words=words)
+
+
+def _judging(suite: Suite, settings: Settings) -> Judging:
+    """Say how a draft would be judged: half of what is for learning is taken to be left for repeats."""
+    plan, val = plan_rollouts(suite, settings), suite.tasks(Split.VAL)
+    left = inf if plan.learning is None else plan.gate + plan.learning // 2
+    judged = len(val) if left >= 2 * len(val) else int(left // 2)
+    rounds = _GATE_ROUNDS + _HERE_ROUNDS if left == inf else int(left // (2 * max(1, judged)))
+    # What both folds brought together was judged by neither, so repeats are all that can be said of it.
+    gate = 0 if suite.folds else min(1 if settings.gate is GateRule.PAIRED else _GATE_ROUNDS, -(-rounds // 2))
+    here = min(_HERE_ROUNDS, rounds - gate)
+    parts = tuple(parts_of(task) for task in val[:judged])
+    return Judging(parts, gate, here, settings.metric, settings.confidence)
+
+
+def _words(suite: Suite, judging: Judging, proven: float | None, here: float) -> str:
+    typical = chances(judging, _TYPICAL_GAIN)
+    share = f"of drafts truly better by {_TYPICAL_GAIN:.0%} of {_scored(judging)}"
+    if suite.folds:
+        who = f"{len(judging.parts)} tasks in two folds that judge each other"
+        found = f"{typical.here:.0%} are called `proven here`; from {here:.0%} on it is at least half"
+    else:
+        who = _judges(suite, judging)
+        found = f"{typical.proven:.0%} are `proven` and {typical.here:.0%} at least `proven here`"
+        half = (
+            f"from {proven:.0%} on, at least half are `proven`" if proven else "no gain is `proven` in half of the runs"
+        )
+        found += f"; {half}" + (f", from {here:.0%} on at least `proven here`" if here != proven else "")
+    alike = len(judging.parts) < _COUNTED_ONCE
+    last = f"; a target that always answers alike needs {_COUNTED_ONCE} tasks to show anything" if alike else ""
+    return f"{who}: {share}, {found} (simulated){last}"
+
+
+def _judges(suite: Suite, judging: Judging) -> str:
+    val = len(suite.tasks(Split.VAL))
+    return f"{val} val tasks" if val == len(judging.parts) else f"{len(judging.parts)} of {val} val tasks"
+
+
+def _scored(judging: Judging) -> str:
+    """Name what a gain is counted in."""
+    counted = judging.metric is not Metric.HARD and max(judging.parts) > 1
+    return "what is scored" if counted else "tasks"
+
+
+def _count(suite: Suite) -> str:
+    tasks = len(suite.splits)
+    return "1 task" if tasks == 1 else f"{tasks} tasks"
+
+
+def _what_would_do(suite: Suite, settings: Settings) -> str:
+    """Say how many tasks like these, or which cap, would show a gain."""
+    free = settings.model_copy(update={"max_rollouts": 0})
+    if _shows(suite, free):
+        return f"max_rollouts of {_rollouts_needed(suite, settings)}"
+    planned = (_planned(suite.splits[0][1], count) for count in range(2, _MOST_TASKS + 1))
+    enough = next(each for each in planned if _shows(each, free))
+    words = f"{len(enough.splits)} tasks without given splits"
+    if _shows(enough, settings):
+        return words
+    return f"{words} and max_rollouts of {_rollouts_needed(enough, settings)}"
+
+
+def _planned(like: Task, count: int) -> Suite:
+    """Make a suite of tasks of one kind, planned as one without given splits is."""
+    tasks = [replace(like, id=str(number), prompt=f"{like.prompt} {number}") for number in range(count)]
+    return plan_splits(tasks).suite("more tasks", tasks)
+
+
+def _rollouts_needed(suite: Suite, settings: Settings) -> int:
+    """Give a cap that would do for tasks that would do without one."""
+    cap = max(settings.max_rollouts, least_rollouts(suite, settings))
+    while not _shows(suite, settings.model_copy(update={"max_rollouts": cap})):
+        cap += max(1, cap // 8)
+    return cap
+
+
+def _shows(suite: Suite, settings: Settings) -> bool:
+    settled = settle_folds(suite, settings)
+    can_learn = bool(settled.tasks(Split.VAL)) and bool(settled.folds or settled.tasks(Split.TRAIN))
+    return can_learn and smallest_gain_shown(_judging(settled, settings), proven=False) is not None
+
+
+def describe_earlier_runs(ledger: Ledger, skill: str, suite: Suite, settings: Settings) -> str:
+    """Say what it costs that runs with another preset were judged on the same tasks; empty when there were none.
+
+    Args:
+        ledger: Holds the runs.
+        skill: The skill's name.
+        suite: Its tasks.
+        settings: Of the run that is planned.
+    """
+    earlier = [run for run in runs_on(ledger, "training", skill, suite.digest) if _preset(run) != settings.preset]
+    if not earlier:
+        return ""
+    names = ", ".join(sorted({f"`{_preset(run)}`" for run in earlier}))
+    tasks = len(suite.tasks(Split.VAL))
+    note = (
+        f"{len(earlier)} earlier run{'s' * (len(earlier) > 1)} with preset {names} had the same {tasks} val tasks: "
+        "their scores can be compared, but the better of two runs has luck in it"
+    )
+    if not suite.tasks(Split.TEST):
+        return f"{note}, and there is no held-out test to tell; new tasks would"
+    once, twice = (1.0 - (1.0 - settings.confidence) * 0.5**look for look in (1, 2))
+    return (
+        f"{note}. A second look at the held-out test needs test_looks=2 and confidence {twice:g} where the first "
+        f"needed {once:g}"
+    )
+
+
+def _preset(run: RunRecord) -> str:
+    """Read the preset from a run's configuration, whose first part is its settings."""
+    return str(json.loads(json.loads(run.config)[0])["preset"])

@@ -1,0 +1,92 @@
+"""The user action `take`: make the draft of a skill a version by a person's word. Uses git only.
+
+A model must not do this: there is no tool of the MCP server for it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from skillopt.errors import UsageError, VersionConflictError
+from skillopt.gate.grades import Grading
+from skillopt.project import Selection
+from skillopt.runs.draft_publication import draft_obstacle, recover_draft
+from skillopt.runs.grade_trailers import read_grading
+from skillopt.runs.lineage import TAKEN
+from skillopt.runs.plan import read_version
+from skillopt.safety.lint import lint_change
+from skillopt.skills.folder import files_of
+from skillopt.storage.locks import writer_lock
+from skillopt.versions.draft_branch import FILES_DIGEST, DraftBranch
+from skillopt.versions.repository import NewVersion
+
+__all__ = ["Taken", "take"]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A draft that is a version now.
+
+    Args:
+        skill: Name of the skill.
+        branch: Where its versions are.
+        commit: The new version.
+        by: Who took it, as git knows them.
+        grading: What was shown of it, None where its run ended before it was graded.
+        remarks: What it adds that a person should look at, one line each.
+    """
+
+    skill: str
+    branch: str
+    commit: str
+    by: str
+    grading: Grading | None
+    remarks: tuple[str, ...]
+
+
+def take(
+    selection: Selection, *, now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds")
+) -> Taken:
+    """Make the draft of a skill its newest version.
+
+    Args:
+        selection: The skill.
+        now: Gives the time of the commit.
+
+    Raises:
+        UsageError: There is no draft.
+        VersionConflictError: The text that the draft is compared with is not the newest any more, or people have
+            committed on the draft's branch, which nothing has measured.
+        BusyError: A run trains this skill.
+    """
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    recover_draft(project.root, repository, target.name)
+    with writer_lock(project.root, target.name):
+        branch = DraftBranch(repository, target.name, repository.relative(target.folder))
+        draft = branch.read()
+        if draft is None:
+            raise UsageError(f"skill {target.name!r} has no draft to take; see `skillopt log {target.name}`")
+        if obstacle := draft_obstacle(repository, target, branch, draft):
+            raise VersionConflictError(obstacle)
+        before = read_version(repository, target.name, draft.parent, branch.path, missing_ok=True)
+        after = read_version(repository, target.name, draft.sha, branch.path)
+        tip = repository.branch_tip(target.name)
+        signed = repository.identity
+        trailers = tuple(pair for pair in draft.trailers if pair[0] != FILES_DIGEST)
+        new = NewVersion(
+            skill=target.name,
+            path=branch.path,
+            files=files_of(after),
+            subject=draft.subject.replace(": draft, ", ": take the draft, ", 1),
+            body=draft.body,
+            trailers=(*trailers, (TAKEN, signed)),
+            at=now(),
+            # A text that training began with and that git lacked lies between the branch and the draft.
+            parent=draft.parent if tip is None or repository.contains(draft.parent, tip) else tip,
+            expected_tip=tip,
+        )
+        commit = repository.commit_version(new)
+        branch.remove()
+    remarks = tuple(finding.message for finding in lint_change(before.document.text, after.document.text))
+    return Taken(target.name, f"skillopt/{target.name}", commit, signed, read_grading(draft.trailers), remarks)

@@ -1,0 +1,34 @@
+"""A grade with its figures, in the words that all outputs share."""
+
+from typing import Final
+
+from skillopt.gate.grades import Grade, Grading
+
+__all__ = ["GRADE_MEANINGS", "UNGRADED", "grade_words"]
+
+GRADE_MEANINGS: Final = {
+    Grade.PROVEN: "better on new tasks like these",
+    Grade.PROVEN_HERE: "better on these very tasks, which says less about new ones",
+    Grade.UNPROVEN: "not shown to be better; how likely it is stands beside it",
+    Grade.WORSE: "worse as far as it was measured",
+}
+
+UNGRADED: Final = "unproven: its run ended before it was graded"
+"""Of a draft whose run was interrupted; the run that goes on grades it."""
+
+
+def grade_words(grading: Grading | None) -> str:
+    """Say a grade with gain, 90% interval, probability and number of tasks; None is a draft that was not graded.
+
+    >>> grade_words(Grading(Grade.UNPROVEN, 0.91, 0.18, -0.06, 0.36, 12, 4, ""))
+    'unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks'
+    """
+    if grading is None:
+        return UNGRADED
+    likely = f"{grading.probability:.0%} likely better"
+    if not grading.tasks:
+        return f"{grading.grade}: {likely} by what its training saw; no other task was run for it"
+    tasks = "1 task" if grading.tasks == 1 else f"{grading.tasks} tasks"
+    changed = f", {grading.changed} of which changed" if grading.grade is Grade.PROVEN_HERE else ""
+    gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"
+    return f"{grading.grade}: {gain}, {likely}, on {tasks}{changed}"

@@ -1,0 +1,164 @@
+"""Ask the optimizer model: one repair of an unreadable reply, and no prompt that fails by itself ends a run."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from skillopt.errors import FailureKind, ProviderError, ReplyError
+from skillopt.prompts import fill
+from skillopt.prompts.stages import ask_repair
+from skillopt.protocols import Runner
+from skillopt.rollouts import Reply
+
+__all__ = ["Answered", "Stage", "consult", "consult_in_halves"]
+
+R = TypeVar("R")
+C = TypeVar("C")
+
+_AWAY: Final = frozenset(
+    {
+        *(FailureKind.AUTH, FailureKind.QUOTA, FailureKind.UNKNOWN_MODEL),
+        *(FailureKind.MISSING_PROGRAM, FailureKind.NETWORK),
+    }
+)
+"""Failures that no other prompt would be spared."""
+
+_PROBES: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One kind of question to the optimizer model.
+
+    Args:
+        runner: Asks.
+        schema: JSON schema of the replies.
+        name: Tells the probes of one place in the run from those of others, which are recorded.
+    """
+
+    runner: Runner
+    schema: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[C, R]):
+    """What came of asking about a group of items.
+
+    Args:
+        replies: What was read: one reply about the whole, or those about its halves.
+        skipped: Halves, or the whole, that got no readable answer, each with the reason.
+    """
+
+    replies: tuple[R, ...] = ()
+    skipped: tuple[tuple[Sequence[C], str], ...] = ()
+
+
+def consult(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> tuple[R, ...]:
+    """Ask prompts and read the replies; a reply that cannot be read is asked for once more.
+
+    Args:
+        stage: Where to ask.
+        prompts: What to ask.
+        read: Reads a reply.
+
+    Raises:
+        ReplyError: A repaired reply cannot be read either, or a prompt gets no answer where others do.
+        ProviderError: The provider is away.
+    """
+    found = _answers(stage, prompts, read)
+    for answer in found:
+        if isinstance(answer, ReplyError):
+            raise answer
+    return tuple(answer for answer in found if not isinstance(answer, ReplyError))
+
+
+def consult_in_halves(
+    stage: Stage, groups: Sequence[Sequence[C]], ask: Callable[[Sequence[C]], str], read: Callable[[str], R]
+) -> tuple[Answered[C, R], ...]:
+    """Ask about groups of items; a group whose prompt fails is asked about in halves, and then skipped.
+
+    Args:
+        stage: Where to ask.
+        groups: What to ask about, none of them empty.
+        ask: Writes the prompt about a group or a half of one.
+        read: Reads a reply.
+
+    Returns:
+        For each group, what was read and what was skipped.
+
+    Raises:
+        ProviderError: The provider is away.
+    """
+    found: list[Answered[C, R]] = []
+    for group, answer in zip(groups, _answers(stage, [ask(group) for group in groups], read), strict=True):
+        half = len(group) // 2
+        if not isinstance(answer, ReplyError):
+            found.append(Answered((answer,)))
+        elif not half:
+            found.append(Answered(skipped=((group, str(answer)),)))
+        else:
+            parts = (group[:half], group[half:])
+            again = _answers(stage, [ask(part) for part in parts], read)
+            skipped = tuple(
+                (part, str(one)) for part, one in zip(parts, again, strict=True) if isinstance(one, ReplyError)
+            )
+            found.append(Answered(tuple(one for one in again if not isinstance(one, ReplyError)), skipped))
+    return tuple(found)
+
+
+def _answers(stage: Stage, prompts: Sequence[str], read: Callable[[str], R]) -> list[R | ReplyError]:
+    """Ask and read; give for each prompt what its reply says, or why there is nothing.
+
+    Raises:
+        ProviderError: The provider is away: nothing else was answered, and no probe is.
+    """
+    replies = _replies(stage, prompts)
+    failed = [reply for reply in replies if isinstance(reply, ProviderError)]
+    if failed and len(failed) == len(replies) and not _alive(stage):
+        raise failed[0]
+    return [_read(stage, prompt, reply, read) for prompt, reply in zip(prompts, replies, strict=True)]
+
+
+def _replies(stage: Stage, prompts: Sequence[str]) -> list[Reply | ProviderError]:
+    """Ask all prompts together, and where that fails one by one, so that each fails for itself."""
+    try:
+        return list(stage.runner.replies(prompts, stage.schema))
+    except ProviderError as error:
+        if error.kind in _AWAY:
+            raise
+        if len(prompts) == 1:
+            return [error]
+    return [reply for prompt in prompts for reply in _replies(stage, [prompt])]
+
+
+def _read(stage: Stage, prompt: str, reply: Reply | ProviderError, read: Callable[[str], R]) -> R | ReplyError:
+    """Read a reply, or the one that a repair gives."""
+    if isinstance(reply, ProviderError):
+        return ReplyError(f"the prompt got no answer: {_words(reply)}")
+    try:
+        return read(reply.text)
+    except ReplyError as error:
+        (again,) = _replies(stage, [ask_repair(prompt, reply.text, str(error))])
+    if isinstance(again, ProviderError):
+        return ReplyError(f"the reply could not be read, and its repair got no answer: {_words(again)}")
+    try:
+        return read(again.text)
+    except ReplyError as error:
+        return error
+
+
+def _words(error: ProviderError) -> str:
+    """Give the provider's own words, without the advice for somebody whose run has ended."""
+    return str(error.__cause__ if isinstance(error.__cause__, ProviderError) else error)
+
+
+def _alive(stage: Stage) -> bool:
+    """Find out whether the provider answers anything; what fails one prompt in four fails three in a row in 2%."""
+    for number in range(1, _PROBES + 1):
+        try:
+            stage.runner.replies([fill("probe", place=f"{stage.name}, {number}")])
+        except ProviderError:
+            continue
+        return True
+    return False

@@ -1,0 +1,319 @@
+"""Learner: what one set of train tasks has taught so far: the draft, what fails under it, how much a run tells."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import fmean
+from typing import Final
+
+from skillopt.loop.draft import Draft, Line
+from skillopt.loop.memory import Memory
+from skillopt.loop.pass_rates import PassRates
+from skillopt.loop.symptoms import symptoms_of
+from skillopt.rollouts import Rollout
+from skillopt.settings import Metric
+from skillopt.skills.document import Skill
+from skillopt.tasks import Task
+
+__all__ = ["Learner", "Seen"]
+
+_SHOWN: Final = 16
+"""Failing tasks of a reflection; three times as many where a decision about one line takes three runs or more."""
+
+_PROBED: Final = 4
+"""Tasks that may pass on top of the failures wanted, when the draft is run to find some."""
+
+_AGAIN: Final = 8
+"""Failing tasks that are run once more at the start, where some pass; if two pass now, all others are, too."""
+
+_SOME: Final = (0.1, 0.9)
+"""Share of failing tasks at the start between which noise is asked for."""
+
+_LEFT_TO_CHANCE: Final = 0.04
+"""Chance, by how often its edits survive, that the proposer finds an answer yet when a symptom is given up."""
+
+
+_POOLED: Final = 0.2
+"""Share of failures that pass by themselves from which one line takes too many runs to tell."""
+
+_ASKED_OFTEN: Final = 8
+"""Reruns without which that share is not known."""
+
+_IDLE: Final = 2
+"""Steps without a new line after which learning ends; more of them find nothing that two do not."""
+
+_FEWEST_TRIES, _MOST_TRIES = 3, 14
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a task went when it was run last: the rollout, its symptoms, and the digest of the text."""
+
+    rollout: Rollout
+    symptoms: frozenset[str]
+    text: str
+
+
+class Learner:
+    """Learns from one set of tasks; a fold has its own, so that nothing passes from one fold to the other.
+
+    Args:
+        incumbent: Where training starts.
+        tasks: Of the train split, or of one fold.
+        measure: Runs a skill on tasks, each with a fresh repeat; gives the rollouts that have a score, by task id.
+        draw: Draws of this learner.
+        metric: Which number of a score is compared.
+    """
+
+    def __init__(
+        self,
+        incumbent: Skill,
+        tasks: Sequence[Task],
+        measure: Callable[[Skill, Sequence[Task]], Mapping[str, Rollout]],
+        draw: Random,
+        metric: Metric,
+    ) -> None:
+        self.tasks = {task.id: task for task in tasks}
+        self.draft = Draft(incumbent)
+        self.memory = Memory()
+        self.rates = PassRates()
+        self.draw = draw
+        self.aside: frozenset[str] = frozenset()
+        self.seen: dict[str, Seen] = {}
+        self.start: dict[str, frozenset[str]] = {}
+        self.tries: Counter[str] = Counter()
+        self.kept, self.proposed = 1.0, 2.5
+        self.idle = self.dry = self.harm = self.visits = 0
+        self.rechecked = ""
+        self.scores: list[float] = []
+        self.first_scores: list[float] = []
+        self.asked_at = 0
+        self._epoch: list[str] = []
+        self._best_epoch = 0.0
+        self._measure, self._metric = measure, metric
+        self._observed: dict[tuple[str, str], frozenset[str]] = {}
+        self._cited: set[str] = set()
+        self._passed_again: set[str] = set()
+
+    def run(self, skill: Skill, names: Iterable[str]) -> dict[str, Seen]:
+        """Run tasks under a skill; what could not be measured is left out."""
+        found = self._measure(skill, [self.tasks[name] for name in names])
+        return {name: self._note(skill, name, rollout) for name, rollout in found.items()}
+
+    def begin(self, rollouts: Iterable[Rollout]) -> None:
+        """Take up rollouts of the incumbent that were made already.
+
+        Args:
+            rollouts: Of these tasks and others.
+        """
+        for rollout in rollouts:
+            if rollout.task_id in self.tasks and rollout.score is not None:
+                seen = self._note(self.draft.incumbent, rollout.task_id, rollout)
+                self.first_scores += self._scores({rollout.task_id: seen})
+
+    def _note(self, skill: Skill, name: str, rollout: Rollout) -> Seen:
+        symptoms, digest = symptoms_of(self.tasks[name], rollout), skill.digest
+        before, is_draft = self._observed.get((digest, name)), digest == self.draft.skill.digest
+        answered = self.answered
+        if before and is_draft and (not answered or before & self._cited - answered):
+            self.rates.rerun(gone=not symptoms)
+        self._observed[digest, name] = symptoms
+        self.start.setdefault(name, symptoms)
+        seen = Seen(rollout, symptoms, digest)
+        if is_draft:
+            self.seen[name] = seen
+        return seen
+
+    def cite(self, symptoms: Iterable[str]) -> None:
+        """Note that edits were proposed for symptoms."""
+        self._cited.update(symptoms)
+
+    def forget(self, line: Line) -> None:
+        """Take back that a line answers its symptoms: they are asked about again."""
+        for name, targets in line.targets.items():
+            for symptom in targets:
+                self.tries[symptom] = 0
+            if name in self.seen:
+                self.seen[name] = Seen(self.seen[name].rollout, targets, "")
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """Give the symptoms that kept lines answer."""
+        return _symptoms_of((*self.draft.accepted, *self.draft.lines))
+
+    @property
+    def share(self) -> float:
+        """Give the share of proposed lines that survived elimination, with a prior of 1 in 2.5."""
+        return min(0.95, self.kept / self.proposed)
+
+    def gave_up(self, symptom: str) -> bool:
+        """Say whether so many reflections have failed at a symptom that another one is not worth its call."""
+        tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - self.share))
+        return self.tries[symptom] >= min(_MOST_TRIES, max(_FEWEST_TRIES, tries))
+
+    def live(self, symptoms: Iterable[str]) -> frozenset[str]:
+        """Give the symptoms that are not given up."""
+        return frozenset(symptom for symptom in symptoms if not self.gave_up(symptom))
+
+    def pick(self) -> dict[str, Seen]:
+        """Give failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""
+        first, noisy = not self.visits, self.rates.noisy
+        wanted = _SHOWN * (3 if self.rates.repeats >= 3 else 1) * (2 if self.idle else 1)  # noqa: PLR2004 - see _SHOWN
+        order = [name for name in self.tasks if name not in self.aside]
+        self.draw.shuffle(order)
+        digest = self.draft.skill.digest
+        known = [name for name in order if name in self.seen and self.live(self.seen[name].symptoms)]
+        found = {name: self.seen[name] for name in known if self.seen[name].text == digest and not noisy}
+        fresh = [name for name in order if name not in self.seen]
+        passed = [name for name in order if name in self.seen and not self.seen[name].symptoms]
+        passed = [name for name in passed if self.seen[name].text != digest and name not in self._passed_again]
+        some = wanted if first or self.idle else max(6, wanted // 3)
+        runs = 0
+        for group, most, limit in (
+            ([name for name in known if name not in found], wanted, wanted + _PROBED),
+            (fresh, some, wanted + _PROBED if first else 10),
+            (passed, some, 10),
+        ):
+            runs += self._find(group, found, most, limit - runs)
+            if group is passed:
+                self._passed_again.update(name for name in passed if self.seen[name].text == digest)
+        if first:
+            self._rerun_some(found, len(self.seen))
+        return dict(list(found.items())[: max(wanted, 24)])
+
+    def _find(self, group: Sequence[str], found: dict[str, Seen], most: int, limit: int) -> int:
+        """Run tasks of a group until enough of them fail; give how many were run."""
+        runs = 0
+        while runs < min(limit, len(group)) and len(found) < most:
+            batch = group[runs : min(len(group), limit, runs + most - len(found))]
+            runs += len(batch)
+            self.visits += len(batch)
+            new = self.run(self.draft.skill, batch)
+            if not self.asked_at:
+                self.first_scores += self._scores(new)
+            found |= {name: seen for name, seen in new.items() if self.live(seen.symptoms)}
+        return runs
+
+    def _rerun_some(self, found: dict[str, Seen], runs: int) -> None:
+        """Where only some tasks fail at the start, ask whether it is noise; what passes now is not shown."""
+        low, high = _SOME
+        if not runs or not low <= len(found) / runs <= high:
+            return
+        names = list(found)
+        again = self.run(self.draft.skill, names[:_AGAIN])
+        if sum(not seen.symptoms for seen in again.values()) > 1:
+            again |= self.run(self.draft.skill, names[_AGAIN:])
+        for name, seen in again.items():
+            if seen.symptoms:
+                found[name] = seen
+            elif self.rates.without < 0.3:  # noqa: PLR2004 - in more noise a pass says little
+                del found[name]
+
+    @property
+    def pooled(self) -> bool:
+        """Say whether so many failures pass by themselves that lines are judged together."""
+        return self.rates.reruns >= _ASKED_OFTEN and self.rates.without > _POOLED
+
+    def next_batch(self, size: int) -> list[str]:
+        """Give the next tasks of an epoch, in an order drawn for each."""
+        if not self._epoch:
+            self._epoch = [name for name in self.tasks if name not in self.aside]
+            self.draw.shuffle(self._epoch)
+        batch, self._epoch = self._epoch[:size], self._epoch[size:]
+        self.visits += len(batch)
+        return batch
+
+    def note_scores(self, found: Mapping[str, Seen]) -> None:
+        """Note how a batch of an epoch went; an epoch that scored no higher than the best one is idle."""
+        train = len(self.tasks)
+        self.scores += self._scores(found)
+        if self._epoch or len(self.scores) < train:
+            return
+        mean = fmean(self.scores[-train:])
+        self.idle = 0 if mean > self._best_epoch + 1e-9 else self.idle + 1
+        self._best_epoch = max(self._best_epoch, mean)
+
+    def note_accepted(self) -> None:
+        """Note that the draft has become the incumbent."""
+        if self.scores:
+            self.first_scores = self.scores[-len(self.tasks) :]
+
+    def _scores(self, found: Mapping[str, Seen]) -> list[float]:
+        return [self._metric.of(seen.rollout.score) for seen in found.values() if seen.rollout.score]
+
+    @property
+    def open(self) -> bool:
+        """Say whether something is left to learn: a task never run, or an unanswered symptom that two tasks show."""
+        if self.pooled:
+            return False
+        if self.dry >= 12:  # noqa: PLR2004 - calls in a row without a kept line
+            return False
+        rest = {name: seen for name, seen in self.seen.items() if name not in self.aside}
+        if len(rest) < len(self.tasks) - len(self.aside):
+            return True
+        counts = Counter(symptom for seen in rest.values() for symptom in seen.symptoms)
+        answered = self.answered
+        return any(
+            count > 1 and symptom not in answered and not self.gave_up(symptom) for symptom, count in counts.items()
+        )
+
+    @property
+    def done(self) -> bool:
+        """Say whether steps bring nothing new and nothing is left to learn."""
+        return self.idle >= _IDLE and not self.open
+
+    @property
+    def stuck(self) -> tuple[str, ...]:
+        """Name the tasks of which every symptom was given up."""
+        names = (name for name, seen in self.seen.items() if seen.symptoms and not self.live(seen.symptoms))
+        return tuple(sorted(names))
+
+    @property
+    def mended(self) -> float:
+        """Give the share of tasks that failed under the incumbent and whose failures waiting lines answer."""
+        before = _symptoms_of(self.draft.accepted)
+        after = before | _symptoms_of(self.draft.lines)
+        digest, good = self.draft.skill.digest, 0
+        for name, symptoms in self.start.items():
+            now = self.seen.get(name)
+            if symptoms and not symptoms <= before:
+                good += not now.symptoms if now is not None and now.text == digest else symptoms <= after
+        return good / max(1, len(self.start))
+
+    def lead(self, tasks: int) -> float:
+        """Give the z that a paired test of the draft on fresh tasks may expect.
+
+        Args:
+            tasks: How many there are.
+        """
+        gain, (without, answering) = self.mended, (self.rates.without, self.rates.answering)
+        changed = answering * (1 - without) + without * (1 - answering)
+        spread = gain * changed + (1 - gain) * 2 * without * (1 - without)
+        return gain * (answering - without) * math.sqrt(tasks / max(0.02, spread))
+
+    def cover(self, lines: Sequence[Line], names: Sequence[str], times: int) -> list[str]:
+        """Choose few tasks such that each line is seen on some of those that it cites.
+
+        Args:
+            lines: What is to be seen.
+            names: Tasks to choose from.
+            times: How often each line is to be seen; one that says several things twice as often.
+        """
+        need = [times * (2 if line.packed else 1) for line in lines]
+        pool = [name for name in names if any(name in line.targets for line in lines)]
+        self.draw.shuffle(pool)
+        chosen: list[str] = []
+        while pool and any(count > 0 for count in need):
+            useful = [sum(n > 0 and name in line.targets for n, line in zip(need, lines, strict=True)) for name in pool]
+            best = max(range(len(pool)), key=useful.__getitem__)
+            if not useful[best]:
+                break
+            chosen.append(pool.pop(best))
+            need = [n - (chosen[-1] in line.targets) for n, line in zip(need, lines, strict=True)]
+        return chosen
+
+
+def _symptoms_of(lines: Iterable[Line]) -> frozenset[str]:
+    return frozenset(symptom for line in lines for targets in line.targets.values() for symptom in targets)

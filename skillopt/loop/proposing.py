@@ -1,0 +1,106 @@
+"""Proposing: a reflection's edits as lines with the symptoms that each is to mend, and without what may not be said."""
+
+from collections import defaultdict
+from collections.abc import Generator, Mapping, Sequence
+
+from skillopt.errors import EditError
+from skillopt.loop.draft import Line
+from skillopt.loop.edit_checks import check_leaks
+from skillopt.loop.events import EditRefused, Event, StepStarted
+from skillopt.loop.learner import Learner, Seen
+from skillopt.loop.reflection import Briefing, propose_edits
+from skillopt.loop.training_run import TrainingRun
+from skillopt.skills.document import Skill
+from skillopt.skills.edits import Change, Edit, apply_edits, split_lines
+
+__all__ = ["make_lines", "propose_lines"]
+
+
+def propose_lines(
+    run: TrainingRun,
+    learner: Learner,
+    step: int,
+    carried: Sequence[Line],
+    shown: Mapping[str, Seen],
+    digest: str = "",
+) -> Generator[Event, None, list[Line]]:
+    """Ask for a patch; give its sound edits as lines, each with the symptoms that it is to mend.
+
+    Args:
+        run: The state of the run.
+        learner: Of the tasks that are shown.
+        step: From 1, in the run.
+        carried: Lines of the text that the patch is for.
+        shown: Failing tasks by id.
+        digest: What passes, and what the last patch changed.
+    """
+    settings, memory = run.settings, learner.memory
+    skill = learner.draft.build(carried)
+    yield StepStarted(1, step, settings.edit_budget)
+    pairs = [(learner.tasks[name], seen.rollout) for name, seen in shown.items()]
+    briefing = Briefing(skill.document, digest, memory.listing(), memory.notes)
+    proposal = propose_edits(run.runner, briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
+    yield from proposal.findings
+    yield from run.suspects.add_claims(step, proposal.failures)
+    for edit, reason in proposal.refused:
+        memory.refused(edit, reason)
+        yield EditRefused(step, edit, reason)
+    rivals = ((rival.change.edit, f"it rivals {', '.join(rival.instead_of)}") for rival in proposal.rivals)
+    for edit, reason in (*proposal.untried, *rivals):
+        memory.untried(edit, reason)
+        yield EditRefused(step, edit, reason)
+    clean = yield from _refuse_leaks(run, learner, step, proposal.patch.changes, skill, shown)
+    lines = make_lines(
+        [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))],
+        {name: seen.symptoms for name, seen in shown.items()},
+    )
+    learner.proposed += len(lines)
+    learner.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
+    return lines
+
+
+def make_lines(edits: Sequence[Edit], shown: Mapping[str, frozenset[str]]) -> list[Line]:
+    """Say of each edit what it is to mend.
+
+    That is what all tasks share which it cites. Where they share nothing, or one task shows several things, it is what
+    no other edit is for.
+
+    Args:
+        edits: Of one patch.
+        shown: The symptoms of each task.
+    """
+    cited = [[name for name in dict.fromkeys(edit.tasks) if name in shown] or list(shown) for edit in edits]
+    shared = [frozenset.intersection(*(shown[name] for name in names)) for names in cited]
+    claimed: dict[str, set[str]] = defaultdict(set)
+    for names, symptoms in zip(cited, shared, strict=True):
+        if len(symptoms) == 1 and len(names) > 1:
+            for name in names:
+                claimed[name] |= symptoms
+    lines = []
+    for edit, names, symptoms in zip(edits, cited, shared, strict=True):
+        targets = {name: symptoms or shown[name] for name in names}
+        targets = {
+            name: (found if len(found) == 1 else found - claimed[name]) or found for name, found in targets.items()
+        }
+        lines.append(Line(edit, targets, packed=len(edit.content.strip().splitlines()) > 1))
+    return lines
+
+
+def _refuse_leaks(
+    run: TrainingRun, learner: Learner, step: int, changes: Sequence[Change], skill: Skill, shown: Mapping[str, Seen]
+) -> Generator[Event, None, list[Edit]]:
+    """Give the edits that carry no protected text into the draft."""
+    feedback = "\n".join(seen.rollout.score.feedback for seen in shown.values() if seen.rollout.score)
+    clean: list[Edit] = []
+    for edit in (change.edit for change in changes):
+        try:
+            after = apply_edits(skill.document, [edit]).document
+        except EditError:
+            continue
+        problem = check_leaks(run.protected, run.start.document, after, feedback) if run.protected else ""
+        if problem:
+            learner.memory.refused(edit, problem)
+            yield EditRefused(step, edit, problem)
+        else:
+            clean.append(edit)
+    return clean

@@ -1,0 +1,94 @@
+"""Share the cap on rollouts between baseline, learning, gate and test, and say whether folds can be paid for."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from skillopt.gate.gate import BASELINE_TASKS
+from skillopt.settings import GateRule, Settings
+from skillopt.tasks import Split, Suite
+
+__all__ = ["ROLLOUTS_FOR_FOLDS", "RolloutPlan", "least_rollouts", "plan_rollouts", "settle_folds"]
+
+ROLLOUTS_FOR_FOLDS: Final = 4
+"""Rollouts a task from which folds beat fixed halves: with fewer, neither half is learnt from long enough."""
+
+_MOST: Final = 4
+"""Baseline and gate take at most the fourth part of a cap, and so does the held-out test: learning needs the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutPlan:
+    """How many rollouts are for what; what is left is for learning.
+
+    Args:
+        baseline: To measure the first skill on `val`, repeats included. With folds these tasks teach as well.
+        gate: Kept back for the last gate, both sides; less than 2 for each task where the cap is small.
+        test: Kept back for the release check, both sides; 0 where it cannot be paid for or there is none.
+        learning: For all else under the cap; None without a cap.
+    """
+
+    baseline: int
+    gate: int
+    test: int
+    learning: int | None
+
+
+def plan_rollouts(suite: Suite, settings: Settings) -> RolloutPlan:
+    """Share the cap of a run.
+
+    Args:
+        suite: Its tasks, as `settle_folds` gives them.
+        settings: The cap, the gate's rule, and how often the baseline is repeated.
+    """
+    val, test = len(suite.tasks(Split.VAL)), 2 * len(suite.tasks(Split.TEST))
+    cap = settings.max_rollouts
+    if settings.gate is GateRule.STRICT:
+        # It compares with the recorded baseline, so it needs every task on both sides.
+        return _with_learning(RolloutPlan(val * settings.baseline_repeats, val, test, None), cap)
+    baseline, gate = min(val, BASELINE_TASKS) * settings.baseline_repeats, 2 * val
+    if not cap:
+        return RolloutPlan(baseline, gate, test, None)
+    most = cap // _MOST
+    # The gate comes first: a draft that cannot be judged is worth less than one that was measured against noise.
+    gate = min(gate, max(1, most - min(val, most // 3)))
+    # With folds the baseline is the first rollout of every task that learning would need anyway.
+    baseline = min(baseline, val if suite.folds else most - gate)
+    return _with_learning(RolloutPlan(baseline, gate, test if test <= most else 0, None), cap)
+
+
+def _with_learning(plan: RolloutPlan, cap: int) -> RolloutPlan:
+    """Leave all else under a cap to learning."""
+    left = max(0, cap - plan.baseline - plan.gate - plan.test)
+    return replace(plan, learning=left) if cap else plan
+
+
+def least_rollouts(suite: Suite, settings: Settings) -> int:
+    """Give the smallest cap that has room for a baseline, one batch and one gate on all of `val`.
+
+    Args:
+        suite: The tasks.
+        settings: All but the cap.
+    """
+    cap = 1
+    while True:
+        capped = settings.model_copy(update={"max_rollouts": cap})
+        settled = settle_folds(suite, capped)
+        plan, sides = plan_rollouts(settled, capped), 1 if settings.gate is GateRule.STRICT else 2
+        taught = max(len(settled.tasks(Split.TRAIN)), len(settled.folds[0]) if settled.folds else 0)
+        wanted = min(settings.batch_size, taught) + sides * len(settled.tasks(Split.VAL)) + plan.baseline + plan.test
+        if wanted <= cap:
+            return cap
+        cap = wanted if settings.gate is GateRule.STRICT else cap + 1
+
+
+def settle_folds(suite: Suite, settings: Settings) -> Suite:
+    """Give the suite as a run can use it: with folds where gate and cap carry them, else with one of them as `train`.
+
+    Args:
+        suite: The tasks.
+        settings: The gate's rule and the cap; folds need a gate that compares side by side, and some 4 rollouts a task.
+    """
+    if suite.folds is None:
+        return suite
+    few = 0 < settings.max_rollouts < ROLLOUTS_FOR_FOLDS * len(suite.splits)
+    return suite.first_fold_suite if few or settings.gate is not GateRule.SEQUENTIAL else suite

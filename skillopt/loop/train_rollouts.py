@@ -1,0 +1,62 @@
+"""Rollouts of train tasks, each with a fresh repeat; a provider that is away ends the run."""
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import Final
+
+from skillopt.errors import InvalidMeasurementError
+from skillopt.gate.gate import first_failure
+from skillopt.protocols import RolloutRequest, Runner
+from skillopt.rollouts import Rollout, Stream
+from skillopt.skills.document import Skill
+from skillopt.tasks import Task
+
+__all__ = ["TrainRollouts"]
+
+_WATCHED: Final = 24
+"""Newest rollouts that tell whether a provider is away."""
+
+_MEASURED: Final = 0.5
+"""Least share of them with a score: single prompts and tasks that keep failing are no reason to stop."""
+
+
+class TrainRollouts:
+    """Runs train tasks.
+
+    Args:
+        runner: Runs rollouts.
+        stream: What the repeats are drawn for.
+        first: Number of the first repeat in the stream.
+    """
+
+    def __init__(self, runner: Runner, stream: Stream, first: int = 0) -> None:
+        self._runner, self._stream, self._first = runner, stream, first
+        self._repeats: Counter[tuple[str, str]] = Counter()
+        self._newest: deque[Rollout] = deque(maxlen=_WATCHED)
+        self._unread: list[Rollout] = []
+
+    def measure(self, skill: Skill, tasks: Sequence[Task]) -> dict[str, Rollout]:
+        """Run tasks under a skill; give what has a score, by task id.
+
+        Raises:
+            InvalidMeasurementError: Of the newest rollouts less than half could be measured.
+        """
+        requests = []
+        for task in tasks:
+            key = (skill.digest, task.id)
+            requests.append(RolloutRequest(skill, task, self._stream.repeat(self._first + self._repeats[key])))
+            self._repeats[key] += 1
+        rollouts = self._runner.rollouts(requests)
+        self._newest.extend(rollouts)
+        self._unread.extend(rollouts)
+        found = {rollout.task_id: rollout for rollout in rollouts if rollout.score is not None}
+        measured = sum(rollout.score is not None for rollout in self._newest)
+        if rollouts and (not measured or (len(self._newest) == _WATCHED and measured < _MEASURED * _WATCHED)):
+            newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
+            raise InvalidMeasurementError(f"train: {newest}{first_failure(list(self._newest))}")
+        return found
+
+    def read(self) -> list[Rollout]:
+        """Give the rollouts since they were read last, those without a score included."""
+        found, self._unread = self._unread, []
+        return found

@@ -1,0 +1,73 @@
+"""Find the JSON object in a model's reply, with prose, thinking, code fences and small slips around and in it."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from skillopt.errors import ReplyError
+
+__all__ = ["find_object"]
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+_MOST_TRIES: Final = 5_000
+"""Braces at which an object is looked for: no reply has more, and a hostile one takes no longer."""
+
+
+def find_object(reply: str, key: str, part: str = "") -> dict[str, object]:
+    """Give the last JSON object of a reply that has a key.
+
+    Line ends inside strings and commas before a closing bracket are let pass. Of a reply that breaks off, or whose
+    outer object is missing, the parts that can be read are given as a list under the key.
+
+    Args:
+        reply: What the model wrote.
+        key: What the object must have.
+        part: Key of the objects that may be salvaged from a broken reply; empty for none.
+
+    Raises:
+        ReplyError: There is no such object.
+    """
+    seen: list[dict[str, object]] = []
+    for text in (_THINKING.sub(" ", reply), reply):
+        for readable in (text, _STRING_OR_COMMA.sub(r"\1", text)):
+            found = list(_objects(readable))
+            whole = [value for value in found if key in value]
+            if whole:
+                return whole[-1]
+            seen = found or seen
+    parts = [value for value in seen if part and part in value]
+    if parts:
+        return {key: parts}
+    raise ReplyError(_problem(reply, key, seen))
+
+
+def _objects(text: str) -> Iterator[dict[str, object]]:
+    """Yield the outermost objects that can be decoded, in order."""
+    decoder = json.JSONDecoder(strict=False)
+    at = -1
+    for _ in range(_MOST_TRIES):
+        at = text.find("{", at + 1)
+        if at < 0:
+            return
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            continue
+        yield value
+        at = end - 1
+
+
+def _problem(reply: str, key: str, seen: list[dict[str, object]]) -> str:
+    """Say what stood there instead."""
+    if seen:
+        return f"expected a JSON object with the key {key!r}, found one with {sorted(map(str, seen[-1]))[:10]}"
+    start = reply.find("{")
+    if start < 0:
+        return f"expected a JSON object, found {reply[:80]!r}"
+    try:
+        json.loads(reply[start:], strict=False)
+    except (ValueError, RecursionError) as error:
+        return f"expected a JSON object, found invalid JSON: {error}"
+    return f"expected a JSON object with the key {key!r}, found {reply[:80]!r}"

@@ -1,0 +1,199 @@
+"""Read edits from a model's reply, each on its own: what cannot be read is named, and the others are taken."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.errors import EditError, ReplyError
+from skillopt.prompts.evidence import shorten_middle
+from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind, read_kind
+from skillopt.prompts.json_replies import find_object
+from skillopt.skills.edits import Edit, Op, blocks_of
+
+__all__ = ["MOST_EDITS_READ", "ProposedEdit", "ProposedLine", "Reflection", "Unread", "read_reflection"]
+
+MOST_EDITS_READ: Final = 64
+"""Edits of one reply that are read."""
+
+_SHOWN_TOKENS: Final = 60
+_Text = Annotated[str, Field(max_length=20_000)]
+_Name = Annotated[str, Field(max_length=200)]
+_TEXTS: Final = ("anchor", "section", "content", "rationale")
+_OPS: Final = {
+    **dict.fromkeys(("insert", "append", "create", "new"), Op.ADD),
+    **dict.fromkeys(("remove", "drop"), Op.DELETE),
+    **dict.fromkeys(("update", "modify", "change", "edit", "substitute"), Op.REPLACE),
+    **dict.fromkeys(("rewrite_section", "rewrite-section", "replace_section"), Op.REWRITE),
+}
+"""Other names that models give the operations."""
+
+Unread = tuple[str, str]
+"""A part of a reply, cut short, and why it is no edit."""
+
+
+class ProposedLine(BaseModel):
+    """One line of an edit, with the tasks behind it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    content: _Text = ""
+    tasks: tuple[_Name, ...] = ()
+
+
+class ProposedEdit(BaseModel):
+    """An edit as a model writes it: like Edit, without an id, its content maybe as lines with tasks of their own."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    op: Op
+    anchor: _Text = ""
+    section: _Text = ""
+    content: _Text = ""
+    lines: tuple[ProposedLine, ...] = ()
+    rationale: _Text = ""
+    tasks: tuple[_Name, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Give the new text, however it was written."""
+        return self.content if self.content.strip() else "\n".join(line.content for line in self.lines)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Give what makes an edit the same edit."""
+        return self.op.value, self.anchor, self.section, self.text
+
+    @property
+    def cited(self) -> tuple[str, ...]:
+        """List the tasks of the edit and of its lines, each once."""
+        return tuple(dict.fromkeys((*self.tasks, *(task for line in self.lines for task in line.tasks))))
+
+    def named(self, identity: str) -> Edit:
+        """Give it an id.
+
+        Raises:
+            EditError: It lacks what its operation needs.
+        """
+        section = "" if self.anchor and self.op is not Op.REWRITE else self.section
+        anchor = "" if self.op is Op.REWRITE else self.anchor
+        content = "" if self.op is Op.DELETE else self.text
+        return Edit(identity, self.op, anchor, section, content, self.rationale, self.cited, self._line_tasks())
+
+    def _line_tasks(self) -> tuple[tuple[str, ...], ...]:
+        """Give the tasks behind each block of the text; nothing where lines and blocks cannot be matched."""
+        if self.op is Op.DELETE or not any(line.tasks for line in self.lines):
+            return ()
+        found = tuple(line.tasks for line in self.lines for _ in blocks_of(line.content))
+        return found if len(found) == len(blocks_of(self.text)) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """What a reflection says.
+
+    Args:
+        edits: What it proposes.
+        kinds: The kind of failure that each edit is about, None where the reply names none.
+        failures: What it calls the failures of tasks.
+        unread: Parts that could not be read as edits.
+    """
+
+    edits: tuple[ProposedEdit, ...]
+    kinds: tuple[TaskFailureKind | None, ...]
+    failures: tuple[NamedFailure, ...]
+    unread: tuple[Unread, ...] = ()
+
+
+def read_reflection(reply: str) -> Reflection:
+    """Read edits, and what the reply says of failures; an unknown kind of failure counts as none.
+
+    Raises:
+        ReplyError: The reply has no list of edits, or none of those in it can be read.
+    """
+    found = find_object(reply, "edits", part="op")
+    edits: list[ProposedEdit] = []
+    kinds: list[TaskFailureKind | None] = []
+    unread: list[Unread] = []
+    stated = _list(found["edits"])
+    for raw in stated[:MOST_EDITS_READ]:
+        try:
+            edits.append(_read_edit(raw))
+        except ReplyError as error:
+            unread.append((_shown(raw), str(error)))
+        else:
+            kinds.append(read_kind(raw.get("kind")) if isinstance(raw, dict) else None)
+    if unread and not edits:
+        raise ReplyError(f"expected edits, found none that can be read; the first: {unread[0][1]}: {unread[0][0]}")
+    unread += [(_shown(raw), f"expected at most {MOST_EDITS_READ} edits") for raw in stated[MOST_EDITS_READ:]]
+    failures = [_read_failure(raw) for raw in _list(found.get("failures"))]
+    return Reflection(tuple(edits), tuple(kinds), tuple(one for one in failures if one is not None), tuple(unread))
+
+
+def _read_edit(raw: object) -> ProposedEdit:
+    """Read one edit.
+
+    Raises:
+        ReplyError: It is none, or lacks what its operation needs.
+    """
+    if not isinstance(raw, dict):
+        raise ReplyError(f"expected an object with the key 'op', found {type(raw).__name__}")
+    try:
+        edit = ProposedEdit.model_validate(_plain(raw))
+        edit.named("of the reply")
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    except EditError as error:
+        raise ReplyError(str(error).partition(": ")[2]) from error
+    return edit
+
+
+def _plain(raw: Mapping[str, object]) -> dict[str, object]:
+    """Write an edit as it was asked for: other names of operations, nulls, and one value where a list belongs."""
+    op = str(raw.get("op", "")).strip().casefold()
+    found: dict[str, object] = {"op": _OPS.get(op, op), "tasks": _names(raw.get("tasks"))}
+    found |= {name: _text(raw.get(name)) for name in _TEXTS}
+    found["lines"] = [
+        {"content": _text(line.get("content")), "tasks": _names(line.get("tasks"))}
+        if isinstance(line, dict)
+        else {"content": _text(line)}
+        for line in _list(raw.get("lines"))
+    ]
+    if found["op"] == Op.REWRITE and not found["section"]:
+        found["section"] = found["anchor"]
+    return found
+
+
+def _read_failure(raw: object) -> NamedFailure | None:
+    """Read what a reply calls the failure of a task; None for what is no kind that is known."""
+    kind = read_kind(raw.get("kind")) if isinstance(raw, dict) else None
+    if kind is None or not isinstance(raw, dict):
+        return None
+    return NamedFailure(_text(raw.get("task")), kind, _text(raw.get("reason")).strip()[:2_000])
+
+
+def _text(value: object) -> str:
+    """Give a text as it is, several joined by line ends, and nothing for null."""
+    if isinstance(value, list):
+        return "\n".join(map(_text, value))
+    return "" if value is None else str(value)
+
+
+def _names(value: object) -> list[str]:
+    """List task ids, which may stand in one text, divided by commas."""
+    names = value.split(",") if isinstance(value, str) else map(_text, _list(value))
+    return [name.strip() for name in names if name.strip()]
+
+
+def _list(value: object) -> Sequence[object]:
+    """Give a list as it is, a lone value as a list of one, and null as an empty one."""
+    if isinstance(value, list):
+        return value
+    return () if value is None else (value,)
+
+
+def _shown(raw: object) -> str:
+    return " ".join(shorten_middle(json.dumps(raw, ensure_ascii=False), _SHOWN_TOKENS).split())

@@ -1,0 +1,101 @@
+"""Show the optimizer model what became of earlier edits: tried with figures, refused with a reason, or still open."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from skillopt.prompts.evidence import fence, shorten_middle
+from skillopt.rollouts import Rollout
+
+__all__ = ["HEADINGS", "SHOWN_TOKENS", "EditFate", "TriedEdit", "render_effect", "render_tried"]
+
+SHOWN_TOKENS: Final = 150
+"""Most tokens (estimated) of what the target did with one edit."""
+
+_EDIT_TOKENS: Final = 60
+_REASON_TOKENS: Final = 40
+
+
+class EditFate(StrEnum):
+    """What became of an edit; only the first kind was measured."""
+
+    TRIED = "tried"
+    REFUSED = "refused"
+    UNTRIED = "untried"
+
+
+HEADINGS: Final = {
+    EditFate.TRIED: "Tried and not kept, with figures",
+    EditFate.REFUSED: "Refused before a trial",
+    EditFate.UNTRIED: "Not tried yet, still welcome",
+}
+"""What stands above the edits of each fate."""
+
+
+@dataclass(frozen=True, slots=True)
+class TriedEdit:
+    """An edit of an earlier step.
+
+    Args:
+        summary: The edit on one line.
+        fate: What became of it.
+        reason: Figures of an edit that was tried; else why it was not.
+        shown: What the target did with it, in at most SHOWN_TOKENS; empty where nothing was measured.
+    """
+
+    summary: str
+    fate: EditFate
+    reason: str
+    shown: str = ""
+
+
+def render_tried(edits: Sequence[TriedEdit]) -> str:
+    """List earlier edits under a heading for each fate, those with equal reasons together; empty for none."""
+    parts = []
+    for fate, heading in HEADINGS.items():
+        group = [edit for edit in edits if edit.fate is fate]
+        if group:
+            reasons = dict.fromkeys(edit.reason for edit in group)
+            blocks = (_block(reason, [edit for edit in group if edit.reason == reason]) for reason in reasons)
+            listed = fence("list", "\n".join(blocks))
+            parts.append(f"### {heading}\n{listed}")
+    return "\n\n".join(parts)
+
+
+def render_effect(without: Rollout | None, with_it: Rollout) -> str:
+    """Show what the target did with an edit on one task, and without it where that was run, in SHOWN_TOKENS.
+
+    Args:
+        without: The same task without the edit.
+        with_it: A rollout with the edit.
+    """
+    sides = [("without it", without), ("with it", with_it)]
+    known = [(name, rollout) for name, rollout in sides if rollout is not None and rollout.score is not None]
+    each = SHOWN_TOKENS // max(1, len(known)) - 15  # the words around
+    return "\n".join(f"{name}, task {rollout.task_id}: {_outcome(rollout, each)}" for name, rollout in known)
+
+
+def _outcome(rollout: Rollout, tokens: int) -> str:
+    """Give a score, the feedback and the answer on one line; feedback gets what it needs first."""
+    score = rollout.score
+    if score is None:
+        return "not measured"
+    parts = [f"score {score.value:.2f}"]
+    feedback = shorten_middle(" ".join(score.feedback.split()), tokens * 2 // 3)
+    answer = shorten_middle(" ".join(rollout.trajectory.answer.split()), tokens // 3)
+    parts += [f"feedback: {feedback}"] * bool(feedback) + [f"answer: {answer}"] * bool(answer)
+    return " ".join("; ".join(parts).split())
+
+
+def _block(reason: str, group: Sequence[TriedEdit]) -> str:
+    """Write edits with one reason: on one line a lone edit, else the reason above the edits."""
+    why = shorten_middle(reason, _REASON_TOKENS)
+    if len(group) == 1:
+        return _entry(group[0], f": {why}")
+    return "\n".join([f"{why}:", *(_entry(edit, "") for edit in group)])
+
+
+def _entry(edit: TriedEdit, reason: str) -> str:
+    shown = "".join(f"\n  {line}" for line in shorten_middle(edit.shown, SHOWN_TOKENS).splitlines())
+    return f"- {shorten_middle(edit.summary, _EDIT_TOKENS)}{reason}{shown}"

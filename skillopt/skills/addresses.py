@@ -1,0 +1,110 @@
+"""Find the place in a document that an edit names: an anchor's text, or a section by its title or heading path.
+
+Nothing is guessed: what is missing or stands there twice is an error that says what was found.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+from skillopt.errors import EditConflictError, ProtectedTextError
+from skillopt.skills.document import Block, Section, SkillDocument
+
+__all__ = ["block_ending_at", "find_anchor", "find_section", "line_end", "own_text"]
+
+_PATH = " > "
+
+
+def find_anchor(document: SkillDocument, text: str, edit: str) -> tuple[int, int]:
+    """Find the only place of a text in the body, as offsets.
+
+    Args:
+        document: Where to look.
+        text: What to find; line ends around it do not count.
+        edit: Id of the edit that names it, for errors.
+
+    Raises:
+        EditConflictError: It is not there exactly once.
+        ProtectedTextError: It is in the frontmatter.
+    """
+    anchor = text.strip("\r\n")
+    if document.newline == "\r\n" and "\r\n" not in anchor:
+        anchor = anchor.replace("\n", "\r\n")
+    first = document.text.find(anchor, document.body_start)
+    if first < 0:
+        if anchor in document.text:
+            raise ProtectedTextError(f"edit {edit!r}: {text!r} is in the frontmatter, which edits may not touch")
+        nearest = _nearest(anchor, (block.text for block in document.blocks))
+        hint = f"the nearest text is {nearest!r}" if nearest else "the body has no text like it"
+        raise EditConflictError(f"edit {edit!r}: expected {text!r} exactly once in the body, found it nowhere; {hint}")
+    again = document.text.find(anchor, first + 1)
+    if again >= 0:
+        lines = f"lines {document.line_of(first)} and {document.line_of(again)}"
+        raise EditConflictError(f"edit {edit!r}: expected {text!r} exactly once, found it on {lines}; quote more text")
+    return first, first + len(anchor)
+
+
+def find_section(document: SkillDocument, address: str, edit: str) -> Section:
+    """Find the only section with a title or, where several have the same, with a path such as `Rules > Dates`.
+
+    Args:
+        document: Where to look.
+        address: A title, or titles from an outer to an inner heading; those between and before may be left out.
+        edit: Id of the edit that names it, for errors.
+
+    Raises:
+        EditConflictError: No section has it, or more than one.
+    """
+    wanted = address.lstrip("# ").strip()
+    paths = _paths(document)
+    found = [section for section, path in paths if path[-1] == wanted]
+    if len(found) != 1:
+        parts = [part.lstrip("# ").strip() for part in wanted.split(_PATH.strip())]
+        found = [section for section, path in paths if len(parts) > 1 and _leads(parts, path)] or found
+    if len(found) == 1:
+        return found[0]
+    counts = Counter(path[-1] for _, path in paths)
+    titles = ", ".join(repr(path[-1] if counts[path[-1]] == 1 else _PATH.join(path)) for _, path in paths) or "none"
+    raise EditConflictError(
+        f"edit {edit!r}: expected one section {address!r}, found {len(found)}; the sections are {titles}"
+    )
+
+
+def own_text(document: SkillDocument, section: Section) -> tuple[int, int]:
+    """Give the offsets of a section's own text: below its heading, up to the next heading of any level."""
+    inner = (other.start for other in document.sections if section.start < other.start < section.end)
+    return section.body, min(inner, default=section.end)
+
+
+def block_ending_at(document: SkillDocument, end: int) -> Block | None:
+    """Give the innermost list item or paragraph that an offset lies in, None when there is none."""
+    blocks = [block for block in document.blocks if block.start < end <= block.end]
+    return blocks[-1] if blocks else None
+
+
+def line_end(document: SkillDocument, offset: int) -> int:
+    """Find the end of the line on which an offset lies, its line ending not included."""
+    ends = [at for mark in "\r\n" if (at := document.text.find(mark, offset)) >= 0]
+    return min(ends, default=len(document.text))
+
+
+def _paths(document: SkillDocument) -> list[tuple[Section, tuple[str, ...]]]:
+    """List the sections, each with the titles of the headings above it and its own."""
+    found: list[tuple[Section, tuple[str, ...]]] = []
+    for section in document.sections:
+        above = [(other, path) for other, path in found if other.end >= section.end and other.level < section.level]
+        found.append((section, (*(above[-1][1] if above else ()), section.title)))
+    return found
+
+
+def _leads(parts: list[str], path: tuple[str, ...]) -> bool:
+    """Say whether titles are those of a path in order, ending with its last one."""
+    left = iter(path)
+    return parts[-1] == path[-1] and all(part in left for part in parts)
+
+
+def _nearest(text: str, others: Iterable[str]) -> str:
+    """Give the most similar of some texts, empty when none is alike at all."""
+    scored = ((SequenceMatcher(None, text[:2000], other[:2000]).ratio(), other) for other in others)
+    ratio, best = max(scored, default=(0.0, ""))
+    return best if ratio > 0.3 else ""  # noqa: PLR2004 - below, the texts share little but letters

@@ -1,0 +1,101 @@
+"""Plan which tasks teach and which decide: two folds for few tasks, fixed splits for more, `test` where it can tell."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.tasks import Split, Suite, Task, divide
+
+__all__ = ["FOLDS_BELOW", "LEAST_TEST", "Plan", "plan_splits"]
+
+FOLDS_BELOW: Final = 24
+"""Tasks from which fixed splits are better than two folds that swap roles: from here on half of them can decide."""
+
+LEAST_TEST: Final = 8
+"""With fewer held-out tasks a release check can hardly tell anything, whatever the gain."""
+
+_VAL_TASKS: Final = 24
+"""Most `val` tasks of middling suites: 24 tell a gain of four tasks in ten in 19 of 20 runs, 12 in two of three."""
+
+_VAL_SHARE: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which tasks are for what.
+
+    Args:
+        train: Evidence for edits; none with folds.
+        val: What the gate decides on; all tasks with folds.
+        test: Held out; none where it could not decide.
+        folds: Two halves that swap roles; None for fixed splits.
+    """
+
+    train: tuple[Task, ...]
+    val: tuple[Task, ...]
+    test: tuple[Task, ...]
+    folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
+
+    def suite(self, name: str, order: Sequence[Task]) -> Suite:
+        """Make a suite of the planned tasks.
+
+        Args:
+            name: For people.
+            order: The same tasks in the order of the source.
+        """
+        splits = {
+            task.id: split
+            for split, tasks in zip(Split, (self.train, self.val, self.test), strict=True)
+            for task in tasks
+        }
+        return Suite(name, tuple((splits[task.id], task) for task in order), self.folds)
+
+
+def plan_splits(
+    tasks: Sequence[Task], shares: Mapping[Split, float] | None = None, passed: Mapping[str, bool] | None = None
+) -> Plan:
+    """Divide the tasks of a suite whose author gives them no splits.
+
+    The plan depends on the tasks alone, not on seeds or caps, so that no run learns from what another was judged on.
+
+    Args:
+        tasks: All tasks, at least one.
+        shares: Relative sizes of the splits, each ≥ 0 and not all 0; None leaves them to the number of tasks.
+        passed: Whether tasks passed under the first skill, by id, where that is known.
+    """
+    if shares is not None:
+        return _fixed(tasks, _sizes_of(len(tasks), shares), passed)
+    if len(tasks) == 1:
+        return Plan((), tuple(tasks), ())
+    if len(tasks) < FOLDS_BELOW:
+        first, second = divide(tasks, (len(tasks) // 2, len(tasks) - len(tasks) // 2), passed)
+        return Plan((), tuple(tasks), (), (first, second))
+    return _fixed(tasks, _sizes(len(tasks)), passed)
+
+
+def _fixed(tasks: Sequence[Task], sizes: tuple[int, int, int], passed: Mapping[str, bool] | None) -> Plan:
+    train, val, test = divide(tasks, sizes, passed)
+    return Plan(train, val, test)
+
+
+def _sizes(tasks: int) -> tuple[int, int, int]:
+    """Give half to `train`, what decides well to `val`, and the rest to `test` if it can decide, else to `train`."""
+    val = min(tasks // 2, max(_VAL_TASKS, round(tasks * _VAL_SHARE)))
+    test = tasks - val - tasks // 2
+    return (tasks // 2, val, test) if test >= LEAST_TEST else (tasks - val, val, 0)
+
+
+def _sizes_of(tasks: int, shares: Mapping[Split, float]) -> tuple[int, int, int]:
+    """Round shares to whole tasks, largest remainders first, and leave no split empty that has a share."""
+    total = sum(shares.values())
+    exact = [tasks * shares.get(split, 0.0) / total for split in Split]
+    sizes = [int(size) for size in exact]
+    for at in sorted(range(len(sizes)), key=lambda at: sizes[at] - exact[at])[: tasks - sum(sizes)]:
+        sizes[at] += 1
+    for at, size in enumerate(exact):
+        largest = max(range(len(sizes)), key=sizes.__getitem__)
+        if size and not sizes[at] and sizes[largest] > 1:
+            sizes[at] += 1
+            sizes[largest] -= 1
+    train, val, test = sizes
+    return train, val, test

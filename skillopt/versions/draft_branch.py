@@ -1,0 +1,114 @@
+"""The draft of a skill on the git branch `skillopt-draft/<skill>`: publish, replace, read and remove it.
+
+It is one commit on the version that training started from. Index, work tree, HEAD and hooks are not touched.
+
+Invariant: only a commit that training wrote is replaced or removed. A commit of a person, on top of it or in its
+place, stays, and so does a branch that is checked out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from skillopt.errors import RepositoryError, VersionConflictError
+from skillopt.skills.folder import is_shipped
+from skillopt.tasks import File, digest_of
+from skillopt.versions.commit_message import Version
+from skillopt.versions.repository import NewVersion, Repository
+
+__all__ = ["DRAFT", "DRAFT_BRANCHES", "FILES_DIGEST", "DraftBranch"]
+
+DRAFT: Final = "draft"
+"""What users call it where a version can be named."""
+
+DRAFT_BRANCHES: Final = "refs/heads/skillopt-draft/"
+
+FILES_DIGEST: Final = "Files-Digest"
+"""Trailer with the digest of the skill's files, by which a commit that somebody amended is told from ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftBranch:
+    """The branch of a skill's draft.
+
+    Args:
+        repository: Where it is.
+        skill: Name of the skill.
+        path: Folder of the skill in the repository, POSIX.
+    """
+
+    repository: Repository
+    skill: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """Give the name of the branch."""
+        return f"skillopt-draft/{self.skill}"
+
+    @property
+    def tip(self) -> str | None:
+        """Give its newest commit, None when there is no branch."""
+        return self.repository.ref_tip(f"{DRAFT_BRANCHES}{self.skill}")
+
+    def read(self) -> Version | None:
+        """Read the draft, None when there is none; the tip may be a commit of a person."""
+        tip = self.tip
+        return None if tip is None else self.repository.commit(tip)
+
+    def publish(self, new: NewVersion) -> str:
+        """Write a draft in place of the one that is there; writing it again changes nothing.
+
+        Args:
+            new: The draft; where the branch of versions is does not matter.
+
+        Returns:
+            The commit.
+
+        Raises:
+            VersionConflictError: A person has committed there, or the branch is checked out; it was left alone.
+            InfrastructureError: The disk is full.
+        """
+        trailers = (*new.trailers, (FILES_DIGEST, _digest(new.files)))
+        commit = self.repository.write_commit(replace(new, trailers=trailers))
+        self._move(commit)
+        return commit
+
+    def remove(self) -> None:
+        """Remove the draft, if there is one.
+
+        Raises:
+            VersionConflictError: A person has committed there, or the branch is checked out; it was left alone.
+        """
+        self._move(None)
+
+    def is_ours(self, commit: str) -> bool:
+        """Tell whether training wrote a commit, as it is."""
+        version = self.repository.commit(commit)
+        if version.trailer("Skill") != self.skill or not version.trailer(FILES_DIGEST):
+            return False
+        before = self.repository.tree(version.parent, "") if version.parent else []
+        changed = {name for _, _, name in set(self.repository.tree(commit, "")) ^ set(before)}
+        prefix = "" if self.path == "." else f"{self.path}/"
+        as_written = _digest(self.repository.read_folder(commit, self.path)) == version.trailer(FILES_DIGEST)
+        return as_written and all(name.startswith(prefix) for name in changed)
+
+    def _move(self, commit: str | None) -> None:
+        tip, branch = self.tip, f"{DRAFT_BRANCHES}{self.skill}"
+        if tip == commit:
+            return
+        if tip is not None and not self.is_ours(tip):
+            raise VersionConflictError(
+                f"{self.name} has commits of people ({tip[:10]}); it was left alone. Rename it to keep them: "
+                f"git branch -m {self.name} MY-NAME"
+            )
+        if place := self.repository.checked_out_in(branch):
+            message = f"expected branch {self.name} free to move, found it checked out in {place}; it was left alone"
+            raise VersionConflictError(f"{message}. Switch to another branch there, then run this again")
+        if problem := self.repository.move_branch(branch, tip, commit):
+            raise RepositoryError(f"{problem}; mend that and run this again")
+
+
+def _digest(files: Iterable[File]) -> str:
+    contents = {file.path: file.content for file in files if is_shipped(file.path)}
+    return digest_of(*(part for path in sorted(contents) for part in (path, contents[path])))

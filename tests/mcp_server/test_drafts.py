@@ -1,0 +1,74 @@
+"""The draft through the tools: shown with its grade and measured, never served as a skill, taken by no model."""
+
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from skillopt_mcp.server import make_server
+from skillopt_mcp.tools import TOOLS
+from tests.fakes.drafts import accepted, graded, run_events
+from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.projects import git, make_project
+from tests.mcp_server.test_training_tools import ended
+
+pytestmark = pytest.mark.anyio
+
+EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+async def test_the_list_names_the_draft_its_grade_and_who_may_take_it(folder: Path) -> None:
+    run_events(folder, graded(EMAIL))
+    async with Client(make_server(folder)) as client:
+        listed = await say(client, "list_skills", name="rows")
+    assert "waits: unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks." in listed
+    assert "Only a person makes it a version, with `skillopt take rows`" in listed
+    assert not any("take" in tool.name for tool in TOOLS)
+
+
+async def test_the_draft_is_read_with_a_warning_and_compared_with_what_it_is_based_on(folder: Path) -> None:
+    run_events(folder, accepted(EMAIL), graded(EMAIL, DATES))
+    async with Client(make_server(folder)) as client:
+        shown = await say(client, "read_skill", name="rows", version="draft")
+        changed = await say(client, "read_skill", name="rows", version="draft", since="start")
+        since = await say(
+            client, "read_skill", name="rows", version="draft", since=git(folder, "rev-parse", "skillopt/rows")
+        )
+    assert "it is not accepted and not served" in shown
+    assert "skill://" not in shown
+    assert DATES in shown
+    assert f"+- {DATES}" in changed
+    assert f"+- {EMAIL}" not in changed
+    assert f"+- {DATES}" in since
+
+
+async def test_the_draft_is_no_resource_and_nothing_goes_back_to_it(folder: Path) -> None:
+    run_events(folder, graded(EMAIL))
+    async with Client(make_server(folder)) as client:
+        assert not (await client.list_resources()).resources
+        for tool, arguments in (
+            ("read_skill", {"name": "rows"}),
+            ("rollback_skill", {"name": "rows", "version": "draft"}),
+        ):
+            result = await client.call_tool(tool, arguments)
+            assert result.is_error
+            assert "accepted version" in text_of(result)
+
+
+async def test_without_a_draft_the_answer_says_so(folder: Path) -> None:
+    async with Client(make_server(folder)) as client:
+        result = await client.call_tool("read_skill", {"name": "rows", "version": "draft"})
+        assert result.is_error
+        assert "expected a draft, found none" in text_of(result)
+
+
+async def test_the_draft_can_be_measured(folder: Path) -> None:
+    run_events(folder, graded(EMAIL))
+    async with Client(make_server(folder)) as client:
+        begun = ended(folder, await say(client, "start_job", name="rows", of="draft", split="val"))
+        assert "draft: score" in await say(client, "job_status", job_id=begun)

@@ -1,0 +1,76 @@
+"""How the cap of a run is shared."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
+from skillopt.settings import GateRule, Settings
+from skillopt.suites.planning import plan_splits
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+
+
+def suite(count: int) -> Suite:
+    tasks = [Task(str(number), f"do {number}", VerifierSpec("exact")) for number in range(count)]
+    return plan_splits(tasks).suite("s", tasks)
+
+
+@given(st.integers(2, 120), st.integers(8, 2000), st.sampled_from([GateRule.SEQUENTIAL, GateRule.PAIRED]))
+def test_baseline_and_gate_take_at_most_a_quarter_of_the_cap(count: int, cap: int, rule: GateRule) -> None:
+    settings = Settings(max_rollouts=cap, gate=rule)
+    settled = settle_folds(suite(count), settings)
+    plan = plan_rollouts(settled, settings)
+    assert plan.gate + (0 if settled.folds else plan.baseline) <= cap // 4
+    assert plan.gate > 0
+    assert plan.learning is not None
+    assert plan.baseline + plan.gate + plan.test + plan.learning == cap
+    assert plan.learning >= cap // 4
+
+
+def test_a_generous_cap_and_none_take_the_whole_baseline_gate_and_test() -> None:
+    for settings in (Settings(), Settings(max_rollouts=2000)):
+        plan = plan_rollouts(suite(100), settings)
+        assert (plan.baseline, plan.gate, plan.test) == (24, 50, 50)
+
+
+def test_folds_need_four_rollouts_a_task_and_a_gate_that_compares_side_by_side() -> None:
+    folded = suite(20)
+    assert settle_folds(folded, Settings()) is folded
+    assert settle_folds(folded, Settings(max_rollouts=80)) is folded
+    for settings in (Settings(max_rollouts=79), Settings(gate=GateRule.STRICT)):
+        halves = settle_folds(folded, settings)
+        assert halves.folds is None
+        assert [len(halves.tasks(split)) for split in Split] == [10, 10, 0]
+
+
+def test_a_test_that_would_take_more_than_a_quarter_of_the_cap_is_left_out() -> None:
+    assert plan_rollouts(suite(64), Settings(max_rollouts=60)).test == 0
+    assert plan_rollouts(suite(64), Settings(max_rollouts=64)).test == 16
+
+
+@pytest.mark.parametrize("count", [24, 40])
+def test_fixed_splits_are_left_as_they_are(count: int) -> None:
+    fixed = suite(count)
+    assert settle_folds(fixed, Settings(max_rollouts=1)) is fixed
+
+
+def test_the_published_gate_compares_with_the_whole_recorded_baseline() -> None:
+    plan = plan_rollouts(suite(64), Settings(max_rollouts=200, gate=GateRule.STRICT, baseline_repeats=1))
+    assert (plan.baseline, plan.gate, plan.test, plan.learning) == (24, 24, 16, 136)
+
+
+@given(st.integers(2, 80), st.sampled_from(GateRule))
+def test_the_least_cap_has_room_for_a_batch_and_a_gate_and_one_less_has_not(count: int, rule: GateRule) -> None:
+    settings = Settings(gate=rule)
+    least = least_rollouts(suite(count), settings)
+
+    def has_room(cap: int) -> bool:
+        capped = settings.model_copy(update={"max_rollouts": cap})
+        settled = settle_folds(suite(count), capped)
+        plan = plan_rollouts(settled, capped)
+        gate = len(settled.tasks(Split.VAL)) * (1 if rule is GateRule.STRICT else 2)
+        taught = settled.folds[0] if settled.folds else settled.tasks(Split.TRAIN)
+        return plan.baseline + plan.test + gate + min(settings.batch_size, len(taught)) <= cap
+
+    assert has_room(least)
+    assert not has_room(least - 1)

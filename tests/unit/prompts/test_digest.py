@@ -1,0 +1,30 @@
+"""The digest says in a few lines what passes and what changed."""
+
+from skillopt.prompts.digest import write_digest
+from skillopt.skills.document import estimate_tokens
+from skillopt.tasks import Task, VerifierSpec
+
+
+def task(name: str, *tags: str) -> Task:
+    return Task(name, "do", VerifierSpec("exact"), tags=tags)
+
+
+def test_it_counts_what_passes_by_tag_and_names_what_the_last_patch_fixed_and_broke() -> None:
+    outcomes = [(task("a", "dates"), True), (task("b", "dates", "ids"), False), (task("c"), True)]
+    text = write_digest(outcomes, ["a"], ["b"], aside=2)
+    for line in (
+        "2 of 3 tasks pass with this skill.",
+        "Passing by tag: dates 1 of 2, ids 0 of 1.",
+        "The last patch fixed a.",
+        "The last patch broke b.",
+        "2 more failed whatever was tried",
+    ):
+        assert line in text
+    assert write_digest([]) == ""
+
+
+def test_many_tags_and_long_names_do_not_make_it_long() -> None:
+    outcomes = [(task(f"t{at}", f"tag{at} {'x' * 200}"), False) for at in range(300)]
+    text = write_digest(outcomes, [one.id for one, _ in outcomes])
+    assert "and 270 more" in text
+    assert estimate_tokens(text) < 900

@@ -1,0 +1,118 @@
+"""Replies are read leniently, and each edit on its own."""
+
+import json
+
+import pytest
+
+from skillopt.errors import ReplyError
+from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind
+from skillopt.prompts.proposed_edits import MOST_EDITS_READ, ProposedEdit, read_reflection
+from skillopt.skills.edits import Edit, Op
+
+GOOD = {"op": "add", "content": "- x", "tasks": ["t1"]}
+PLAIN = json.dumps({"diagnosis": "…", "edits": [GOOD]})
+EDIT = ProposedEdit(op=Op.ADD, content="- x", tasks=("t1",))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        PLAIN,
+        f"```json\n{PLAIN}\n```",
+        f"Sure {{as you asked}}, here it is:\n{PLAIN}\nI used {{braces}} and {{}} too.",
+        f'<think>Maybe {{"edits": [{{"op": "delete", "anchor": "x"}}]}}? No.</think>{PLAIN}',
+        f'First I had {{"edits": []}}, but better:\n{PLAIN}',
+        '{"edits": [{"op": "add", "content": "- x", "tasks": ["t1"],},],}',
+        '{"edits": [{"op": "ADD", "content": "- x", "anchor": null, "tasks": "t1"}], "failures": null}',
+        '{"edits": {"op": "insert", "content": ["- x"], "tasks": ["t1"]}}',
+        '[{"op": "add", "content": "- x", "tasks": ["t1"]}]',
+        '{"edits": [{"op": "add", "content": "- x", "tasks": ["t1"]}, {"op": "add", "conte',
+    ],
+    ids=[
+        *("plain", "fenced", "prose with braces", "thinking", "second thought", "trailing commas", "nulls"),
+        *("one edit", "a bare list", "cut off"),
+    ],
+)
+def test_the_edits_of_a_usual_reply_are_read_whatever_stands_around_them(reply: str) -> None:
+    assert read_reflection(reply).edits == (EDIT,)
+
+
+def test_line_ends_inside_of_texts_are_let_pass() -> None:
+    (edit,) = read_reflection('{"edits": [{"op": "add", "content": "- a\n- b"}]}').edits
+    assert edit.text == "- a\n- b"
+
+
+@pytest.mark.parametrize(
+    ("bad", "problem"),
+    [
+        ({"op": "rename"}, "op: "),
+        ({"op": "delete"}, "needs an anchor"),
+        ({"op": "add", "content": "  "}, "needs content"),
+        ({"op": "rewrite", "content": "x"}, "needs the section"),
+        ({"op": "add", "content": "x" * 30_000}, "at most 20000"),
+        ("- x", "expected an object"),
+    ],
+)
+def test_one_bad_edit_is_named_and_loses_none_of_the_others(bad: object, problem: str) -> None:
+    found = read_reflection(json.dumps({"edits": [bad, GOOD]}))
+    assert found.edits == (EDIT,)
+    assert found.kinds == (None,)
+    ((text, reason),) = found.unread
+    assert problem in reason
+    assert len(text) < 400
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "expected a JSON object"),
+        ("{not json}", "invalid JSON"),
+        ('{"diagnosis": "all is well"}', "the key 'edits', found one with"),
+        ('{"edits": "many"}', "none that can be read"),
+        ('{"edits": [{"op": "rename"}]}', "op: "),
+        ('{"edits": [{"op": "add", "content": "\\ud800"}]}', "content: "),
+        ('{"a":' * 5_000, "expected a JSON object"),
+    ],
+)
+def test_a_reply_without_edits_is_an_error_that_says_what_is_wrong(reply: str, problem: str) -> None:
+    with pytest.raises(ReplyError, match=problem):
+        read_reflection(reply)
+
+
+def test_no_edits_at_all_is_an_answer() -> None:
+    assert read_reflection('{"diagnosis": "nothing to do", "edits": []}').edits == ()
+
+
+def test_edits_past_the_most_that_are_read_are_named() -> None:
+    found = read_reflection(json.dumps({"edits": [GOOD] * (MOST_EDITS_READ + 2)}))
+    assert (len(found.edits), len(found.unread)) == (MOST_EDITS_READ, 2)
+
+
+def test_an_edit_given_as_lines_knows_the_tasks_behind_each_of_them() -> None:
+    lines = [{"content": "- a\n  more of a", "tasks": ["t1"]}, {"content": "- b", "tasks": "t2, t3"}]
+    reply = {"edits": [{"op": "add", "section": "Rules", "lines": lines, "tasks": ["t1"], "rationale": "why"}]}
+    (proposed,) = read_reflection(json.dumps(reply)).edits
+    assert proposed.named("s1e1") == Edit(
+        "s1e1",
+        Op.ADD,
+        section="Rules",
+        content="- a\n  more of a\n- b",
+        rationale="why",
+        tasks=("t1", "t2", "t3"),
+        line_tasks=(("t1",), ("t2", "t3")),
+    )
+
+
+def test_a_rewrite_names_its_section_even_as_an_anchor() -> None:
+    (edit,) = read_reflection('{"edits": [{"op": "Rewrite", "anchor": "## Values", "content": "- a"}]}').edits
+    assert edit.named("e") == Edit("e", Op.REWRITE, section="## Values", content="- a")
+
+
+def test_kinds_are_read_where_a_reply_names_them_and_a_reply_without_them_is_still_read() -> None:
+    edits = [{"op": "add", "content": "- a", "kind": "Format"}, {"op": "add", "content": "- b", "kind": "magic"}]
+    failures = [{"task": "t1", "kind": "verifier_suspect", "reason": " odd "}, {"task": "t2", "kind": "magic"}, "t3"]
+    found = read_reflection(json.dumps({"edits": edits, "failures": failures}))
+    assert found.kinds == (TaskFailureKind.FORMAT, None)
+    assert found.failures == (NamedFailure("t1", TaskFailureKind.VERIFIER_SUSPECT, "odd"),)
+    plain = read_reflection(json.dumps({"edits": [{"op": "add", "content": "- a"}]}))
+    assert (plain.edits, plain.kinds, plain.failures) == (found.edits[:1], (None,), ())

@@ -1,0 +1,161 @@
+"""Whatever ends a run, its draft is on the draft's branch, with its grade, unless it is worse."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import InfrastructureError
+from skillopt.execution.metering import OutOfBudget
+from skillopt.gate.grades import Grade
+from skillopt.project import Project, Selection
+from skillopt.runs.draft_publication import recover_draft
+from skillopt.runs.grade_trailers import read_grading
+from skillopt.versions.commit_message import Version
+from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.repository import Repository
+from tests.fakes.drafts import KilledError, accepted, changed, graded, grading, run_events
+from tests.fakes.projects import git, make_project
+
+BRANCH = "skillopt-draft/rows"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def draft(folder: Path) -> Version | None:
+    return DraftBranch(Repository.find(folder), "rows", "skills/rows").read()
+
+
+def text(folder: Path, commit: str = BRANCH) -> str:
+    return git(folder, "show", f"{commit}:skills/rows/SKILL.md")
+
+
+def test_the_draft_at_the_end_is_published_with_its_grade_and_its_evidence(folder: Path) -> None:
+    done = run_events(folder, changed("Sort."), graded("Sort.", "Lower case."))
+    assert done.run is not None
+    assert done.run.draft is not None
+    found = draft(folder)
+    assert found is not None
+    assert found.sha == done.run.draft.commit
+    assert found.parent == git(folder, "rev-parse", "main")
+    assert found.subject == "rows: draft, add 2 rules"
+    trailers = dict(found.trailers)
+    assert (trailers["Grade"], trailers["Probability"], trailers["Tasks-Judged"]) == ("unproven", "0.910", "12")
+    assert (trailers["Expected-Gain"], trailers["Interval"]) == ("+0.180", "-0.060 to +0.360")
+    assert (trailers["Skill"], trailers["Skillopt-Run"]) == ("rows", done.run.record.id)
+    assert "It failed. (tasks train-0)" in found.body
+    assert "91% likely better, on 12 tasks. 4 of 12 tasks changed" in " ".join(found.body.split())
+    read = read_grading(found.trailers)
+    assert read is not None
+    assert (read.grade, read.probability, read.low, read.tasks) == (Grade.UNPROVEN, 0.91, -0.06, 12)
+    assert text(folder).endswith("- Sort.\n- Lower case.")
+    assert git(folder, "branch", "--list", "skillopt/*") == ""
+
+
+@pytest.mark.parametrize(
+    "end", [KeyboardInterrupt(), OutOfBudget("max_usd is 1"), InfrastructureError("the provider is away")]
+)
+def test_whatever_stops_a_run_its_newest_draft_is_published_ungraded(folder: Path, end: BaseException) -> None:
+    stopped = run_events(folder, changed("Sort."), changed("Sort.", "Trim."), ends=end)
+    found = draft(folder)
+    assert found is not None
+    assert found.trailer("Grade") == "unproven"
+    assert found.trailer("Probability") == ""
+    assert text(folder).endswith("- Sort.\n- Trim.")
+    assert stopped.said == [f"the draft is on branch {BRANCH}, unproven: its run ended before it was graded"]
+
+
+def test_the_run_that_goes_on_rewrites_it(folder: Path) -> None:
+    first = run_events(folder, changed("Sort."), ends=KeyboardInterrupt())
+    second = run_events(folder, changed("Sort."), graded("Sort."))
+    assert first.run is not None
+    assert second.run is not None
+    assert first.run.record.id == second.run.record.id
+    found = draft(folder)
+    assert found is not None
+    assert found.trailer("Probability") == "0.910"
+    assert git(folder, "rev-list", "--count", f"main..{BRANCH}") == "1"
+
+
+def test_an_interruption_while_a_run_is_replayed_loses_nothing_that_was_recorded(folder: Path) -> None:
+    run_events(folder, changed("Sort."), changed("Sort.", "Trim."), ends=KeyboardInterrupt())
+    run_events(folder, changed("Sort."), ends=KeyboardInterrupt())
+    assert text(folder).endswith("- Sort.\n- Trim.")
+
+
+def test_a_killed_process_leaves_a_draft_that_is_published_when_somebody_asks(folder: Path) -> None:
+    run_events(folder, changed("Sort."), ends=KilledError())
+    assert draft(folder) is None
+    project = Project.find(folder)
+    for _ in range(2):
+        recover_draft(folder, project.repository(), "rows")
+        found = draft(folder)
+        assert found is not None
+        assert text(folder).endswith("- Sort.")
+
+
+def test_without_a_ledger_there_is_nothing_to_recover(folder: Path) -> None:
+    recover_draft(folder, Repository.find(folder), "rows")
+    assert draft(folder) is None
+    assert not (folder / ".skillopt").exists()
+
+
+def test_a_worse_draft_is_not_published_and_takes_the_provisional_one_with_it(folder: Path) -> None:
+    run_events(folder, changed("Sort."), ends=KeyboardInterrupt())
+    done = run_events(folder, changed("Sort."), graded("Sort.", grade=Grade.WORSE, probability=0.2))
+    assert draft(folder) is None
+    assert done.run is not None
+    assert done.run.draft is not None
+    assert (done.run.draft.commit, done.run.draft.grading) == ("", grading(Grade.WORSE, 0.2))
+    assert "it is worse" in done.run.draft.note
+
+
+@pytest.mark.parametrize(("probability", "published"), [(0.79, False), (0.8, True)])
+def test_a_leftover_after_an_accept_needs_a_probability(folder: Path, probability: float, *, published: bool) -> None:
+    run_events(folder, accepted("Sort."), changed("Sort.", "Trim."), graded("Sort.", "Trim.", probability=probability))
+    found = draft(folder)
+    assert (found is not None) is published
+    if found is not None:
+        assert found.parent == git(folder, "rev-parse", "skillopt/rows")
+
+
+def test_a_draft_that_becomes_a_version_is_no_draft_any_more(folder: Path) -> None:
+    run_events(folder, changed("Sort."), graded("Sort."))
+    run_events(folder, changed("Sort."), accepted("Sort.", grade=Grade.PROVEN), seed=1)
+    assert draft(folder) is None
+    assert Repository.find(folder).versions("rows")[0].trailer("Grade") == "proven"
+
+
+def test_a_run_without_a_draft_leaves_the_one_of_an_earlier_run(folder: Path) -> None:
+    run_events(folder, graded("Sort."))
+    done = run_events(folder, changed("Trim."), changed(), seed=1)
+    assert done.run is not None
+    assert done.run.draft is None
+    assert text(folder).endswith("- Sort.")
+
+
+def test_each_run_replaces_the_draft_but_not_the_commits_of_people(folder: Path) -> None:
+    run_events(folder, graded("Sort."))
+    run_events(folder, graded("Trim."), seed=1)
+    assert text(folder).endswith("- Trim.")
+    git(folder, "switch", "--quiet", BRANCH)
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "Mine")
+    git(folder, "switch", "--quiet", "main")
+    done = run_events(folder, graded("Lower case."), seed=2)
+    assert done.run is not None
+    assert done.run.draft is not None
+    assert "has commits of people" in done.run.draft.note
+    assert text(folder).endswith("- Trim.")
+
+
+def test_a_text_that_was_never_committed_is_the_draft_s_parent(folder: Path) -> None:
+    document = folder / "skills" / "rows" / "SKILL.md"
+    document.write_text(document.read_text() + "\nBy hand.\n")
+    start = Project.find(folder).target(Selection("rows", folder=folder)).skill()
+    run_events(folder, graded("Sort."))
+    subjects = git(folder, "log", "--format=%s", f"main..{BRANCH}").splitlines()
+    assert subjects == ["rows: draft, add a rule", "rows: the text that training starts from"]
+    assert text(folder, f"{BRANCH}^") == start.document.text.strip()
+    assert git(folder, "branch", "--list", "skillopt/*") == ""

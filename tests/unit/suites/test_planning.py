@@ -1,0 +1,58 @@
+"""Which tasks teach and which decide."""
+
+import pytest
+
+from skillopt.suites.planning import LEAST_TEST, plan_splits
+from skillopt.tasks import Split, Task, VerifierSpec
+
+
+def tasks(count: int) -> list[Task]:
+    return [Task(str(number), f"do {number}", VerifierSpec("exact")) for number in range(count)]
+
+
+@pytest.mark.parametrize("count", [2, 3, 7, 23])
+def test_few_tasks_are_two_folds_of_equal_size_and_all_of_them_decide(count: int) -> None:
+    found = plan_splits(tasks(count))
+    assert found.folds is not None
+    assert [len(fold) for fold in found.folds] == [count // 2, count - count // 2]
+    suite = found.suite("s", tasks(count))
+    assert [task.id for task in suite.tasks(Split.VAL)] == [task.id for task in tasks(count)]
+
+
+def test_a_single_task_can_be_evaluated_and_teaches_nothing() -> None:
+    found = plan_splits(tasks(1))
+    assert (found.folds, len(found.val), found.train) == (None, 1, ())
+
+
+@pytest.mark.parametrize(
+    ("count", "sizes"),
+    [(24, (12, 12, 0)), (40, (20, 20, 0)), (60, (36, 24, 0)), (64, (32, 24, 8)), (200, (100, 50, 50))],
+)
+def test_more_tasks_are_split_so_that_val_and_test_can_decide(count: int, sizes: tuple[int, int, int]) -> None:
+    found = plan_splits(tasks(count))
+    assert (len(found.train), len(found.val), len(found.test), found.folds) == (*sizes, None)
+
+
+def test_a_test_split_is_never_too_small_to_decide() -> None:
+    assert all(len(plan_splits(tasks(count)).test) not in range(1, LEAST_TEST) for count in range(1, 150))
+
+
+@pytest.mark.parametrize(
+    ("shares", "sizes"),
+    [
+        ({Split.TRAIN: 0.5, Split.VAL: 0.2, Split.TEST: 0.3}, (10, 4, 6)),
+        ({Split.TRAIN: 1, Split.VAL: 1}, (10, 10, 0)),
+        ({Split.TRAIN: 100, Split.VAL: 1, Split.TEST: 1}, (18, 1, 1)),
+        ({Split.TEST: 0.0, Split.TRAIN: 2, Split.VAL: 1}, (13, 7, 0)),
+    ],
+)
+def test_stated_shares_are_filled_exactly_and_none_of_them_is_empty(
+    shares: dict[Split, float], sizes: tuple[int, int, int]
+) -> None:
+    found = plan_splits(tasks(20), shares)
+    assert (len(found.train), len(found.val), len(found.test), found.folds) == (*sizes, None)
+
+
+def test_the_plan_does_not_depend_on_the_order_of_tasks() -> None:
+    one, other = plan_splits(tasks(30)), plan_splits(tasks(30)[::-1])
+    assert set(one.train) == set(other.train)

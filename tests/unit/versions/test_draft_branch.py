@@ -1,0 +1,90 @@
+"""The draft's branch: replaced by each run, never over what a person committed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import VersionConflictError
+from skillopt.tasks import File
+from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.repository import Repository
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, make_repository
+
+_DRAFT = replace(NEW_VERSION, trailers=(("Skill", "rows"), ("Grade", "unproven")))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_repository(tmp_path / "repository")
+
+
+def branch_of(folder: Path) -> DraftBranch:
+    return DraftBranch(Repository.find(folder), "rows", FOLDER)
+
+
+def publish(folder: Path, rule: bytes = b"- Sort.\n") -> str:
+    branch = branch_of(folder)
+    kept = [file for file in branch.repository.read_folder("main", FOLDER) if file.path != "SKILL.md"]
+    files = (*kept, File("SKILL.md", TEXT + rule))
+    return branch.publish(replace(_DRAFT, parent=git(folder, "rev-parse", "main"), files=files))
+
+
+def test_a_draft_is_one_commit_and_nothing_else_moves(folder: Path) -> None:
+    (folder / "README").write_text("Changed.\n")
+    before = git(folder, "status", "--porcelain=v2", "--branch"), (folder / ".git" / "index").read_bytes()
+    sha = publish(folder)
+    assert git(folder, "rev-list", "main..skillopt-draft/rows") == sha
+    assert git(folder, "diff", "--name-only", "main", sha) == f"{FOLDER}/SKILL.md"
+    assert git(folder, "status", "--porcelain=v2", "--branch") == before[0]
+    assert (folder / ".git" / "index").read_bytes() == before[1]
+    assert git(folder, "branch", "--list", "skillopt/*") == ""
+    read = branch_of(folder).read()
+    assert read is not None
+    assert read.trailer("Grade") == "unproven"
+
+
+def test_the_next_run_replaces_it(folder: Path) -> None:
+    first = publish(folder)
+    second = publish(folder, b"- Trim twice.\n")
+    assert publish(folder, b"- Trim twice.\n") == second
+    assert git(folder, "rev-list", "main..skillopt-draft/rows") == second != first
+
+
+def test_it_is_removed_and_removing_it_again_does_nothing(folder: Path) -> None:
+    publish(folder)
+    branch_of(folder).remove()
+    branch_of(folder).remove()
+    assert branch_of(folder).read() is None
+
+
+@pytest.mark.parametrize("edited", ["on top", "amended", "beside the skill"])
+def test_what_a_person_committed_there_stays(folder: Path, edited: str) -> None:
+    publish(folder)
+    git(folder, "switch", "--quiet", "skillopt-draft/rows")
+    file = folder / ("README" if edited == "beside the skill" else f"{FOLDER}/SKILL.md")
+    file.write_text("By hand.\n")
+    git(folder, "commit", "--quiet", "-a", *(["-m", "Mine"] if edited == "on top" else ["--amend", "--no-edit"]))
+    git(folder, "switch", "--quiet", "main")
+    kept = git(folder, "rev-parse", "skillopt-draft/rows")
+    for change in (lambda: publish(folder, b"- Other.\n"), branch_of(folder).remove):
+        with pytest.raises(VersionConflictError, match=r"has commits of people.*git branch -m"):
+            change()
+    assert git(folder, "rev-parse", "skillopt-draft/rows") == kept
+
+
+def test_a_draft_that_is_checked_out_stays(folder: Path) -> None:
+    kept = publish(folder)
+    git(folder, "switch", "--quiet", "skillopt-draft/rows")
+    with pytest.raises(VersionConflictError, match="found it checked out"):
+        publish(folder, b"- Other.\n")
+    assert git(folder, "rev-parse", "HEAD") == kept
+
+
+def test_without_a_name_of_its_own_git_still_moves_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    sha = publish(folder)
+    assert branch_of(folder).tip == sha
