@@ -15,4 +15,6 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     if not draft.lines:
         return
     grading = Grading(Grade.UNPROVEN, 0.9, 0.0, 0.0, 0.0, 0, 0, "unproven")
-    yield DraftGraded(draft.skill.document.text, draft.pending, grading, draft.incumbent.digest, run.runner.rollouts_asked)
+    yield DraftGraded(
+        draft.skill.document.text, draft.pending, grading, draft.incumbent.digest, run.runner.rollouts_asked
+    )

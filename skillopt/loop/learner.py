@@ -41,6 +41,9 @@ _POOLED: Final = 0.2
 _ASKED_OFTEN: Final = 8
 """Reruns without which that share is not known."""
 
+_MANY: Final = 24
+"""Tasks from which a symptom that one of them shows is more likely noise than something to learn."""
+
 _IDLE: Final = 2
 """Steps without a new line after which learning ends; more of them find nothing that two do not."""
 
@@ -256,7 +259,8 @@ class Learner:
         counts = Counter(symptom for seen in rest.values() for symptom in seen.symptoms)
         answered = self.answered
         return any(
-            count > 1 and symptom not in answered and not self.gave_up(symptom) for symptom, count in counts.items()
+            count >= (2 if len(self.tasks) >= _MANY else 1) and symptom not in answered and not self.gave_up(symptom)
+            for symptom, count in counts.items()
         )
 
     @property

@@ -8,7 +8,7 @@ from skillopt.tasks import Split, Suite, Task, divide
 
 __all__ = ["FOLDS_BELOW", "LEAST_TEST", "Plan", "plan_splits"]
 
-FOLDS_BELOW: Final = 24
+FOLDS_BELOW: Final = 48
 """Tasks from which fixed splits are better than two folds that swap roles: from here on half of them can decide."""
 
 LEAST_TEST: Final = 8
