@@ -14,7 +14,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from importlib import import_module
+from math import inf
 from multiprocessing import Pool
 from pathlib import Path
 from statistics import fmean, median, stdev
@@ -24,7 +26,10 @@ from benchmarks.landscapes.runs import Job, Run, run_job
 from benchmarks.landscapes.tasks import broken_tasks
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt import __version__
+from skillopt.loop.events import Event
+from skillopt.settings import Settings
 from skillopt.skills.document import SkillDocument, estimate_tokens
+from skillopt.tasks import Suite
 
 __all__ = ["ROWS", "Row", "main"]
 
@@ -35,7 +40,7 @@ class Row:
 
     Args:
         settings: By name, as text.
-        name: `module:name` of what is replaced while the row runs; empty for nothing.
+        name: `module:name` or `module:class.name` of what is replaced while the row runs; empty for nothing.
         by: What replaces it.
         about: What that means; empty where the settings say it.
     """
@@ -51,35 +56,50 @@ class Row:
         if not self.name:
             yield
             return
-        module, _, name = self.name.partition(":")
-        names = vars(import_module(module))
-        before = names[name]
-        names[name] = self.by
+        module, _, path = self.name.partition(":")
+        *outer, name = path.split(".")
+        owner = reduce(getattr, outer, import_module(module))
+        before = vars(owner)[name]
+        setattr(owner, name, self.by)
         try:
             yield
         finally:
-            names[name] = before
+            setattr(owner, name, before)
 
 
-def _worthless(edits: Sequence[str], numbers: Mapping[str, float]) -> float:  # noqa: ARG001 - stands in for `value_of`
-    """Find every patch of a group equally good, so that none has an advantage."""
-    return 0.0
+def _nothing(*_: object) -> Iterator[Event]:
+    """Do nothing, in place of a stage of the loop."""
+    yield from ()
+
+
+def _one_fold(suite: Suite, _: Settings) -> Suite:
+    """Learn from one fold and judge on the other, without swapping them."""
+    return suite.first_fold_suite
 
 
 ROWS: Final[Mapping[str, Row]] = {
     "default": Row(),
-    "no trust where noise hides edits": Row((("trust_noise", "0"),)),
-    "one reflection on a batch": Row((("reflections", "1"),)),
-    "one candidate patch": Row((("proposal_groups", "1"),)),
-    "edits of a step in the model's order": Row(
-        name="skillopt.loop.reflection:value_of", by=_worthless, about="citation support is told and orders nothing"
+    "no patch test: learning as published, with this gate": Row((("patch_tests", "0"),)),
+    "one patch test on the same failures": Row((("patch_tests", "1"),)),
+    "two readings of the failures": Row((("proposal_groups", "2"),)),
+    "no second look at weak lines": Row(
+        name="skillopt.loop.optimizer:recheck", by=_nothing, about="lines of weak evidence stay without another look"
+    ),
+    "lines judged one by one in any noise": Row(
+        name="skillopt.loop.learner:Learner.pooled",
+        by=property(lambda _: False),
+        about="edits are tested and left out one by one, whatever the noise",
+    ),
+    "first gate when nothing new comes": Row(
+        name="skillopt.loop.scheduling:_CLEAR_LEAD", by=inf, about="a clear lead on train calls for no gate"
+    ),
+    "fixed halves for few tasks": Row(
+        name="skillopt.loop.optimizer:settle_folds", by=_one_fold, about="folds do not swap roles"
     ),
     "failures not named": Row((("name_failures", "false"),)),
     "suspects only reported": Row((("suspect_share", "0"),)),
-    "gate after every step, none waits": Row((("gate_edits", "1"),)),
     "gate on all tasks, one look each": Row((("gate", "paired"),)),
     "gate by a greater mean": Row((("gate", "strict"),)),
-    "batches of 24, 8 shown at a time": Row((("batch_size", "24"), ("minibatch_size", "8"))),
 }
 """What is changed in each row; the first is what the others are compared with."""
 
