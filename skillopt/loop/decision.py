@@ -77,7 +77,10 @@ def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
 
 
 def _waits(run: TrainingRun, outcome: Outcome) -> bool:
-    """Say whether a candidate that was not accepted may get better yet: it is undecided, or still grows."""
+    """Say whether a candidate that was not accepted may get better yet: it is undecided, or still grows.
+
+    Before the first version a draft always waits: few tasks reject by chance what its grade will say in the end.
+    """
     if not run.settings.patch_tests:
         return False
-    return True
+    return outcome is Outcome.INCONCLUSIVE or not run.versions or run.learner.pooled or not run.learner.idle

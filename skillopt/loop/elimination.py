@@ -5,24 +5,18 @@ evidence is a sequential probability ratio test, and a failure without the line 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner, Seen
+from skillopt.loop.leave_out import ENOUGH, LeaveOut, leave_out
 
-__all__ = ["Eliminated", "eliminate", "is_needed"]
-
-_ENOUGH: Final = 2.0
-"""Evidence at which a line is needed, or not; 1 in 8 to be wrong at even odds."""
-
-_BOTH_FAIL: Final = 0.4
-"""What a failure without the line counts against it when the candidate fails, too."""
+__all__ = ["Eliminated", "eliminate", "elimination_reason"]
 
 _FEW: Final = 0.8
 """Evidence against a line that one task only is cited for: more of them answer noise."""
 
-_MOST_RUNS: Final = 14
 _SICK: Final = 0.6
 """Share of what a right patch should mend, below which something in it does harm."""
 
@@ -31,74 +25,19 @@ _GROW_STOP, _GROW_KEEP, _GROW_RUNS = -1.5, 1.8, 8
 
 @dataclass(frozen=True, slots=True)
 class Eliminated:
-    """What elimination found of a line: tasks run, mean score without and with it, and whether it stays."""
+    """What elimination found of a line: its test, with no run where none was needed, and whether it stays."""
 
-    line: Line
-    tasks: int
-    before: float
-    after: float
+    test: LeaveOut
     kept: bool
 
 
-@dataclass(slots=True)
-class _Trial:
-    """A line under test."""
-
-    line: Line
-    names: Sequence[str]
-    evidence: float
-    most: int
-    least: float = -_ENOUGH
-    runs: int = 0
-    without: list[float] = field(default_factory=list)
-    beside: list[float] = field(default_factory=list)
-
-    @property
-    def open(self) -> bool:
-        return self.least < self.evidence < _ENOUGH and self.runs < self.most
-
-
-@dataclass(slots=True)
-class _Round:
-    """The candidate that lines are left out of, and its runs that have not decided about any line yet."""
-
-    learner: Learner
-    base: list[Line]
-    beside: dict[str, Seen]
-    inverse: Line | None = None
-    """What takes an accepted line back, which cannot be left out."""
-
-    def test(self, trials: Sequence[_Trial]) -> None:
-        """Leave the line of each trial out on its next task, and let the outcome count."""
-        learner, draft = self.learner, self.learner.draft
-        for trial in trials:
-            name = trial.names[trial.runs % len(trial.names)]
-            trial.runs += 1
-            left = [line for line in self.base if line is not trial.line]
-            rest = draft.build([*left, self.inverse] if self.inverse else left)
-            seen = learner.run(rest, [name]).get(name)
-            if seen is not None:
-                trial.without.append(_score(seen))
-                self._weigh(trial, name, seen)
-
-    def _weigh(self, trial: _Trial, name: str, seen: Seen) -> None:
-        rates, targets = self.learner.rates, trial.line.targets[name]
-        if not targets & seen.symptoms:
-            trial.evidence -= rates.for_it
-            return
-        if rates.repeats >= 3:  # noqa: PLR2004 - in so much noise the run beside it says nothing
-            trial.evidence += rates.against
-            return
-        beside = self.beside.pop(name, None) or self._run_beside(name)
-        if beside is None:
-            return
-        trial.beside.append(_score(beside))
-        broken = (targets & seen.symptoms) - beside.symptoms
-        rates.answer(held=not targets & beside.symptoms)
-        trial.evidence += rates.against if broken else -_BOTH_FAIL
-
-    def _run_beside(self, name: str) -> Seen | None:
-        return self.learner.run(self.learner.draft.build(self.base), [name]).get(name)
+def elimination_reason(found: Eliminated) -> str:
+    """Say in words why a line stays or goes."""
+    runs = len(found.test.without)
+    if not runs:
+        return "the tasks that it cites failed without it and pass with it" if found.kept else "it did not last"
+    times = "once" if runs == 1 else f"{runs} times"
+    return f"left out {times}: {'tasks fail without it' if found.kept else 'nothing fails without it'}"
 
 
 def eliminate(
@@ -122,8 +61,6 @@ def eliminate(
     base = [line for line in carried if line not in untied]
     names = learner.cover(good, [name for found in cited.values() for name in dict.fromkeys(found)], 1)
     beside = learner.run(draft.build(base), dict.fromkeys(names))
-    for name, seen in beside.items():
-        learner.rates.answer(held=not _wanted(good, name) & seen.symptoms)
     broken = [name for name, seen in beside.items() if _wanted(good, name) & seen.symptoms]
     if untied and len(broken) > max(1.0, 1.5 * (1 - learner.rates.answering) * len(beside)):
         base = _with_needed(learner, carried, untied, broken, good)
@@ -135,32 +72,40 @@ def eliminate(
             base, good = grown, [line for line in good if line in grown]
             beside = {}
             learner.harm += 1
-    return _leave_out(_Round(learner, base, dict(beside)), good, cited)
+    return _leave_out(learner, base, good, cited, beside)
 
 
-def _leave_out(round_: _Round, good: Sequence[Line], cited: Mapping[Line, Sequence[str]]) -> list[Eliminated]:
-    """Decide about one line after the other, each against what is left by then."""
-    learner, found = round_.learner, []
-    first = dict(round_.beside)
+def _leave_out(
+    learner: Learner,
+    base: Sequence[Line],
+    good: Sequence[Line],
+    cited: Mapping[Line, Sequence[str]],
+    beside: Mapping[str, Seen],
+) -> list[Eliminated]:
+    """Keep the lines that runs so far show to be needed; leave out the others."""
+    noisy, tests, found = learner.rates.repeats > 1, [], []
     for line in learner.draw.sample(list(good), len(good)):
         names = cited[line]
-        alone = [name for name in names if sum(name in other.targets for other in round_.base) == 1]
-        trial = _Trial(line, names, 0.0 if len(line.targets) > 1 else -_FEW, _MOST_RUNS)
-        kept = _kept_without_test(learner, line, alone, first)
+        alone = [name for name in names if sum(name in other.targets for other in base) == 1]
+        kept = _kept_without_test(learner, line, alone, beside)
         if kept is None:
-            noisy = learner.rates.repeats > 1
-            trial.evidence += min(1.0, line.evidence) if noisy else 0.0
-            while trial.open:
-                round_.test([trial])
-            line.evidence = trial.evidence
-            kept = trial.evidence > 0
-        if not kept:
-            round_.base.remove(line)
-        learner.kept += kept
-        found.append(
-            Eliminated(line, len(set(names[: max(1, trial.runs)])), _mean(trial.without), _mean(trial.beside), kept)
-        )
-    learner.draft.set(round_.base)
+            evidence = (0.0 if len(line.targets) > 1 else -_FEW) + (min(1.0, line.evidence) if noisy else 0.0)
+            tests.append(LeaveOut(line, names, evidence))
+        else:
+            found.append(Eliminated(LeaveOut(line, names, line.evidence), kept))
+    base = [line for line in base if all(line is not one.test.line or one.kept for one in found)]
+    left = leave_out(learner, base, tests, dict(beside))
+    for test in tests:
+        test.line.evidence = test.evidence
+        found.append(Eliminated(test, test.line in left))
+    learner.kept += sum(one.kept for one in found)
+    for one in found:  # of a line that nothing needs it is no wonder that the symptom stays
+        if one.kept:
+            line = one.test.line
+            held = [not line.targets[name] & beside[name].symptoms for name in one.test.names if name in beside]
+            for outcome in (*held, *one.test.held):
+                learner.rates.answer(held=outcome)
+    learner.draft.set(left)
     return found
 
 
@@ -173,31 +118,14 @@ def _kept_without_test(learner: Learner, line: Line, alone: Sequence[str], besid
     evidence = sum(rates.for_it if gone else -rates.against for gone in seen)
     if rates.repeats > 1 and alone:
         line.evidence += evidence
-        if line.evidence >= _ENOUGH:
+        if line.evidence >= ENOUGH:
             return True
         return False if line.evidence <= -1 else None
     # Two tasks failed without it, passed with it, and nothing else speaks of them.
-    if len(line.targets) > 1 and alone and evidence >= _ENOUGH:
+    if len(line.targets) > 1 and alone and evidence >= ENOUGH:
         line.evidence = evidence
         return True
     return None
-
-
-def is_needed(learner: Learner, line: Line, without: Line | None = None) -> bool:
-    """Look once more, when nothing else is to do, whether a line of weak evidence is needed.
-
-    Args:
-        learner: Runs tasks, and holds the draft.
-        line: One that waits, or an accepted one.
-        without: For an accepted one, the line that takes it back.
-    """
-    round_ = _Round(learner, list(learner.draft.lines), {}, without)
-    kinds = len(set(line.targets.values())) if line.packed else 1
-    trial = _Trial(line, list(line.targets), 1.9, _MOST_RUNS, -_ENOUGH * min(4, kinds))
-    while trial.open:
-        round_.test([trial])
-    line.evidence = trial.evidence
-    return trial.evidence > -1.9  # noqa: PLR2004 - as much against it as it began with for it
 
 
 def _with_needed(
@@ -269,11 +197,3 @@ def _grown(learner: Learner, base: Sequence[Line], own: Sequence[Line], names: S
 def _wanted(lines: Sequence[Line], name: str) -> frozenset[str]:
     """Give all that lines are to make go away from a task."""
     return frozenset().union(*(line.targets[name] for line in lines if name in line.targets))
-
-
-def _score(seen: Seen) -> float:
-    return seen.rollout.score.value if seen.rollout.score else 0.0
-
-
-def _mean(scores: Sequence[float]) -> float:
-    return sum(scores) / len(scores) if scores else 0.0

@@ -65,7 +65,7 @@ class Learner:
     Args:
         incumbent: Where training starts.
         tasks: Of the train split, or of one fold.
-        measure: Runs a skill on tasks, each with a fresh repeat; gives the rollouts that have a score, by task id.
+        measure: Runs tasks, each under a skill and with a fresh repeat; gives None for what has no score.
         draw: Draws of this learner.
         metric: Which number of a score is compared.
     """
@@ -74,7 +74,7 @@ class Learner:
         self,
         incumbent: Skill,
         tasks: Sequence[Task],
-        measure: Callable[[Skill, Sequence[Task]], Mapping[str, Rollout]],
+        measure: Callable[[Sequence[tuple[Skill, Task]]], Sequence[Rollout | None]],
         draw: Random,
         metric: Metric,
     ) -> None:
@@ -102,8 +102,19 @@ class Learner:
 
     def run(self, skill: Skill, names: Iterable[str]) -> dict[str, Seen]:
         """Run tasks under a skill; what could not be measured is left out."""
-        found = self._measure(skill, [self.tasks[name] for name in names])
-        return {name: self._note(skill, name, rollout) for name, rollout in found.items()}
+        names = list(names)
+        found = self.run_all([(skill, name) for name in names])
+        return {name: seen for name, seen in zip(names, found, strict=True) if seen is not None}
+
+    def run_all(self, wanted: Sequence[tuple[Skill, str]]) -> list[Seen | None]:
+        """Run tasks, each under a skill of its own, side by side; None for what could not be measured."""
+        if not wanted:
+            return []
+        rollouts = self._measure([(skill, self.tasks[name]) for skill, name in wanted])
+        return [
+            None if rollout is None else self._note(skill, name, rollout)
+            for (skill, name), rollout in zip(wanted, rollouts, strict=True)
+        ]
 
     def begin(self, rollouts: Iterable[Rollout]) -> None:
         """Take up rollouts of the incumbent that were made already.

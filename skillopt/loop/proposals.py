@@ -8,7 +8,7 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.edit_checks import Refusal, check_edits, check_leaks, join_edits
-from skillopt.loop.elimination import eliminate
+from skillopt.loop.elimination import eliminate, elimination_reason
 from skillopt.loop.events import (
     EditRefused,
     EditScreened,
@@ -149,8 +149,8 @@ def _test(
         if line not in test.helped:
             yield EditRefused(1, line.edit, "it moved none of the tasks that it cites")
     for one in eliminate(learner, lines, test.helped, test.moved):
-        reason = "without it tasks fail that pass with it" if one.kept else "nothing failed without it"
-        yield EditScreened(1, one.line.edit, one.tasks, one.before, one.after, one.kept, reason)
+        left_out = one.test
+        yield EditScreened(1, left_out.line.edit, left_out.tasks, *left_out.scores, one.kept, elimination_reason(one))
     return learner.draft.waiting
 
 

@@ -45,11 +45,13 @@ def _batches(run: TrainingRun, epoch: int) -> Iterator[tuple[int, Sequence[Task]
 def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -> Iterator[Event]:
     """Run a batch, take up the best edits of a reflection on it, and gate them together."""
     settings, draft, memory = run.settings, run.draft, run.memory
-    found = run.rollouts.measure(draft.skill, batch)
-    check_coverage(f"step {step}", list(found.values()), settings.coverage)
-    yield TrainMeasured(step, tally(found.values()))
+    found = run.rollouts.measure([(draft.skill, task) for task in batch])
+    rollouts = run.rollouts.newest(len(batch))
+    check_coverage(f"step {step}", rollouts, settings.coverage)
+    yield TrainMeasured(step, tally(rollouts))
     yield from run.suspicions(step)
-    shown = [(task, found[task.id]) for task in batch if task.id in found and task.id not in run.suspects.set_aside]
+    aside = run.suspects.set_aside
+    shown = [(task, one) for task, one in zip(batch, found, strict=True) if one and task.id not in aside]
     steps = run.batches * settings.epochs
     budget = scheduled_edits(step, steps, settings.edit_budget, settings.min_edits)
     yield StepStarted(epoch, step, budget)

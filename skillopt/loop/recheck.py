@@ -4,14 +4,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from skillopt.loop.draft import Line, inverse
-from skillopt.loop.elimination import is_needed
 from skillopt.loop.events import EditRefused, Event
 from skillopt.loop.learner import Learner
+from skillopt.loop.leave_out import LeaveOut, leave_out
 
 __all__ = ["recheck"]
 
 _WEAK: Final = 4.5
 _SURE: Final = 9.0
+"""Evidence below which a line is looked at again, and that of one that was."""
+
+_FOR_IT: Final = 1.9
+"""Evidence that a line begins with, because it was needed once: it takes as much against it to go."""
 
 
 def recheck(learner: Learner, step: int) -> Iterator[Event]:
@@ -22,22 +26,32 @@ def recheck(learner: Learner, step: int) -> Iterator[Event]:
     draft = learner.draft
     if learner.idle < (1 if learner.harm else 2) or learner.rechecked == draft.skill.digest:
         return
-    for line in sorted((*draft.accepted, *draft.lines), key=lambda line: line.edit.id):
-        accepted = line in draft.accepted
-        if line.packed or not line.targets or line.evidence >= _WEAK or not (accepted or line in draft.lines):
-            continue
-        back = _taken_back(learner, line) if accepted else None
-        if (accepted and back is None) or is_needed(learner, line, back):
+    tests = list(_tests(learner))
+    left = leave_out(learner, draft.lines, tests, {})
+    for test in tests:
+        line = test.line
+        if test.needed:
             line.evidence = _SURE
             continue
-        draft.set([*(other for other in draft.lines if other is not line), *([back] if back else [])])
-        if back:
+        if test.inverse and test.inverse in left:
             draft.accepted.remove(line)
         learner.forget(line)
         reason = "looked at again, nothing failed without it"
         learner.memory.tried(line.edit, reason)
         yield EditRefused(step, line.edit, reason)
+    draft.set(left)
     learner.rechecked = draft.skill.digest
+
+
+def _tests(learner: Learner) -> Iterator[LeaveOut]:
+    """Give a test for each line of weak evidence; it begins with as much evidence for it as can be lost."""
+    draft = learner.draft
+    for line in sorted((*draft.accepted, *draft.lines), key=lambda line: line.edit.id):
+        if line.packed or not line.targets or line.evidence >= _WEAK:
+            continue
+        inverse = _taken_back(learner, line) if line in draft.accepted else None
+        if inverse or line not in draft.accepted:
+            yield LeaveOut(line, list(line.targets), _FOR_IT, enough=-_FOR_IT, inverse=inverse)
 
 
 def _taken_back(learner: Learner, line: Line) -> Line | None:

@@ -9,14 +9,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from skillopt.gate.comparison import tally
+from skillopt.loop.caps import BudgetReached
 from skillopt.loop.draft import Line
-from skillopt.loop.elimination import eliminate
+from skillopt.loop.elimination import eliminate, elimination_reason
 from skillopt.loop.events import EditScreened, Event, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.patch_test import PatchTest, test_patch
 from skillopt.loop.pooled_step import take_pooled, take_pooled_step
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
+from skillopt.prompts.tried_edits import render_effect
+from skillopt.rollouts import Rollout
 
 __all__ = ["take_step"]
 
@@ -33,6 +36,8 @@ class _Chain:
     good: list[Line] = field(default_factory=list)
     moved: set[str] = field(default_factory=set)
     stalled: int = 0
+    effects: dict[str, str] = field(default_factory=dict)
+    """By the id of an edit, what the target did with it and without it on one task."""
     park: bool = False
     """Whether what moved nothing is carried along: it may work beside something else."""
 
@@ -60,28 +65,42 @@ def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
         return
     before, calls = learner.draft.lines, run.runner.calls_asked
     chain = _Chain(dict(shown), list(before), park=learner.idle > 0)
-    for _ in range(run.settings.patch_tests):
-        lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown)
-        if not lines:
-            learner.tries.update(_symptoms(chain.shown))
-            break
-        test = test_patch(learner, chain.carried, chain.good, lines)
-        yield PatchTested(step, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
-        _continue(learner, chain, lines, test)
-        if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park):
-            break
-    yield from _eliminate(learner, step, chain)
+    try:
+        yield from _reflect_and_test(run, learner, step, chain)
+        yield from _eliminate(learner, step, chain)
+    except BudgetReached:
+        # What moved tasks is worth more than nothing: the gate judges it without elimination.
+        learner.draft.set([*before, *chain.good])
+        raise
     if learner.draft.lines != before:
         learner.idle = learner.dry = 0
         return
     learner.idle += 1
     learner.dry += run.runner.calls_asked - calls
-    yield StepFailed(step, "reflection", "no edit was left to try" if not chain.good else "no edit was seen to help")
+    yield StepFailed(step, "reflection", "no edit was seen to help" if chain.good else "no edit was left to try")
+
+
+def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
+    """Reflect and test patches in turn until the failures pass, or nothing moves."""
+    for _ in range(run.settings.patch_tests):
+        lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown)
+        if not lines:
+            learner.tries.update(_symptoms(chain.shown))
+            return
+        test = test_patch(learner, chain.carried, chain.good, lines)
+        yield PatchTested(step, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
+        _continue(learner, chain, lines, test)
+        if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park):
+            return
 
 
 def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: PatchTest) -> None:
     """Take over what a patch test found, and what is left to reflect on."""
     asked = _symptoms(chain.shown)
+    for line in lines:
+        name = next((name for name in line.targets if name in test.after and name in chain.shown), None)
+        if name and line not in test.helped:
+            chain.effects[line.edit.id] = render_effect(chain.shown[name].rollout, test.after[name].rollout)
     chain.good += [line for line in test.helped if line not in chain.good]
     chain.moved |= test.moved
     if test.harm:
@@ -118,13 +137,21 @@ def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
     """Keep what something needs; remember the rest."""
     for line in chain.carried:
         if line not in chain.good and line not in learner.draft.lines:
-            learner.memory.tried(line.edit, "it moved none of the tasks that it cites")
+            learner.memory.tried(
+                line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, "")
+            )
     for one in eliminate(learner, chain.carried, chain.good, chain.moved):
-        reason = "nothing failed without it" if not one.kept else "without it tasks fail that pass with it"
-        yield EditScreened(step, one.line.edit, one.tasks, one.before, one.after, one.kept, reason)
+        test, edit = one.test, one.test.line.edit
+        reason = elimination_reason(one)
+        yield EditScreened(step, edit, test.tasks, *test.scores, one.kept, reason)
         if not one.kept:
-            learner.memory.tried(one.line.edit, reason)
+            learner.memory.tried(edit, reason, _effect(test.without, test.beside))
     if not learner.rates.noisy:
         for name, seen in chain.shown.items():
             if name in learner.seen and learner.seen[name].text != learner.draft.skill.digest:
                 learner.seen[name] = Seen(seen.rollout, seen.symptoms, learner.draft.skill.digest)
+
+
+def _effect(without: Sequence[Rollout], with_it: Sequence[Rollout]) -> str:
+    """Show what the target did with an edit on one task; empty where it was not run beside the rest."""
+    return render_effect(without[0] if without else None, with_it[0]) if with_it else ""

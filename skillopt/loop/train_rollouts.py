@@ -35,26 +35,29 @@ class TrainRollouts:
         self._newest: deque[Rollout] = deque(maxlen=_WATCHED)
         self._unread: list[Rollout] = []
 
-    def measure(self, skill: Skill, tasks: Sequence[Task]) -> dict[str, Rollout]:
-        """Run tasks under a skill; give what has a score, by task id.
+    def measure(self, wanted: Sequence[tuple[Skill, Task]]) -> list[Rollout | None]:
+        """Run tasks, each under a skill of its own, side by side; None for what has no score.
 
         Raises:
             InvalidMeasurementError: Of the newest rollouts less than half could be measured.
         """
         requests = []
-        for task in tasks:
+        for skill, task in wanted:
             key = (skill.digest, task.id)
             requests.append(RolloutRequest(skill, task, self._stream.repeat(self._first + self._repeats[key])))
             self._repeats[key] += 1
         rollouts = self._runner.rollouts(requests)
         self._newest.extend(rollouts)
         self._unread.extend(rollouts)
-        found = {rollout.task_id: rollout for rollout in rollouts if rollout.score is not None}
         measured = sum(rollout.score is not None for rollout in self._newest)
         if rollouts and (not measured or (len(self._newest) == _WATCHED and measured < _MEASURED * _WATCHED)):
             newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
             raise InvalidMeasurementError(f"train: {newest}{first_failure(list(self._newest))}")
-        return found
+        return [None if rollout.score is None else rollout for rollout in rollouts]
+
+    def newest(self, count: int) -> list[Rollout]:
+        """Give the newest of the rollouts that were not read yet, those without a score included."""
+        return self._unread[-count:]
 
     def read(self) -> list[Rollout]:
         """Give the rollouts since they were read last, those without a score included."""

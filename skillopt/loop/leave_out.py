@@ -1,0 +1,162 @@
+"""Leave-one-out tests: lines are left out of a candidate on tasks they are cited for, many lines side by side.
+
+The evidence is a sequential probability ratio test. A failure without the line counts only where the candidate, run
+beside it, does not fail alike: else all lines of a candidate that fails anyway would look needed.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Final
+
+from skillopt.loop.draft import Line
+from skillopt.loop.learner import Learner, Seen
+from skillopt.rollouts import Rollout
+
+__all__ = ["ENOUGH", "LeaveOut", "leave_out"]
+
+ENOUGH: Final = 2.0
+"""Evidence at which a line is needed, or not; 1 in 8 to be wrong at even odds."""
+
+_BOTH_FAIL: Final = 0.4
+"""What a failure without the line counts against it when the candidate fails, too."""
+
+_MOST_RUNS: Final = 14
+
+
+_AT_A_TIME: Final = 3
+"""Lines that are tested side by side: what harms should be gone before others are judged beside it."""
+
+
+@dataclass(slots=True)
+class LeaveOut:
+    """The test of one line.
+
+    Args:
+        line: What is left out.
+        names: Tasks that it is left out on, in turn.
+        evidence: Log-likelihood ratio that it is needed, at first from earlier runs.
+        least: Evidence at which it is not needed for sure.
+        enough: Evidence above which it stays when it was run most often without being sure.
+        inverse: What takes an accepted line back, which cannot be left out; None for one that waits.
+    """
+
+    line: Line
+    names: Sequence[str]
+    evidence: float = 0.0
+    least: float = -ENOUGH
+    enough: float = 0.0
+    inverse: Line | None = None
+    runs: int = 0
+    without: list[Rollout] = field(default_factory=list)
+    beside: list[Rollout] = field(default_factory=list)
+    held: list[bool] = field(default_factory=list)
+
+    @property
+    def open(self) -> bool:
+        """Say whether more runs are needed to tell."""
+        return self.least < self.evidence < ENOUGH and self.runs < _MOST_RUNS
+
+    @property
+    def needed(self) -> bool:
+        """Say whether something needs the line, by what is known."""
+        return self.evidence > self.enough
+
+    @property
+    def tasks(self) -> int:
+        """Count the tasks it was left out on."""
+        return len({rollout.task_id for rollout in self.without})
+
+    @property
+    def scores(self) -> tuple[float, float]:
+        """Give the mean scores without the line, and of the candidate beside it; 0 where nothing was run."""
+        before, after = (
+            fmean([rollout.score.value for rollout in side if rollout.score] or [0.0])
+            for side in (self.without, self.beside)
+        )
+        return before, after
+
+
+def leave_out(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]) -> list[Line]:
+    """Leave lines out, round after round, until it is known of each whether something needs it.
+
+    Lines that one task cites and nothing seems to need may stand in for each other, so of these one goes in a round,
+    and the others are tested again without it.
+
+    Args:
+        learner: Runs tasks.
+        base: The candidate.
+        tests: One for each line in question; each ends with its evidence.
+        beside: Runs of the candidate that have decided about no line yet; each decides about one.
+
+    Returns:
+        The lines that are left.
+    """
+    left, going = list(base), list(tests)
+    start = {test.line: test.evidence for test in tests}
+    while going:
+        now = going[:_AT_A_TIME]
+        _run_round(learner, left, now, beside)
+        over = [test for test in now if not test.open]
+        dropped = [test for test in over if not test.needed]
+        gone: list[LeaveOut] = []
+        for test in dropped:
+            if any(set(test.names) & set(other.names) for other in gone):
+                test.evidence, test.runs = start[test.line], 0
+            else:
+                gone.append(test)
+        for test in gone:
+            left = [line for line in left if line is not test.line] + ([test.inverse] if test.inverse else [])
+            for name in test.names:
+                beside.pop(name, None)
+        going = [test for test in going if test.open]
+    return left
+
+
+def _run_round(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]) -> None:
+    """Leave the line of each test out on its next task, then run the candidate beside those that fail."""
+    draft = learner.draft
+    asked = []
+    for test in tests:
+        rest = [line for line in base if line is not test.line]
+        text = draft.build([*rest, test.inverse] if test.inverse else rest)
+        asked.append((text, test.names[test.runs % len(test.names)]))
+        test.runs += 1
+    failing: list[tuple[LeaveOut, str, Seen]] = []
+    for test, (_, name), seen in zip(tests, asked, learner.run_all(asked), strict=True):
+        if seen is None:
+            continue
+        test.without.append(seen.rollout)
+        if not test.line.targets[name] & seen.symptoms:
+            test.evidence -= learner.rates.for_it
+        elif learner.rates.repeats >= 3:  # noqa: PLR2004 - in so much noise the run beside it says nothing
+            test.evidence += learner.rates.against
+        else:
+            failing.append((test, name, seen))
+    _weigh(learner, failing, _beside(learner, base, failing, beside))
+
+
+def _beside(
+    learner: Learner, base: Sequence[Line], failing: Iterable[tuple[LeaveOut, str, Seen]], known: dict[str, Seen]
+) -> list[Seen | None]:
+    """Give a run of the candidate for each failure, one that was made already where there is one."""
+    text, found, wanted = learner.draft.build(base), [], []
+    for at, (_, name, _) in enumerate(failing):
+        found.append(known.pop(name, None))
+        if found[-1] is None:
+            wanted.append((at, name))
+    for (at, _), seen in zip(wanted, learner.run_all([(text, name) for _, name in wanted]), strict=True):
+        found[at] = seen
+    return found
+
+
+def _weigh(learner: Learner, failing: Sequence[tuple[LeaveOut, str, Seen]], beside: Sequence[Seen | None]) -> None:
+    """Count a failure for a line where the candidate beside it does not show the same."""
+    for (test, name, without), seen in zip(failing, beside, strict=True):
+        if seen is None:
+            continue
+        test.beside.append(seen.rollout)
+        targets = test.line.targets[name]
+        test.held.append(not targets & seen.symptoms)
+        broken = (targets & without.symptoms) - seen.symptoms
+        test.evidence += learner.rates.against if broken else -_BOTH_FAIL
