@@ -65,7 +65,7 @@ def harmed(runs: Sequence[Run]) -> float:
 
 
 def proven(runs: Sequence[Run]) -> float:
-    """Share of runs whose gain is proven, for new tasks or for these; a draft beside a version takes nothing from it."""
+    """Share of runs whose gain is proven, for new tasks or for these; a draft left beside a version changes nothing."""
     return fmean(run.accepted > 0 or run.handed.grade in _PROVEN for run in runs)
 
 
