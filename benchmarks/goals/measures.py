@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from statistics import fmean, median
 
-from benchmarks.landscapes.handover import ACCEPTED, Claim
+from benchmarks.landscapes.handover import Claim
 from benchmarks.landscapes.runs import Run
 from benchmarks.peers.arena import Figures
 from skillopt.gate.grades import Grade
@@ -31,7 +31,7 @@ __all__ = [
     "score",
 ]
 
-_PROVEN = frozenset({Grade.PROVEN.value, Grade.PROVEN_HERE.value, ACCEPTED})
+_PROVEN = frozenset({Grade.PROVEN.value, Grade.PROVEN_HERE.value})
 _MANY = 12
 """Tasks of the gate from which an interval is asked to hold what it says."""
 _FEW_CALLS = 2
@@ -65,8 +65,8 @@ def harmed(runs: Sequence[Run]) -> float:
 
 
 def proven(runs: Sequence[Run]) -> float:
-    """Share of runs whose gain is proven, for new tasks or for these."""
-    return fmean(run.handed.grade in _PROVEN for run in runs)
+    """Share of runs whose gain is proven, for new tasks or for these; a draft left beside a version changes nothing."""
+    return fmean(run.accepted > 0 or run.handed.grade in _PROVEN for run in runs)
 
 
 def reach(runs: Sequence[Run]) -> float:

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("expected --preset and --seeds/--first, found them in --set")
     seeds = range(chosen.first, chosen.first + chosen.seeds)
     jobs = [
-        Job(world, preset, seed, chosen.rollouts, changes)
+        Job(world, preset, seed, chosen.rollouts, changes, shipped=chosen.shipped)
         for world in chosen.worlds
         for preset in chosen.preset
         for seed in seeds
@@ -51,8 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     print(f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     print(f"{os.cpu_count()} cores, {chosen.workers} in use; {len(jobs)} runs of the real loop, simulated roles")
-    print(f"seeds {seeds[0]} to {seeds[-1]}, {chosen.rollouts} rollouts each; the held-out test comes on top")
-    print(f"settings over the preset: epochs=1000 patience=0 {' '.join(chosen.set)}".rstrip(), flush=True)
+    test = "no held-out test" if chosen.shipped else "the held-out test comes on top"
+    forced = "" if chosen.shipped else "epochs=1000 patience=0 "
+    print(f"seeds {seeds[0]} to {seeds[-1]}, {chosen.rollouts} rollouts each; {test}")
+    print(f"settings over the preset: {forced}{' '.join(chosen.set)}".rstrip(), flush=True)
     began, runs = time.monotonic(), []
     with chosen.json.open("w", encoding="utf-8") if chosen.json else nullcontext() as lines:
         for run in _run_all(jobs, chosen.workers):
@@ -71,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=_positive, default=10, help="runs of each world and preset")
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--rollouts", type=_positive, default=3000, help="what training may ask for")
+    parser.add_argument(
+        "--shipped", action="store_true", help="epochs and patience as users have them, no held-out test"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change a setting")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write one JSON line per run")
     parser.add_argument("--workers", type=_positive, default=os.cpu_count() or 1, help="processes")

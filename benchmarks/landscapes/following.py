@@ -23,6 +23,7 @@ from skillopt.loop.events import (
 )
 from skillopt.settings import Metric, Preset, Settings
 from skillopt.skills.document import SkillDocument
+from skillopt.tasks import Suite
 
 __all__ = ["Watch"]
 
@@ -41,13 +42,15 @@ class Watch:
         settings: Of the run.
         runner: Of the run.
         document: The incumbent; at first what training starts from.
-        seed: Of the tasks.
+        suite: The tasks.
+        seed: That they were dealt by.
     """
 
     world: World
     settings: Settings
     runner: SimulatedRunner
     document: SkillDocument
+    suite: Suite
     seed: int
     versions: list[tuple[int, str]] = field(init=False)
     accepts: list[VersionAccepted] = field(default_factory=list)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from benchmarks.landscapes.following import Watch
 from benchmarks.landscapes.lines import read
-from benchmarks.landscapes.tasks import needed_rules
 from benchmarks.landscapes.truth import true_score, true_score_on
 from skillopt.gate.grades import Grade, Grading
 from skillopt.skills.document import SkillDocument
@@ -161,7 +160,7 @@ def _claims(watch: Watch) -> Iterator[Claim]:
 
 def _claim(watch: Watch, kind: str, given: Grading, before: str, after: str) -> Claim:
     world, metric = watch.world, watch.settings.metric
-    gate = [name for name, (split, _) in needed_rules(world, watch.seed).items() if split in {Split.VAL, None}]
+    gate = [task.id for task in watch.suite.tasks(Split.VAL)]
     there, then = (true_score(world, text, metric) for text in (before, after))
     was, now = (true_score_on(world, watch.seed, gate, text, metric) for text in (before, after))
     figures = given.probability, given.gain, given.low, given.high

@@ -165,7 +165,7 @@ def run_job(job: Job) -> Run:
         start = start.with_document(SkillDocument(job.start))
     runner = SimulatedRunner(target, _model_of(world, job.draws))
     for reruns in range(_MOST_RERUNS):
-        watch = Watch(world, settings, runner, start.document, job.seed)
+        watch = Watch(world, settings, runner, start.document, suite, job.seed)
         try:
             for event in train(start, suite, settings, runner):
                 runner.keep_failures()

@@ -35,6 +35,8 @@ def format_table(runs: Iterable[Run], rollouts: int) -> str:
         "false releases",
         "missed",
         "reported - true",
+        "handed over",
+        "harmed",
         "tokens",
     ]
     head += ["calls", "seconds"]
@@ -57,6 +59,8 @@ def _row(cell: Sequence[Run], points: Sequence[int], rollouts: int) -> list[str]
         f"{fmean(run.released_in_vain for run in cell):.0%}",
         f"{fmean(run.missed for run in cell):.1f}",
         f"{fmean(run.reported - run.reported_true for run in cell):+.3f}",
+        f"{fmean(run.handed.score for run in cell):.3f}",
+        f"{sum(run.handed.harmed for run in cell)}",
         f"{fmean(run.tokens for run in cell):.0f}",
         f"{fmean(run.calls for run in cell):.0f}",
         f"{fmean(run.wall for run in cell):.2f}",

@@ -96,7 +96,9 @@ class SimulatedArena:
             raise ValueError(f"expected a world without errors, shifts and flaky verifiers, found {world!r}")
         suite = make_suite(self._world, seed)
         self._tasks = {task.id: task for split in (Split.TRAIN, Split.VAL) for task in suite.tasks(split)}
-        train, val = (tuple(task.id for task in suite.tasks(split)) for split in (Split.TRAIN, Split.VAL))
+        # Folds that swap roles are our own loop's idea: others learn from one and choose by the other.
+        parts = suite.folds or tuple(suite.tasks(split) for split in (Split.TRAIN, Split.VAL))
+        train, val = (tuple(task.id for task in part) for part in parts)
         self._skill = start_of(self._world)
         self.terms = Terms(peer, seed, rollouts, self._skill.document.text, train, val)
         self._target = Target(self._world, seed)

@@ -54,9 +54,10 @@ def test_a_run_that_never_gets_there_counts_as_infinite_in_a_median(run: Run) ->
     assert first_version([handed(run, first=None)]) == inf
 
 
-def test_a_gain_counts_as_proven_by_its_grade_alone(run: Run) -> None:
+def test_a_gain_counts_as_proven_by_its_grade_or_by_a_version(run: Run) -> None:
     grades = ("proven", "proven here", "unproven", "")
-    assert proven([handed(run, grade=grade) for grade in grades]) == 0.5
+    assert proven([handed(replace(run, accepted=0), grade=grade) for grade in grades]) == 0.5
+    assert proven([handed(replace(run, accepted=1), grade="unproven")]) == 1
 
 
 def test_two_calls_after_the_last_useful_edit_are_none(run: Run) -> None:

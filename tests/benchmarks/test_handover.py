@@ -9,6 +9,7 @@ from benchmarks.landscapes.replies import SimulatedModel
 from benchmarks.landscapes.runner import SimulatedRunner
 from benchmarks.landscapes.runs import Job, run_job
 from benchmarks.landscapes.target import Target
+from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import document_of
 from benchmarks.landscapes.worlds import WORLDS
 from skillopt.gate.comparison import Outcome, Verdict
@@ -43,7 +44,7 @@ def draft(text: str, grading: Grading, incumbent: str = START.document.text) -> 
 def handed(*events: Event) -> Handover:
     world = WORLDS["distractors"]
     runner = SimulatedRunner(Target(world, 0), SimulatedModel(world, 0))
-    watch = Watch(world, make_settings(("test", {"metric": "soft"})), runner, START.document, 0)
+    watch = Watch(world, make_settings(("test", {"metric": "soft"})), runner, START.document, make_suite(world), 0)
     for event in (*events, RunEnded("the end", 0, 200, 20)):
         watch.take(event)
     return hand_over(watch, 210)
@@ -97,7 +98,7 @@ def test_a_text_that_is_worse_than_the_first_one_is_harm() -> None:
     assert not handed(draft(spoiled, graded(Grade.UNPROVEN, 0.9))).harmed
     world, settings = WORLDS["spoiled"], make_settings()
     runner = SimulatedRunner(Target(world, 0), SimulatedModel(world, 0))
-    watch = Watch(world, settings, runner, SkillDocument(document_of((rule_line(0),))), 0)
+    watch = Watch(world, settings, runner, SkillDocument(document_of((rule_line(0),))), make_suite(world), 0)
     for event in (draft(START.document.text, graded(Grade.UNPROVEN, 0.9)), RunEnded("the end", 0, 9, 1)):
         watch.take(event)
     assert hand_over(watch, 9).harmed
@@ -116,7 +117,12 @@ def test_prices_count_every_rollout_and_every_call() -> None:
 def test_a_run_that_has_not_ended_hands_over_nothing_yet() -> None:
     world = WORLDS["distractors"]
     watch = Watch(
-        world, make_settings(), SimulatedRunner(Target(world, 0), SimulatedModel(world, 0)), START.document, 0
+        world,
+        make_settings(),
+        SimulatedRunner(Target(world, 0), SimulatedModel(world, 0)),
+        START.document,
+        make_suite(world),
+        0,
     )
     watch.take(StepStarted(1, 1, 4))
     with pytest.raises(ValueError, match="expected a run that has ended"):

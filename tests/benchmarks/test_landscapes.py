@@ -224,7 +224,7 @@ def drive(world: World, settings: Settings, chosen: "SimulatedRunner | RecordedR
     ("name", "changes"),
     [
         ("harmful-deletes", {}),
-        ("partial", {}),
+        ("partial", {"parts": 2}),
         ("errors", {"errors": 0.02}),
         ("drift", {"shift_at": 150}),
         ("broken-verifiers", {}),

@@ -23,7 +23,8 @@ SETTINGS = make_settings()
 CASES = [make_case("harmful", seed, 36) for seed in range(12)]
 
 
-@pytest.mark.parametrize("name", sorted(WORLDS.keys() - {"null"}))
+# Where nothing helps, or nothing alone, no candidate can; and a case asks for train tasks.
+@pytest.mark.parametrize("name", [name for name in WORLDS if WORLDS[name].train and name not in {"null", "all-pairs"}])
 def test_every_world_gives_candidates_that_help_that_harm_and_that_change_nothing(name: str) -> None:
     case = make_case(name, 3, 36)
     gains = [case.gains[edit.id] for edit in case.edits]
