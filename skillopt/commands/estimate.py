@@ -153,11 +153,12 @@ def _range(
 
 def _most_calls(settings: Settings, train: int) -> int:
     """Count calls if failures and successes both fill their minibatches and every step must rank."""
-    if not settings.minibatch_size:  # one prompt a reading, without successes, merges and ranking
-        return train * max(1, settings.patch_tests) * settings.proposal_groups
     total = 0
     for start in range(0, train, settings.batch_size):
         batch = min(settings.batch_size, train - start)
+        if not settings.minibatch_size:  # what does not fit one prompt is halved, and there is nothing to merge
+            total += batch * settings.proposal_groups
+            continue
         level = reflections = -(-batch // settings.minibatch_size) + 1
         merges = 1
         while level > 1:

@@ -73,6 +73,23 @@ def test_twenty_lines_of_tasks_can_be_trained_and_all_commands_say_the_same_of_t
     assert words in skillopt(project, "optimize", "rows", "--set", "epochs=1", "--max-rollouts", "90").stderr
 
 
+def test_all_tasks_of_two_folds_are_evaluated_and_each_once_in_the_report(tmp_path: Path) -> None:
+    project = with_suite(tmp_path, 9, GREET)
+    (found,) = json.loads(skillopt(project, "evaluate", "rows", "--json").stdout)["subjects"]
+    assert found["tally"]["measured"] == 9
+    assert skillopt(project, "optimize", "rows", "--max-rollouts", "60").returncode == 0
+    view = json.loads(skillopt(project, "report", "--format", "json").stdout)
+    assert view["splits"] == {"train": 4, "val": 5, "test": 0}
+
+
+def test_what_is_proposed_from_outside_sees_one_fold_and_is_judged_on_the_other(tmp_path: Path) -> None:
+    project = with_suite(tmp_path, 9, GREET)
+    assert skillopt(project, "evaluate", "rows").returncode == 0
+    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
+    assert shown["tasks"] == 4
+    assert len(shown["failing"]) + len(shown["passing"]) == 4
+
+
 def test_a_run_says_what_the_second_look_of_another_preset_costs(tmp_path: Path) -> None:
     project = with_suite(tmp_path, 8, GREET)
     assert skillopt(project, "optimize", "rows", "--preset", "paper", "--set", "epochs=1").returncode == 0
