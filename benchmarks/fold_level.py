@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("| tasks | flips | start | changed | lines | fresh runs | first runs used again |")
     print("|---|---|---|---|---|---|---|")
     found = []
-    for tasks, flips, start, changed, lines in product((8, 12, 20, 23), (0.1, 0.3), (0.5, 0.8), (0, 0.2, 0.5), (2, 16)):
+    for tasks, flips, start, changed, lines in product((8, 12, 24, 47), (0.1, 0.3), (0.5, 0.8), (0, 0.2, 0.5), (2, 16)):
         cells = [level(Null(tasks, flips, start, changed, lines, reused), runs) for reused in (False, True)]
         found += cells
         print(f"| {tasks} | {flips} | {start} | {changed} | {lines} | {cells[0]:.3f} | {cells[1]:.3f} |", flush=True)

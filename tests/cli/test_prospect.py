@@ -41,18 +41,18 @@ def test_a_suite_of_one_task_is_refused_with_the_number_that_would_do(tmp_path: 
     said = ended.stdout + ended.stderr
     assert ended.returncode == 2
     assert (
-        "1 task cannot both teach and judge, so nothing could be shown; 3 tasks without given splits would do" in said
+        "1 task cannot both teach and judge, so nothing could be shown; 2 tasks without given splits would do" in said
     )
     assert not list(project.glob(".skillopt/ledger.db")) or "0 runs" in said
 
 
 def test_a_night_fails_for_a_suite_that_can_show_nothing_and_spends_nothing(tmp_path: Path) -> None:
-    project = with_suite(tmp_path, 2, GREET)
+    project = with_suite(tmp_path, 1, GREET)
     ended = skillopt(project, "nightly", "--json", "--remote", "")
     (night,) = json.loads(ended.stdout)["skills"]
     assert (night["training"], night["rollouts"]) == ("failed", 0)
     assert night["reason"] == (
-        "2 tasks: no gain could be shown, however large (simulated); 3 tasks without given splits would do"
+        "1 task cannot both teach and judge, so nothing could be shown; 2 tasks without given splits would do"
     )
 
 

@@ -48,7 +48,7 @@ def test_a_test_that_would_take_more_than_a_quarter_of_the_cap_is_left_out() -> 
     assert plan_rollouts(suite(64), Settings(max_rollouts=64)).test == 16
 
 
-@pytest.mark.parametrize("count", [24, 40])
+@pytest.mark.parametrize("count", [48, 80])
 def test_fixed_splits_are_left_as_they_are(count: int) -> None:
     fixed = suite(count)
     assert settle_folds(fixed, Settings(max_rollouts=1)) is fixed
