@@ -70,7 +70,7 @@ def test_twenty_lines_of_tasks_can_be_trained_and_all_commands_say_the_same_of_t
     words = "20 tasks in two folds that judge each other: of drafts truly better by 20% of tasks, "
     assert words in skillopt(project, "estimate", "rows").stdout
     assert words in skillopt(project, "doctor").stdout
-    assert words in skillopt(project, "optimize", "rows", "--set", "epochs=1", "--max-rollouts", "90").stderr
+    assert words in skillopt(project, "optimize", "rows", "--set", "epochs=1", "--max-rollouts", "120").stderr
 
 
 def test_all_tasks_of_two_folds_are_evaluated_and_each_once_in_the_report(tmp_path: Path) -> None:
