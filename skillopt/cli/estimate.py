@@ -1,6 +1,5 @@
 """The command `estimate`: its options, and its result as text."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from skillopt.cli.options import JsonOption, PresetOption, SetOption, SkillArgument, SuiteOption, flags_of, select
@@ -10,8 +9,6 @@ if TYPE_CHECKING:
     from skillopt.commands.estimate import Cost, Estimated
 
 __all__ = ["estimate"]
-
-_MOST_STEPS = 12
 
 
 def estimate(
@@ -33,26 +30,18 @@ def estimate(
 
 def _text(result: "Estimated") -> str:
     train, val, test = result.tasks
+    likely = "" if result.bounds else " in four of five simulated runs to their own end"
     return "\n".join(
         [
             f"{result.skill}: {train} train, {val} val, {test} test tasks",
-            f"steps: at most {result.steps}, edits per step {_edits(result.edits)}",
-            f"rollouts: {result.least_rollouts} to {result.most_rollouts}",
-            f"optimizer calls: up to {result.most_calls}",
+            f"rollouts: {result.rollouts[0]} to {result.rollouts[1]}{likely}",
+            f"optimizer calls: {result.calls[0]} to {result.calls[1]}{likely}",
             f"what it can show: {result.prospect.words}",
             *([f"note: {result.earlier}"] if result.earlier else []),
             *(_cost(result.cost) if result.cost else []),
             "nothing was run; recorded rollouts would be free",
         ]
     )
-
-
-def _edits(budgets: Sequence[int]) -> str:
-    """Give the edit budget of each step; of many steps, the first and the last."""
-    if len(set(budgets)) == 1:
-        return f"at most {budgets[0]}"
-    shown = map(str, budgets) if len(budgets) <= _MOST_STEPS else (str(budgets[0]), "…", str(budgets[-1]))
-    return ", ".join(shown)
 
 
 def _cost(cost: "Cost") -> list[str]:

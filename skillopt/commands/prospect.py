@@ -75,8 +75,7 @@ def _judging(suite: Suite, settings: Settings) -> Judging:
     left = inf if plan.learning is None else plan.gate + plan.learning // 2
     judged = len(val) if left >= 2 * len(val) else int(left // 2)
     rounds = _GATE_ROUNDS + _HERE_ROUNDS if left == inf else int(left // (2 * max(1, judged)))
-    # What both folds brought together was judged by neither, so repeats are all that can be said of it.
-    gate = 0 if suite.folds else min(1 if settings.gate is GateRule.PAIRED else _GATE_ROUNDS, -(-rounds // 2))
+    gate = min(1 if settings.gate is GateRule.PAIRED else _GATE_ROUNDS, -(-rounds // 2))
     here = min(_HERE_ROUNDS, rounds - gate)
     parts = tuple(parts_of(task) for task in val[:judged])
     return Judging(parts, gate, here, settings.metric, settings.confidence)
@@ -85,24 +84,18 @@ def _judging(suite: Suite, settings: Settings) -> Judging:
 def _words(suite: Suite, judging: Judging, proven: float | None, here: float) -> str:
     typical = chances(judging, _TYPICAL_GAIN)
     share = f"of drafts truly better by {_TYPICAL_GAIN:.0%} of {_scored(judging)}"
-    if suite.folds:
-        who = f"{len(judging.parts)} tasks in two folds that judge each other"
-        found = f"{typical.here:.0%} are called `proven here`; from {here:.0%} on it is at least half"
-    else:
-        who = _judges(suite, judging)
-        found = f"{typical.proven:.0%} are `proven` and {typical.here:.0%} at least `proven here`"
-        half = (
-            f"from {proven:.0%} on, at least half are `proven`" if proven else "no gain is `proven` in half of the runs"
-        )
-        found += f"; {half}" + (f", from {here:.0%} on at least `proven here`" if here != proven else "")
+    found = f"{typical.proven:.0%} are `proven` and {typical.here:.0%} at least `proven here`"
+    half = f"from {proven:.0%} on, at least half are `proven`" if proven else "no gain is `proven` in half of the runs"
+    found += f"; {half}" + (f", from {here:.0%} on at least `proven here`" if here != proven else "")
     alike = len(judging.parts) < _COUNTED_ONCE
     last = f"; a target that always answers alike needs {_COUNTED_ONCE} tasks to show anything" if alike else ""
-    return f"{who}: {share}, {found} (simulated){last}"
+    return f"{_judges(suite, judging)}: {share}, {found} (simulated){last}"
 
 
 def _judges(suite: Suite, judging: Judging) -> str:
     val = len(suite.tasks(Split.VAL))
-    return f"{val} val tasks" if val == len(judging.parts) else f"{len(judging.parts)} of {val} val tasks"
+    share = str(val) if val == len(judging.parts) else f"{len(judging.parts)} of {val}"
+    return f"{share} tasks in two folds that judge each other" if suite.folds else f"{share} val tasks"
 
 
 def _scored(judging: Judging) -> str:

@@ -127,7 +127,8 @@ def _splits(project: Project, record: RunRecord, path: Path | None) -> Mapping[s
         suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()
     except SkilloptError:
         return {}
-    return {task.id: split for split, task in suite.splits} if suite.digest == record.suite_digest else {}
+    splits = suite.first_fold_suite.splits
+    return {task.id: split for split, task in splits} if suite.digest == record.suite_digest else {}
 
 
 def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:

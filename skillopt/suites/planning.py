@@ -9,7 +9,7 @@ from skillopt.tasks import Split, Suite, Task, divide
 __all__ = ["FOLDS_BELOW", "LEAST_TEST", "Plan", "plan_splits"]
 
 FOLDS_BELOW: Final = 48
-"""Tasks from which fixed splits are better than two folds that swap roles: from here on half of them can decide."""
+"""Tasks from which fixed splits do as well as two folds that swap roles: half of them can decide."""
 
 LEAST_TEST: Final = 8
 """With fewer held-out tasks a release check can hardly tell anything, whatever the gain."""

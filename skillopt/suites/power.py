@@ -35,10 +35,10 @@ _GATE_SHARES: Final = (0.6, 0.25, 0.15)
 _HERE_LEVELS: Final = (0.04, 0.03, 0.02, 0.01)
 """Levels at which fresh repeats of the same tasks are looked at."""
 
-_DRAFTS: Final = 200
+_DRAFTS: Final = 1000
 _LEAST_DRAFTS: Final = 40
-_OUTCOMES: Final = 40_000
-"""Drafts simulated for one gain, fewer where tasks are many; a chance of one half is then right to 4 points."""
+_OUTCOMES: Final = 25_000
+"""Drafts simulated for one gain, fewer where tasks are many; a chance of one half is then right to 5 points."""
 
 _PARTS: Final = {"json": 4, "table": 4}
 """Leaves or cells that count one by one in such results: there are more, but they fail together."""

@@ -267,19 +267,30 @@ def test_doctor_names_what_is_amiss_and_ends_with_2(project: Path) -> None:
     assert [check["name"] for check in json.loads(ended.stdout)["checks"] if not check["ok"]] == ["suite rows"]
 
 
-def test_estimate_bounds_what_a_run_asks_for(project: Path) -> None:
-    bounds = json.loads(skillopt(project, "estimate", "rows", "--json", "--set", "epochs=3", *FAST[2:]).stdout)
-    asked = json.loads(skillopt(project, "optimize", "rows", "--json", *FAST).stdout)
-    assert bounds["least_rollouts"] <= asked["rollouts"] <= bounds["most_rollouts"]
-    assert bounds["prospect"]["can_show"]
-    assert not (project / ".skillopt").exists() or asked
+def test_estimate_bounds_what_the_published_loop_asks_for(project: Path) -> None:
+    paper = ("rows", "--json", "--preset", "paper", "--set", "epochs=2", "--set", "batch_size=4")
+    bounds = json.loads(skillopt(project, "estimate", *paper).stdout)
+    assert bounds["bounds"]
+    asked = json.loads(skillopt(project, "optimize", *paper).stdout)
+    for kind in ("rollouts", "calls"):
+        assert bounds[kind][0] <= asked[kind] <= bounds[kind][1]
+
+
+def test_estimate_says_what_simulated_runs_took_and_keeps_to_the_caps(project: Path) -> None:
+    likely = json.loads(skillopt(project, "estimate", "rows", "--json").stdout)
+    assert not likely["bounds"]
+    assert 8 < likely["rollouts"][0] < likely["rollouts"][1]
+    capped = json.loads(skillopt(project, "estimate", "rows", "--json", "--set", "max_rollouts=60").stdout)
+    assert capped["rollouts"][1] == 60
+    assert "in four of five simulated runs" in skillopt(project, "estimate", "rows").stdout
 
 
 def test_the_environment_sits_between_the_file_and_the_flags(project: Path) -> None:
-    assert "SKILLOPT" not in skillopt(project, "estimate", "rows").stderr
-    few = json.loads(skillopt(project, "estimate", "rows", "--json", SKILLOPT_EPOCHS="1").stdout)
-    many = json.loads(skillopt(project, "estimate", "rows", "--json", "--set", "epochs=2", SKILLOPT_EPOCHS="1").stdout)
-    assert many["steps"] == 2 * few["steps"]
+    paper = ("estimate", "rows", "--preset", "paper")
+    assert "SKILLOPT" not in skillopt(project, *paper).stderr
+    few = json.loads(skillopt(project, *paper, "--json", SKILLOPT_EPOCHS="1").stdout)
+    many = json.loads(skillopt(project, *paper, "--json", "--set", "epochs=2", SKILLOPT_EPOCHS="1").stdout)
+    assert many["calls"][0] == 2 * few["calls"][0]
     assert skillopt(project, "estimate", "rows", SKILLOPT_EPOCSH="1").returncode == 2
 
 

@@ -41,18 +41,18 @@ def test_a_suite_of_one_task_is_refused_with_the_number_that_would_do(tmp_path: 
     said = ended.stdout + ended.stderr
     assert ended.returncode == 2
     assert (
-        "1 task cannot both teach and judge, so nothing could be shown; 3 tasks without given splits would do" in said
+        "1 task cannot both teach and judge, so nothing could be shown; 2 tasks without given splits would do" in said
     )
     assert not list(project.glob(".skillopt/ledger.db")) or "0 runs" in said
 
 
 def test_a_night_fails_for_a_suite_that_can_show_nothing_and_spends_nothing(tmp_path: Path) -> None:
-    project = with_suite(tmp_path, 2, GREET)
+    project = with_suite(tmp_path, 1, GREET)
     ended = skillopt(project, "nightly", "--json", "--remote", "")
     (night,) = json.loads(ended.stdout)["skills"]
     assert (night["training"], night["rollouts"]) == ("failed", 0)
     assert night["reason"] == (
-        "2 tasks: no gain could be shown, however large (simulated); 3 tasks without given splits would do"
+        "1 task cannot both teach and judge, so nothing could be shown; 2 tasks without given splits would do"
     )
 
 
@@ -70,7 +70,24 @@ def test_twenty_lines_of_tasks_can_be_trained_and_all_commands_say_the_same_of_t
     words = "20 tasks in two folds that judge each other: of drafts truly better by 20% of tasks, "
     assert words in skillopt(project, "estimate", "rows").stdout
     assert words in skillopt(project, "doctor").stdout
-    assert words in skillopt(project, "optimize", "rows", "--set", "epochs=1", "--max-rollouts", "90").stderr
+    assert words in skillopt(project, "optimize", "rows", "--set", "epochs=1", "--max-rollouts", "120").stderr
+
+
+def test_all_tasks_of_two_folds_are_evaluated_and_each_once_in_the_report(tmp_path: Path) -> None:
+    project = with_suite(tmp_path, 9, GREET)
+    (found,) = json.loads(skillopt(project, "evaluate", "rows", "--json").stdout)["subjects"]
+    assert found["tally"]["measured"] == 9
+    assert skillopt(project, "optimize", "rows", "--max-rollouts", "60").returncode == 0
+    view = json.loads(skillopt(project, "report", "--format", "json").stdout)
+    assert view["splits"] == {"train": 4, "val": 5, "test": 0}
+
+
+def test_what_is_proposed_from_outside_sees_one_fold_and_is_judged_on_the_other(tmp_path: Path) -> None:
+    project = with_suite(tmp_path, 9, GREET)
+    assert skillopt(project, "evaluate", "rows").returncode == 0
+    shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
+    assert shown["tasks"] == 4
+    assert len(shown["failing"]) + len(shown["passing"]) == 4
 
 
 def test_a_run_says_what_the_second_look_of_another_preset_costs(tmp_path: Path) -> None:

@@ -33,11 +33,11 @@ def test_a_generous_cap_and_none_take_the_whole_baseline_gate_and_test() -> None
         assert (plan.baseline, plan.gate, plan.test) == (24, 50, 50)
 
 
-def test_folds_need_four_rollouts_a_task_and_a_gate_that_compares_side_by_side() -> None:
+def test_folds_need_five_rollouts_a_task_and_a_gate_that_compares_side_by_side() -> None:
     folded = suite(20)
     assert settle_folds(folded, Settings()) is folded
-    assert settle_folds(folded, Settings(max_rollouts=80)) is folded
-    for settings in (Settings(max_rollouts=79), Settings(gate=GateRule.STRICT)):
+    assert settle_folds(folded, Settings(max_rollouts=100)) is folded
+    for settings in (Settings(max_rollouts=99), Settings(gate=GateRule.STRICT)):
         halves = settle_folds(folded, settings)
         assert halves.folds is None
         assert [len(halves.tasks(split)) for split in Split] == [10, 10, 0]
@@ -48,7 +48,7 @@ def test_a_test_that_would_take_more_than_a_quarter_of_the_cap_is_left_out() -> 
     assert plan_rollouts(suite(64), Settings(max_rollouts=64)).test == 16
 
 
-@pytest.mark.parametrize("count", [24, 40])
+@pytest.mark.parametrize("count", [48, 80])
 def test_fixed_splits_are_left_as_they_are(count: int) -> None:
     fixed = suite(count)
     assert settle_folds(fixed, Settings(max_rollouts=1)) is fixed
