@@ -19,7 +19,7 @@ def measure_baseline(run: TrainingRun) -> Iterator[Event]:
     repeats = run.gate.baseline(run.start, run.readiness.add_baseline)
     noise.settle()
     measured = tally(rollout for rollouts in repeats for rollout in rollouts)
-    floor, gain = noise_floor(repeats, settings.metric), resolvable_gain(len(run.val), settings, noisy=noise.high)
+    floor, gain = noise_floor(repeats, settings.metric), resolvable_gain(len(run.val), settings)
     yield BaselineMeasured(measured, floor, gain)
 
 
