@@ -1,4 +1,7 @@
-"""How often the sequential gate errs, what it finds and what that costs: `python -m benchmarks.betting`.
+"""How often bets on a mean err, what they find and what that costs: `python -m benchmarks.betting`.
+
+The gate judges partial scores by the last one. What the others show with outcomes of -1, 0, 1 is why it judges passed
+and failed by signs: see `python -m benchmarks.verdicts`.
 
 Owns the simulation of paired differences and the bets that the kept one was compared with. Each cell
 is the share of comparisons accepted at confidence 0.9 / the mean number of tasks looked at, a look

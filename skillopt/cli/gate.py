@@ -36,12 +36,19 @@ def gate(
     ] = "HEAD",
     *,
     require: Annotated[
-        Literal["not-worse", "better"], typer.Option(help="Not shown to be worse, or shown to be better.")
+        Literal["not-worse", "better"], typer.Option(help="Not worse, or shown to be better.")
     ] = "not-worse",
     margin: Annotated[
-        float, typer.Option(min=0.0, max=0.99, help="With not-worse: a loss of so much must be ruled out; 0 for none.")
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.99,
+            help="With not-worse: refuse unless a loss of so much is ruled out; 0: 0.2, without refusing.",
+        ),
     ] = 0.0,
-    strict: Annotated[bool, typer.Option("--strict", help="Refuse for warnings and for a missing suite, too.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse for warnings and for a suite that could show nothing, too.")
+    ] = False,
     release: Annotated[bool, typer.Option("--release", help="What passes on val is compared on test, too.")] = False,
     direct: Annotated[
         bool, typer.Option("--direct", help="Compare with BASE itself, not with the merge base.")
@@ -62,8 +69,8 @@ def gate(
 ) -> None:
     """Gate a change of skills, whoever made it.
 
-    Every skill that differs is validated, scanned, and measured on val against its old text. Ends with 1 when one is
-    refused, with 3 when one could not be measured, with 0 when all passed or no skill differs.
+    Every skill that differs is validated, scanned, and measured on val against its old text: passed, refused, cannot
+    tell, or untestable. Ends with 1 when one is refused, with 3 when one could not be measured, else with 0.
     """
     from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.gate import GateOptions

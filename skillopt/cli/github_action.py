@@ -39,6 +39,7 @@ _COMMANDS: Final = ("nightly", "gate")
 _ANNOTATION: Final = re.compile(r"::(?:error|warning|notice) file=")
 _FILES: Final = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
 _GATE: Final = {0: "passed", 1: "refused", 3: "invalid"}
+_NEUTRAL: Final = ("cannot tell", "untestable")
 _NIGHT: Final = {0: "unchanged", 3: "failed"}
 
 
@@ -203,6 +204,8 @@ def _gate(ended: _Ended) -> dict[str, str]:
     """Give what the outputs say of a gate."""
     changes = ended.result.get("changes", [])
     verdict = _GATE.get(ended.code, "error")
+    if verdict == "passed" and any(change["standing"] in _NEUTRAL for change in changes):
+        verdict = "neutral"
     spent = [usage["usd"] for change in changes for usage in (change["spent"] or {}).values()]
     return {
         "verdict": "none" if verdict == "passed" and not changes else verdict,

@@ -16,7 +16,7 @@ from skillopt.project import Selection
 from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollout
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.runs.earlier_outcomes import runs_on
+from skillopt.runs.earlier_spending import runs_on
 from skillopt.runs.plan import Start, incumbent_of, make_plan
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger

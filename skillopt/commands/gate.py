@@ -14,21 +14,18 @@ from skillopt.errors import InfrastructureError, SkillError, SuiteError, UsageEr
 from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
-from skillopt.gate.comparison import least_gain
-from skillopt.gate.gate import resolvable_gain
 from skillopt.project import CONFIG, Project, Target
 from skillopt.review.checks import ALWAYS_REFUSED, check_new_text
-from skillopt.review.gate import ChangeGate, Demand
-from skillopt.review.result import ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
+from skillopt.review.gate import ChangeGate, Demand, why_untestable
+from skillopt.review.result import ChangeFinding, ChangeKind, GatedChange, GateReport, ReviewAnswer, Standing, Weight
 from skillopt.rollouts import Usage
-from skillopt.runs.earlier_outcomes import earlier_outcomes, runs_on
+from skillopt.runs.earlier_spending import earlier_spending, runs_on
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.revision_project import RevisionProject
 from skillopt.runs.run import RecordedRun
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import index_protected_text
 from skillopt.safety.lint import LintClass
-from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE, encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -142,7 +139,9 @@ class _Gate:
             listed = ", ".join(dict.fromkeys(finding.rule for finding in refusals))
             return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {listed}")
         if suite is None:
-            return replace(row, standing=Standing.UNMEASURED, reason="it has no suite, so nothing was measured")
+            return replace(
+                row, standing=Standing.UNTESTABLE, reason="untestable: it has no suite, so nothing was measured"
+            )
         return self._measured(row, (before, after), target, suite)
 
     def _before(self, one: FolderChange) -> Skill | None:
@@ -170,10 +169,6 @@ class _Gate:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
             yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")
             return
-        tasks = len(suite.tasks(Split.VAL))
-        if _least_loss(tasks, settings) is None:
-            few = f"found {tasks} val tasks, too few to show any loss at confidence {settings.confidence:g}; add tasks"
-            yield _finding(row, Weight.WARN, "small suite", few)
         yield from self._moved(row, target)
 
     def _moved(self, row: GatedChange, target: Target) -> Iterator[ChangeFinding]:
@@ -199,6 +194,10 @@ class _Gate:
         before, after = texts[0] or Skill(row.skill, SkillDocument("")), texts[1]
         if before.digest == after.digest:
             return replace(row, standing=Standing.PASSED, reason="its text is the same")
+        if why := why_untestable(row.tasks, target.settings, self._options.demand):
+            finding = _finding(row, Weight.WARN, "small suite", why)
+            untestable = replace(row, standing=Standing.UNTESTABLE, reason=f"untestable: {why}")
+            return replace(untestable, findings=(*row.findings, finding))
         try:
             return self._compared(row, (before, after), target, suite)
         except InfrastructureError as error:
@@ -213,7 +212,7 @@ class _Gate:
         run = RecordedRun(plan, self._ledger, record, self._observer)
         gate = ChangeGate(*texts, suite, target.settings, run.runner, self._options.demand)
         spent = self._meter.by_role
-        _, ended = run.drive(gate.events(earlier_outcomes(self._ledger, record)))
+        _, ended = run.drive(gate.events(earlier_spending(self._ledger, record)))
         judged = gate.judged
         row = replace(
             row,
@@ -227,9 +226,9 @@ class _Gate:
         )
         if judged is None:
             return replace(row, standing=Standing.INVALID)
-        if judged.passed and judged.test is None and self._options.demand.release:
+        if judged.answer is not ReviewAnswer.REFUSED and judged.test is None and self._options.demand.release:
             return replace(row, standing=Standing.INVALID, reason=f"not compared on test: {ended.reason}")
-        return replace(row, standing=Standing.PASSED if judged.passed else Standing.REFUSED)
+        return replace(row, standing=Standing(judged.answer.value))
 
 
 def _row(one: FolderChange) -> GatedChange:
@@ -254,13 +253,6 @@ def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> Chang
 def _refuse(row: GatedChange, rule: str, message: str) -> GatedChange:
     finding = _finding(row, Weight.REFUSE, rule, message)
     return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {rule}", findings=(finding,))
-
-
-def _least_loss(tasks: int, settings: Settings) -> float | None:
-    """Give the smallest loss that the gate could show on so many tasks; what it could gain is the same."""
-    if settings.gate is GateRule.STRICT:
-        return least_gain(tasks, settings.confidence)
-    return resolvable_gain(tasks, settings)
 
 
 def _record(ledger: Ledger, plan: RunPlan, texts: tuple[Skill, Skill], demand: Demand, base: str) -> RunRecord:

@@ -17,7 +17,7 @@ from skillopt.loop.proposals import check_proposal, try_proposal
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
-from skillopt.runs.earlier_outcomes import earlier_outcomes, runs_on
+from skillopt.runs.earlier_spending import earlier_spending, runs_on
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.run import RecordedRun
 from skillopt.skills.document import Skill
@@ -206,7 +206,7 @@ def propose(
         run = RecordedRun(plan, ledger, record, observer or RunObserver())
         events, ended = run.drive(
             try_proposal(
-                proposal, skill, plan.suite, plan.target.settings, run.runner, earlier_outcomes(ledger, record)
+                proposal, skill, plan.suite, plan.target.settings, run.runner, earlier_spending(ledger, record)
             )
         )
     return ProposalResult(

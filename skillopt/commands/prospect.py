@@ -6,7 +6,7 @@ from math import inf
 from typing import Final
 
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
-from skillopt.runs.earlier_outcomes import runs_on
+from skillopt.runs.earlier_spending import runs_on
 from skillopt.settings import GateRule, Metric, Settings
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.suites.planning import plan_splits

@@ -12,10 +12,12 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Final
 
+from skillopt.gate.grades import Grading
 from skillopt.gate.pareto import Worth
-from skillopt.gate.sign_flip_test import p_value
+from skillopt.gate.sign_flip_test import mean_p_value
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Metric
+from skillopt.tasks import digest_of
 
 __all__ = [
     "Outcome",
@@ -25,6 +27,7 @@ __all__ = [
     "least_gain",
     "noise_floor",
     "tally",
+    "task_gains",
 ]
 
 _UNSEEN: Final = 0.25
@@ -76,6 +79,7 @@ class Verdict:
         worths: Incumbent and candidate by every objective, costs as means over rollouts; empty where not asked for.
         error: Standard error of the gain.
         error_spent: Error that the gate spent on it; an `accept` spends none.
+        grading: What an `accept` shows, with its interval; None for other outcomes.
     """
 
     outcome: Outcome
@@ -92,6 +96,7 @@ class Verdict:
     worths: tuple[Worth, ...] = ()
     error: float = 0.0
     error_spent: float = 0.0
+    grading: Grading | None = None
 
     @property
     def gain(self) -> float:
@@ -146,11 +151,12 @@ def compare(
         The verdict. Exchanging the two sides negates the gain and exchanges wins and losses.
     """
     old, new = _by_task(before, metric), _by_task(after, metric)
-    tasks = sorted(old.keys() & new.keys())
+    # By a hash of the id: partial scores are looked at in order, and ids may be sorted by what is hard.
+    tasks = sorted(old.keys() & new.keys(), key=digest_of)
     wanted = {rollout.task_id for rollout in (*before, *after)}
     differences = [new[task] - old[task] for task in tasks]
     gain = math.fsum(differences) / len(tasks) if tasks else 0.0
-    certainty = 1.0 - p_value(differences)
+    certainty = 1.0 - mean_p_value(differences, confidence)
     covered = bool(tasks) and len(tasks) >= coverage * len(wanted)
     outcome, reason = _decide(gain, certainty, rule, confidence) if covered else _uncovered(len(tasks), len(wanted))
     old_pass, new_pass = _by_task(before, Metric.HARD), _by_task(after, Metric.HARD)
@@ -164,8 +170,8 @@ def compare(
         sum(difference > 0 for difference in differences),
         sum(difference == 0 for difference in differences),
         sum(difference < 0 for difference in differences),
-        tuple(task for task in tasks if new_pass[task] > old_pass[task]),
-        tuple(task for task in tasks if new_pass[task] < old_pass[task]),
+        tuple(task for task in sorted(tasks) if new_pass[task] > old_pass[task]),
+        tuple(task for task in sorted(tasks) if new_pass[task] < old_pass[task]),
         len(wanted) - len(tasks),
         error=_error(differences),
     )
@@ -178,6 +184,12 @@ def _error(differences: Sequence[float]) -> float:
     mean = fmean(differences)
     spread = math.fsum((difference - mean) ** 2 for difference in differences)
     return math.sqrt((spread + _UNSEEN) / len(differences)) / math.sqrt(len(differences))
+
+
+def task_gains(before: Iterable[Rollout], after: Iterable[Rollout], metric: Metric) -> dict[str, float]:
+    """Give the candidate's mean gain for each task that was measured for both, by id."""
+    old, new = _by_task(before, metric), _by_task(after, metric)
+    return {task: new[task] - old[task] for task in old if task in new}
 
 
 def noise_floor(repeats: Sequence[Sequence[Rollout]], metric: Metric) -> float | None:

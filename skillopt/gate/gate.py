@@ -1,21 +1,25 @@
-"""The gate: measure candidate and incumbent side by side on `val` until it is decided.
+"""The gate: measure candidate and incumbent side by side on `val` until it is decided, and grade what is left.
 
-Every comparison has repeats of its own, it stops as soon as it is decided, and all comparisons of a run share one
+Every comparison has repeats of its own, it stops as soon as it is decided, and all comparisons of a skill share one
 error. Too little measured is no verdict.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from random import Random
-from statistics import fmean
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tally
+from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tally, task_gains
+from skillopt.gate.error_budget import ErrorSpent
+from skillopt.gate.grades import Grade, Grading, worded_grade
+from skillopt.gate.joint_sign_flips import draw_patterns
 from skillopt.gate.noise import Noise
+from skillopt.gate.pairs import Pairs
 from skillopt.gate.pareto import Worth, measured_worth
-from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, conclude, observe
+from skillopt.gate.posterior import Prior, estimate_gain
+from skillopt.gate.proven_here import HERE_ROUNDS, HereTest
+from skillopt.gate.test_choice import COMPARISON_SHARE, GainTest, TestChoice
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
 from skillopt.settings import GateRule, Settings
@@ -25,7 +29,6 @@ from skillopt.tasks import Task
 __all__ = [
     "BASELINE_TASKS",
     "GATE_ROUNDS",
-    "LOOK_EVERY",
     "Gate",
     "check_coverage",
     "first_failure",
@@ -38,42 +41,26 @@ BASELINE_TASKS: Final = 12
 GATE_ROUNDS: Final = 3
 """Most runs of each task in a sequential comparison, averaged inside the task; a fourth decides little."""
 
-LOOK_EVERY: Final = 4
-"""Tasks between two looks of a sequential comparison; they can run side by side."""
-
-_SHARE = 0.5
-"""Share of the error allowed that a first comparison may spend, and that an `accept` earns back."""
-
-_FIRST_SHARE = 0.75
-"""Share of a comparison's error that its first round may spend."""
-
+_HALVED_FROM: Final = 16
+"""Tasks from which on the first look is at half of them."""
 
 _Sides = tuple[Skill, Skill]
 """Incumbent and candidate."""
 
 
-@dataclass(slots=True)
-class _Pairs:
-    """Rollouts of incumbent and candidate on the same tasks."""
-
-    before: list[Rollout] = field(default_factory=list)
-    after: list[Rollout] = field(default_factory=list)
-
-
 class Gate:
     """Decides about candidates on the tasks of one split.
 
-    The sequential rule spends the error that the settings allow over all comparisons of a run: the first takes half,
-    the next ever less of what is left, and an `accept` earns half of the whole back (alpha-investing: Foster and
-    Stine 2008). So a run in which no candidate is better accepts one with at most the probability allowed, however
-    often it asks.
+    The sequential rule spends the error that the settings allow over all comparisons of a skill on these tasks: each
+    may spend seven tenths of what is left, pays for what it has used of that, and an `accept` pays nothing. So a skill
+    that no candidate improves gets a false `accept` with at most the probability allowed, however often it is asked.
 
     Args:
         tasks: The `val` tasks.
         settings: The gate's rule, metric, confidence and coverage.
         runner: Runs rollouts.
         first_repeat: Repeat of the first measurement; every further one has the next.
-        looked: Whether earlier comparisons on the same tasks accepted, oldest first; they count as this run's.
+        looked: Error that earlier comparisons on the same tasks spent.
         noise: Of the target; where it is high, a comparison leaves more of its error to its later rounds.
     """
 
@@ -84,19 +71,36 @@ class Gate:
         runner: Runner,
         *,
         first_repeat: int = 0,
-        looked: Sequence[bool] = (),
+        looked: Iterable[ErrorSpent | float] = (),
         noise: Noise | None = None,
     ) -> None:
         self._tasks = tasks
+        # Drawn once: a sign pattern goes on from one comparison to the next.
+        self._order = list(tasks)
+        Random(f"{settings.seed}/gate").shuffle(self._order)
         self._settings = settings
         self._runner = runner
         self._repeat = first_repeat
         self._recorded: tuple[Rollout, ...] = ()
-        self._error = 1.0 - settings.confidence
-        self._looks = 0
-        self._noise = noise
-        for accepted in looked:
-            self._spend(self._allowance, accepted=accepted)
+        self._choice = TestChoice(len(tasks), settings, looked, noise)
+        self._spent_before = self._choice.budget.spent
+        self._seen: dict[tuple[str, str], Pairs] = {}
+        self.graded: Verdict | None = None
+
+    @property
+    def error_left(self) -> float:
+        """Give the error that comparisons to come may spend, in [0, 1 - confidence]."""
+        return self._choice.budget.left
+
+    @property
+    def error_spent(self) -> float:
+        """Give the error that this gate spent by now, without what earlier ones did."""
+        return self._choice.budget.spent - self._spent_before
+
+    @property
+    def exhausted(self) -> bool:
+        """Say whether nothing can be accepted any more, because too little error is left for so many tasks."""
+        return self._choice.exhausted
 
     def baseline(
         self, skill: Skill, enough: Callable[[Sequence[Sequence[Rollout]]], bool] = lambda _: True
@@ -123,10 +127,13 @@ class Gate:
             if enough(sample):
                 break
         self._recorded = tuple(rollout for rollouts in repeats for rollout in rollouts)
+        self._choice.see(self._recorded)
         check_coverage("baseline", self._recorded, settings.coverage)
         return repeats
 
-    def decide(self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0) -> Verdict:
+    def decide(
+        self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0, prior: Prior | None = None
+    ) -> Verdict:
         """Compare a candidate with the incumbent.
 
         Args:
@@ -134,6 +141,7 @@ class Gate:
             incumbent: What the candidate must beat.
             candidate: What is tried.
             rounds: How many runs of every task are affordable, so that none of the error is kept for more; 0 for all.
+            prior: What the run itself lets expect of the gain; for the figures of an `accept`.
 
         Raises:
             InvalidMeasurementError: Too little could be measured. Nothing is decided, so that a rerun can
@@ -146,16 +154,19 @@ class Gate:
                 pairs, verdict = self._step_by_step(sides, min(rounds or GATE_ROUNDS, GATE_ROUNDS))
             case GateRule.PAIRED:
                 # Measured anew each time: a stored score that was lucky once would block every later gain.
-                pairs = self._pairs(incumbent, candidate, self._tasks, self._next_repeat())
+                pairs = self._pairs(sides, self._tasks, self._next_repeat())
                 verdict = self._compared(pairs, settings.gate)
             case _:
-                pairs = _Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)))
+                pairs = Pairs(list(self._recorded), list(self._measure(candidate, self._tasks)))
+                self._seen[_key(sides)] = pairs
                 verdict = self._compared(pairs, settings.gate)
         if verdict.outcome is Outcome.INVALID:
-            raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*pairs.before, *pairs.after))}")
+            raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure(pairs.rollouts)}")
         verdict = replace(self._veto(verdict), worths=_worths(sides, pairs, verdict))
         if verdict.outcome is Outcome.ACCEPT:
             self._recorded = tuple(pairs.after)
+            if settings.gate is GateRule.SEQUENTIAL:
+                verdict = replace(verdict, grading=self._graded(pairs, Grade.PROVEN, prior or Prior()))
         return verdict
 
     def _veto(self, verdict: Verdict) -> Verdict:
@@ -166,75 +177,99 @@ class Gate:
         reason = f"{verdict.reason}, but it breaks {broken} tasks and max_broken is {most}"
         return replace(verdict, outcome=Outcome.REJECT, reason=reason)
 
-    def _step_by_step(self, sides: _Sides, rounds: int) -> tuple[_Pairs, Verdict]:
-        """Look after every few tasks, in random order; then run all again and average, each round a test of its own."""
-        pairs, allowed = _Pairs(), self._allowance
-        found: Outcome | None = None
-        confidence = 0.0
-        for number in range(rounds):
-            share = _share_of(number, rounds, noisy=self._noisy)
-            test = SequentialTest(SequentialPlan(len(self._tasks), 1.0 - allowed * share))
-            found, test = self._round(sides, pairs, test, last=number == rounds - 1)
-            confidence = max(confidence, 1.0 - min(1.0, (1.0 - test.confidence) / share))
+    def grade(
+        self, place: str, incumbent: Skill, candidate: Skill, rounds: int = 0, prior: Prior | None = None
+    ) -> Grading:
+        """Grade a candidate at the end of a run, by what was measured of it and by fresh repeats.
+
+        The fresh repeats may still make it `proven` where error is left, else `proven here`. What earlier
+        comparisons of the same two texts measured counts for the estimate, not for that proof: the candidate is here
+        because they went well enough. The comparison behind a grade is in `graded`.
+
+        Args:
+            place: Where in the run this is, for errors.
+            incumbent: What it is compared with.
+            candidate: What is graded.
+            rounds: How many runs of all tasks under both are affordable; 0 grades by what is known.
+            prior: What the run itself lets expect.
+
+        Raises:
+            InvalidMeasurementError: Too little could be measured.
+        """
+        sides, spent = (incumbent, candidate), self.error_spent
+        grade = self._measured_grade(sides, min(rounds, HERE_ROUNDS))
+        pairs = self._seen.get(_key(sides), Pairs())
+        grading = self._graded(pairs, grade, prior or Prior())
+        self.graded = None
+        if pairs.before:
+            verdict = self._compared(pairs, GateRule.STRICT)
+            if verdict.outcome is Outcome.INVALID:
+                raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure(pairs.rollouts)}")
+            outcome = Outcome.ACCEPT if grade is Grade.PROVEN else Outcome.INCONCLUSIVE
+            verdict = replace(verdict, outcome=outcome, reason=grading.reason, worths=_worths(sides, pairs, verdict))
+            self.graded = replace(verdict, grading=grading, error_spent=self.error_spent - spent)
+        return grading
+
+    def measured(self, incumbent: Skill, candidate: Skill) -> Pairs:
+        """Give all paired rollouts of two texts by now."""
+        return self._seen.get(_key((incumbent, candidate)), Pairs())
+
+    def _measured_grade(self, sides: _Sides, rounds: int) -> Grade:
+        """Run all tasks again and again while another round may bring a better grade."""
+        fresh, test, grade = Pairs(), None, Grade.UNPROVEN
+        proving = self._settings.gate is GateRule.SEQUENTIAL and not self.exhausted
+        bits = len(self._order) * HERE_ROUNDS
+        here = HereTest(len(self._order), draw_patterns(bits, Random(f"{self._settings.seed}/here/{self._repeat}")))
+        for _ in range(rounds):
+            pairs = self._pairs(sides, self._order, self._next_repeat())
+            fresh.add(pairs)
+            metric = self._choice.see(fresh.rollouts)
+            if proving:
+                test = test or self._begin(sides, min(rounds, GATE_ROUNDS), halved=False)
+                found = test.look(fresh.gains(self._order, metric), whole=True)
+                proving = found is None
+                if found is not None:
+                    self._choice.conclude(sides[0].digest, test, found)
+                if found is Outcome.ACCEPT:
+                    return Grade.PROVEN
+            if here.look([task[0] if task else None for task in pairs.gains(self._order, metric)]):
+                grade = Grade.PROVEN_HERE
+            if here.over or (grade is Grade.PROVEN_HERE and not proving):
+                break
+        return grade
+
+    def _graded(self, pairs: Pairs, grade: Grade, prior: Prior) -> Grading:
+        """Put figures to a grade; what is not proven is worse where the estimate says so."""
+        gains = task_gains(pairs.before, pairs.after, self._settings.metric).values()
+        found = estimate_gain(tuple(gains), prior)
+        if grade is Grade.UNPROVEN and found.gain < 0:
+            grade = Grade.WORSE
+        return worded_grade(grade, found, gains, partial=self._choice.partial)
+
+    def _step_by_step(self, sides: _Sides, rounds: int) -> tuple[Pairs, Verdict]:
+        """Look at half of the tasks, at all of them, then run all again and average."""
+        pairs, order, test = Pairs(), self._order, None
+        allowed, found, repeat = self._choice.allowance, None, 0
+        half = len(order) // 2 if len(order) >= _HALVED_FROM else 0
+        batches = [order[:half], order[half:]] if half else [order]
+        for batch in (*batches, *[order] * (rounds - 1)):
+            repeat = repeat if half and len(pairs.before) == half else self._next_repeat()
+            pairs.add(self._pairs(sides, batch, repeat))
+            metric = self._choice.see(pairs.rollouts)
+            test = test or self._begin(sides, rounds, halved=half > 0)
+            gains = pairs.gains(order, metric)
+            found = test.look(gains, whole=len(pairs.before) >= len(order))
             if found is not None:
                 break
-        self._spend(allowed, accepted=found is Outcome.ACCEPT)
-        verdict = self._worded(pairs, found or Outcome.INCONCLUSIVE, confidence, 1.0 - allowed)
-        return pairs, verdict
+        if test is None or found is None:
+            raise ValueError(f"expected tasks and rounds to compare on, found {len(order)} and {rounds}")
+        self._choice.conclude(sides[0].digest, test, found)
+        return pairs, replace(self._worded(pairs, found, test.confidence, 1.0 - allowed), error_spent=test.spent)
 
-    @property
-    def _noisy(self) -> bool:
-        return self._noise is not None and self._noise.high
+    def _begin(self, sides: _Sides, rounds: int, *, halved: bool) -> GainTest:
+        return self._choice.begin(sides[0].digest, rounds, f"{self._settings.seed}/signs/{self._repeat}", halved=halved)
 
-    @property
-    def _allowance(self) -> float:
-        """Give the error that the next comparison may spend: 1/2, 1/6, 1/12, 1/20 ... of what an `accept` left."""
-        return self._error / (self._looks + 2)
-
-    def _spend(self, allowed: float, *, accepted: bool) -> None:
-        """Take what a comparison was allowed from the error that is left, or give what an `accept` earns."""
-        whole = 1.0 - self._settings.confidence
-        self._looks = 0 if accepted else self._looks + 1
-        self._error = min(whole, self._error + whole * _SHARE) if accepted else self._error - allowed
-
-    def _round(
-        self, sides: _Sides, pairs: _Pairs, test: SequentialTest, *, last: bool
-    ) -> tuple[Outcome | None, SequentialTest]:
-        """Run every task once more; the first round looks as it goes, later ones at the end.
-
-        Returns:
-            The outcome, None when another round may tell more, and the test.
-        """
-        settings, first, repeat = self._settings, not pairs.before, self._next_repeat()
-        order = list(self._tasks)
-        Random(f"{settings.seed}/gate/{repeat}").shuffle(order)
-        for start in range(0, len(order), LOOK_EVERY):
-            batch = order[start : start + LOOK_EVERY]
-            new = self._pairs(*sides, batch, repeat)
-            pairs.before += new.before
-            pairs.after += new.after
-            if first:
-                test = observe(test, self._differences(new, batch))
-                if conclude(test) is Outcome.ACCEPT:
-                    return Outcome.ACCEPT, test
-                if conclude(test) is Outcome.REJECT and not self._noisy:
-                    break
-        if not first:
-            test = observe(test, self._differences(pairs, order))
-        outcome = conclude(test)
-        return (None if outcome is Outcome.INCONCLUSIVE and not last else outcome), test
-
-    def _differences(self, pairs: _Pairs, order: Sequence[Task]) -> list[float | None]:
-        """Give the candidate's gain for each task, repeats averaged; None where nothing was measured."""
-        found: dict[str, list[float]] = {}
-        metric = self._settings.metric
-        for before, after in zip(pairs.before, pairs.after, strict=True):
-            if before.score is not None and after.score is not None:
-                gain = metric.of(after.score) - metric.of(before.score)
-                found.setdefault(before.task_id, []).append(gain)
-        return [fmean(found[task.id]) if task.id in found else None for task in order]
-
-    def _compared(self, pairs: _Pairs, rule: GateRule) -> Verdict:
+    def _compared(self, pairs: Pairs, rule: GateRule) -> Verdict:
         settings = self._settings
         return compare(
             pairs.before,
@@ -245,7 +280,7 @@ class Gate:
             coverage=settings.coverage,
         )
 
-    def _worded(self, pairs: _Pairs, outcome: Outcome, confidence: float, wanted: float) -> Verdict:
+    def _worded(self, pairs: Pairs, outcome: Outcome, confidence: float, wanted: float) -> Verdict:
         verdict = self._compared(pairs, GateRule.STRICT)
         if verdict.outcome is Outcome.INVALID:
             return verdict
@@ -259,40 +294,32 @@ class Gate:
         repeat = self._next_repeat()
         return self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
 
-    def _pairs(self, incumbent: Skill, candidate: Skill, tasks: Sequence[Task], repeat: int) -> _Pairs:
+    def _pairs(self, sides: _Sides, tasks: Sequence[Task], repeat: int) -> Pairs:
         """Run both in one batch and with the same repeat."""
-        requests = [RolloutRequest(skill, task, repeat) for skill in (incumbent, candidate) for task in tasks]
+        requests = [RolloutRequest(skill, task, repeat) for skill in sides for task in tasks]
         rollouts = list(self._runner.rollouts(requests))
-        return _Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
+        pairs = Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
+        self._seen.setdefault(_key(sides), Pairs()).add(pairs)
+        return pairs
 
     def _next_repeat(self) -> int:
         self._repeat += 1
         return self._repeat - 1
 
 
-def resolvable_gain(tasks: int, settings: Settings, *, noisy: bool = False) -> float | None:
+def resolvable_gain(tasks: int, settings: Settings) -> float | None:
     """Give the smallest gain in passed tasks that the first gate of a run could ever certify, in (0, 1].
 
-    That is the case of no loss at all, with the wins spread over the split. None when the split is too small.
+    That is the case of no loss at all. None when the split is too small.
 
     Args:
         tasks: Tasks of the split.
         settings: The gate's rule and confidence.
-        noisy: Whether noise is high, so that the last round has most of the error.
     """
-    if settings.gate is not GateRule.SEQUENTIAL:
-        return least_gain(tasks, settings.confidence)
-    share = max(_share_of(number, GATE_ROUNDS, noisy=noisy) for number in range(GATE_ROUNDS))
-    error = (1.0 - settings.confidence) * _SHARE * share
-    plan = SequentialPlan(tasks, 1.0 - error, least_chance=0.0)
-    enough = bisect_left(range(1, tasks + 1), x=True, key=lambda wins: _certifies(plan, wins))
-    return (enough + 1) / tasks if enough < tasks else None
-
-
-def _certifies(plan: SequentialPlan, wins: int) -> bool:
-    """Tell whether so many wins among ties, at regular distances, are accepted."""
-    differences = [float((at + 1) * wins // plan.tasks > at * wins // plan.tasks) for at in range(plan.tasks)]
-    return conclude(observe(SequentialTest(plan), differences)) is Outcome.ACCEPT
+    error = 1.0 - settings.confidence
+    return least_gain(
+        tasks, 1.0 - error * COMPARISON_SHARE if settings.gate is GateRule.SEQUENTIAL else settings.confidence
+    )
 
 
 def check_coverage(place: str, rollouts: Sequence[Rollout], coverage: float) -> None:
@@ -315,7 +342,7 @@ def first_failure(rollouts: Sequence[Rollout]) -> str:
     return f"; the first failure: {first}; rerun the same command when it is mended" if first else ""
 
 
-def _worths(sides: _Sides, pairs: _Pairs, verdict: Verdict) -> tuple[Worth, ...]:
+def _worths(sides: _Sides, pairs: Pairs, verdict: Verdict) -> tuple[Worth, ...]:
     """Give what was found of both: scores as in the verdict, costs over all their rollouts with a score."""
     found = zip((verdict.before, verdict.after), sides, (pairs.before, pairs.after), strict=True)
     return tuple(
@@ -323,8 +350,5 @@ def _worths(sides: _Sides, pairs: _Pairs, verdict: Verdict) -> tuple[Worth, ...]
     )
 
 
-def _share_of(number: int, rounds: int, *, noisy: bool) -> float:
-    """Divide the error of a comparison over its rounds: most to the first, unless noise leaves that to the last."""
-    if noisy:
-        return 2 * (number + 1) / (rounds * (rounds + 1))
-    return 1.0 if rounds == 1 else _FIRST_SHARE if number == 0 else (1.0 - _FIRST_SHARE) / (rounds - 1)
+def _key(sides: _Sides) -> tuple[str, str]:
+    return sides[0].digest, sides[1].digest

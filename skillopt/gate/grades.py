@@ -1,9 +1,15 @@
 """Grade of a draft or a version: proven, proven here, unproven with a probability, or worse."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final, assert_never
 
-__all__ = ["Grade", "Grading"]
+from skillopt.gate.posterior import Posterior
+
+__all__ = ["Grade", "Grading", "worded_grade"]
+
+_LEAST_STEP: Final = 1e-9
 
 
 class Grade(StrEnum):
@@ -42,3 +48,30 @@ class Grading:
     tasks: int
     changed: int
     reason: str
+
+
+def worded_grade(grade: Grade, found: Posterior, gains: Collection[float], *, partial: bool) -> Grading:
+    """Put a grade and its figures in a sentence.
+
+    Args:
+        grade: What was shown.
+        found: What is believed of the gain.
+        gains: Of the tasks that it was judged on, repeats averaged.
+        partial: Whether scores are partial; else a task changed when most of its repeats did.
+    """
+    changed = sum(abs(gain) >= (_LEAST_STEP if partial else 0.5) for gain in gains)
+    figures = f"{found.gain:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+    tasks = f"{len(gains)} {'task' if len(gains) == 1 else 'tasks'}"
+    likely = f"{found.probability:.0%} likely better"
+    match grade:
+        case Grade.PROVEN:
+            reason = f"proven for new tasks like these: gain {figures}, on {tasks}"
+        case Grade.PROVEN_HERE:
+            reason = f"proven on these {tasks}, of which {changed} changed, not for others: gain {figures}, {likely}"
+        case Grade.UNPROVEN:
+            reason = f"unproven: gain {figures}, {likely}, on {tasks}"
+        case Grade.WORSE:
+            reason = f"worse: gain {figures}, {likely}, on {tasks}"
+        case _:
+            assert_never(grade)
+    return Grading(grade, found.probability, found.gain, found.low, found.high, len(gains), changed, reason)

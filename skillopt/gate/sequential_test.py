@@ -33,18 +33,9 @@ from statistics import NormalDist
 from typing import Final
 
 from skillopt.gate.comparison import Outcome
+from skillopt.gate.stakes import BOLDEST, expected_square, next_stake
 
 __all__ = ["SequentialPlan", "SequentialTest", "conclude", "lower_limit", "observe", "upper_limit"]
-
-_BOLDEST: Final = 0.95
-"""Largest share of the e-value at stake in one task: what the worst difference can take."""
-
-_PRIOR_SQUARE: Final = 0.3
-_PRIOR_TASKS: Final = 4
-"""Expected squared difference before anything was seen, and the number of tasks that it weighs."""
-
-_AIM: Final = 0.8
-"""Share of the tasks left within which the bets aim to be done."""
 
 _HOPE: Final = NormalDist().inv_cdf(0.95)
 """How many standard errors above the gain so far the true one is given credit for."""
@@ -118,6 +109,11 @@ class SequentialTest:
         return tuple(difference for difference in self.differences if difference is not None)
 
     @property
+    def e_value(self) -> float:
+        """Give the e-value by now, at least 0."""
+        return math.exp(self.log_e_value)
+
+    @property
     def confidence(self) -> float:
         """Give the confidence that the gain exceeds the margin, in [0, 1): one minus an anytime-valid p-value."""
         return -math.expm1(-self.log_peak)
@@ -147,7 +143,7 @@ def observe(bets: SequentialTest, differences: Sequence[float | None]) -> Sequen
             if not -1 <= difference <= 1:
                 raise ValueError(f"expected a difference of two scores, in [-1, 1], found {difference!r}")
             distance = difference - bets.plan.margin
-            stake = _stake(bets.plan, log_e_value, left, _expected_square(squares, count))
+            stake = next_stake(bets.plan.target - log_e_value, left, expected_square(squares, count), bets.plan.margin)
             log_e_value += math.log1p(stake * distance)
             log_peak = max(log_peak, log_e_value)
             squares += distance * distance
@@ -193,30 +189,15 @@ def upper_limit(bets: SequentialTest) -> float:
     return -lower_limit(replace(bets, differences=tuple(None if d is None else -d for d in bets.differences)))
 
 
-def _stake(plan: SequentialPlan, log_e_value: float, left: int, square: float) -> float:
-    """Choose the bet that is best for reaching the target with the tasks left, were the log-e-value normal.
-
-    It depends on earlier tasks only, and the e-value stays above 0 whatever the next difference is.
-    """
-    missing = plan.target - log_e_value
-    if missing <= 0:
-        return 0.0
-    return min(math.sqrt(2 * missing / (max(_AIM * left, 1.0) * square)), _BOLDEST / (1 + plan.margin))
-
-
-def _expected_square(squares: float, count: int) -> float:
-    return (_PRIOR_SQUARE * _PRIOR_TASKS + squares) / (_PRIOR_TASKS + count)
-
-
 def _is_futile(bets: SequentialTest, mean: float) -> bool:
     """Tell whether the tasks left cannot, or hardly, lead to an `accept`."""
     plan, count = bets.plan, len(bets.measured)
     missing = plan.target - bets.log_e_value
-    if missing > bets.left * math.log1p(_BOLDEST * (1 - plan.margin) / (1 + plan.margin)) + 1e-9:
+    if missing > bets.left * math.log1p(BOLDEST * (1 - plan.margin) / (1 + plan.margin)) + 1e-9:
         return True
     if plan.least_chance == 0 or missing <= 0:
         return False
-    square = _expected_square(bets.squares, count)
+    square = expected_square(bets.squares, count)
     wanted = math.sqrt(2 * missing * square / bets.left)
     hope = mean + _HOPE * math.sqrt(square / count)
     return (wanted - hope) * math.sqrt(bets.left / square) > -NormalDist().inv_cdf(plan.least_chance)

@@ -32,9 +32,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, apply_edits
 from skillopt.tasks import Split, Suite
 
-__all__ = ["Earlier", "check_proposal", "try_proposal"]
-
-Earlier = Sequence[Outcome | None]
+__all__ = ["check_proposal", "try_proposal"]
 
 _MOST_REPEATS: Final = 100
 """Repeats of a task that the test of one proposal may take, so that no two proposals share any."""
@@ -82,7 +80,7 @@ def check_proposal(
 
 
 def try_proposal(
-    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, earlier: Earlier
+    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, earlier: Sequence[float]
 ) -> Iterator[Event]:
     """Test sound edits together, leave each out, and gate what is needed.
 
@@ -92,8 +90,8 @@ def try_proposal(
         suite: Its tasks.
         settings: What shapes test and gate.
         runner: Runs rollouts.
-        earlier: What the gate said of each proposal before, None where none reached it. Each is measured with repeats
-            of its own, and all verdicts together keep to the confidence asked for.
+        earlier: The error that each proposal before has spent, 0 where none reached the gate. Each is measured with
+            repeats of its own, and all verdicts together keep to the confidence asked for.
     """
     capped = CappedRunner(runner, settings, 0)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
@@ -105,7 +103,12 @@ def try_proposal(
 
 
 def _try(
-    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: CappedRunner, earlier: Earlier
+    proposal: Sequence[Change],
+    skill: Skill,
+    suite: Suite,
+    settings: Settings,
+    runner: CappedRunner,
+    earlier: Sequence[float],
 ) -> Generator[Event, None, tuple[str, int]]:
     """Give why it ended, and how many versions were accepted."""
     kept: Sequence[Change] = proposal
@@ -116,9 +119,8 @@ def _try(
     if not patch.changes:
         yield StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
         return "no edit helped on the tasks that it cites", 0
-    looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
     repeat = Stream.PROPOSAL.repeat(len(earlier) * GATE_ROUNDS)
-    gatekeeper = Gate(suite.tasks(Split.VAL), settings, runner, first_repeat=repeat, looked=looked)
+    gatekeeper = Gate(suite.tasks(Split.VAL), settings, runner, first_repeat=repeat, looked=earlier)
     verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
     asked = runner.rollouts_asked
     yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text, rollouts=asked)

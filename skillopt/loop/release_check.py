@@ -1,13 +1,16 @@
 """Release check: the last version against the released one on the held-out `test` split.
 
-One exact paired test of a fixed size. Repeated looks ask for more confidence, so that all together err as one may.
+One paired test of a fixed size that is valid for the scores found: exact for passed and failed, a bet on the mean for
+partial ones. Repeated looks ask for more confidence, so that all together err as one may. Where so few tasks could
+hardly show anything, nothing is run.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome, compare, tally
+from skillopt.gate.comparison import Outcome, compare, least_gain, tally
 from skillopt.gate.gate import first_failure
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.protocols import RolloutRequest, Runner
@@ -15,7 +18,10 @@ from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["Released", "check_release", "look_confidence"]
+__all__ = ["LEAST_TEST_TASKS", "Released", "check_release", "look_confidence"]
+
+LEAST_TEST_TASKS: Final = 8
+"""With fewer tasks even a version that mends half of what fails is hardly ever shown to be better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ def look_confidence(confidence: float, look: int) -> float:
 def check_release(
     runner: Runner, released: Released, candidate: Skill, tasks: Sequence[Task], settings: Settings
 ) -> Iterator[HeldOutTestMeasured | ReleaseCheckWithheld]:
-    """Score both on the held-out tasks, unless they were looked at too often.
+    """Score both on the held-out tasks, unless they are too few or were looked at too often.
 
     Args:
         runner: Runs rollouts.
@@ -71,6 +77,12 @@ def check_release(
             look,
         )
         return
+    confidence = look_confidence(settings.confidence, look)
+    if len(tasks) < LEAST_TEST_TASKS or least_gain(len(tasks), confidence) is None:
+        needed = f"expected at least {LEAST_TEST_TASKS} held-out tasks, and that all of them could show a gain"
+        reason = f"{needed} at confidence {confidence:.3f}, found {len(tasks)}: nothing was run; add tasks to the test"
+        yield ReleaseCheckWithheld(f"{reason} split", look)
+        return
     requests = [RolloutRequest(skill, task) for skill in (released.skill, candidate) for task in tasks]
     rollouts = runner.rollouts(requests)
     before, after = rollouts[: len(tasks)], rollouts[len(tasks) :]
@@ -79,7 +91,7 @@ def check_release(
         after,
         rule=GateRule.PAIRED,
         metric=settings.metric,
-        confidence=look_confidence(settings.confidence, look),
+        confidence=confidence,
         coverage=settings.coverage,
     )
     if verdict.outcome is Outcome.INVALID:

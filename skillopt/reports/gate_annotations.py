@@ -3,7 +3,7 @@
 Everything is escaped, so that no text ends its command or begins another.
 """
 
-from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Standing, Weight
+from skillopt.review.result import ChangeFinding, GatedChange, GateReport, ReviewAnswer, Standing, Weight
 from skillopt.safety.escaping import escape_terminal, truncate
 
 __all__ = ["MOST_ANNOTATIONS", "render_annotations"]
@@ -36,7 +36,9 @@ def _verdicts(change: GatedChange) -> list[ChangeFinding]:
     path = "SKILL.md" if change.path == "." else f"{change.path}/SKILL.md"
     if change.standing is Standing.INVALID:
         return [ChangeFinding(path, 1, Weight.REFUSE, "not measured", change.reason)]
-    if judged is None or judged.passed:
+    if change.standing is Standing.CANNOT_TELL:
+        return [ChangeFinding(path, 1, Weight.NOTE, "cannot tell", change.reason)]
+    if judged is None or judged.answer is not ReviewAnswer.REFUSED:
         return []
     broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))
     label, tasks = ("it broke", broken) if broken else ("worse", judged.worse)

@@ -5,7 +5,7 @@ Characters that XML cannot hold are replaced.
 
 from xml.etree import ElementTree as ET  # written only; nothing is parsed
 
-from skillopt.review.result import GatedChange, GateReport, Standing, Weight
+from skillopt.review.result import GatedChange, GateReport, ReviewAnswer, Standing, Weight
 from skillopt.safety.escaping import escape_terminal
 
 __all__ = ["render_gate_junit"]
@@ -37,9 +37,9 @@ def _suite(root: ET.Element, change: GatedChange, *, strict: bool) -> None:
     judged, reason = change.judged, escape_terminal(change.reason)
     if change.standing is Standing.INVALID:
         ET.SubElement(measured, "error", message=reason)
-    elif judged is None:
+    elif judged is None or judged.answer is ReviewAnswer.CANNOT_TELL:
         ET.SubElement(measured, "skipped", message=reason)
-    elif not judged.passed:
+    elif judged.answer is ReviewAnswer.REFUSED:
         broken = dict.fromkeys((*judged.verdict.broken, *judged.worse, *(judged.test.broken if judged.test else ())))
         tasks = "\n".join(escape_terminal(task) for task in broken)
         ET.SubElement(measured, "failure", message=reason).text = (

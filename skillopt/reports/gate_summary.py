@@ -20,7 +20,8 @@ _SIGNS = {
     Standing.PASSED: "✅",
     Standing.REFUSED: "❌",
     Standing.INVALID: "⚠️",
-    Standing.UNMEASURED: "➖",  # noqa: RUF001 - the sign of what was left out
+    Standing.CANNOT_TELL: "⚪",
+    Standing.UNTESTABLE: "➖",  # noqa: RUF001 - the sign of what was left out
     Standing.DELETED: "🗑️",
 }
 _WORDS = {Weight.REFUSE: "**refused**", Weight.WARN: "warning", Weight.NOTE: "note"}
@@ -48,7 +49,10 @@ def _compared(report: GateReport) -> str:
     compared = f"Compared {after} with {inline_code(report.base)}, that is with {report.before[:10]}."
     if report.required is Required.BETTER:
         return f"{compared} A skill passes when it is shown to be better."
-    return f"{compared} A skill passes unless it is shown to be worse; that is no proof of a gain."
+    return (
+        f"{compared} A skill is refused when it is shown to be worse, and passes when a loss worth speaking of is "
+        "ruled out; that is no proof of a gain."
+    )
 
 
 def _row(change: GatedChange) -> str:

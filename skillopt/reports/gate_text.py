@@ -71,5 +71,5 @@ def _asked(report: GateReport) -> str:
     if report.required is Required.BETTER:
         return "asked: each skill must be shown to be better"
     shown = any(change.standing is Standing.PASSED for change in report.changes)
-    asked = "asked: no skill may be shown to be worse"
+    asked = "asked: no skill may be shown to be worse, and a loss worth speaking of must be ruled out to pass"
     return f"{asked}; what passed is not shown to be better, see --require better" if shown else asked

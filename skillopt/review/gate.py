@@ -1,34 +1,36 @@
-"""The gate for changes by people: is the new text better than the old one, or at least not worse?
+"""The gate for changes by people: is the new text worse than the old one, and what loss does still fit?
 
-A change by a person need not prove a gain: most do what no suite measures. So by default it passes unless it is shown
-to be *worse*. Two tests share the error allowed: the gate's own with the two sides exchanged, for the mean score, and
-one for the number of tasks that get worse rather than better. The second is there because a rule that does a little
-harm in many tasks hides behind one that did well by chance (seen in `tidy-tables`: 14 worse, 1 better, mean -0.015).
-
-That a loss was not shown is not that there is none. What the rollouts do rule out is a lower confidence limit over the
-tasks in the order that was drawn before they were run; with `margin` a change passes only if a loss of so much is ruled
-out (a test of non-inferiority).
+A change by a person need not prove a gain: most do what no suite measures. So by default it is refused only when it is
+shown to be worse on these tasks. It passes when a loss worth speaking of is ruled out (a test of non-inferiority); what
+lies between the two gets the answer `cannot tell`, with the greatest loss that fits.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from statistics import fmean
+from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome, Verdict, compare, tally
-from skillopt.gate.gate import GATE_ROUNDS, LOOK_EVERY, Gate, check_coverage, first_failure
-from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, conclude, lower_limit, observe
+from skillopt.gate.comparison import Outcome, Verdict, compare, tally, task_gains
+from skillopt.gate.gate import Gate, check_coverage, first_failure, resolvable_gain
+from skillopt.gate.pairs import Pairs
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
-from skillopt.review.result import Judged, Required
+from skillopt.review.harm import MOST_REPEATS, Harm, limit_of_loss
+from skillopt.review.result import Judged, Required, ReviewAnswer
 from skillopt.rollouts import Reply, Rollout, Stream
-from skillopt.settings import GateRule, Metric, Settings
+from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["ChangeGate", "Demand", "exchanged"]
+__all__ = ["TOLERATED_LOSS", "ChangeGate", "Demand", "exchanged", "why_untestable"]
+
+TOLERATED_LOSS: Final = 0.2
+"""A change that is not asked for a margin passes when a loss of more than this is ruled out."""
+
+_MOST_TASKS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ class Demand:
 
     Args:
         required: Shown better, or not shown worse.
-        margin: With `not-worse`, a loss of so much must be ruled out, in (0, 1); 0 asks for no such thing.
+        margin: With `not-worse`, a loss of so much must be ruled out, in (0, 1), or the change is refused; 0 asks for
+            no such thing.
         release: Whether it is compared on `test`, too.
     """
 
@@ -74,18 +77,18 @@ class ChangeGate:
         self._demand = demand
         self.judged: Judged | None = None
 
-    def events(self, earlier: Sequence[Outcome | None] = ()) -> Iterator[Event]:
+    def events(self, earlier: Sequence[float] = ()) -> Iterator[Event]:
         """Run the comparison.
 
         Args:
-            earlier: What was said of each change measured on this suite before. Each is measured with repeats of its
-                own, and where a gain must be shown, all verdicts together keep to the confidence asked for.
+            earlier: The error that each change measured on this suite before has spent. Each is measured with repeats
+                of its own, and where a gain must be shown, all verdicts together keep to the confidence asked for.
         """
         suite = self._suite
         yield RunStarted(self._after.name, self._before.digest, suite.name, suite.digest, 0)
         try:
-            yield from self._decide(earlier)
-            if self.judged is not None and self.judged.passed and self._demand.release:
+            yield self._decide(earlier)
+            if self.judged is not None and self.judged.answer is not ReviewAnswer.REFUSED and self._demand.release:
                 yield from self._release(Stream.REVIEW.repeat(len(earlier)))
             reason = "no verdict" if self.judged is None else self.judged.reason
         except BudgetReached as reached:
@@ -94,69 +97,75 @@ class ChangeGate:
                 yield ReleaseCheckWithheld(reason, 1)
         yield RunEnded(reason, 0, self._runner.rollouts_asked, 0)
 
-    def _decide(self, earlier: Sequence[Outcome | None]) -> Generator[Event, None, None]:
-        repeat = Stream.REVIEW.repeat(len(earlier) * GATE_ROUNDS)
-        seen = _Seen(self._runner, repeat)
+    def _decide(self, earlier: Sequence[float]) -> GateDecided:
+        first = Stream.REVIEW.repeat(len(earlier) * MOST_REPEATS)
         better = self._demand.required is Required.BETTER
-        val = self._suite.tasks(Split.VAL)
-        if better:
-            looked = [outcome is Outcome.ACCEPT for outcome in earlier if outcome is not None]
-            gatekeeper = Gate(val, self._settings, seen, first_repeat=repeat, looked=looked)
-            verdict = gatekeeper.decide("gate", self._before, self._after)
-            reason = f"{'shown to be' if verdict.outcome is Outcome.ACCEPT else 'not shown to be'} better"
-        else:
-            verdict = self._harm(seen, repeat)
-            reason = f"{'shown' if verdict.outcome is Outcome.REJECT else 'not shown'} to be worse"
-        if self._demand.margin:
-            seen.measure((self._before, self._after), self._left(seen, repeat))
-        verdict = self._over_all(verdict, *seen.sides(self._before.digest, self._after.digest))
-        plan = SequentialPlan(len(val), self._settings.confidence)
-        lowest = lower_limit(observe(SequentialTest(plan), self._differences(seen)))
-        passed = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
-        reason = f"{reason}: {_told(verdict, len(val))}"
-        if passed and self._demand.margin and lowest < -self._demand.margin:
-            passed = False
-            reason = f"a loss of {self._demand.margin:g} is not ruled out, only one of {-lowest:.2f}: {reason}"
-        worse = seen.worse(self._before.digest, self._after.digest, self._settings.metric)
-        self.judged = Judged(verdict, passed, reason, lowest, self._settings.confidence, worse)
+        pairs, verdict, lowest = self._gain(earlier, first) if better else self._harm(first)
+        over_all = self._compare("gate", pairs.before, pairs.after, GateRule.STRICT)
+        verdict = replace(
+            over_all,
+            outcome=verdict.outcome,
+            reason=verdict.reason,
+            confidence=verdict.confidence,
+            error_spent=verdict.error_spent,
+        )
+        answer, reason = self._answer(verdict, lowest)
+        reason = f"{reason}: {_told(verdict, len(self._suite.tasks(Split.VAL)))}"
+        lost = task_gains(pairs.before, pairs.after, self._settings.metric)
+        worse = tuple(sorted((task for task, gain in lost.items() if gain < 0), key=lambda task: (lost[task], task)))
+        self.judged = Judged(verdict, answer, reason, lowest, self._settings.confidence, worse)
         text, asked = self._after.document.text, self._runner.rollouts_asked
-        yield GateDecided(0, "change", (), verdict, text, rollouts=asked, passed=passed)
+        passed = None if answer is ReviewAnswer.CANNOT_TELL else answer is ReviewAnswer.PASSED
+        return GateDecided(0, "change", (), verdict, text, rollouts=asked, passed=passed)
 
-    def _harm(self, seen: "_Seen", repeat: int) -> Verdict:
-        """Ask whether the old text is better, by mean score or by number of tasks; each has half of the error."""
-        settings, val = self._settings, self._suite.tasks(Split.VAL)
-        half = 1.0 - (1.0 - settings.confidence) / 2
-        # The sequential rule spends half of its error on a first comparison by itself.
-        own = settings if settings.gate is GateRule.SEQUENTIAL else settings.model_copy(update={"confidence": half})
-        gatekeeper = Gate(val, own, seen, first_repeat=repeat)
-        verdict = exchanged(gatekeeper.decide("gate", self._after, self._before))
-        test = self._signs(seen, half)
-        while verdict.outcome is not Outcome.REJECT and conclude(test) is None:
-            seen.measure((self._before, self._after), self._left(seen, repeat)[:LOOK_EVERY])
-            test = self._signs(seen, half)
-        if verdict.outcome is Outcome.REJECT or conclude(test) is not Outcome.ACCEPT:
-            return verdict
-        reason = f"more tasks are worse than better at confidence {test.confidence:.3f}"
-        return replace(verdict, outcome=Outcome.REJECT, reason=reason, confidence=test.confidence)
+    def _answer(self, verdict: Verdict, lowest: float) -> tuple[ReviewAnswer, str]:
+        """ReviewAnswer what was asked, in a word and in words."""
+        if self._demand.required is Required.BETTER:
+            shown = verdict.outcome is Outcome.ACCEPT
+            return (
+                (ReviewAnswer.PASSED, "shown to be better")
+                if shown
+                else (ReviewAnswer.REFUSED, "not shown to be better")
+            )
+        if verdict.outcome is Outcome.REJECT:
+            return ReviewAnswer.REFUSED, f"shown to be worse ({verdict.reason})"
+        loss, margin = max(0.0, -lowest), self._demand.margin
+        if margin and loss > margin:
+            return ReviewAnswer.REFUSED, f"a loss of {margin:g} is not ruled out, only one of {loss:.2f}"
+        if loss > (margin or TOLERATED_LOSS):
+            return ReviewAnswer.CANNOT_TELL, f"cannot tell: a loss of up to {loss:.2f} fits"
+        return ReviewAnswer.PASSED, f"not shown to be worse, and a loss of more than {loss:.2f} is ruled out"
 
-    def _signs(self, seen: "_Seen", confidence: float) -> SequentialTest:
-        """Bet that more tasks get worse than better."""
-        signs = [None if found is None else float((found < 0) - (found > 0)) for found in self._differences(seen)]
-        return observe(SequentialTest(SequentialPlan(len(self._suite.tasks(Split.VAL)), confidence)), signs)
+    def _gain(self, earlier: Sequence[float], first: int) -> tuple[Pairs, Verdict, float]:
+        """Ask whether the new text is better, as the loop's gate does."""
+        val = self._suite.tasks(Split.VAL)
+        gate = Gate(val, self._settings, self._runner, first_repeat=first, looked=earlier)
+        verdict = gate.decide("gate", self._before, self._after)
+        pairs = gate.measured(self._before, self._after)
+        order = list({rollout.task_id: None for rollout in pairs.before})
+        gains = task_gains(pairs.before, pairs.after, self._settings.metric)
+        return pairs, verdict, limit_of_loss([gains.get(task) for task in order], self._settings.confidence)
 
-    def _left(self, seen: "_Seen", repeat: int) -> list[Task]:
-        """List the tasks that were not run yet, in an order that the results have no part in."""
+    def _harm(self, first: int) -> tuple[Pairs, Verdict, float]:
+        """Ask whether the new text is worse, repeat by repeat."""
+        settings, pairs = self._settings, Pairs()
         order = list(self._suite.tasks(Split.VAL))
-        Random(f"{self._settings.seed}/change/{repeat}").shuffle(order)
-        return [task for task in order if not seen.has(task)]
+        Random(f"{settings.seed}/change/{first}").shuffle(order)
+        harm = Harm(order, settings.metric, 1.0 - settings.confidence)
+        tasks, shown = order, False
+        while tasks and not shown:
+            pairs.add(self._run(tasks, first + harm.looks))
+            shown = harm.look(pairs)
+            tasks = harm.next_tasks(pairs)
+        verdict = self._compare("gate", pairs.before, pairs.after, GateRule.STRICT)
+        outcome = Outcome.REJECT if shown else Outcome.INCONCLUSIVE
+        verdict = replace(verdict, outcome=outcome, reason=harm.reason, confidence=harm.confidence)
+        return pairs, verdict, harm.limit(pairs, settings.confidence)
 
-    def _differences(self, seen: "_Seen") -> list[float | None]:
-        return seen.differences(self._before.digest, self._after.digest, self._settings.metric)
-
-    def _over_all(self, verdict: Verdict, before: Sequence[Rollout], after: Sequence[Rollout]) -> Verdict:
-        """Count over all that was run; a verdict's own numbers are of the test that decided it."""
-        found = self._compare("gate", before, after, GateRule.STRICT)
-        return replace(found, outcome=verdict.outcome, reason=verdict.reason, confidence=verdict.confidence)
+    def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:
+        requests = [RolloutRequest(skill, task, repeat) for skill in (self._before, self._after) for task in tasks]
+        rollouts = list(self._runner.rollouts(requests))
+        return Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
 
     def _compare(self, place: str, before: Sequence[Rollout], after: Sequence[Rollout], rule: GateRule) -> Verdict:
         settings = self._settings
@@ -176,23 +185,45 @@ class ChangeGate:
         """Compare on `test`, once and all of it."""
         judged = self.judged
         tasks = self._suite.tasks(Split.TEST)
-        before, after = (
-            self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
-            for skill in (self._before, self._after)
-        )
-        for rollouts in (before, after):
+        pairs = self._run(tasks, repeat)
+        for rollouts in (pairs.before, pairs.after):
             check_coverage("test", rollouts, self._settings.coverage)
         better = self._demand.required is Required.BETTER
-        sides = (before, after) if better else (after, before)
+        sides = (pairs.before, pairs.after) if better else (pairs.after, pairs.before)
         verdict = self._compare("test", *sides, GateRule.PAIRED)
         verdict = verdict if better else exchanged(verdict)
-        passed = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
+        fine = verdict.outcome is (Outcome.ACCEPT if better else Outcome.INCONCLUSIVE)
         wanted = "better" if better else "worse"
-        shown = "shown" if passed == better else "not shown"
+        shown = "shown" if fine == better else "not shown"
         if judged is not None:
             reason = f"{judged.reason}; on test {shown} to be {wanted}: {_told(verdict, len(tasks))}"
-            self.judged = replace(judged, passed=passed, reason=reason, test=verdict)
-        yield HeldOutTestMeasured(tally(before), tally(after), verdict)
+            answer = judged.answer if fine else ReviewAnswer.REFUSED
+            self.judged = replace(judged, answer=answer, reason=reason, test=verdict)
+        yield HeldOutTestMeasured(tally(pairs.before), tally(pairs.after), verdict)
+
+
+def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
+    """Say why so many tasks could never show what is asked, with the number that could; empty when they can.
+
+    Args:
+        tasks: Tasks of `val`.
+        settings: The gate's rule and confidence.
+        demand: What is asked.
+    """
+    asked = "a gain" if demand.required is Required.BETTER else "anything"
+    if demand.required is not Required.BETTER and demand.margin:
+        asked = f"that no loss of {demand.margin:g} is there"
+
+    def enough(count: int) -> bool:
+        if demand.required is Required.BETTER:
+            return resolvable_gain(count, settings) is not None
+        return -limit_of_loss([0.0] * count, settings.confidence) <= (demand.margin or 1.0)
+
+    if tasks and enough(tasks):
+        return ""
+    needed = bisect_left(range(1, _MOST_TASKS), x=True, key=enough) + 1
+    noun = "task" if needed == 1 else "tasks"
+    return f"expected at least {needed} val {noun} to show {asked} at confidence {settings.confidence:g}, found {tasks}"
 
 
 def exchanged(verdict: Verdict) -> Verdict:
@@ -240,56 +271,3 @@ class _WithoutSkill:
 def _without_empty(request: RolloutRequest) -> RolloutRequest:
     empty = request.skill is not None and not request.skill.document.text and not request.skill.files
     return replace(request, skill=None) if empty else request
-
-
-class _Seen:
-    """A runner that remembers each task's repeats, in the order that was asked for."""
-
-    def __init__(self, runner: Runner, repeat: int) -> None:
-        self._runner = runner
-        self._repeat = repeat
-        self._found: dict[str, dict[int, dict[str, Rollout]]] = {}
-
-    def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
-        rollouts = self._runner.rollouts(requests)
-        for request, rollout in zip(requests, rollouts, strict=True):
-            if request.skill is not None:
-                repeats = self._found.setdefault(request.task.id, {}).setdefault(request.repeat, {})
-                repeats[request.skill.digest] = rollout
-        return rollouts
-
-    def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
-        return self._runner.replies(prompts, schema)
-
-    def has(self, task: Task) -> bool:
-        """Tell whether a task was run."""
-        return task.id in self._found
-
-    def measure(self, pair: tuple[Skill, Skill], tasks: Sequence[Task]) -> None:
-        """Run both texts on tasks for the first time."""
-        self.rollouts([RolloutRequest(skill, task, self._repeat) for skill in pair for task in tasks])
-
-    def sides(self, before: str, after: str) -> tuple[list[Rollout], list[Rollout]]:
-        """List the rollouts of both texts."""
-        repeats = [sides for found in self._found.values() for sides in found.values()]
-        old, new = ([sides[side] for sides in repeats if side in sides] for side in (before, after))
-        return old, new
-
-    def differences(self, before: str, after: str, metric: Metric) -> list[float | None]:
-        """Give new minus old in the first repeat of each task, in the order of asking; None where one is missing."""
-        firsts = (repeats.get(self._repeat, {}) for repeats in self._found.values())
-        return [_difference(sides, before, after, metric) for sides in firsts]
-
-    def worse(self, before: str, after: str, metric: Metric) -> tuple[str, ...]:
-        """List the tasks that scored lower on average, what lost most first."""
-        means = {}
-        for task, repeats in self._found.items():
-            found = (_difference(sides, before, after, metric) for sides in repeats.values())
-            differences = [difference for difference in found if difference is not None]
-            means[task] = fmean(differences) if differences else 0.0
-        return tuple(sorted((task for task, mean in means.items() if mean < 0), key=lambda task: (means[task], task)))
-
-
-def _difference(sides: Mapping[str, Rollout], before: str, after: str, metric: Metric) -> float | None:
-    old, new = (sides[side].score if side in sides else None for side in (before, after))
-    return None if old is None or new is None else metric.of(new) - metric.of(old)

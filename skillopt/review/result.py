@@ -7,7 +7,17 @@ from enum import StrEnum
 from skillopt.gate.comparison import Verdict
 from skillopt.rollouts import Usage
 
-__all__ = ["ChangeFinding", "ChangeKind", "GateReport", "GatedChange", "Judged", "Required", "Standing", "Weight"]
+__all__ = [
+    "ChangeFinding",
+    "ChangeKind",
+    "GateReport",
+    "GatedChange",
+    "Judged",
+    "Required",
+    "ReviewAnswer",
+    "Standing",
+    "Weight",
+]
 
 
 class ChangeKind(StrEnum):
@@ -34,12 +44,25 @@ class Weight(StrEnum):
     NOTE = "note"
 
 
-class Standing(StrEnum):
-    """Where a skill stands: `unmeasured` is one without a suite, `invalid` one of which too little was measured."""
+class ReviewAnswer(StrEnum):
+    """What a measurement says: `cannot tell` is no harm shown, and none that is worth speaking of ruled out."""
 
     PASSED = "passed"
     REFUSED = "refused"
-    UNMEASURED = "unmeasured"
+    CANNOT_TELL = "cannot tell"
+
+
+class Standing(StrEnum):
+    """Where a skill stands.
+
+    `untestable` is one whose suite is missing or could never show what is asked, `invalid` one of which too little was
+    measured.
+    """
+
+    PASSED = "passed"
+    REFUSED = "refused"
+    CANNOT_TELL = "cannot tell"
+    UNTESTABLE = "untestable"
     INVALID = "invalid"
     DELETED = "deleted"
 
@@ -70,7 +93,7 @@ class Judged:
     Args:
         verdict: New text against old. `accept` when it is shown better, `reject` when it is shown worse (or not
             better, where that is required), else `inconclusive`.
-        passed: Whether it is what is required.
+        answer: To what is required.
         reason: That in words.
         lowest: With `confidence` the true gain is above this, in [-1, 1].
         confidence: Of `lowest`.
@@ -79,7 +102,7 @@ class Judged:
     """
 
     verdict: Verdict
-    passed: bool
+    answer: ReviewAnswer
     reason: str
     lowest: float
     confidence: float
@@ -152,9 +175,10 @@ class GateReport:
 
     @property
     def exit_code(self) -> int:
-        """Give 1 when a skill is refused, else 3 when one could not be measured, else 0."""
+        """Give 1 when a skill is refused (strict: or untestable), else 3 when one could not be measured, else 0."""
         standings = {change.standing for change in self.changes}
-        return 1 if Standing.REFUSED in standings else 3 if Standing.INVALID in standings else 0
+        refusing = {Standing.REFUSED, Standing.UNTESTABLE} if self.strict else {Standing.REFUSED}
+        return 1 if standings & refusing else 3 if Standing.INVALID in standings else 0
 
     @property
     def headline(self) -> str:
@@ -163,7 +187,14 @@ class GateReport:
             return "no skill differs"
         counts = {
             standing: sum(change.standing is standing for change in self.changes)
-            for standing in (Standing.REFUSED, Standing.INVALID, Standing.PASSED, Standing.UNMEASURED, Standing.DELETED)
+            for standing in (
+                Standing.REFUSED,
+                Standing.INVALID,
+                Standing.CANNOT_TELL,
+                Standing.UNTESTABLE,
+                Standing.PASSED,
+                Standing.DELETED,
+            )
         }
         told = ", ".join(f"{count} {standing.value}" for standing, count in counts.items() if count)
         noun = "skill differs" if len(self.changes) == 1 else "skills differ"

@@ -90,7 +90,7 @@ def test_a_harmless_edit_passes_and_a_change_without_skills_has_no_verdict(tmp_p
     assert "no skill differs" in other.summary
     commit(project, GOOD + "- Be careful.\n")
     done = gate(pull_request(tmp_path, project), comment="false", cache="false")
-    assert (done.code, done.outputs["verdict"]) == (0, "passed")
+    assert (done.code, done.outputs["verdict"]) == (0, "neutral")
     assert done.steps == ["Set up Python", "Install skillopt", "Run skillopt", "Keep the reports"]
 
 
@@ -163,7 +163,7 @@ def test_branches_named_like_commands_are_names(tmp_path: Path) -> None:
     git(project, "branch", "--move", "main", name)
     commit(project, GOOD + "- Be careful.\n")
     done = gate(pull_request(tmp_path, project, base=name), comment="false")
-    assert (done.code, done.outputs["verdict"]) == (0, "passed"), done.log
+    assert (done.code, done.outputs["verdict"]) == (0, "neutral"), done.log
     assert not list(tmp_path.rglob("mark"))
 
 

@@ -65,6 +65,7 @@ def make_project(folder: Path, tasks: int = 8, name: str = "rows") -> Path:
     (folder / "suites" / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     config = f'[skills.{name}]\npath = "skills/{name}"\nsuite = "suites/{name}.jsonl"\n'
     config += 'gate = "paired"  # eight tasks are too few for the sequential gate\n'
+    config += "confidence = 0.8\n"  # and their partial scores for more
     (folder / "skillopt.toml").write_text(config, encoding="utf-8")
     return _commit_all(folder)
 

@@ -1,6 +1,7 @@
 """Edits that somebody else proposes: refused with a reason, or screened and gated."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
-from skillopt.loop.proposals import Earlier, check_proposal, try_proposal
+from skillopt.loop.proposals import check_proposal, try_proposal
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -86,7 +87,7 @@ def test_what_cannot_be_applied_or_may_not_be_said_is_refused_with_what_was_foun
     assert named in reasons(edit)["e1"]
 
 
-def tried(runner: ScriptedRunner, *edits: Edit, earlier: Earlier = (), **values: object) -> list[Event]:
+def tried(runner: ScriptedRunner, *edits: Edit, earlier: Sequence[float] = (), **values: object) -> list[Event]:
     settings = SETTINGS.model_copy(update=values)
     changes, refused = check_proposal(SKILL.document, edits, suite(), settings)
     assert not refused
@@ -116,7 +117,7 @@ def test_when_nothing_helps_nothing_of_val_is_run() -> None:
 def test_each_proposal_is_measured_with_repeats_of_its_own() -> None:
     runners = [ScriptedRunner(by_words, str) for _ in range(2)]
     for number, runner in enumerate(runners):
-        tried(runner, add("alpha", "train-0"), earlier=[None] * number)
+        tried(runner, add("alpha", "train-0"), earlier=[0.0] * number)
     first, second = ({(request.task.id, request.repeat) for request in runner.requests} for runner in runners)
     assert not first & second
 

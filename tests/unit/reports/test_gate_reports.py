@@ -19,6 +19,7 @@ from skillopt.review.result import (
     GateReport,
     Judged,
     Required,
+    ReviewAnswer,
     Standing,
     Weight,
 )
@@ -31,7 +32,7 @@ ALLOWED = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "
 def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
     finding = ChangeFinding(text, 3, Weight.WARN, "url", text)
     verdict = Verdict(Outcome.REJECT, text, 0.9, 0.4, 0.97, 0, 2, 9, (), (text,), 0)
-    judged = Judged(verdict, passed=False, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
+    judged = Judged(verdict, ReviewAnswer.REFUSED, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
     change = GatedChange(
         skill=text,
         kind=ChangeKind.RENAMED,

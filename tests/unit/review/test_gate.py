@@ -1,6 +1,7 @@
 """Measuring a change by a person: harm is found, noise is not taken for it, and a rerun says the same."""
 
 import math
+from collections import Counter
 from random import Random
 
 import pytest
@@ -10,8 +11,8 @@ from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, RunEnded
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
-from skillopt.review.gate import ChangeGate, Demand
-from skillopt.review.result import Judged, Required
+from skillopt.review.gate import ChangeGate, Demand, why_untestable
+from skillopt.review.result import Judged, Required, ReviewAnswer
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
@@ -58,10 +59,9 @@ def judge(runner: ScriptedRunner, demand: Demand | None = None, **values: object
 
 def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
     judged, events = judge(runner(lost=16))
-    assert (judged.verdict.outcome, judged.passed) == (Outcome.REJECT, False)
-    assert judged.reason.startswith("shown to be worse: score 1.000 -> ")
-    assert set(judged.worse) == set(judged.verdict.broken) <= set(NAMES[:16])
-    assert judged.verdict.losses == len(judged.worse) >= 4
+    assert (judged.verdict.outcome, judged.answer) == (Outcome.REJECT, ReviewAnswer.REFUSED)
+    assert judged.reason.startswith("shown to be worse (worse on these tasks): score 1.000 -> ")
+    assert set(judged.worse) == set(judged.verdict.broken) == set(NAMES[:16])
     assert judged.verdict.after < judged.verdict.before
     ended = events[-1]
     assert isinstance(ended, RunEnded)
@@ -70,23 +70,58 @@ def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
 
 def test_a_change_that_changes_nothing_passes_and_says_what_is_not_ruled_out() -> None:
     judged, events = judge(runner())
-    assert (judged.verdict.outcome, judged.passed) == (Outcome.INCONCLUSIVE, True)
-    assert judged.reason.startswith("not shown to be worse")
-    assert -1 < judged.lowest < 0
+    assert (judged.verdict.outcome, judged.answer) == (Outcome.INCONCLUSIVE, ReviewAnswer.PASSED)
+    assert judged.reason.startswith("not shown to be worse, and a loss of more than 0.10 is ruled out")
+    assert judged.lowest == pytest.approx(-0.1)
     (decided,) = [event for event in events if isinstance(event, GateDecided)]
-    assert (decided.kind, decided.verdict) == ("change", judged.verdict)
+    assert (decided.kind, decided.verdict, decided.passed) == ("change", judged.verdict, True)
+
+
+def test_what_is_neither_shown_nor_ruled_out_is_said_with_the_loss_that_still_fits() -> None:
+    asked = runner()
+    few = Suite("words", tuple(pair for pair in SUITE.splits if pair[1].id in NAMES[:8]))
+    gate = ChangeGate(OLD, NEW, few, make_settings(), asked, Demand())
+    (decided,) = [event for event in gate.events() if isinstance(event, GateDecided)]
+    assert gate.judged is not None
+    assert gate.judged.answer is ReviewAnswer.CANNOT_TELL
+    assert gate.judged.reason.startswith("cannot tell: a loss of up to 0.26 fits")
+    assert decided.passed is None
+
+
+def test_few_tasks_are_repeated_until_harm_to_some_of_them_shows() -> None:
+    few = Suite("words", tuple(pair for pair in SUITE.splits if pair[1].id in NAMES[:8]))
+    asked = runner(lost=2)
+    gate = ChangeGate(OLD, NEW, few, make_settings(), asked, Demand())
+    list(gate.events())
+    assert gate.judged is not None
+    assert (gate.judged.answer, gate.judged.worse) == (ReviewAnswer.REFUSED, tuple(NAMES[:2]))
+    repeats = Counter(request.task.id for request in asked.requests)
+    assert len(asked.requests) < 8 * 2 * 6
+    assert repeats[NAMES[0]] >= repeats[NAMES[5]]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "demand", "needed"),
+    [(3, Demand(Required.BETTER), 4), (0, Demand(), 1), (12, Demand(margin=0.1), 24)],
+)
+def test_a_suite_that_can_never_show_what_is_asked_is_untestable_and_says_what_would_do(
+    tasks: int, demand: Demand, needed: int
+) -> None:
+    settings = make_settings()
+    assert f"at least {needed} val task" in why_untestable(tasks, settings, demand)
+    assert why_untestable(needed, settings, demand) == ""
 
 
 def test_a_better_change_passes_either_demand() -> None:
     for required in Required:
         judged, _ = judge(runner(won=20), Demand(required))
-        assert judged.passed
+        assert judged.answer is ReviewAnswer.PASSED
         assert judged.verdict.losses == 0
 
 
 def test_where_a_gain_is_asked_for_no_change_is_not_enough() -> None:
     judged, _ = judge(runner(), Demand(Required.BETTER))
-    assert not judged.passed
+    assert judged.answer is ReviewAnswer.REFUSED
     assert judged.reason.startswith("not shown to be better")
 
 
@@ -99,30 +134,30 @@ def test_a_little_harm_in_many_tasks_does_not_hide_behind_one_great_gain() -> No
 
     judged, _ = judge(ScriptedRunner(score, str))
     assert judged.verdict.outcome is Outcome.REJECT
-    assert "more tasks are worse than better" in judged.verdict.reason
+    assert "more runs of these tasks are worse than better" in judged.verdict.reason
     assert judged.verdict.confidence >= 0.95
     assert (judged.verdict.wins, judged.verdict.losses) == (1, len(judged.worse))
 
 
 @pytest.mark.parametrize("rule", ["sequential", "paired", "strict"])
 def test_whatever_the_rule_harm_is_found_and_no_harm_is_not(rule: str) -> None:
-    assert not judge(runner(lost=16), gate=rule)[0].passed
-    assert judge(runner(), gate=rule)[0].passed
+    assert judge(runner(lost=16), gate=rule)[0].answer is ReviewAnswer.REFUSED
+    assert judge(runner(), gate=rule)[0].answer is ReviewAnswer.PASSED
 
 
 def test_a_margin_asks_for_proof_that_no_such_loss_is_there() -> None:
     wide, _ = judge(runner(), Demand(margin=0.3))
-    assert wide.passed
+    assert wide.answer is ReviewAnswer.PASSED
     assert wide.lowest >= -0.3
     narrow, _ = judge(runner(), Demand(margin=0.02))
-    assert not narrow.passed
+    assert narrow.answer is ReviewAnswer.REFUSED
     assert narrow.reason.startswith("a loss of 0.02 is not ruled out")
 
 
 def test_noise_is_refused_no_more_often_than_promised() -> None:
     random, runs = Random(3), 400
     noisy = ScriptedRunner(lambda request: scored(request, float(random.random() < 0.6)), str)
-    refused = sum(not judge(noisy)[0].passed for _ in range(runs))
+    refused = sum(judge(noisy)[0].answer is ReviewAnswer.REFUSED for _ in range(runs))
     assert refused / runs <= 0.1 + 3 * math.sqrt(0.1 * 0.9 / runs)
 
 
@@ -132,13 +167,13 @@ def test_real_harm_is_mostly_found_in_noise() -> None:
     def score(request: RolloutRequest) -> Rollout:
         return scored(request, float(random.random() < (0.35 if request.skill == NEW else 0.85)))
 
-    refused = sum(not judge(ScriptedRunner(score, str))[0].passed for _ in range(60))
+    refused = sum(judge(ScriptedRunner(score, str))[0].answer is ReviewAnswer.REFUSED for _ in range(60))
     assert refused >= 54
 
 
 def test_the_release_check_looks_at_test_once_and_only_at_what_passed_on_val() -> None:
     judged, events = judge(runner(), Demand(release=True))
-    assert judged.passed
+    assert judged.answer is ReviewAnswer.PASSED
     assert judged.test is not None
     assert (judged.test.ties, judged.test.missing) == (TASKS, 0)
     assert len([event for event in events if isinstance(event, HeldOutTestMeasured)]) == 1
@@ -152,7 +187,7 @@ def test_harm_that_only_test_shows_refuses() -> None:
         return scored(request, float(request.skill != NEW or request.task.id.startswith("val")))
 
     judged, _ = judge(ScriptedRunner(score, str), Demand(release=True))
-    assert not judged.passed
+    assert judged.answer is ReviewAnswer.REFUSED
     assert judged.test is not None
     assert len(judged.test.broken) == TASKS
     assert "on test shown to be worse" in judged.reason
@@ -167,7 +202,7 @@ def test_a_new_skill_is_compared_with_no_skill() -> None:
 
 def test_each_change_is_measured_with_repeats_of_its_own() -> None:
     repeats = []
-    for earlier in ((), (Outcome.REJECT,)):
+    for earlier in ((), (0.0,)):
         asked = runner()
         list(ChangeGate(OLD, NEW, SUITE, make_settings(), asked, Demand()).events(earlier))
         repeats.append({request.repeat for request in asked.requests})

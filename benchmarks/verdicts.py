@@ -1,0 +1,312 @@
+"""Levels, power and calibration of gate, release check, grades and change gate, in simulation.
+
+    python -m benchmarks.verdicts [--runs RUNS] [TABLE ...]
+
+Tables: gate, uneven, nights, release, here, grades, change; all of them by default, 400 runs a cell, in six minutes.
+Everything here is simulated: a task fails or passes under the incumbent with even odds, the candidate mends or breaks a
+share of them, and a share of all outcomes turns out the other way round. `docs/statistics.md` shows what it prints.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from statistics import fmean
+
+from benchmarks.simulated_verdicts import OLD, Change, draw_draft, runner_of, simulated_tasks
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.gate import Gate
+from skillopt.gate.grades import Grade
+from skillopt.gate.posterior import prior_from_training
+from skillopt.loop.events import HeldOutTestMeasured
+from skillopt.loop.release_check import Released, check_release
+from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
+from skillopt.review.gate import ChangeGate, Demand
+from skillopt.review.result import ReviewAnswer
+from skillopt.rollouts import Rollout
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.tasks import Split, Suite
+from skillopt.testing import ScriptedRunner, scored
+
+__all__ = ["GateRates", "change_rates", "gate_rates", "grade_rates", "here_rates", "main", "night_rate", "release_rate"]
+
+_SIZES = (8, 12, 24, 36)
+_GATES = 5
+_NIGHTS = 52
+_NEW = Skill("words", SkillDocument("new"))
+_NULLS = (Change("same text"), Change("mends 20%, breaks 20%", 0.4, 0.4))
+_GAINS = (Change("mends 25%, breaks 5%", 0.5, 0.1), Change("mends 40%", 0.8))
+_RARE_LOSSES = ((0.45, 0.1, 0.5), (0.96, 0.04, 0.96))
+"""Loss, share of tasks with it, and score before: all other tasks gain just so much that nothing is gained."""
+
+_Draw = Callable[[Random], list[tuple[float, float]]]
+"""Draws tasks: the chance of each to pass, before and after."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateRates:
+    """Share of runs with an `accept`, with one by the first gate, and mean rollouts of the first gate."""
+
+    any: float
+    first: float
+    rollouts: float
+
+    def __str__(self) -> str:
+        """Write them for a table."""
+        return f"{self.any:.3f} / {self.first:.3f} @{self.rollouts:.0f}"
+
+
+def gate_rates(draw: _Draw, tasks: int, runs: int) -> GateRates:
+    """Gate new candidates until one is accepted, five at most.
+
+    Args:
+        draw: Draws a candidate's tasks.
+        tasks: Of `val`.
+        runs: How many.
+    """
+    accepted = first = rollouts = 0
+    for run in range(runs):
+        random = Random(f"{run}/{tasks}")
+        gate, runner, world = _gate(tasks, run, random)
+        for number in range(_GATES):
+            world[:] = draw(random)
+            found = gate.decide("here", OLD, _candidate(number)).outcome is Outcome.ACCEPT
+            first += found and number == 0
+            rollouts += len(runner.requests) if number == 0 else 0
+            if found or gate.exhausted:
+                accepted += found
+                break
+    return GateRates(accepted / runs, first / runs, rollouts / runs)
+
+
+def night_rate(tasks: int, flips: float, runs: int) -> float:
+    """Give the share of years in which some night accepts, where each gates two candidates that change nothing."""
+    accepted = 0
+    for run in range(runs):
+        random, spent = Random(f"{run}/{tasks}/nights"), 0.0
+        for night in range(_NIGHTS):
+            gate, _, world = _gate(tasks, run * _NIGHTS + night, random, spent)
+            found = False
+            for number in range(2):
+                world[:] = _NULLS[0].draw(tasks, flips, random)
+                found = found or gate.decide("here", OLD, _candidate(number)).outcome is Outcome.ACCEPT
+            spent += gate.error_spent
+            if found or gate.exhausted:
+                accepted += found
+                break
+    return accepted / runs
+
+
+def release_rate(tasks: int, runs: int, score: Callable[[RolloutRequest, Random], float]) -> float:
+    """Give the share of versions that are released."""
+    released = 0
+    for run in range(runs):
+        random = Random(f"{run}/{tasks}/release")
+
+        def rollout(request: RolloutRequest, random: Random = random) -> Rollout:
+            return scored(request, score(request, random))
+
+        runner = ScriptedRunner(rollout, str)
+        (event,) = check_release(runner, Released(OLD), _NEW, simulated_tasks(tasks), _settings(run))
+        released += isinstance(event, HeldOutTestMeasured) and event.verdict.outcome is Outcome.ACCEPT
+    return released / runs
+
+
+def here_rates(draw: _Draw, tasks: int, runs: int) -> tuple[float, float]:
+    """Give the shares of drafts that end as `proven` and as `proven here` when four rounds are affordable."""
+    grades = []
+    for run in range(runs):
+        random = Random(f"{run}/{tasks}/here")
+        gate, _, world = _gate(tasks, run, random)
+        world[:] = draw(random)
+        grades.append(gate.grade("here", OLD, _NEW, rounds=4).grade)
+    return grades.count(Grade.PROVEN) / runs, grades.count(Grade.PROVEN_HERE) / runs
+
+
+def grade_rates(tasks: int, runs: int, real: float) -> str:
+    """Grade drafts by what they gained on 24 train tasks and up to three rounds on `val`; write the row of a table.
+
+    Args:
+        tasks: Of `val`.
+        runs: How many drafts.
+        real: Share of drafts whose edits help on other tasks, too.
+    """
+    bins: dict[str, list[bool]] = {}
+    covered: list[bool] = []
+    of_accepted: list[bool] = []
+    for run in range(runs):
+        random = Random(f"{run}/{tasks}/{real}/grades")
+        gate, _, world = _gate(tasks, run, random)
+        draft = draw_draft(tasks, real, random)
+        world[:] = draft.val
+        prior = prior_from_training(draft.train_before, draft.train_after, draft.train_tasks)
+        grading = gate.grade("here", OLD, _NEW, rounds=random.randrange(4), prior=prior)
+        inside = grading.low <= draft.gain <= grading.high
+        covered.append(inside)
+        if grading.grade is Grade.PROVEN:
+            of_accepted.append(inside)
+        label = next((name for name, least in _BINS.items() if grading.probability >= least), "below .50")
+        bins.setdefault(label, []).append(draft.gain > 0)
+    cells = [f"{fmean(bins[name]):.2f} ({len(bins[name])})" if name in bins else "-" for name in _BINS]
+    return " | ".join([*cells, f"{fmean(covered):.2f}", f"{fmean(of_accepted):.2f} ({len(of_accepted)})"])
+
+
+_BINS = {".95 to 1": 0.95, ".90 to .95": 0.9, ".80 to .90": 0.8, ".65 to .80": 0.65, ".50 to .65": 0.5}
+
+
+def change_rates(tasks: int, broken: float, runs: int, flips: float = 0.1) -> tuple[dict[ReviewAnswer, float], float]:
+    """Gate changes that break a share of the passing half of the tasks; give shares of answers, and mean rollouts."""
+    answers, asked = dict.fromkeys(ReviewAnswer, 0), 0
+    suite = Suite("simulated", tuple((Split.VAL, task) for task in simulated_tasks(tasks)))
+    for run in range(runs):
+        before = [number % 2 == 0 for number in range(tasks)]
+        after = [works and number >= broken * tasks for number, works in enumerate(before)]
+        world = [(abs(one - flips), abs(other - flips)) for one, other in zip(before, after, strict=True)]
+        runner = runner_of(world, Random(f"{run}/{tasks}/{broken}/change"))
+        gate = ChangeGate(OLD, _NEW, suite, _settings(run), runner, Demand())
+        list(gate.events())
+        if gate.judged is not None:
+            answers[gate.judged.answer] += 1
+        asked += len(runner.requests)
+    return {answer: count / runs for answer, count in answers.items()}, asked / runs
+
+
+def _gate(
+    tasks: int, run: int, random: Random, spent: float = 0.0
+) -> tuple[Gate, ScriptedRunner, list[tuple[float, float]]]:
+    """Make a gate, its runner, and the chances that the runner goes by, which may be replaced."""
+    world: list[tuple[float, float]] = []
+    runner = runner_of(world, random)
+    return Gate(simulated_tasks(tasks), _settings(run), runner, looked=[spent]), runner, world
+
+
+def _settings(run: int) -> Settings:
+    return make_settings(("run", {"seed": run, "metric": "soft"}))
+
+
+def _candidate(number: int) -> Skill:
+    return Skill("words", SkillDocument(f"new {number}"))
+
+
+def _drawn(change: Change, tasks: int, flips: float) -> _Draw:
+    return lambda random: change.draw(tasks, flips, random)
+
+
+def _uneven(tasks: int, share: float) -> _Draw:
+    """A share always breaks, all others gain a little, nothing on average."""
+    gain = share / (1 - share)
+    return lambda random: [(1.0, 0.0) if random.random() < share else (0.9 - gain, 0.9) for _ in range(tasks)]
+
+
+def _row(*cells: object) -> None:
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def _head(title: str, *cells: object) -> None:
+    print(f"\n{title}\n")
+    _row(*cells)
+    print("|" + "---|" * len(cells))
+
+
+def _show_gate(runs: int) -> None:
+    _head("Gate: any accept in five / by the first @its rollouts", "candidate", "flips", *_SIZES)
+    for change in (*_NULLS, *_GAINS):
+        for flips in (0.1, 0.3):
+            _row(change.name, flips, *(gate_rates(_drawn(change, size, flips), size, runs) for size in _SIZES))
+
+
+def _show_uneven(runs: int) -> None:
+    _head("Gate where some tasks always break and all others gain a little", "share that breaks", *_SIZES)
+    for share in (0.05, 0.1, 0.2):
+        _row(share, *(gate_rates(_uneven(size, share), size, runs) for size in _SIZES))
+
+
+def _show_nights(runs: int) -> None:
+    _head("Years of nights without a gain that accept", "flips", *_SIZES)
+    for flips in (0.1, 0.3):
+        _row(flips, *(f"{night_rate(size, flips, runs):.3f}" for size in _SIZES))
+
+
+def _show_release(runs: int) -> None:
+    _head("Release check: released", "version", *_SIZES)
+    for loss, share, before in _RARE_LOSSES:
+        _row(
+            f"-{loss:g} in {share:.0%}, as much gained by all others",
+            *(f"{release_rate(size, runs, _rare_loss(loss, share, before)):.3f}" for size in _SIZES),
+        )
+    for change in (*_NULLS, *_GAINS):
+        _row(change.name, *(f"{release_rate(size, runs, _flipping(change)):.3f}" for size in _SIZES))
+
+
+def _rare_loss(loss: float, share: float, before: float) -> Callable[[RolloutRequest, Random], float]:
+    def score(request: RolloutRequest, random: Random) -> float:
+        if request.skill == OLD:
+            return before
+        return before - loss if random.random() < share else before + loss * share / (1 - share)
+
+    return score
+
+
+def _flipping(change: Change) -> Callable[[RolloutRequest, Random], float]:
+    """Draw each pair at its second side; the first is even odds whatever the task."""
+    known: dict[str, tuple[float, float]] = {}
+
+    def score(request: RolloutRequest, random: Random) -> float:
+        if request.skill == OLD:
+            known[request.task.id] = change.draw(1, 0.1, random)[0]
+        return float(random.random() < known[request.task.id][request.skill != OLD])
+
+    return score
+
+
+def _show_here(runs: int) -> None:
+    _head("Grade with four rounds: proven, proven here", "candidate", "flips", 4, *_SIZES[:3])
+    for change in (_NULLS[0], *_GAINS):
+        for flips in (0.0, 0.1, 0.3):
+            cells = (here_rates(_drawn(change, size, flips), size, runs) for size in (4, *_SIZES[:3]))
+            _row(change.name, flips, *(f"{proven:.2f}, {here:.2f}" for proven, here in cells))
+
+
+def _show_grades(runs: int) -> None:
+    titles = (*_BINS, "90% interval covers", "of those proven")
+    _head("Grades: share truly better, by what was said (drafts)", "drafts that help", "val tasks", *titles)
+    for real in (0.7, 1.0):
+        for size in _SIZES[:3]:
+            _row(f"{real:.0%}", size, grade_rates(size, runs, real))
+
+
+def _show_change(runs: int) -> None:
+    titles = ("val tasks", "of the passing tasks, the change breaks", *ReviewAnswer, "rollouts")
+    _head("Change gate, half of the tasks pass, flips .1", *titles)
+    for size in (8, 12, 24, 48):
+        for broken in (0.0, 0.2, 0.3, 0.5, 1.0):
+            shares, asked = change_rates(size, broken, runs)
+            _row(size, f"{broken:.0%}", *(f"{share:.2f}" for share in shares.values()), f"{asked:.0f}")
+
+
+_TABLES: dict[str, Callable[[int], None]] = {
+    "gate": _show_gate,
+    "uneven": _show_uneven,
+    "nights": _show_nights,
+    "release": _show_release,
+    "here": _show_here,
+    "grades": _show_grades,
+    "change": _show_change,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("tables", nargs="*", choices=[*_TABLES, []], metavar="TABLE")
+    parser.add_argument("--runs", type=int, default=400, help="a cell")
+    asked = parser.parse_args(arguments)
+    for name, show in _TABLES.items():
+        if not asked.tables or name in asked.tables:
+            show(asked.runs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Choice of the gate's test by the kind of scores, and the error that its comparisons share."""
+
+from collections.abc import Iterable
+from random import Random
+from typing import Final
+
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
+from skillopt.gate.joint_sign_flips import JointSignFlips, draw_patterns
+from skillopt.gate.noise import Noise
+from skillopt.gate.pairs import has_partial_scores
+from skillopt.gate.round_bets import RoundBets
+from skillopt.rollouts import Rollout
+from skillopt.settings import Metric, Settings
+
+__all__ = ["COMPARISON_SHARE", "GainTest", "TestChoice", "round_shares", "round_weights"]
+
+COMPARISON_SHARE: Final = 0.7
+"""Share of the error left that a comparison may spend: the first verdict matters most, a second still has a fifth."""
+
+_WEIGHTS: Final = (0.3, 0.8, 0.92, 1.0)
+_NOISY_WEIGHTS: Final = (0.15, 0.4, 0.7, 1.0)
+"""Shares of a comparison's error used up after half of the tasks, all of them, and each further round."""
+
+_FIRST_ROUND: Final = 0.9
+"""Share of a comparison's error that its first round of bets may spend; repeats tell little more of partial scores."""
+
+_LEAST_ERROR: Final = 0.001
+"""With less error left than this, no comparison can end in `accept`."""
+
+GainTest = JointSignFlips | RoundBets
+"""A sequential test of the gain on new tasks."""
+
+
+class TestChoice:
+    """Begins the test that is valid for the scores, and pays for it.
+
+    Pass/fail outcomes are judged by signs, partial scores by bets. Which of the two is decided by scores that were seen
+    before a comparison, or by its first look where there were none; a partial score that turns up later counts as
+    passed or failed.
+
+    Args:
+        tasks: How many are compared on.
+        settings: Metric, confidence and seed.
+        spent: Error that earlier comparisons on the same tasks spent.
+        noise: Of the target; where it is high, later looks have more of the error.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self, tasks: int, settings: Settings, spent: Iterable[ErrorSpent | float] = (), noise: Noise | None = None
+    ) -> None:
+        self._tasks = tasks
+        self._settings = settings
+        self._noise = noise
+        self._partial = False if settings.metric is Metric.HARD else None
+        self._carried: tuple[str, tuple[int, ...]] = ("", ())
+        self.budget = ErrorBudget.after(1.0 - settings.confidence, spent)
+
+    @property
+    def allowance(self) -> float:
+        """Give the error that the next comparison may spend; repeats tell little more of partial scores."""
+        return self.budget.left * COMPARISON_SHARE
+
+    @property
+    def exhausted(self) -> bool:
+        """Say whether nothing can be accepted any more, because too little error is left for so many tasks."""
+        return self.allowance < max(_LEAST_ERROR, 0.5**self._tasks)
+
+    @property
+    def partial(self) -> bool:
+        """Say whether scores are partial, as far as some were seen."""
+        return bool(self._partial)
+
+    def see(self, rollouts: Iterable[Rollout]) -> Metric:
+        """Decide by scores seen what is compared, unless that was decided before."""
+        if self._partial is None:
+            self._partial = has_partial_scores(rollouts, self._settings.metric)
+        return self._settings.metric if self._partial else Metric.HARD
+
+    def begin(self, incumbent: str, rounds: int, seed: str, *, halved: bool) -> GainTest:
+        """Begin a comparison.
+
+        Args:
+            incumbent: Digest of the text that the candidate is compared with.
+            rounds: Most runs of every task.
+            seed: Of the sign patterns.
+            halved: Whether the first look is at half of the tasks.
+        """
+        noisy = self._noise is not None and self._noise.high
+        if self._partial:
+            return RoundBets(self._tasks, self.allowance, round_shares(rounds, noisy=noisy))
+        carried, patterns = self._carried
+        if carried != incumbent or not patterns:
+            patterns = draw_patterns(self._tasks, Random(seed))
+        return JointSignFlips(patterns, self.allowance, round_weights(rounds, halved=halved, noisy=noisy))
+
+    def conclude(self, incumbent: str, test: GainTest, found: Outcome) -> None:
+        """Pay for a comparison; an undecided draft goes on where it stopped, what was rejected has no successor."""
+        self.budget = self.budget.spend(test.spent)
+        goes_on = isinstance(test, JointSignFlips) and found is Outcome.INCONCLUSIVE
+        self._carried = (incumbent, test.patterns) if isinstance(test, JointSignFlips) and goes_on else ("", ())
+
+
+def round_weights(rounds: int, *, halved: bool, noisy: bool) -> list[float]:
+    """Give the share of a comparison's error that is used up to each look, by signs.
+
+    Args:
+        rounds: Most runs of every task, from 1 to 3.
+        halved: Whether there is a look at half of the tasks.
+        noisy: Whether noise is high.
+    """
+    return [*(_NOISY_WEIGHTS if noisy else _WEIGHTS)[0 if halved else 1 : rounds], 1.0]
+
+
+def round_shares(rounds: int, *, noisy: bool) -> list[float]:
+    """Divide a comparison's error over rounds of bets: most to the first, unless noise leaves that to the last."""
+    if noisy:
+        return [2 * at / (rounds * (rounds + 1)) for at in range(1, rounds + 1)]
+    later = (1.0 - _FIRST_ROUND) / max(1, rounds - 1)
+    return [1.0] if rounds == 1 else [_FIRST_ROUND, *[later] * (rounds - 1)]

@@ -1,0 +1,114 @@
+"""Test whether a new text does worse on the very tasks that both were run on, and limit of the loss on new ones.
+
+A change that is shown to do worse on its own suite is refused, so the claim is about these tasks, and the more often
+they are repeated the more harm is found, however few they are. Who wants to know about tasks to come reads the limit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Final
+
+from skillopt.gate.pairs import Pairs
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe
+from skillopt.gate.sign_flip_test import is_pass_fail, mean_p_value, p_value
+from skillopt.settings import Metric
+from skillopt.tasks import Task
+
+__all__ = ["MOST_REPEATS", "WHOLE_REPEATS_OF", "Harm", "limit_of_loss", "whole_repeats"]
+
+WHOLE_REPEATS_OF: Final = 48
+"""Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
+
+_MOST_WHOLE: Final = 3
+
+_EXTRA: Final = 3
+"""Repeats of only those tasks that came out differently before: whether they did was a matter of size, not of sign."""
+
+MOST_REPEATS: Final = _MOST_WHOLE + _EXTRA
+
+_FIRST_SHARE: Final = 0.4
+"""Share of the error for the first look, which most harm is found in."""
+
+
+def whole_repeats(tasks: int) -> int:
+    """Say how often all tasks are run: once, and more often where they are few.
+
+    >>> [whole_repeats(tasks) for tasks in (8, 24, 60)]
+    [3, 2, 1]
+    """
+    return max(1, min(_MOST_WHOLE, WHOLE_REPEATS_OF // max(1, tasks)))
+
+
+@dataclass(slots=True)
+class Harm:
+    """Follows what is shown of a loss, look after look.
+
+    Two tests share the error: the mean score is lower, and more pairs of runs are worse than better. Of pass/fail
+    outcomes these say the same. The second is there because a rule that does a little harm in many tasks hides behind
+    one that did well by chance.
+
+    Args:
+        order: The tasks.
+        metric: What is compared.
+        error: Probability of taking a change for harmful that changes nothing, all looks together.
+    """
+
+    order: Sequence[Task]
+    metric: Metric
+    error: float
+    looks: int = 0
+    confidence: float = 0.0
+    reason: str = ""
+    _whole: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Plan the looks."""
+        self._whole = whole_repeats(len(self.order))
+
+    def look(self, pairs: Pairs) -> bool:
+        """Say whether the new text is shown to be worse, with all pairs by now."""
+        self.looks += 1
+        gains = pairs.gains(self.order, self.metric)
+        losses = [-gain for task in gains for gain in task]
+        signs = [float((loss > 0) - (loss < 0)) for loss in losses]
+        share = _FIRST_SHARE if self.looks == 1 else (1 - _FIRST_SHARE) / (self._whole + _EXTRA - 1)
+        if is_pass_fail(losses):
+            return self._tell(p_value(signs), share, "worse on these tasks")
+        if self._tell(2 * p_value(signs), share, "more runs of these tasks are worse than better"):
+            return True
+        if self.looks > 1:
+            return False
+        p_mean = mean_p_value([-fmean(task) for task in gains if task], 1 - self.error / 2)
+        return self._tell(2 * p_mean, 1.0, "the mean score is lower")
+
+    def next_tasks(self, pairs: Pairs) -> list[Task]:
+        """List what to run once more: all tasks, then those that came out differently; none when that is enough."""
+        if self.looks < self._whole:
+            return list(self.order)
+        gains = pairs.gains(self.order, self.metric)
+        lost = sum(gain for task in gains for gain in task) < 0
+        if self.looks >= self._whole + _EXTRA or not lost:
+            return []
+        return [task for task, found in zip(self.order, gains, strict=True) if any(found)]
+
+    def limit(self, pairs: Pairs, confidence: float) -> float:
+        """Give what the true gain on new tasks exceeds, by the whole repeats alone."""
+        gains = [task[: self._whole] for task in pairs.gains(self.order, self.metric)]
+        return limit_of_loss([fmean(task) if task else None for task in gains], confidence)
+
+    def _tell(self, p: float, share: float, reason: str) -> bool:
+        confidence = 1.0 - min(1.0, p / share)
+        if confidence > self.confidence:
+            self.confidence, self.reason = confidence, reason
+        return p <= share * self.error
+
+
+def limit_of_loss(gains: Sequence[float | None], confidence: float) -> float:
+    """Give what the true gain exceeds with a confidence, in [-1, 1].
+
+    Args:
+        gains: For each task in an order drawn before any was run, repeats averaged; None where nothing was measured.
+        confidence: In (0, 1).
+    """
+    return lower_limit(observe(SequentialTest(SequentialPlan(len(gains), confidence)), gains))
