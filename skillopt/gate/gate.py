@@ -82,6 +82,7 @@ class Gate:
         self._runner = runner
         self._repeat = first_repeat
         self._recorded: tuple[Rollout, ...] = ()
+        self._unused: dict[tuple[str, str], list[Rollout]] = {}
         self._choice = TestChoice(len(tasks), settings, looked, noise)
         self._spent_before = self._choice.budget.spent
         self._seen: dict[tuple[str, str], Pairs] = {}
@@ -127,6 +128,9 @@ class Gate:
             if enough(sample):
                 break
         self._recorded = tuple(rollout for rollouts in repeats for rollout in rollouts)
+        for rollout in self._recorded:
+            if rollout.score is not None:
+                self._unused.setdefault((skill.digest, rollout.task_id), []).append(rollout)
         self._choice.see(self._recorded)
         check_coverage("baseline", self._recorded, settings.coverage)
         return repeats
@@ -295,12 +299,26 @@ class Gate:
         return self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
 
     def _pairs(self, sides: _Sides, tasks: Sequence[Task], repeat: int) -> Pairs:
-        """Run both in one batch and with the same repeat."""
-        requests = [RolloutRequest(skill, task, repeat) for skill in sides for task in tasks]
+        """Run both in one batch and with the same repeat.
+
+        Where the baseline measured the incumbent before there was any candidate, that run is its side.
+        """
+        incumbent, candidate = sides
+        known = {task.id: self._take_unused(incumbent, task) for task in tasks}
+        new = [task for task in tasks if known[task.id] is None]
+        requests = [RolloutRequest(incumbent, task, repeat) for task in new]
+        requests += [RolloutRequest(candidate, task, repeat) for task in tasks]
         rollouts = list(self._runner.rollouts(requests))
-        pairs = Pairs(rollouts[: len(tasks)], rollouts[len(tasks) :])
+        made = {task.id: rollout for task, rollout in zip(new, rollouts, strict=False)}
+        before = [known[task.id] or made[task.id] for task in tasks]
+        pairs = Pairs(before, rollouts[len(new) :])
         self._seen.setdefault(_key(sides), Pairs()).add(pairs)
         return pairs
+
+    def _take_unused(self, skill: Skill, task: Task) -> Rollout | None:
+        """Give a rollout of the baseline that no comparison has used."""
+        left = self._unused.get((skill.digest, task.id))
+        return left.pop(0) if left else None
 
     def _next_repeat(self) -> int:
         self._repeat += 1
