@@ -272,7 +272,7 @@ def _show_here(runs: int) -> None:
 def _show_grades(runs: int) -> None:
     titles = (*_BINS, "90% interval covers", "of those proven")
     _head("Grades: share truly better, by what was said (drafts)", "drafts that help", "val tasks", *titles)
-    for real in (0.7, 1.0):
+    for real in (0.3, 0.7, 1.0):
         for size in _SIZES[:3]:
             _row(f"{real:.0%}", size, grade_rates(size, runs, real))
 
