@@ -214,7 +214,7 @@ class AdvancedSettings(BaseModel):
     ] = -1
     baseline_repeats: Annotated[
         int, Field(description="Times the first skill is measured on `val`; two or more give the noise floor.", ge=1)
-    ] = 2
+    ] = 1
     test_looks: Annotated[
         int,
         Field(

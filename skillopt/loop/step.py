@@ -4,6 +4,7 @@ The rollouts of a patch test are the evidence of the next reflection, so the opt
 until they pass or nothing moves.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -25,6 +26,9 @@ __all__ = ["take_step"]
 
 _STALLED: Final = 2
 """Patch tests in a row that moved nothing, after which a chain ends."""
+
+_OF_EACH: Final = 2
+"""Tasks in which a reflection sees each symptom: one could be noise, more say the same."""
 
 
 @dataclass(slots=True)
@@ -118,15 +122,24 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
     }
     for symptom in asked:
         learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + 1
-    left: dict[str, Seen] = {}
-    for name, old in chain.shown.items():
-        seen = test.after.get(name)
-        # What the patch mends elsewhere fails here by noise, or by what is in its way: elimination finds that out.
-        symptoms = seen.symptoms - sure if seen else old.symptoms - done
-        if learner.live(symptoms):
-            left[name] = Seen((seen or old).rollout, symptoms, (seen or old).text)
+    # What the patch mends elsewhere fails here by noise, or by what is in its way: elimination finds that out.
+    tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
+    waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in tested}
+    again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested))
+    left = {name: seen for name, seen in (tested | again).items() if learner.live(seen.symptoms)}
     chain.shown = left
     chain.stalled = 0 if test.moved else chain.stalled + 1
+
+
+def _few_of_each(waiting: Mapping[str, frozenset[str]], shown: Mapping[str, Seen]) -> list[str]:
+    """Choose tasks to run again, so that a reflection sees each symptom that is left in a few tasks as they are now."""
+    counts = Counter(symptom for seen in shown.values() for symptom in seen.symptoms)
+    chosen = []
+    for name, symptoms in waiting.items():
+        if any(counts[symptom] < _OF_EACH for symptom in symptoms):
+            chosen.append(name)
+            counts.update(symptoms)
+    return chosen
 
 
 def _symptoms(shown: Mapping[str, Seen]) -> set[str]:
