@@ -88,6 +88,7 @@ class Learner:
         self.start: dict[str, frozenset[str]] = {}
         self.tries: Counter[str] = Counter()
         self.kept, self.proposed = 1.0, 2.5
+        self.dropped: list[Line] = []
         self.idle = self.dry = self.harm = self.visits = 0
         self.rechecked = ""
         self.scores: list[float] = []
@@ -143,6 +144,21 @@ class Learner:
     def cite(self, symptoms: Iterable[str]) -> None:
         """Note that edits were proposed for symptoms."""
         self._cited.update(symptoms)
+
+    def revive(self, shown: Mapping[str, Seen]) -> list[Line]:
+        """Give dropped lines whose symptoms have come back, once each: what nothing seemed to need was needed.
+
+        Args:
+            shown: Failing tasks by id.
+        """
+        found = []
+        for line in list(self.dropped):
+            symptoms = frozenset().union(*line.targets.values())
+            targets = {name: seen.symptoms & symptoms for name, seen in shown.items() if seen.symptoms & symptoms}
+            if targets:
+                self.dropped.remove(line)
+                found.append(Line(line.edit, targets, line.packed))
+        return found
 
     def forget(self, line: Line) -> None:
         """Take back that a line answers its symptoms: they are asked about again."""

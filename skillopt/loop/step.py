@@ -86,21 +86,24 @@ def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
 
 def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
     """Reflect and test patches in turn until the failures pass, or nothing moves."""
-    for _ in range(run.settings.patch_tests):
-        lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown)
+    revived = learner.revive(chain.shown)
+    for number in range(run.settings.patch_tests + bool(revived)):
+        lines = revived if revived and not number else None
+        if lines is None:
+            lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown)
         if not lines:
             learner.tries.update(_symptoms(chain.shown))
             return
         test = test_patch(learner, chain.carried, chain.good, lines)
         yield PatchTested(step, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
-        _continue(learner, chain, lines, test)
-        if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park):
+        _continue(learner, chain, lines, test, asked=lines is not revived)
+        if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park or lines is revived):
             return
 
 
-def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: PatchTest) -> None:
-    """Take over what a patch test found, and what is left to reflect on."""
-    asked = _symptoms(chain.shown)
+def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: PatchTest, *, asked: bool) -> None:
+    """Take over what a patch test found, and what is left to reflect on; only what was asked for counts as a try."""
+    symptoms = _symptoms(chain.shown)
     for line in lines:
         name = next((name for name in line.targets if name in test.after and name in chain.shown), None)
         if name and line not in test.helped:
@@ -120,15 +123,15 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
         if len(targets) == 1
         for x in targets
     }
-    for symptom in asked:
-        learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + 1
+    for symptom in symptoms:
+        learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + asked
     # What the patch mends elsewhere fails here by noise, or by what is in its way: elimination finds that out.
     tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
     waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in tested}
     again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested))
     left = {name: seen for name, seen in (tested | again).items() if learner.live(seen.symptoms)}
     chain.shown = left
-    chain.stalled = 0 if test.moved else chain.stalled + 1
+    chain.stalled = 0 if test.moved else chain.stalled + asked
 
 
 def _few_of_each(waiting: Mapping[str, frozenset[str]], shown: Mapping[str, Seen]) -> list[str]:
@@ -158,6 +161,7 @@ def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
         reason = elimination_reason(one)
         yield EditScreened(step, edit, test.tasks, *test.scores, one.kept, reason)
         if not one.kept:
+            learner.dropped.append(test.line)
             learner.memory.tried(edit, reason, _effect(test.without, test.beside))
     if not learner.rates.noisy:
         for name, seen in chain.shown.items():
