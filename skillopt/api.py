@@ -12,6 +12,7 @@ from skillopt.execution.own_drivers import expect, own_drivers
 from skillopt.execution.recording import Recording, check_cap, earlier_looks
 from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeResult
 from skillopt.execution.session import open_session, settings_of
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import Event, VersionAccepted
 from skillopt.loop.optimizer import train
 from skillopt.loop.release_check import Released
@@ -88,20 +89,28 @@ def optimize(
         return run_training(recording, suite, released, resumed=resumed)
 
 
-def run_training(recording: Recording, suite: Suite, released: Released, *, resumed: bool = False) -> OptimizeResult:
+def run_training(
+    recording: Recording,
+    suite: Suite,
+    released: Released,
+    *,
+    spent: Sequence[ErrorSpent] = (),
+    resumed: bool = False,
+) -> OptimizeResult:
     """Train as recorded: the part that the API and the command `optimize` share.
 
     Args:
         recording: The run.
         suite: Its tasks.
         released: What the last version is compared with on `test`.
+        spent: Error that earlier runs of the skill spent on the same `val` tasks.
         resumed: Whether the run goes on.
 
     Raises:
         InfrastructureError: Something outside failed; what was measured is kept.
     """
     runner, skill = recording.runner, recording.skill
-    events, ended = recording.drive(train(skill, suite, recording.settings, runner, released))
+    events, ended = recording.drive(train(skill, suite, recording.settings, runner, released, spent))
     texts = [event.text for event in events if isinstance(event, VersionAccepted)]
     return OptimizeResult(
         recording.record.id,

@@ -17,6 +17,7 @@ from skillopt.loop.events import HeldOutTestMeasured
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.draft_publication import DraftState
+from skillopt.runs.error_spent import spent_by_earlier
 from skillopt.runs.plan import Start, begin_run, make_plan
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
@@ -90,7 +91,9 @@ def optimize(
         observer.notice("\n".join(filter(None, (prospect.words, earlier))))
         record, resumed = begin_run(plan, ledger, start)
         run = RecordedRun(plan, ledger, record, observer)
-        done = run_training(run, plan.suite, released_of(plan, ledger, record))
+        versions = plan.repository.versions(name, record.base) if record.base else ()
+        spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
+        done = run_training(run, plan.suite, released_of(plan, ledger, record), spent=spent)
     return Optimized(
         done.run,
         name,

@@ -10,8 +10,10 @@ from random import Random
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
-from skillopt.gate.comparison import Outcome, Verdict, compare
+from skillopt.gate.comparison import Outcome, Verdict, compare, task_gains
 from skillopt.gate.gate import first_failure
+from skillopt.gate.grades import Grade, Grading
+from skillopt.gate.posterior import Prior, estimate_gain
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
 from skillopt.settings import GateRule, Settings
@@ -64,7 +66,7 @@ class Increments:
         return -(-_ROUNDS * len(self._order) // _LOOK)
 
 
-def compare_increment(increments: Increments, place: str, incumbent: Skill, candidate: Skill) -> Verdict:
+def compare_increment(increments: Increments, place: str, incumbent: Skill, candidate: Skill, prior: Prior) -> Verdict:
     """Accept a draft that is not lower than the version it builds on, by as few tasks as show it.
 
     Args:
@@ -72,6 +74,7 @@ def compare_increment(increments: Increments, place: str, incumbent: Skill, cand
         place: Where in the run this is, for errors.
         incumbent: The version in hand.
         candidate: The draft.
+        prior: What the run lets expect of the gain.
 
     Raises:
         InvalidMeasurementError: Too little could be measured.
@@ -87,7 +90,18 @@ def compare_increment(increments: Increments, place: str, incumbent: Skill, cand
     accepted = verdict.gain >= 0
     found = f"gain {verdict.gain:+.3f} over a proven version, each line seen to be needed"
     reason = f"{found}: {'not lower' if accepted else 'lower'}"
-    return replace(verdict, outcome=Outcome.ACCEPT if accepted else Outcome.REJECT, reason=reason)
+    outcome = Outcome.ACCEPT if accepted else Outcome.REJECT
+    return replace(verdict, outcome=outcome, reason=reason, grading=_graded(increments, before, after, prior))
+
+
+def _graded(increments: Increments, before: Sequence[Rollout], after: Sequence[Rollout], prior: Prior) -> Grading:
+    """Put figures to what was added: the version stays proven against the first one, the increment itself is not."""
+    gains = task_gains(before, after, increments.settings.metric).values()
+    found = estimate_gain(tuple(gains), prior)
+    changed = sum(gain != 0 for gain in gains)
+    added = f"{found.gain:+.3f} ({found.low:+.3f} to {found.high:+.3f}), {found.probability:.0%} likely better"
+    reason = f"proven against the first version; what was added since is not lower on {len(gains)} tasks: gain {added}"
+    return Grading(Grade.PROVEN, found.probability, found.gain, found.low, found.high, len(gains), changed, reason)
 
 
 def _compared(settings: Settings, before: Sequence[Rollout], after: Sequence[Rollout]) -> Verdict:

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 
 from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
 from skillopt.gate.gate import resolvable_gain
+from skillopt.gate.grades import Grading
 from skillopt.gate.increment import compare_increment
+from skillopt.gate.posterior import Prior, prior_from_training
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.events import BaselineMeasured, Event, GateDecided, StepFailed, VersionAccepted
 from skillopt.loop.training_run import TrainingRun
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
-__all__ = ["measure_baseline", "run_gate", "run_last_gate"]
+__all__ = ["accept", "expected_gain", "measure_baseline", "run_gate", "run_last_gate"]
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -43,19 +45,31 @@ def run_gate(
     kind, text = "edits" if changes else "slow update", candidate.document.text
     run.gated = candidate.digest
     verdict = _compare(run, step, candidate)
-    asked = run.runner.rollouts_asked
-    yield GateDecided(step, kind, changes, verdict, text, asked)
-    edits = [change.edit for change in changes]
+    yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked)
     if verdict.outcome is Outcome.ACCEPT:
-        run.draft.accept(candidate)
-        run.learner.note_accepted()
-        run.memory.accepted += [edit.summary for edit in edits] or [kind]
-        run.versions += 1
-        yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked)
+        yield from accept(run, step, candidate, changes, verdict, verdict.grading, epoch)
     elif not _waits(run, verdict.outcome):
-        for edit in edits:
+        for edit in (change.edit for change in changes):
             run.memory.tried(edit, f"{verdict.outcome.value}, {verdict.reason}")
         run.draft.drop()
+
+
+def accept(  # noqa: PLR0913, PLR0917 - what an event tells
+    run: TrainingRun,
+    step: int,
+    candidate: Skill,
+    changes: tuple[Change, ...],
+    verdict: Verdict,
+    grading: Grading | None,
+    epoch: int = 1,
+) -> Iterator[Event]:
+    """Make a candidate the incumbent, and tell of the version."""
+    kind, asked = "edits" if changes else "slow update", run.runner.rollouts_asked
+    run.draft.accept(candidate)
+    run.learner.note_accepted()
+    run.memory.accepted += [change.edit.summary for change in changes] or [kind]
+    run.versions += 1
+    yield VersionAccepted(run.versions, epoch, step, kind, candidate.document.text, changes, verdict, asked, grading)
 
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
@@ -71,9 +85,9 @@ def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
 def _compare(run: TrainingRun, step: int, candidate: Skill) -> Verdict:
     """Compare with the incumbent; what builds on a proven version only has to be no lower."""
     if run.settings.patch_tests and run.versions and not run.learner.pooled:
-        return compare_increment(run.increments, f"step {step}", run.draft.incumbent, candidate)
+        return compare_increment(run.increments, f"step {step}", run.draft.incumbent, candidate, expected_gain(run))
     rounds = run.runner.affords(2 * len(run.val))
-    return run.gate.decide(f"step {step}", run.draft.incumbent, candidate, rounds)
+    return run.gate.decide(f"step {step}", run.draft.incumbent, candidate, rounds, expected_gain(run))
 
 
 def _waits(run: TrainingRun, outcome: Outcome) -> bool:
@@ -84,3 +98,13 @@ def _waits(run: TrainingRun, outcome: Outcome) -> bool:
     if not run.settings.patch_tests:
         return False
     return outcome is Outcome.INCONCLUSIVE or not run.versions or run.learner.pooled or not run.learner.idle
+
+
+def expected_gain(run: TrainingRun) -> Prior:
+    """Give what the train tasks let expect of the draft on others."""
+    tasks = sum(len(learner.start) for learner in run.learners)
+    mended = sum(
+        learner.mended * (learner.rates.answering - learner.rates.without) * len(learner.start)
+        for learner in run.learners
+    )
+    return prior_from_training(0.0, mended / max(1, tasks), tasks)

@@ -35,6 +35,7 @@ __all__ = [
     "RunStarted",
     "StepFailed",
     "StepStarted",
+    "TasksSetAside",
     "TrainMeasured",
     "VerifierSuspected",
     "VersionAccepted",
@@ -238,6 +239,13 @@ class DraftGraded:
 
 
 @dataclass(frozen=True, slots=True)
+class TasksSetAside:
+    """Train tasks that failed under every patch, by id; at the end they are named, not waited for."""
+
+    tasks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryUpdated:
     """The optimizer model rewrote its strategy memory, which never ships."""
 
@@ -304,6 +312,7 @@ Event = (
     | VersionAccepted
     | DraftChanged
     | DraftGraded
+    | TasksSetAside
     | MemoryUpdated
     | EpochEnded
     | HeldOutTestMeasured

@@ -1,20 +1,47 @@
-"""Grade what waits at the end of a run, so that no draft is lost."""
+"""Grade what waits at the end of a run, whatever ended it, so that no draft is lost."""
 
 from collections.abc import Iterator
 
 from skillopt.gate.grades import Grade, Grading
-from skillopt.loop.events import DraftGraded, Event
+from skillopt.loop.caps import BudgetReached
+from skillopt.loop.decision import accept, expected_gain
+from skillopt.loop.events import DraftGraded, Event, GateDecided, TasksSetAside
 from skillopt.loop.training_run import TrainingRun
 
-__all__ = ["grade_draft"]
+__all__ = ["grade_draft", "name_stuck_tasks"]
 
 
 def grade_draft(run: TrainingRun) -> Iterator[Event]:
-    """Grade the draft against the incumbent with the rollouts that are left; nothing waits, nothing is graded."""
+    """Grade the draft against the incumbent with the rollouts that are left; what is shown enough is accepted."""
     draft = run.draft
     if not draft.lines:
         return
-    grading = Grading(Grade.UNPROVEN, 0.9, 0.0, 0.0, 0.0, 0, 0, "unproven")
-    yield DraftGraded(
-        draft.skill.document.text, draft.pending, grading, draft.incumbent.digest, run.runner.rollouts_asked
-    )
+    text, changes = draft.skill.document.text, draft.pending
+    grading = _grade(run)
+    asked = run.runner.rollouts_asked
+    verdict = run.gate.graded
+    if verdict is not None:
+        yield GateDecided(run.step, "edits", changes, verdict, text, asked)
+        enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
+        if enough:
+            yield from accept(run, run.step, draft.skill, changes, verdict, grading)
+            return
+    yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
+
+
+def _grade(run: TrainingRun) -> Grading:
+    """Grade by fresh repeats as far as the caps allow, else by what is known."""
+    sides = (run.draft.incumbent, run.draft.skill)
+    rounds = run.runner.left // (2 * len(run.val))
+    prior = expected_gain(run)
+    try:
+        return run.gate.grade("grade", *sides, rounds, prior)
+    except BudgetReached:
+        return run.gate.grade("grade", *sides, 0, prior)
+
+
+def name_stuck_tasks(run: TrainingRun) -> Iterator[Event]:
+    """Name the train tasks that fail under every patch and are not waited for."""
+    tasks = tuple(sorted({name for learner in run.learners for name in learner.stuck}))
+    if tasks:
+        yield TasksSetAside(tasks)

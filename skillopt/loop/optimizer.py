@@ -3,13 +3,14 @@
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from itertools import count
 
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import Event, HeldOutTestMeasured, RunEnded, RunStarted
-from skillopt.loop.grading import grade_draft
+from skillopt.loop.grading import grade_draft, name_stuck_tasks
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
@@ -26,7 +27,12 @@ __all__ = ["train"]
 
 
 def train(
-    skill: Skill, suite: Suite, settings: Settings, runner: Runner, released: Released | None = None
+    skill: Skill,
+    suite: Suite,
+    settings: Settings,
+    runner: Runner,
+    released: Released | None = None,
+    spent: Sequence[ErrorSpent] = (),
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens.
 
@@ -36,11 +42,12 @@ def train(
         settings: All that shapes the run.
         runner: Answers rollouts and prompts.
         released: What the last version is compared with on `test`; the start, unless it is given.
+        spent: Error that earlier runs of the skill spent on the same `val` tasks.
 
     Raises:
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
-    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner)
+    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
     try:
         yield from measure_baseline(run)
@@ -51,6 +58,7 @@ def train(
     yield from run_last_gate(run, run.step)
     if settings.patch_tests:
         yield from grade_draft(run)
+        yield from name_stuck_tasks(run)
     asked = run.runner.rollouts_asked
     if run.versions and run.plan.test:
         for event in check_release(runner, released or Released(skill), run.draft.incumbent, run.test, settings):

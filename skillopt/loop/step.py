@@ -19,6 +19,7 @@ from skillopt.loop.patch_test import PatchTest, test_patch
 from skillopt.loop.pooled_step import take_pooled, take_pooled_step
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
+from skillopt.prompts.digest import write_digest
 from skillopt.prompts.tried_edits import render_effect
 from skillopt.rollouts import Rollout
 
@@ -39,6 +40,7 @@ class _Chain:
     carried: list[Line]
     good: list[Line] = field(default_factory=list)
     moved: set[str] = field(default_factory=set)
+    fixed: set[str] = field(default_factory=set)
     stalled: int = 0
     effects: dict[str, str] = field(default_factory=dict)
     """By the id of an edit, what the target did with it and without it on one task."""
@@ -64,7 +66,12 @@ def take_step(run: TrainingRun, learner: Learner, step: int) -> Iterator[Event]:
     if not shown:
         learner.idle += 1
         return
-    if learner.pooled:
+    yield from _learn_from(run, learner, step, shown)
+
+
+def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[str, Seen]) -> Iterator[Event]:
+    """Bring what mends failures into the draft."""
+    if learner.pooled:  # what was run just now has told
         yield from take_pooled(run, learner, step, shown)
         return
     before, calls = learner.draft.lines, run.runner.calls_asked
@@ -90,7 +97,7 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
     for number in range(run.settings.patch_tests + bool(revived)):
         lines = revived if revived and not number else None
         if lines is None:
-            lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown)
+            lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown, _digest(learner, chain))
         if not lines:
             learner.tries.update(_symptoms(chain.shown))
             return
@@ -99,6 +106,14 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
         _continue(learner, chain, lines, test, asked=lines is not revived)
         if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park or lines is revived):
             return
+
+
+def _digest(learner: Learner, chain: _Chain) -> str:
+    """Say what passes under the draft, and what the last patch of the chain fixed."""
+    text = learner.draft.skill.digest
+    known = [(learner.tasks[name], seen) for name, seen in learner.seen.items() if seen.text == text]
+    outcomes = [(task, not seen.symptoms) for task, seen in known]
+    return write_digest(outcomes, sorted(chain.fixed), aside=len(learner.stuck))
 
 
 def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: PatchTest, *, asked: bool) -> None:
@@ -110,6 +125,7 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
             chain.effects[line.edit.id] = render_effect(chain.shown[name].rollout, test.after[name].rollout)
     chain.good += [line for line in test.helped if line not in chain.good]
     chain.moved |= test.moved
+    chain.fixed = {name for name, seen in test.after.items() if not seen.symptoms}
     if test.harm:
         chain.park = False
         learner.harm += 1

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from random import Random
 
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
 from skillopt.gate.increment import Increments
 from skillopt.loop.caps import CappedRunner
@@ -32,16 +33,19 @@ class TrainingRun:
         suite: Tasks in three splits.
         settings: All that shapes the run.
         runner: Answers rollouts and prompts.
+        spent: Error that earlier runs spent on the same `val` tasks.
     """
 
-    def __init__(self, skill: Skill, suite: Suite, settings: Settings, runner: Runner) -> None:
+    def __init__(
+        self, skill: Skill, suite: Suite, settings: Settings, runner: Runner, spent: Sequence[ErrorSpent] = ()
+    ) -> None:
         self.start = self.epoch_start = skill
         self.suite, self.settings = suite, settings
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
         self.plan = plan_rollouts(suite, settings)
         self.runner = CappedRunner(runner, settings, self.plan.test, self.plan.gate if settings.patch_tests else 0)
         self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
-        self.gate = Gate(self.val, settings, self.cross or self.runner)
+        self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
         self.increments = Increments(self.val, settings, self.runner)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
         self.learner = self._learner("learning", self._train)
