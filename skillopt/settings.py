@@ -202,8 +202,8 @@ class AdvancedSettings(BaseModel):
         ),
     ] = GateRule.SEQUENTIAL
     coverage: Annotated[
-        float, Field(description="Share of tasks that must have been measured for a verdict.", gt=0, le=1)
-    ] = 0.8
+        float, Field(description="Share of tasks that must have been measured of each side for a verdict.", gt=0, le=1)
+    ] = 0.4
     max_broken: Annotated[
         int,
         Field(

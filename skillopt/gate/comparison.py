@@ -145,7 +145,7 @@ def compare(
         rule: What the candidate must show.
         metric: Which number is compared.
         confidence: What `paired` asks for, in (0.5, 1).
-        coverage: Least share of tasks measured for both, in (0, 1].
+        coverage: Least share of tasks measured for each side, in (0, 1].
 
     Returns:
         The verdict. Exchanging the two sides negates the gain and exchanges wins and losses.
@@ -157,7 +157,7 @@ def compare(
     differences = [new[task] - old[task] for task in tasks]
     gain = math.fsum(differences) / len(tasks) if tasks else 0.0
     certainty = 1.0 - mean_p_value(differences, confidence)
-    covered = bool(tasks) and len(tasks) >= coverage * len(wanted)
+    covered = bool(tasks) and min(len(old), len(new)) >= coverage * len(wanted)
     outcome, reason = _decide(gain, certainty, rule, confidence) if covered else _uncovered(len(tasks), len(wanted))
     old_pass, new_pass = _by_task(before, Metric.HARD), _by_task(after, Metric.HARD)
     mean_before = fmean(old[task] for task in tasks) if tasks else 0.0

@@ -23,7 +23,8 @@ _AWAY: Final = frozenset(
 )
 """Failures that no other prompt would be spared."""
 
-_PROBES: Final = 3
+_PROBES: Final = 6
+"""Questions after which a provider that answers none is taken to be away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def _words(error: ProviderError) -> str:
 
 
 def _alive(stage: Stage) -> bool:
-    """Find out whether the provider answers anything; what fails one prompt in four fails three in a row in 2%."""
+    """Find out whether the provider answers anything; what fails one prompt in four fails six in a row in 1 of 4,000."""
     for number in range(1, _PROBES + 1):
         try:
             stage.runner.replies([fill("probe", place=f"{stage.name}, {number}")])

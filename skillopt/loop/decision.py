@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
 from skillopt.gate.gate import resolvable_gain
 from skillopt.gate.grades import Grading
@@ -44,7 +45,13 @@ def run_gate(
         candidate, changes = run.draft.skill, run.draft.pending
     kind, text = "edits" if changes else "slow update", candidate.document.text
     run.gated = candidate.digest
-    verdict = _compare(run, step, candidate)
+    try:
+        verdict = _compare(run, step, candidate)
+    except InvalidMeasurementError as error:
+        if not run.rollouts.alive:
+            raise
+        yield StepFailed(step, "gate", str(error))  # what keeps failing on these texts says nothing of the next ones
+        return
     yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked)
     if verdict.outcome is Outcome.ACCEPT:
         yield from accept(run, step, candidate, changes, verdict, verdict.grading, epoch)

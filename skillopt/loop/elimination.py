@@ -183,12 +183,17 @@ def _overlap(cited: Mapping[Line, Sequence[str]], line: Line, other: Line) -> bo
 def _grown(learner: Learner, base: Sequence[Line], own: Sequence[Line], names: Sequence[str]) -> float:
     """Test lines on their tasks, on top of what is kept so far."""
     evidence, text = 0.0, learner.draft.build(base)
+    names = list(names)
     for number in range(_GROW_RUNS):
+        if not names:
+            break
         name = names[number % len(names)]
         seen = learner.run(text, [name]).get(name)
-        if seen is not None:
-            gone = not _wanted(own, name) & seen.symptoms
-            evidence += learner.rates.for_it if gone else -learner.rates.against
+        if seen is None:
+            names.remove(name)
+            continue
+        gone = not _wanted(own, name) & seen.symptoms
+        evidence += learner.rates.for_it if gone else -learner.rates.against
         if not _GROW_STOP < evidence < _GROW_KEEP:
             break
     return evidence

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import accept, expected_gain
-from skillopt.loop.events import DraftGraded, Event, GateDecided, TasksSetAside
+from skillopt.loop.events import DraftGraded, Event, GateDecided, StepFailed, TasksSetAside
 from skillopt.loop.training_run import TrainingRun
 
 __all__ = ["grade_draft", "name_stuck_tasks"]
@@ -17,7 +18,13 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     if not draft.lines:
         return
     text, changes = draft.skill.document.text, draft.pending
-    grading = _grade(run)
+    try:
+        grading = _grade(run)
+    except InvalidMeasurementError as error:
+        if not run.rollouts.alive:
+            raise
+        yield StepFailed(run.step, "grade", str(error))
+        return
     asked = run.runner.rollouts_asked
     verdict = run.gate.graded
     if verdict is not None:

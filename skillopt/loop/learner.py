@@ -95,6 +95,7 @@ class Learner:
         self.first_scores: list[float] = []
         self.asked_at = 0
         self._epoch: list[str] = []
+        self._missing: Counter[str] = Counter()
         self._best_epoch = 0.0
         self._measure, self._metric = measure, metric
         self._observed: dict[tuple[str, str], frozenset[str]] = {}
@@ -112,6 +113,7 @@ class Learner:
         if not wanted:
             return []
         rollouts = self._measure([(skill, self.tasks[name]) for skill, name in wanted])
+        self._missing.update(name for (_, name), rollout in zip(wanted, rollouts, strict=True) if rollout is None)
         return [
             None if rollout is None else self._note(skill, name, rollout)
             for (skill, name), rollout in zip(wanted, rollouts, strict=True)
@@ -191,7 +193,7 @@ class Learner:
         """Give failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""
         first, noisy = not self.visits, self.rates.noisy
         wanted = _SHOWN * (3 if self.rates.repeats >= 3 else 1) * (2 if self.idle else 1)  # noqa: PLR2004 - see _SHOWN
-        order = [name for name in self.tasks if name not in self.aside]
+        order = [name for name in self.tasks if name not in self.aside and name not in self._unmeasurable]
         self.draw.shuffle(order)
         digest = self.draft.skill.digest
         known = [name for name in order if name in self.seen and self.live(self.seen[name].symptoms)]
@@ -274,6 +276,11 @@ class Learner:
         return [self._metric.of(seen.rollout.score) for seen in found.values() if seen.rollout.score]
 
     @property
+    def _unmeasurable(self) -> frozenset[str]:
+        """Give the tasks that never ran, though it was tried more than once."""
+        return frozenset(name for name, times in self._missing.items() if times > 1 and name not in self.seen)
+
+    @property
     def open(self) -> bool:
         """Say whether something is left to learn: a task never run, or an unanswered symptom that two tasks show."""
         if self.pooled:
@@ -281,7 +288,7 @@ class Learner:
         if self.dry >= 12:  # noqa: PLR2004 - calls in a row without a kept line
             return False
         rest = {name: seen for name, seen in self.seen.items() if name not in self.aside}
-        if len(rest) < len(self.tasks) - len(self.aside):
+        if any(name not in rest for name in self.tasks.keys() - self.aside - self._unmeasurable):
             return True
         counts = Counter(symptom for seen in rest.values() for symptom in seen.symptoms)
         answered = self.answered

@@ -23,6 +23,8 @@ _BOTH_FAIL: Final = 0.7
 
 _MOST_RUNS: Final = 14
 
+_ENOUGH_TO_STAY: Final = 0.1
+
 
 _AT_A_TIME: Final = 3
 """Lines that are tested side by side: what harms should be gone before others are judged beside it."""
@@ -56,6 +58,13 @@ class LeaveOut:
     def open(self) -> bool:
         """Say whether more runs are needed to tell."""
         return self.least < self.evidence < ENOUGH and self.runs < _MOST_RUNS
+
+    def skip(self, name: str) -> None:
+        """Leave out a task that could not be measured; a line that none can tell about stays."""
+        self.names = [other for other in self.names if other != name]
+        if not self.names:
+            self.runs = _MOST_RUNS
+            self.evidence = self.evidence if self.without else self.enough + _ENOUGH_TO_STAY
 
     @property
     def needed(self) -> bool:
@@ -125,6 +134,7 @@ def _run_round(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut]
     failing: list[tuple[LeaveOut, str, Seen]] = []
     for test, (_, name), seen in zip(tests, asked, learner.run_all(asked), strict=True):
         if seen is None:
+            test.skip(name)
             continue
         test.without.append(seen.rollout)
         if not test.line.targets[name] & seen.symptoms:

@@ -16,8 +16,14 @@ __all__ = ["TrainRollouts"]
 _WATCHED: Final = 24
 """Newest rollouts that tell whether a provider is away."""
 
-_MEASURED: Final = 0.5
-"""Least share of them with a score: single prompts and tasks that keep failing are no reason to stop."""
+_MEASURED: Final = 0.1
+"""Least share of them with a score: single tasks that keep failing are no reason to stop."""
+
+_ALIVE: Final = 0.25
+"""Share of them with a score that shows a provider to be there."""
+
+_AWAY: Final = 8
+"""Rollouts without any score after which a provider is taken to be away."""
 
 
 class TrainRollouts:
@@ -39,7 +45,7 @@ class TrainRollouts:
         """Run tasks, each under a skill of its own, side by side; None for what has no score.
 
         Raises:
-            InvalidMeasurementError: Of the newest rollouts less than half could be measured.
+            InvalidMeasurementError: Of the newest rollouts less than a tenth could be measured.
         """
         requests = []
         for skill, task in wanted:
@@ -50,10 +56,17 @@ class TrainRollouts:
         self._newest.extend(rollouts)
         self._unread.extend(rollouts)
         measured = sum(rollout.score is not None for rollout in self._newest)
-        if rollouts and (not measured or (len(self._newest) == _WATCHED and measured < _MEASURED * _WATCHED)):
+        seen = len(self._newest)
+        if (seen >= _AWAY and not measured) or (seen == _WATCHED and measured < _MEASURED * _WATCHED):
             newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
             raise InvalidMeasurementError(f"train: {newest}{first_failure(list(self._newest))}")
         return [None if rollout.score is None else rollout for rollout in rollouts]
+
+    @property
+    def alive(self) -> bool:
+        """Say whether enough of the newest rollouts could be measured for the provider not to be what fails."""
+        measured = sum(rollout.score is not None for rollout in self._newest)
+        return measured >= _ALIVE * len(self._newest) > 0
 
     def newest(self, count: int) -> list[Rollout]:
         """Give the newest of the rollouts that were not read yet, those without a score included."""
