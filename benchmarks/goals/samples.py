@@ -133,9 +133,10 @@ def _run(unit: _Unit, seed: int, changes: tuple[tuple[str, str], ...]) -> _Made:
 def _year(job: Job, nights: int) -> Year:
     """Train night after night on the same tasks, each time from the last version; no draft becomes one by itself."""
     made: list[Run] = []
-    text = ""
+    text, spent = "", 0.0
     for night in range(1, nights + 1):
-        made.append(run_job(replace(job, night=night, start=text)))
+        made.append(run_job(replace(job, night=night, start=text, spent=spent)))
+        spent += made[-1].spent
         handed = made[-1].handed
         text = handed.text if handed.kind == "version" or handed.grade == Grade.PROVEN else text
     return Year(tuple(made))

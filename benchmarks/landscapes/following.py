@@ -56,6 +56,7 @@ class Watch:
     accepts: list[VersionAccepted] = field(default_factory=list)
     draft: DraftGraded | None = None
     reported: float = 0.0
+    spent: float = 0.0
     verdicts: list[tuple[bool, float]] = field(default_factory=list)
     held_out: str = ""
     suspected: list[VerifierSuspected] = field(default_factory=list)
@@ -75,6 +76,7 @@ class Watch:
             case BaselineMeasured():
                 self.reported = _mean(event.tally, self.settings.metric)
             case GateDecided():
+                self.spent += event.verdict.error_spent
                 gain = self.truth(event.text) - self.truth(self.document.text)
                 self.verdicts.append((event.verdict.outcome is Outcome.ACCEPT, gain))
             case DraftGraded():

@@ -19,6 +19,7 @@ from benchmarks.landscapes.truth import best_score, start_of
 from benchmarks.landscapes.worlds import WORLDS, World
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
+from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import VerifierSuspected
 from skillopt.loop.optimizer import train
 from skillopt.presets import make_settings
@@ -48,6 +49,7 @@ class Job:
         shipped: Whether epochs and patience are as users have them, and there is no held-out test.
         night: Of a skill that is trained again and again on the same tasks.
         start: The document that training starts from; empty for the world's first one.
+        spent: Error that earlier nights spent on the same tasks.
     """
 
     world: str
@@ -58,6 +60,7 @@ class Job:
     shipped: bool = False
     night: int = 0
     start: str = ""
+    spent: float = 0.0
 
     @property
     def settings(self) -> Settings:
@@ -114,6 +117,7 @@ class Run:
         reruns: How often too little could be measured, so that the command had to be given again.
         ended: Why it ended.
         wall: Seconds it took.
+        spent: Error that its verdicts spent.
     """
 
     world: str
@@ -142,6 +146,7 @@ class Run:
     reruns: int
     ended: str
     wall: float
+    spent: float = 0.0
 
     @property
     def released_in_vain(self) -> bool:
@@ -167,7 +172,7 @@ def run_job(job: Job) -> Run:
     for reruns in range(_MOST_RERUNS):
         watch = Watch(world, settings, runner, start.document, suite, job.seed)
         try:
-            for event in train(start, suite, settings, runner):
+            for event in train(start, suite, settings, runner, spent=[ErrorSpent(job.spent)] if job.spent else ()):
                 runner.keep_failures()
                 watch.take(event)
         except InvalidMeasurementError:
@@ -219,6 +224,7 @@ def _summary(job: Job, world: World, watch: Watch, reruns: int, done: int, wall:
         reruns=reruns,
         ended=watch.end.reason,
         wall=wall,
+        spent=watch.spent,
     )
 
 
