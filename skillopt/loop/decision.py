@@ -80,9 +80,9 @@ def accept(  # noqa: PLR0913, PLR0917 - what an event tells
 
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
-    """Gate what still waits, with the rollouts that were kept back for it."""
+    """Gate what still waits, with the rollouts that were kept back for it; what folds have joined is graded at once."""
     run.runner.release()
-    if run.draft.lines and run.gated != run.draft.skill.digest:
+    if run.cross is None and run.draft.lines and run.gated != run.draft.skill.digest:
         try:
             yield from run_gate(run, step)
         except BudgetReached as reached:

@@ -39,7 +39,9 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
 def _grade(run: TrainingRun) -> Grading:
     """Grade by fresh repeats as far as the caps allow, else by what is known."""
     sides = (run.draft.incumbent, run.draft.skill)
-    rounds = run.runner.left // (2 * len(run.val))
+    tasks = len(run.val)
+    # With folds the baseline of every task is one side of the first round.
+    rounds = (run.runner.left + (tasks if run.cross else 0)) // (2 * tasks)
     prior = expected_gain(run)
     try:
         return run.gate.grade("grade", *sides, rounds, prior)

@@ -17,7 +17,7 @@ from skillopt.settings import Metric
 from skillopt.skills.document import Skill
 from skillopt.tasks import Task
 
-__all__ = ["Learner", "Seen"]
+__all__ = ["MOST_TRIES", "Learner", "Seen"]
 
 _SHOWN: Final = 16
 """Failing tasks of a reflection; three times as many where a decision about one line takes three runs or more."""
@@ -47,7 +47,9 @@ _MANY: Final = 24
 _IDLE: Final = 2
 """Steps without a new line after which learning ends; more of them find nothing that two do not."""
 
-_FEWEST_TRIES, _MOST_TRIES = 3, 14
+_FEWEST_TRIES: Final = 3
+MOST_TRIES: Final = 14
+"""Most reflections on one symptom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Learner:
         measure: Runs tasks, each under a skill and with a fresh repeat; gives None for what has no score.
         draw: Draws of this learner.
         metric: Which number of a score is compared.
+        most_tries: Most reflections on one symptom, ≥ 3.
     """
 
     def __init__(
@@ -77,6 +80,7 @@ class Learner:
         measure: Callable[[Sequence[tuple[Skill, Task]]], Sequence[Rollout | None]],
         draw: Random,
         metric: Metric,
+        most_tries: int = MOST_TRIES,
     ) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.draft = Draft(incumbent)
@@ -97,7 +101,7 @@ class Learner:
         self._epoch: list[str] = []
         self._missing: Counter[str] = Counter()
         self._best_epoch = 0.0
-        self._measure, self._metric = measure, metric
+        self._measure, self._metric, self._most_tries = measure, metric, most_tries
         self._observed: dict[tuple[str, str], frozenset[str]] = {}
         self._cited: set[str] = set()
         self._passed_again: set[str] = set()
@@ -183,7 +187,7 @@ class Learner:
     def gave_up(self, symptom: str) -> bool:
         """Say whether so many reflections have failed at a symptom that another one is not worth its call."""
         tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - self.share))
-        return self.tries[symptom] >= min(_MOST_TRIES, max(_FEWEST_TRIES, tries))
+        return self.tries[symptom] >= min(self._most_tries, max(_FEWEST_TRIES, tries))
 
     def live(self, symptoms: Iterable[str]) -> frozenset[str]:
         """Give the symptoms that are not given up."""

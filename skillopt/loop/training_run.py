@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Final
 
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.gate import Gate
@@ -10,7 +11,7 @@ from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft
 from skillopt.loop.events import DraftChanged, Event
 from skillopt.loop.folds import CrossFoldRunner, join_lines
-from skillopt.loop.learner import Learner
+from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.memory import Memory
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
@@ -23,6 +24,9 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["TrainingRun"]
+
+_TRIES_IN_A_FOLD: Final = 3
+"""Reflections on one symptom where tasks are few: the rollouts of more of them are worth more in the verdict."""
 
 
 class TrainingRun:
@@ -48,8 +52,10 @@ class TrainingRun:
         self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
         self.increments = Increments(self.val, settings, self.runner)
         self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
-        self.learner = self._learner("learning", self._train)
-        folds = [self._learner(f"fold {number}", fold) for number, fold in enumerate(suite.folds or (), 1)]
+        self.learner = self._learner("learning", self._train, MOST_TRIES)
+        folds = [
+            self._learner(f"fold {number}", fold, _TRIES_IN_A_FOLD) for number, fold in enumerate(suite.folds or (), 1)
+        ]
         self.learners = folds or [self.learner]
         self.suspects = SuspectVerifiers(sum(len(one.tasks) for one in self.learners), settings.suspect_share)
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
@@ -57,9 +63,9 @@ class TrainingRun:
         self.gated = self.told = ""
         self._proposals = 0
 
-    def _learner(self, stream: str, tasks: Sequence[Task]) -> Learner:
+    def _learner(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Learner:
         draw, metric = self.random(stream, 0), self.settings.metric
-        return Learner(self.start, tasks, self.rollouts.measure, draw, metric)
+        return Learner(self.start, tasks, self.rollouts.measure, draw, metric, most_tries)
 
     @property
     def draft(self) -> Draft:
