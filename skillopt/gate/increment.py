@@ -4,7 +4,7 @@ A last rule that three of 36 tasks need cannot be certified by any test on them.
 lower than the version in hand; the claim of the version stays the one against the start.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Final
@@ -59,6 +59,16 @@ class Increments:
             self._known[keys[at]] = rollout
         found = [self._known[key] for key in keys]
         return [found[: len(wanted)], found[len(wanted) :]]
+
+    def note(self, skill: Skill, rollouts: Iterable[Rollout]) -> None:
+        """Take up rollouts of a version that its own gate made, so that they need not be made again.
+
+        They were lucky, or it would not be the version: that makes a draft's comparison with it a little stricter.
+        """
+        repeat = Stream.INCREMENT.repeat(0)
+        for rollout in rollouts:
+            if rollout.score is not None:
+                self._known.setdefault((skill.digest, rollout.task_id, repeat), rollout)
 
     @property
     def looks(self) -> int:

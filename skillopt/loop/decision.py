@@ -72,6 +72,7 @@ def accept(  # noqa: PLR0913, PLR0917 - what an event tells
 ) -> Iterator[Event]:
     """Make a candidate the incumbent, and tell of the version."""
     kind, asked = "edits" if changes else "slow update", run.runner.rollouts_asked
+    run.increments.note(candidate, run.gate.measured(run.draft.incumbent, candidate).after)
     run.draft.accept(candidate)
     run.learner.note_accepted()
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]

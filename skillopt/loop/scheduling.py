@@ -37,7 +37,7 @@ def gate_is_due(run: TrainingRun) -> bool:
         return False
     if learner.pooled and is_promising(learner, tasks):
         return True
-    patient = not run.versions or learner.kept < _GOOD_SHARE * learner.proposed
+    patient = not run.versions or (learner.kept < _GOOD_SHARE * learner.proposed)
     if learner.idle >= (_IDLE if patient else 1):
         return True
     if run.runner.left < 2 * tasks + max(_LAST_STEP, tasks):
