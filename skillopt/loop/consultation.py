@@ -155,7 +155,7 @@ def _words(error: ProviderError) -> str:
 
 
 def _alive(stage: Stage) -> bool:
-    """Find out whether the provider answers anything; what fails one prompt in four fails six in a row in 1 of 4,000."""
+    """Find out whether the provider answers anything; who fails one prompt in four fails six in a row once in 4,000."""
     for number in range(1, _PROBES + 1):
         try:
             stage.runner.replies([fill("probe", place=f"{stage.name}, {number}")])

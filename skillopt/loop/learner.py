@@ -19,7 +19,7 @@ from skillopt.tasks import Task
 
 __all__ = ["MOST_TRIES", "Learner", "Seen"]
 
-_SHOWN: Final = 16
+_SHOWN: Final = 24
 """Failing tasks of a reflection; three times as many where a decision about one line takes three runs or more."""
 
 _PROBED: Final = 4
