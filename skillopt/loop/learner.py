@@ -47,6 +47,12 @@ _MANY: Final = 24
 _IDLE: Final = 2
 """Steps without a new line after which learning ends; more of them find nothing that two do not."""
 
+_DRY: Final = 12
+"""Reflections in a row without a line that stays, after which no further one is worth its call."""
+
+_WEAK_PROPOSER: Final = (0.3, 0.15)
+"""Shares of lines that survive elimination below which a reflection has one more reading, for other ideas."""
+
 _FEWEST_TRIES: Final = 3
 MOST_TRIES: Final = 14
 """Most reflections on one symptom."""
@@ -184,6 +190,13 @@ class Learner:
         """Give the share of proposed lines that survived elimination, with a prior of 1 in 2.5."""
         return min(0.95, self.kept / self.proposed)
 
+    @property
+    def readings(self) -> int:
+        """Give how often a reflection reads the same failures: more often where few of its edits survive."""
+        if self.harm:  # more lines at a time hide more harm
+            return 1
+        return 1 + sum(self.share < share for share in _WEAK_PROPOSER)
+
     def gave_up(self, symptom: str) -> bool:
         """Say whether so many reflections have failed at a symptom that another one is not worth its call."""
         tries = math.ceil(math.log(_LEFT_TO_CHANCE) / math.log(1 - self.share))
@@ -289,7 +302,7 @@ class Learner:
         """Say whether something is left to learn: a task never run, or an unanswered symptom that two tasks show."""
         if self.pooled:
             return False
-        if self.dry >= 12:  # noqa: PLR2004 - calls in a row without a kept line
+        if self.dry >= _DRY:
             return False
         rest = {name: seen for name, seen in self.seen.items() if name not in self.aside}
         if any(name not in rest for name in self.tasks.keys() - self.aside - self._unmeasurable):

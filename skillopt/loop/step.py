@@ -42,6 +42,7 @@ class _Chain:
     moved: set[str] = field(default_factory=set)
     fixed: set[str] = field(default_factory=set)
     stalled: int = 0
+    reflections: int = 0
     effects: dict[str, str] = field(default_factory=dict)
     """By the id of an edit, what the target did with it and without it on one task."""
     park: bool = False
@@ -74,7 +75,7 @@ def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[st
     if learner.pooled:  # what was run just now has told
         yield from take_pooled(run, learner, step, shown)
         return
-    before, calls = learner.draft.lines, run.runner.calls_asked
+    before = learner.draft.lines
     chain = _Chain(dict(shown), list(before), park=learner.idle > 0)
     try:
         yield from _reflect_and_test(run, learner, step, chain)
@@ -87,7 +88,7 @@ def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[st
         learner.idle = learner.dry = 0
         return
     learner.idle += 1
-    learner.dry += run.runner.calls_asked - calls
+    learner.dry += chain.reflections
     yield StepFailed(step, "reflection", "no edit was seen to help" if chain.good else "no edit was left to try")
 
 
@@ -97,6 +98,7 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
     for number in range(run.settings.patch_tests + bool(revived)):
         lines = revived if revived and not number else None
         if lines is None:
+            chain.reflections += 1
             lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown, _digest(learner, chain))
         if not lines:
             learner.tries.update(_symptoms(chain.shown))
