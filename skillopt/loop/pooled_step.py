@@ -25,7 +25,7 @@ _BATCH: Final = 12
 _MOST_WAITING: Final = 24
 """Lines that wait without a test of their own: more of them make a skill that one verdict cannot carry."""
 
-_CLEAR: Final = 1.5
+_CLEAR: Final = 2.5
 """Standard errors by which the draft must lead on train before the gate is asked."""
 
 _ROUNDS: Final = 2
