@@ -4,6 +4,7 @@ No word of `val` or `test` is in a line, because agents that propose edits may f
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import singledispatch
 
 from skillopt.gate.comparison import Outcome
@@ -11,6 +12,7 @@ from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
 from skillopt.loop.events import (
     BaselineMeasured,
+    DraftChanged,
     DraftGraded,
     EditRefused,
     EditScreened,
@@ -22,10 +24,13 @@ from skillopt.loop.events import (
     GateDecided,
     HeldOutTestMeasured,
     PatchesCompared,
+    PatchTested,
     PromptSkipped,
     ReleaseCheckWithheld,
     RunStarted,
     StepFailed,
+    TasksSetAside,
+    TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
 )
@@ -44,9 +49,8 @@ def describe(event: Event) -> str:  # noqa: ARG001 - most events are too small t
 
 @describe.register
 def _(event: RunStarted) -> str:
-    if not event.steps:
-        return f"comparing two texts of {event.skill} on suite {event.suite}"
-    return f"training {event.skill} on suite {event.suite}: at most {_count(event.steps, 'step')}"
+    most = f": at most {_count(event.steps, 'step')}" if event.steps else ""
+    return f"{event.skill} on suite {event.suite}{most}"
 
 
 @describe.register
@@ -55,6 +59,11 @@ def _(event: BaselineMeasured) -> str:
     least = "no gain" if event.least_gain is None else f"{event.least_gain:.0%} more tasks passed"
     bound = f"; the least that a gate can certify: {least}"
     return f"baseline: val score {event.tally.score:.3f}, {event.tally.passed:.0%} passed{noise}{bound}"
+
+
+@describe.register
+def _(event: TrainMeasured) -> str:
+    return f"step {event.step}: {event.tally.passed:.0%} of {_count(event.tally.measured, 'train task')} pass"
 
 
 @describe.register
@@ -84,8 +93,8 @@ def _(event: PatchesCompared) -> str:
 
 @describe.register
 def _(event: PromptSkipped) -> str:
-    tasks = ", ".join(event.tasks[:_MOST_NAMES]) + (", …" if len(event.tasks) > _MOST_NAMES else "")
-    return f"step {event.step}: no proposal for {_count(len(event.tasks), 'task')} ({tasks}): {_cut(event.reason)}"
+    tasks = f"{_count(len(event.tasks), 'task')} ({_names(event.tasks)})"
+    return f"step {event.step}: no proposal for {tasks}: {_cut(event.reason)}"
 
 
 @describe.register
@@ -95,12 +104,35 @@ def _(event: EditUnreadable) -> str:
 
 @describe.register
 def _(event: EditRefused) -> str:
-    return f"step {event.step}: not tried {event.edit.id}: {_cut(event.reason)}"
+    return f"step {event.step}: left out {event.edit.id}: {_cut(event.reason)}"
+
+
+@describe.register
+def _(event: PatchTested) -> str:
+    moved = f"{len(event.moved)} moved on ({_names(event.moved)})" if event.moved else "none moved on"
+    tried = f"{_count(len(event.edits), 'edit')} together on {_count(len(event.tasks), 'failing task')}"
+    return f"step {event.step}: tried {tried}: {moved}"
 
 
 @describe.register
 def _(event: EditScreened) -> str:
-    return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}"
+    scores = ""
+    if event.before is not None:
+        with_it = "" if event.after is None else f", {event.after:.2f} with it"
+        scores = f" (score {event.before:.2f} without it{with_it})"
+    return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}{scores}"
+
+
+@describe.register
+def _(event: DraftChanged) -> str:
+    if not event.changes:
+        return f"step {event.step}: no edit waits any more"
+    return f"step {event.step}: {_count(len(event.changes), 'edit')} in the draft"
+
+
+@describe.register
+def _(event: TasksSetAside) -> str:
+    return f"set aside, because they failed under every patch: {_names(event.tasks)}" if event.tasks else ""
 
 
 @describe.register
@@ -145,6 +177,11 @@ def _(event: HeldOutTestMeasured) -> str:
 @describe.register
 def _(event: ReleaseCheckWithheld) -> str:
     return f"held-out test withheld: {event.reason}"
+
+
+def _names(tasks: Sequence[str]) -> str:
+    """List the first tasks by id."""
+    return ", ".join(tasks[:_MOST_NAMES]) + (", …" if len(tasks) > _MOST_NAMES else "")
 
 
 def _cut(reason: str) -> str:

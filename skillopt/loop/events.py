@@ -160,15 +160,25 @@ class PatchTested:
 
 @dataclass(frozen=True, slots=True)
 class EditScreened:
-    """An edit was tried alone on `tasks` train tasks, mean score `before` and `after`; `kept` if it may join."""
+    """An edit was left out on `tasks` train tasks, mean score `before` without it and `after` with it; `kept` or not.
+
+    A score is None where nothing was run.
+    """
 
     step: int
     edit: Edit
     tasks: int
-    before: float
-    after: float
+    before: float | None
+    after: float | None
     kept: bool
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TasksSetAside:
+    """Train tasks of a run that failed under every patch; nothing is left to try on them."""
+
+    tasks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +317,7 @@ Event = (
     | EditRefused
     | PatchTested
     | EditScreened
+    | TasksSetAside
     | StepFailed
     | GateDecided
     | VersionAccepted

@@ -7,8 +7,9 @@ import pytest
 
 from skillopt.commands.report import report
 from skillopt.errors import UsageError
+from skillopt.reports.edit_views import Fate
 from skillopt.reports.task_grid import CellState
-from skillopt.reports.view import Fate, RunView
+from skillopt.reports.view import RunView
 from tests.fakes.projects import Trained, git, skillopt
 
 
