@@ -175,13 +175,6 @@ class EditScreened:
 
 
 @dataclass(frozen=True, slots=True)
-class TasksSetAside:
-    """Train tasks of a run that failed under every patch; nothing is left to try on them."""
-
-    tasks: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class StepFailed:
     """A step ended without a candidate: which stage, and why."""
 
@@ -317,7 +310,6 @@ Event = (
     | EditRefused
     | PatchTested
     | EditScreened
-    | TasksSetAside
     | StepFailed
     | GateDecided
     | VersionAccepted

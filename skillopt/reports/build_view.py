@@ -74,6 +74,7 @@ class _Gathering:
         self._results: dict[tuple[str, str], dict[int, ResultRow]] = defaultdict(dict)
         for row in recorded.results:
             self._results[row.skill, row.task][row.repeat] = row
+        self._beside: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
         self._judged: dict[tuple[str, str], str] = {}
         self._edits = EditFates(self._train())
         self._gates: list[GateView] = []
@@ -245,16 +246,28 @@ class _Gathering:
     def _pair(self, task: str, before: str, after: str) -> PairView:
         old, new = self._rows(before, task), self._rows(after, task)
         # The incumbent was run for other candidates, too; the strict rule alone compares with what was recorded then.
-        shared = old.keys() & new.keys()
-        if shared:
-            old, new = ({repeat: rows[repeat] for repeat in shared} for rows in (old, new))
-        elif self._view.gate_rule != "strict":
-            old = new = {}
+        if self._view.gate_rule != "strict":
+            beside = {repeat: self._repeat_beside(before, task, repeat) for repeat in sorted(new)}
+            new = {repeat: row for repeat, row in new.items() if beside[repeat] in old}
+            old = {found: old[found] for repeat in new if (found := beside[repeat]) is not None}
         return PairView(task, *(self._mean(rows) for rows in (old, new)), *(_share(rows) for rows in (old, new)))
 
     def _rows(self, skill: str, task: str) -> Mapping[int, ResultRow]:
         """Give what was recorded of a task under a skill, or under what was run on its fold in the skill's place."""
         return self._results.get((self._judged.get((skill, task), skill), task), {})
+
+    def _repeat_beside(self, before: str, task: str, repeat: int) -> int | None:
+        """Give the incumbent's repeat that a candidate's was compared with.
+
+        That is the same one, or one of the baseline, each of which decides once before any other is run.
+        """
+        old, known = self._rows(before, task), self._beside[before, task]
+        if repeat not in known and repeat in old:
+            known[repeat] = repeat
+        elif repeat not in known and not any(mine == other for mine, other in known.items()):
+            earlier = sorted(one for one in old.keys() - known.values() if one < repeat)
+            known |= dict.fromkeys([repeat], earlier[0]) if earlier else {}
+        return known.get(repeat)
 
     def _mean(self, rows: Mapping[int, ResultRow]) -> float | None:
         return fmean(_value(row, self._metric) for row in rows.values()) if rows else None

@@ -118,8 +118,19 @@ def test_without_the_suite_only_the_splits_that_events_tell_are_known() -> None:
     assert (view.splits, view.gates[0].tasks, view.gates[0].interval) == ({}, (), None)
 
 
+def test_the_first_gate_compares_with_the_baseline_where_the_incumbent_was_run_for_nothing_else() -> None:
+    rows = [row for row in RESULTS if row.repeat != 2 or row.skill != START.digest]
+    view = build_view(HEAD, RunRecords(START, [(AT, event) for event in EVENTS], rows, SPLITS))
+    assert [pair.before for pair in view.gates[0].tasks] == [0.0] * 5 + [1.0] * 4 + [0.0]
+    assert view.gates[0].tasks[0].after == 1.0
+
+
 def test_the_strict_gate_compares_with_what_was_recorded_before() -> None:
-    fewer = [row for row in RESULTS if row.repeat != 2 or row.skill != START.digest]
+    fewer = [
+        replace(row, repeat=9) if row.skill == START.digest else row
+        for row in RESULTS
+        if row.repeat != 2 or row.skill != START.digest
+    ]
     told = [(AT, event) for event in EVENTS]
     strict = build_view(replace(HEAD, gate_rule="strict"), RunRecords(START, told, fewer, SPLITS))
     assert strict.gates[0].tasks[5].before == 1.0
