@@ -1,6 +1,7 @@
 """Each event as one line for whoever follows a run.
 
-No word of `val` or `test` is in a line, because agents that propose edits may follow too.
+No word of `val` or `test` is in a line, because agents that propose edits may follow too. What comes of one reflection is
+numbered by it, as the ids of its edits are; a step can have several.
 """
 
 from collections import Counter
@@ -69,7 +70,9 @@ def _(event: TrainMeasured) -> str:
 @describe.register
 def _(event: FailuresNamed) -> str:
     counts = Counter(kind for _, kind in event.tasks).most_common()
-    return f"step {event.step}: failures: {', '.join(f'{count} {kind}' for kind, count in counts)}" if counts else ""
+    return (
+        f"reflection {event.step}: failures: {', '.join(f'{count} {kind}' for kind, count in counts)}" if counts else ""
+    )
 
 
 @describe.register
@@ -82,24 +85,24 @@ def _(event: VerifierSuspected) -> str:
 def _(event: EditsGrounded) -> str:
     (low, least), (high, most) = (pick(event.numbers, key=lambda pair: pair[1]) for pick in (min, max))
     proposed = _count(len(event.numbers), "edit")
-    return f"step {event.step}: {proposed} proposed, support {least:.2f} ({low}) to {most:.2f} ({high})"
+    return f"reflection {event.step}: {proposed} proposed, support {least:.2f} ({low}) to {most:.2f} ({high})"
 
 
 @describe.register
 def _(event: PatchesCompared) -> str:
     advantages = ", ".join(f"{name} {advantage:+.2f}" for name, advantage in event.advantages)
-    return f"step {event.step}: candidate patches, advantage in their group: {advantages}"
+    return f"reflection {event.step}: candidate patches, advantage in their group: {advantages}"
 
 
 @describe.register
 def _(event: PromptSkipped) -> str:
     tasks = f"{_count(len(event.tasks), 'task')} ({_names(event.tasks)})"
-    return f"step {event.step}: no proposal for {tasks}: {_cut(event.reason)}"
+    return f"reflection {event.step}: no proposal for {tasks}: {_cut(event.reason)}"
 
 
 @describe.register
 def _(event: EditUnreadable) -> str:
-    return f"step {event.step}: left out a part of a reply: {_cut(event.reason)}: {_cut(event.text)}"
+    return f"reflection {event.step}: left out a part of a reply: {_cut(event.reason)}: {_cut(event.text)}"
 
 
 @describe.register

@@ -220,7 +220,7 @@ def not_learned(view: RunView, limits: LengthLimits) -> str:
         parts.append(f"{_tasks(len(view.set_aside))} failed under every patch and {named}.")
     if view.skipped:
         rows = [
-            f"- step {one.step}, about {list_names(one.tasks, limits)}: "
+            f"- reflection {one.step}, about {list_names(one.tasks, limits)}: "
             f"{inline_code(truncate(one.reason, _MOST_REASON))}"
             for one in view.skipped[: limits.gates]
         ]

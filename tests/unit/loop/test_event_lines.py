@@ -26,15 +26,15 @@ EDIT = Edit("s1e2", Op.ADD, content="- x")
     [
         (
             PromptSkipped(3, "the prompt got no answer: too large", ("a", "b")),
-            "step 3: no proposal for 2 tasks (a, b): the prompt got no answer: too large",
+            "reflection 3: no proposal for 2 tasks (a, b): the prompt got no answer: too large",
         ),
         (
             PromptSkipped(3, "no JSON", tuple("abcdefgh")),
-            "step 3: no proposal for 8 tasks (a, b, c, d, e, f, …): no JSON",
+            "reflection 3: no proposal for 8 tasks (a, b, c, d, e, f, …): no JSON",
         ),
         (
             EditUnreadable(2, '{"op": "fix"}', "op: unknown"),
-            'step 2: left out a part of a reply: op: unknown: {"op": "fix"}',
+            'reflection 2: left out a part of a reply: op: unknown: {"op": "fix"}',
         ),
         (EditRefused(1, EDIT, "it adds\na link"), "step 1: left out s1e2: it adds a link"),
         (TasksSetAside(("a", "b")), "set aside, because they failed under every patch: a, b"),
