@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
+from typing import Final
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.pareto import Worth, front, known_losses
@@ -45,13 +46,16 @@ from skillopt.reports.view import (
     TestView,
     VersionView,
 )
-from skillopt.rollouts import Score
+from skillopt.rollouts import Score, Stream
 from skillopt.settings import Metric
 from skillopt.skills.document import estimate_tokens
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split, digest_of
 
 __all__ = ["build_view"]
+
+_AFTER_GATES: Final = Stream.LEARNING.repeat(0)
+"""First repeat beyond those of the gate."""
 
 
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
@@ -259,12 +263,12 @@ class _Gathering:
     def _repeat_beside(self, before: str, task: str, repeat: int) -> int | None:
         """Give the incumbent's repeat that a candidate's was compared with.
 
-        That is the same one, or one of the baseline, each of which decides once before any other is run.
+        That is the same one, or one of the baseline, each of which decides once before the gate runs any other.
         """
         old, known = self._rows(before, task), self._beside[before, task]
         if repeat not in known and repeat in old:
             known[repeat] = repeat
-        elif repeat not in known and not any(mine == other for mine, other in known.items()):
+        elif repeat not in known and repeat < _AFTER_GATES and not any(mine == other for mine, other in known.items()):
             earlier = sorted(one for one in old.keys() - known.values() if one < repeat)
             known |= dict.fromkeys([repeat], earlier[0]) if earlier else {}
         return known.get(repeat)

@@ -89,10 +89,10 @@ def _funnel(view: RunView) -> str:
 
 
 def _steps(view: RunView) -> str:
-    """List the steps; epochs and edit budgets are the published loop's, patch tests those of ours."""
+    """List the steps; epochs and edit budgets are the published loop's, patch tests the default one's."""
     if not view.steps:
         return ""
-    epochs = view.steps_planned > 0
+    epochs = view.steps_planned > 0 and any(step.edit_budget for step in view.steps)
     columns = ("step", *(("epoch", "edit budget") if epochs else ()), "train", "patch tests", "failed")
     rows = [
         (

@@ -20,6 +20,7 @@ from skillopt.reports.edit_views import Fate, Funnel, PatchTestView
 from skillopt.reports.run_records import RunRecords, digests_of, judged_digests
 from skillopt.reports.task_grid import CellState
 from skillopt.reports.view import RunView
+from skillopt.rollouts import Stream
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split
@@ -123,6 +124,10 @@ def test_the_first_gate_compares_with_the_baseline_where_the_incumbent_was_run_f
     view = build_view(HEAD, RunRecords(START, [(AT, event) for event in EVENTS], rows, SPLITS))
     assert [pair.before for pair in view.gates[0].tasks] == [0.0] * 5 + [1.0] * 4 + [0.0]
     assert view.gates[0].tasks[0].after == 1.0
+    later = [replace(row, repeat=Stream.INCREMENT.repeat(0)) if row.repeat == 3 else row for row in rows]
+    later = [row for row in later if row.repeat != 2]
+    view = build_view(HEAD, RunRecords(START, [(AT, event) for event in EVENTS], later, SPLITS))
+    assert [pair.after for pair in view.gates[0].tasks] == [None] * 10
 
 
 def test_the_strict_gate_compares_with_what_was_recorded_before() -> None:

@@ -87,7 +87,9 @@ def test_what_was_not_learned_is_named() -> None:
     skipped = (PromptSkipped(1, "too long", ("train1",)), PromptSkipped(2, "no `JSON`", ("train2", "train3")))
     text = render_markdown(make_view(events=(*EVENTS, *skipped, TasksSetAside(("train7", "train8")))))
     assert "2 tasks failed under every patch and were set aside: <code>train7</code>, <code>train8</code>." in text
-    assert "2 prompts got no answer, and the run went on without:\n\n- reflection 1, about <code>train1</code>: " in text
+    assert (
+        "2 prompts got no answer, and the run went on without:\n\n- reflection 1, about <code>train1</code>: " in text
+    )
     assert "\n- reflection 2, about <code>train2</code>, <code>train3</code>: <code>no &#x60;JSON&#x60;</code>" in text
     assert "## Not learned" not in render_markdown(make_view())
 
