@@ -1,7 +1,7 @@
 """Each event as one line for whoever follows a run.
 
-No word of `val` or `test` is in a line, because agents that propose edits may follow too. What comes of one reflection is
-numbered by it, as the ids of its edits are; a step can have several.
+No word of `val` or `test` is in a line, because agents that propose edits may follow too. What comes of one reflection
+is numbered by it, as the ids of its edits are; a step can have several.
 """
 
 from collections import Counter

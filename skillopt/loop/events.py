@@ -188,7 +188,8 @@ class GateDecided:
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
     `kind` is `edits`, `slow update`, or `change` for one by people. `text` is the candidate's SKILL.md, `passed`
-    whether a change is what was asked for; None for candidates.
+    whether a change is what was asked for; None for candidates. With two folds, `judged` has the digests of what was
+    run on the tasks of each in the candidate's place.
     """
 
     step: int
@@ -198,6 +199,7 @@ class GateDecided:
     text: str = ""
     rollouts: int | None = None
     passed: bool | None = None
+    judged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from skillopt.loop.events import (
 )
 from skillopt.reports.edit_fates import EditFates
 from skillopt.reports.edit_views import EditView, PatchTestView
-from skillopt.reports.run_records import RunRecords, judged_digests, text_digest
+from skillopt.reports.run_records import RunRecords, text_digest
 from skillopt.reports.task_grid import FOLDS, Cell, HeatRow
 from skillopt.reports.view import (
     BaselineView,
@@ -178,8 +178,9 @@ class _Gathering:
             self._versions[0] = replace(first, score=score, usd=usd, turns=turns)
         candidate = text_digest(self._recorded.start, event.text) if event.text else ""
         folds = self._recorded.folds
-        judged = judged_digests(self._recorded.start, event.changes, folds)
-        self._judged |= {(candidate, task): one for one, fold in zip(judged, folds, strict=False) for task in fold}
+        self._judged |= {
+            (candidate, task): one for one, fold in zip(event.judged, folds, strict=False) for task in fold
+        }
         tasks = self._pairs(Split.VAL, self._versions[-1].digest, candidate)
         gate = GateView(number, event.step, event.kind, verdict, at, passed=event.passed)
         ids = tuple(change.edit.id for change in event.changes)

@@ -57,7 +57,7 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     tasks = _suite(project, record, suite)
     splits = {task.id: split for split, task in tasks.splits} if tasks else {}
     folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
-    results = ledger.results(digests_of(start, events, folds), target_identity)
+    results = ledger.results(digests_of(start, events), target_identity)
     commits = _commits(project, record)
     return build_view(head, RunRecords(start, events, results, splits, commits, _draft(project, record), folds))
 

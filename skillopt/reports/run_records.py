@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from skillopt.errors import EditError
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, VersionAccepted
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.edits import Change, apply_edits
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split
 
-__all__ = ["RunRecords", "digests_of", "judged_digests", "text_digest"]
+__all__ = ["RunRecords", "digests_of", "text_digest"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,44 +34,17 @@ class RunRecords:
     folds: tuple[frozenset[str], ...] = ()
 
 
-def digests_of(
-    start: Skill, events: Iterable[tuple[str, Event]], folds: Sequence[frozenset[str]] = ()
-) -> tuple[str, ...]:
-    """List the skills that a run compared on tasks that no edit was made from, whose rollouts a view needs.
-
-    Args:
-        start: The skill that training starts from.
-        events: Of the run.
-        folds: As in `RunRecords`.
-    """
+def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
+    """List the skills that a run compared on tasks that no edit was made from, whose rollouts a view needs."""
     found = [start.digest]
     for _, event in events:
         if isinstance(event, GateDecided | VersionAccepted) and event.text:
-            found += [text_digest(start, event.text), *judged_digests(start, event.changes, folds)]
+            found.append(text_digest(start, event.text))
+        if isinstance(event, GateDecided):
+            found += event.judged
         elif isinstance(event, HeldOutTestMeasured) and event.released:
             found.append(event.released)
     return tuple(dict.fromkeys(found))
-
-
-def judged_digests(start: Skill, changes: Iterable[Change], folds: Sequence[frozenset[str]]) -> tuple[str, ...]:
-    """Identify for each fold the skill that was run on its tasks in the place of the joined one.
-
-    It has only the edits that were not made from the fold. A run with folds has one gate, against its start.
-
-    Args:
-        start: The skill that training starts from.
-        changes: Of the joined draft.
-        folds: As in `RunRecords`.
-    """
-    edits = [change.edit for change in changes]
-    found = []
-    for fold in folds:
-        try:
-            patch = apply_edits(start.document, [edit for edit in edits if fold.isdisjoint(edit.tasks)])
-        except EditError:  # the joined draft has them one after the other
-            return ()
-        found.append(start.with_document(patch.document).digest)
-    return tuple(found)
 
 
 def text_digest(start: Skill, text: str) -> str:

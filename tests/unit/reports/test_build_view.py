@@ -17,7 +17,7 @@ from skillopt.loop.events import (
 )
 from skillopt.reports.build_view import build_view
 from skillopt.reports.edit_views import Fate, Funnel, PatchTestView
-from skillopt.reports.run_records import RunRecords, digests_of, judged_digests
+from skillopt.reports.run_records import RunRecords, digests_of
 from skillopt.reports.task_grid import CellState
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Stream
@@ -205,7 +205,7 @@ SECOND = Edit("f2", Op.ADD, section="Values", content="- Round.", tasks=("c", "a
 def folded_view() -> RunView:
     """Each fold taught one edit, which mends the tasks of the other fold."""
     changes = apply_edits(START.document, [FIRST, SECOND])
-    judged = judged_digests(START, changes.changes, FOLDS)
+    judged = [START.with_document(apply_edits(START.document, [edit]).document).digest for edit in (SECOND, FIRST)]
     results = [ResultRow(task, START.digest, 0, 0.0, passed=False) for task in "abcd"]
     results += [
         ResultRow(task, digest, 0, 1.0, passed=True)
@@ -216,7 +216,7 @@ def folded_view() -> RunView:
     told: list[tuple[str, Event]] = [
         (AT, PatchTested(1, (FIRST,), ("a",), ("a",))),
         (AT, PatchTested(2, (SECOND,), ("c",), ("c",))),
-        (AT, GateDecided(2, "edits", changes.changes, found, changes.document.text)),
+        (AT, GateDecided(2, "edits", changes.changes, found, changes.document.text, judged=tuple(judged))),
         (AT, VersionAccepted(1, 1, 2, "edits", changes.document.text, changes.changes, found, 8)),
     ]
     splits = dict.fromkeys("abcd", Split.VAL)
@@ -240,7 +240,5 @@ def test_a_task_of_a_fold_went_as_under_the_draft_that_was_run_on_it() -> None:
 
 
 def test_the_rollouts_of_both_drafts_of_folds_are_wanted() -> None:
-    changes = apply_edits(START.document, [FIRST, SECOND])
-    gate = GateDecided(2, "edits", changes.changes, verdict(Outcome.REJECT), changes.document.text)
-    alone = [START.with_document(apply_edits(START.document, [edit]).document).digest for edit in (SECOND, FIRST)]
-    assert digests_of(START, [(AT, gate)], FOLDS)[2:] == tuple(alone)
+    gate = GateDecided(2, "edits", (), verdict(Outcome.REJECT), "joined", judged=("second", "first"))
+    assert digests_of(START, [(AT, gate)])[2:] == ("second", "first")
