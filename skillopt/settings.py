@@ -142,7 +142,12 @@ class AdvancedSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch_size: Annotated[
-        int, Field(description="Train tasks per step; a larger value than the split means the whole split.", ge=1)
+        int,
+        Field(
+            description="Train tasks per step of the published loop (`patch_tests = 0`); a larger value than the split "
+            "means the whole split.",
+            ge=1,
+        ),
     ] = 8
     minibatch_size: Annotated[
         int,
@@ -155,7 +160,8 @@ class AdvancedSettings(BaseModel):
     patch_tests: Annotated[
         int,
         Field(
-            description="Most patch tests in a row on the same failures; 0 tests none before the gate, as published.",
+            description="Most patch tests in a row on the same failures; 0 is the published loop: epochs of batches, "
+            "and no test of a patch before the gate.",
             ge=0,
             le=10,
         ),
@@ -169,8 +175,11 @@ class AdvancedSettings(BaseModel):
             le=12,
         ),
     ] = 1
-    edit_budget: Annotated[int, Field(description="Most edits a step may make, at the start.", ge=1)] = 30
-    min_edits: Annotated[int, Field(description="Most edits a step may make, at the end.", ge=1)] = 30
+    edit_budget: Annotated[
+        int,
+        Field(description="Most edits of a patch; in the published loop of a step, at the start.", ge=1),
+    ] = 30
+    min_edits: Annotated[int, Field(description="Most edits of a step of the published loop, at the end.", ge=1)] = 30
     token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 3000
     name_failures: Annotated[
         bool,
@@ -227,7 +236,11 @@ class AdvancedSettings(BaseModel):
         int, Field(description="Train tasks compared by the slow update at each epoch's end; 0 turns it off.", ge=0)
     ] = 0
     patience: Annotated[
-        int, Field(description="Stop after so many epochs without an accepted version; 0 never stops early.", ge=0)
+        int,
+        Field(
+            description="Stop the published loop after so many epochs without an accepted version; 0 never does.",
+            ge=0,
+        ),
     ] = 2
 
 
@@ -275,7 +288,15 @@ class Settings(AdvancedSettings):
     ] = {}
 
     # How long it learns
-    epochs: Annotated[int, Field(description="Passes over the train split.", ge=1, le=1000)] = 4
+    epochs: Annotated[
+        int,
+        Field(
+            description="Passes over the train split in the published loop (preset `paper`); else learning ends by "
+            "what it finds, or by a cap.",
+            ge=1,
+            le=1000,
+        ),
+    ] = 4
     seed: Annotated[int, Field(description="Seed of every draw the loop makes.", ge=0)] = 0
 
     # What counts as better, and what edits may say

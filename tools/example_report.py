@@ -22,12 +22,6 @@ __all__ = ["make_report"]
 
 _TASKS: Final = {"train": 24, "val": 24, "test": 24}
 _AT, _END = "2026-11-01T02:00:00+00:00", "2026-11-01T02:00:05+00:00"
-_SETTINGS: Final = (
-    *("--preset", "paper", "--set", "gate=paired", "--set", "metric=mixed", "--set", "confidence=0.8"),
-    *("--set", "edit_budget=8", "--set", "min_edits=6", "--set", "epochs=6"),
-    *("--set", "screen_rollouts=2"),
-)
-"""With many gates and screens, so that there is something to see."""
 
 
 def make_report(folder: Path) -> dict[str, str]:
@@ -41,7 +35,7 @@ def make_report(folder: Path) -> dict[str, str]:
     lines = tasks.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for split, count in _TASKS.items() for line in [one for one in lines if f'"{split}"' in one][:count]]
     tasks.write_text("".join(kept), encoding="utf-8")
-    command = [sys.executable, "-m", "skillopt", "optimize", "tidy-tables", "--quiet", *_SETTINGS]
+    command = [sys.executable, "-m", "skillopt", "optimize", "tidy-tables", "--quiet"]
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SKILLOPT_"))}
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=outside)
     with closing(Ledger.open(folder, read_only=True)) as ledger:

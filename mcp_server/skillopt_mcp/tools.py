@@ -98,8 +98,9 @@ TOOLS: tuple[ToolDefinition, ...] = (
     ToolDefinition(
         propose_edits_tool,
         "Propose edits",
-        "Propose a few edits of a skill. They are checked at once; then a job tries each alone on the tasks it cites, "
-        "and gates those that help on tasks you never see. What is accepted is committed to the skill's branch.",
+        "Propose a few edits of a skill. They are checked at once; then a job tries them together on the failing tasks "
+        "they cite, leaves each out to see whether it is needed, and gates the rest on tasks you never see. What is "
+        "accepted is committed to the skill's branch.",
         _RUNS_TARGET,
     ),
     ToolDefinition(

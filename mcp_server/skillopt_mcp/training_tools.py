@@ -136,7 +136,7 @@ def propose_edits_tool(
     max_rollouts: _Rollouts = 0,
     max_minutes: _Minutes = 0.0,
 ) -> str:
-    """Check edits, then try them as a job: each alone, and those that help together at the gate."""
+    """Check edits, then try them as a job: together, then each left out, and what is needed at the gate."""
     selection = _selection(folder, name)
     offered = EditsProposal(edits=tuple(edits), base=base, proposer=_PROPOSER)
     refused = check(selection, offered, start=start)

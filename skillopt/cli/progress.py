@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from skillopt.execution.runner import Activity, RunObserver
 from skillopt.loop.event_lines import describe
-from skillopt.loop.events import Event, StepStarted
+from skillopt.loop.events import Event, RunStarted, StepStarted
 
 __all__ = ["ProgressObserver"]
 
@@ -30,6 +30,7 @@ class ProgressObserver(RunObserver):
         self._cap = max_rollouts
         self._asked = 0
         self._step = "baseline"
+        self._epochs = False
         self._score = ""
         self._last_plain = time.monotonic()
         self._bar: Progress | None = None
@@ -57,8 +58,10 @@ class ProgressObserver(RunObserver):
 
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
-        if isinstance(event, StepStarted):
-            self._step = f"epoch {event.epoch} step {event.step}"
+        if isinstance(event, RunStarted):
+            self._epochs = event.steps > 0
+        elif isinstance(event, StepStarted):
+            self._step = f"epoch {event.epoch} step {event.step}" if self._epochs else f"step {event.step}"
         line = describe(event)
         if line:
             self._console.print(line, markup=False, soft_wrap=True)

@@ -48,7 +48,7 @@ def propose(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Try edits of your own: screen, gate, and commit.
+    """Try edits of your own: test, gate, and commit.
 
     Ends with 1 when the gate does not accept them, with 2 when one of them cannot be tried; then none is tried.
     """
@@ -70,9 +70,10 @@ def _text(result: "ProposalResult") -> str:
         lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
         return "\n".join([*lines, result.reason])
     lines = [f"tried {result.run} on {result.skill}"]
+    lines += [f"edit {one.edit.id[1:]} dropped: {one.reason}: {one.edit.summary}" for one in result.dropped]
     lines += [
         f"edit {one.edit.id[1:]} {'kept' if one.kept else 'dropped'}: {one.reason}: {one.edit.summary}"
-        for one in result.screened
+        for one in result.eliminations
     ]
     if verdict := result.verdict:
         lines.append(

@@ -27,8 +27,8 @@ def show(
 ) -> None:
     """Show a version: what changed and why.
 
-    Each edit with the tasks that motivated it, how it did alone, and what it is worth, as far as the ledger here
-    holds that.
+    Each edit with the tasks that motivated it and what leaving it out showed, and what the version is worth, as far
+    as the ledger here holds that.
     """
     from skillopt.commands.show import show as run
 
@@ -57,12 +57,13 @@ def _text(result: "ShownVersion") -> str:
 
 
 def _edit(number: int, recorded: "RecordedEdit") -> str:
-    change, screened = recorded.change, recorded.screened
+    change, found = recorded.change, recorded.elimination
     lines = [f"edit {number}, about {change.tokens} tokens: {escape_terminal(change.edit.summary)}"]
     lines.append(f"  why: {escape_terminal(change.edit.rationale) or 'no reason was given'}")
     if change.edit.tasks:
         lines.append(f"  motivated by train tasks {list_tasks(change.edit.tasks)}")
-    if screened is not None:
-        tried = f"{screened.before:.3f} -> {screened.after:.3f} on {screened.tasks} train tasks"
-        lines.append(f"  alone: {tried}: {escape_terminal(screened.reason)}")
+    if found is not None:
+        scores = "" if found.before is None else f", score {found.before:.3f} without it"
+        scores += "" if found.after is None else f", {found.after:.3f} with it"
+        lines.append(f"  {escape_terminal(found.reason)}{scores}")
     return "\n".join(lines)

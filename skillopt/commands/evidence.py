@@ -25,7 +25,7 @@ from skillopt.tasks import Split, Task
 __all__ = ["Evidence", "ShownTask", "evidence"]
 
 _REPEATS = 16
-"""Repeats of a task that are looked for; screens and gates have higher ones."""
+"""Repeats of a task that are looked for; patch tests and gates have higher ones."""
 
 _RUNS = 50
 """Newest runs that are searched for rejected edits."""

@@ -1,6 +1,6 @@
 """Render a run as an HTML page with the rollouts that it may show.
 
-Those are rollouts of train tasks, unless the user asks for all.
+Those are rollouts of train tasks, or of the first of two folds, unless the user asks for all.
 """
 
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ from skillopt.reports.html import (
     write_rollout,
 )
 from skillopt.reports.load_view import find_run, load_view
+from skillopt.reports.task_grid import SEEN_SPLITS
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger, ResultRow
-from skillopt.tasks import Split
 
 __all__ = ["page", "rollout_text", "run_page"]
 
@@ -101,5 +101,5 @@ def _listed(ledger: Ledger, view: RunView, *, all_splits: bool) -> list[RolloutE
             row.passed,
         )
         for row in rows
-        if all_splits or splits.get(row.task) == Split.TRAIN.value
+        if all_splits or splits.get(row.task) in SEEN_SPLITS
     ]

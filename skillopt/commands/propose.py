@@ -1,4 +1,4 @@
-"""Screen and gate edits that somebody else wrote, such as the agent that asks, for the command `propose`."""
+"""Test and gate edits that somebody else wrote, such as the agent that asks, for the command `propose`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from skillopt.errors import EditError, UsageError
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.loop.events import EditScreened, GateDecided
+from skillopt.loop.events import EditRefused, EditScreened, GateDecided
 from skillopt.loop.proposals import check_proposal, try_proposal
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
@@ -112,7 +112,8 @@ class ProposalResult:
         skill: Name of the skill.
         branch: Where versions are.
         refused: Edits that cannot be tried; when there is one, none was.
-        screened: What each edit alone came to.
+        dropped: Edits that were dropped before one was left out, and why.
+        eliminations: What leaving each other edit out showed.
         verdict: The gate's, None when nothing reached it.
         version: The commit, empty when nothing was accepted.
         reason: How it ended, in words.
@@ -126,7 +127,8 @@ class ProposalResult:
     skill: str
     branch: str
     refused: tuple[RefusedEdit, ...] = ()
-    screened: tuple[EditScreened, ...] = ()
+    dropped: tuple[EditRefused, ...] = ()
+    eliminations: tuple[EditScreened, ...] = ()
     verdict: Verdict | None = None
     version: str = ""
     reason: str = ""
@@ -178,7 +180,7 @@ def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto"
 def propose(
     selection: Selection, offered: EditsProposal, *, start: Start = "auto", observer: RunObserver | None = None
 ) -> ProposalResult:
-    """Try edits: each alone on the tasks it cites, then those that helped together at the gate.
+    """Try edits: together on the tasks they cite, then each left out, then those that are needed at the gate.
 
     Args:
         selection: The skill, its suite and settings.
@@ -214,6 +216,7 @@ def propose(
         name,
         f"skillopt/{name}",
         (),
+        tuple(event for event in events if isinstance(event, EditRefused)),
         tuple(event for event in events if isinstance(event, EditScreened)),
         next((event.verdict for event in events if isinstance(event, GateDecided)), None),
         run.commits[-1] if run.commits else "",

@@ -52,7 +52,7 @@ def run_gate(
             raise
         yield StepFailed(step, "gate", str(error))  # what keeps failing on these texts says nothing of the next ones
         return
-    yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked)
+    yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked, judged=run.judged(candidate))
     if verdict.outcome is Outcome.ACCEPT:
         yield from accept(run, step, candidate, changes, verdict, verdict.grading, epoch)
     elif not _waits(run, verdict.outcome):

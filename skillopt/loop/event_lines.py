@@ -1,9 +1,11 @@
 """Each event as one line for whoever follows a run.
 
-No word of `val` or `test` is in a line, because agents that propose edits may follow too.
+No word of `val` or `test` is in a line, because agents that propose edits may follow too. What comes of one reflection
+is numbered by it, as the ids of its edits are; a step can have several.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import singledispatch
 
 from skillopt.gate.comparison import Outcome
@@ -11,6 +13,7 @@ from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
 from skillopt.loop.events import (
     BaselineMeasured,
+    DraftChanged,
     DraftGraded,
     EditRefused,
     EditScreened,
@@ -22,10 +25,13 @@ from skillopt.loop.events import (
     GateDecided,
     HeldOutTestMeasured,
     PatchesCompared,
+    PatchTested,
     PromptSkipped,
     ReleaseCheckWithheld,
     RunStarted,
     StepFailed,
+    TasksSetAside,
+    TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
 )
@@ -44,9 +50,8 @@ def describe(event: Event) -> str:  # noqa: ARG001 - most events are too small t
 
 @describe.register
 def _(event: RunStarted) -> str:
-    if not event.steps:
-        return f"comparing two texts of {event.skill} on suite {event.suite}"
-    return f"training {event.skill} on suite {event.suite}: at most {_count(event.steps, 'step')}"
+    most = f": at most {_count(event.steps, 'step')}" if event.steps else ""
+    return f"{event.skill} on suite {event.suite}{most}"
 
 
 @describe.register
@@ -58,9 +63,16 @@ def _(event: BaselineMeasured) -> str:
 
 
 @describe.register
+def _(event: TrainMeasured) -> str:
+    return f"step {event.step}: {event.tally.passed:.0%} of {_count(event.tally.measured, 'train task')} pass"
+
+
+@describe.register
 def _(event: FailuresNamed) -> str:
     counts = Counter(kind for _, kind in event.tasks).most_common()
-    return f"step {event.step}: failures: {', '.join(f'{count} {kind}' for kind, count in counts)}" if counts else ""
+    return (
+        f"reflection {event.step}: failures: {', '.join(f'{count} {kind}' for kind, count in counts)}" if counts else ""
+    )
 
 
 @describe.register
@@ -73,34 +85,57 @@ def _(event: VerifierSuspected) -> str:
 def _(event: EditsGrounded) -> str:
     (low, least), (high, most) = (pick(event.numbers, key=lambda pair: pair[1]) for pick in (min, max))
     proposed = _count(len(event.numbers), "edit")
-    return f"step {event.step}: {proposed} proposed, support {least:.2f} ({low}) to {most:.2f} ({high})"
+    return f"reflection {event.step}: {proposed} proposed, support {least:.2f} ({low}) to {most:.2f} ({high})"
 
 
 @describe.register
 def _(event: PatchesCompared) -> str:
     advantages = ", ".join(f"{name} {advantage:+.2f}" for name, advantage in event.advantages)
-    return f"step {event.step}: candidate patches, advantage in their group: {advantages}"
+    return f"reflection {event.step}: candidate patches, advantage in their group: {advantages}"
 
 
 @describe.register
 def _(event: PromptSkipped) -> str:
-    tasks = ", ".join(event.tasks[:_MOST_NAMES]) + (", …" if len(event.tasks) > _MOST_NAMES else "")
-    return f"step {event.step}: no proposal for {_count(len(event.tasks), 'task')} ({tasks}): {_cut(event.reason)}"
+    tasks = f"{_count(len(event.tasks), 'task')} ({_names(event.tasks)})"
+    return f"reflection {event.step}: no proposal for {tasks}: {_cut(event.reason)}"
 
 
 @describe.register
 def _(event: EditUnreadable) -> str:
-    return f"step {event.step}: left out a part of a reply: {_cut(event.reason)}: {_cut(event.text)}"
+    return f"reflection {event.step}: left out a part of a reply: {_cut(event.reason)}: {_cut(event.text)}"
 
 
 @describe.register
 def _(event: EditRefused) -> str:
-    return f"step {event.step}: not tried {event.edit.id}: {_cut(event.reason)}"
+    return f"step {event.step}: left out {event.edit.id}: {_cut(event.reason)}"
+
+
+@describe.register
+def _(event: PatchTested) -> str:
+    moved = f"{len(event.moved)} moved on ({_names(event.moved)})" if event.moved else "none moved on"
+    tried = f"{_count(len(event.edits), 'edit')} together on {_count(len(event.tasks), 'failing task')}"
+    return f"step {event.step}: tried {tried}: {moved}"
 
 
 @describe.register
 def _(event: EditScreened) -> str:
-    return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}"
+    scores = ""
+    if event.before is not None:
+        with_it = "" if event.after is None else f", {event.after:.2f} with it"
+        scores = f" (score {event.before:.2f} without it{with_it})"
+    return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}{scores}"
+
+
+@describe.register
+def _(event: DraftChanged) -> str:
+    if not event.changes:
+        return f"step {event.step}: no edit waits any more"
+    return f"step {event.step}: {_count(len(event.changes), 'edit')} in the draft"
+
+
+@describe.register
+def _(event: TasksSetAside) -> str:
+    return f"set aside, because they failed under every patch: {_names(event.tasks)}" if event.tasks else ""
 
 
 @describe.register
@@ -145,6 +180,11 @@ def _(event: HeldOutTestMeasured) -> str:
 @describe.register
 def _(event: ReleaseCheckWithheld) -> str:
     return f"held-out test withheld: {event.reason}"
+
+
+def _names(tasks: Sequence[str]) -> str:
+    """List the first tasks by id."""
+    return ", ".join(tasks[:_MOST_NAMES]) + (", …" if len(tasks) > _MOST_NAMES else "")
 
 
 def _cut(reason: str) -> str:

@@ -160,13 +160,16 @@ class PatchTested:
 
 @dataclass(frozen=True, slots=True)
 class EditScreened:
-    """An edit was tried alone on `tasks` train tasks, mean score `before` and `after`; `kept` if it may join."""
+    """An edit was left out on `tasks` train tasks, mean score `before` without it and `after` with it; `kept` or not.
+
+    A score is None where nothing was run.
+    """
 
     step: int
     edit: Edit
     tasks: int
-    before: float
-    after: float
+    before: float | None
+    after: float | None
     kept: bool
     reason: str
 
@@ -185,7 +188,8 @@ class GateDecided:
     """A candidate was compared with the incumbent, after `rollouts` asked so far.
 
     `kind` is `edits`, `slow update`, or `change` for one by people. `text` is the candidate's SKILL.md, `passed`
-    whether a change is what was asked for; None for candidates.
+    whether a change is what was asked for; None for candidates. With two folds, `judged` has the digests of what was
+    run on the tasks of each in the candidate's place.
     """
 
     step: int
@@ -195,6 +199,7 @@ class GateDecided:
     text: str = ""
     rollouts: int | None = None
     passed: bool | None = None
+    judged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

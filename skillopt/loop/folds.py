@@ -37,6 +37,10 @@ class CrossFoldRunner:
         """
         self._drafts[joined.digest] = tuple(drafts)
 
+    def judged(self, joined: Skill) -> tuple[str, ...]:
+        """Give the digests of what runs on the tasks of each fold in the place of the joined draft."""
+        return tuple(draft.digest for draft in reversed(self._drafts.get(joined.digest, ())))
+
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
         """Run rollouts; a text is run once where both sides are the same."""
         wanted = [self._crossed(request) for request in requests]

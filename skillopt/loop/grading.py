@@ -28,7 +28,7 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     asked = run.runner.rollouts_asked
     verdict = run.gate.graded
     if verdict is not None:
-        yield GateDecided(run.step, "edits", changes, verdict, text, asked)
+        yield GateDecided(run.step, "edits", changes, verdict, text, asked, judged=run.judged(draft.skill))
         enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
         if enough:
             yield from accept(run, run.step, draft.skill, changes, verdict, grading)

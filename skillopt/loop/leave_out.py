@@ -77,13 +77,9 @@ class LeaveOut:
         return len({rollout.task_id for rollout in self.without})
 
     @property
-    def scores(self) -> tuple[float, float]:
-        """Give the mean scores without the line, and of the candidate beside it; 0 where nothing was run."""
-        before, after = (
-            fmean([rollout.score.value for rollout in side if rollout.score] or [0.0])
-            for side in (self.without, self.beside)
-        )
-        return before, after
+    def scores(self) -> tuple[float | None, float | None]:
+        """Give the mean scores without the line, and of the candidate beside it; None where nothing was run."""
+        return _mean_score(self.without), _mean_score(self.beside)
 
 
 def leave_out(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]) -> list[Line]:
@@ -120,6 +116,11 @@ def leave_out(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut],
                 beside.pop(name, None)
         going = [test for test in going if test.open]
     return left
+
+
+def _mean_score(rollouts: Sequence[Rollout]) -> float | None:
+    scores = [rollout.score.value for rollout in rollouts if rollout.score]
+    return fmean(scores) if scores else None
 
 
 def _run_round(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]) -> None:

@@ -105,6 +105,10 @@ class TrainingRun:
             join_lines(self.draft, drafts)
             self.cross.set_drafts(self.draft.skill, [draft.skill for draft in drafts])
 
+    def judged(self, candidate: Skill) -> tuple[str, ...]:
+        """Give the digests of what runs on each fold in a candidate's place; none without folds."""
+        return self.cross.judged(candidate) if self.cross is not None else ()
+
     def draft_changed(self) -> Iterator[Event]:
         """Tell of the draft where it is another text than the one told of last."""
         self.join()

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
+from typing import Final
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.pareto import Worth, front, known_losses
@@ -15,48 +16,46 @@ from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,
     DraftGraded,
-    EditRefused,
-    EditScreened,
-    EditsGrounded,
     Event,
     GateDecided,
     HeldOutTestMeasured,
+    PatchTested,
+    PromptSkipped,
     ReleaseCheckWithheld,
     RunEnded,
     RunStarted,
     StepFailed,
     StepStarted,
+    TasksSetAside,
     TrainMeasured,
     VerifierSuspected,
     VersionAccepted,
 )
+from skillopt.reports.edit_fates import EditFates
+from skillopt.reports.edit_views import EditView, PatchTestView
 from skillopt.reports.run_records import RunRecords, text_digest
-from skillopt.reports.task_grid import Cell, HeatRow
+from skillopt.reports.task_grid import FOLDS, Cell, HeatRow
 from skillopt.reports.view import (
     BaselineView,
     CurvePoint,
     DraftView,
-    EditView,
-    Fate,
-    Funnel,
     GateView,
     PairView,
     RunView,
-    ScreenView,
     StepView,
     TestView,
     VersionView,
 )
-from skillopt.rollouts import Score
+from skillopt.rollouts import Score, Stream
 from skillopt.settings import Metric
-from skillopt.skills.document import SkillDocument, estimate_tokens
-from skillopt.skills.edits import Edit
+from skillopt.skills.document import estimate_tokens
 from skillopt.storage.ledger import ResultRow
 from skillopt.tasks import Split, digest_of
 
 __all__ = ["build_view"]
 
-_FATES = {Outcome.ACCEPT: Fate.ACCEPTED, Outcome.INCONCLUSIVE: Fate.INCONCLUSIVE}
+_AFTER_GATES: Final = Stream.LEARNING.repeat(0)
+"""First repeat beyond those of the gate."""
 
 
 def build_view(head: RunView, recorded: RunRecords) -> RunView:
@@ -79,11 +78,12 @@ class _Gathering:
         self._results: dict[tuple[str, str], dict[int, ResultRow]] = defaultdict(dict)
         for row in recorded.results:
             self._results[row.skill, row.task][row.repeat] = row
-        self._edits: dict[str, EditView] = {}
+        self._beside: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
+        self._judged: dict[tuple[str, str], str] = {}
+        self._edits = EditFates(self._train())
         self._gates: list[GateView] = []
         self._steps: dict[int, StepView] = {}
         self._curve: list[CurvePoint] = []
-        self._support: dict[str, float] = {}
         text = recorded.start.document.text
         self._versions = [
             VersionView(0, recorded.commits.get(0, head.base), recorded.start.digest, text, estimate_tokens(text))
@@ -95,28 +95,29 @@ class _Gathering:
             self._note(at, event)
         splits = self._recorded.splits
         counts = {split.value: sum(one is split for one in splits.values()) for split in Split} if splits else {}
+        if self._recorded.folds:
+            counts = dict(zip(FOLDS, map(len, self._recorded.folds), strict=True))
         return replace(
             self._view,
             splits=counts,
             steps=tuple(self._steps.values()),
-            edits=tuple(self._edits.values()),
+            edits=self._edits.views,
             gates=tuple(self._gates),
             versions=_with_front(self._versions),
             curve=tuple(self._curve),
-            funnel=_funnel(self._edits.values()),
+            funnel=self._edits.funnel,
             heat=self._heat(),
         )
 
     def _note(self, at: str, event: Event) -> None:
+        self._edits.note(event, self._versions[-1].text)
         match event:
             case RunStarted():
                 self._view = replace(self._view, suite=event.suite, steps_planned=event.steps)
             case BaselineMeasured():
                 self._baseline(event)
-            case StepStarted() | TrainMeasured() | StepFailed():
+            case StepStarted() | TrainMeasured() | PatchTested() | StepFailed():
                 self._step(event)
-            case EditRefused() | EditScreened():
-                self._edit(event)
             case GateDecided():
                 self._gate(at, event)
             case VersionAccepted():
@@ -129,10 +130,12 @@ class _Gathering:
     def _other(self, event: Event) -> None:
         if isinstance(event, VerifierSuspected):
             self._view = replace(self._view, suspects=(*self._view.suspects, event))
+        elif isinstance(event, PromptSkipped):
+            self._view = replace(self._view, skipped=(*self._view.skipped, event))
+        elif isinstance(event, TasksSetAside):
+            self._view = replace(self._view, set_aside=event.tasks)
         elif isinstance(event, DraftChanged | DraftGraded):
             self._draft(event)
-        elif isinstance(event, EditsGrounded):
-            self._support |= dict(event.numbers)
         elif isinstance(event, ReleaseCheckWithheld):
             self._view = replace(self._view, test_withheld=event.reason)
         elif isinstance(event, RunEnded):
@@ -145,35 +148,26 @@ class _Gathering:
         self._curve.append(CurvePoint(0, score, "baseline", score, version=0))
         self._versions[0] = replace(self._versions[0], score=score)
 
-    def _step(self, event: StepStarted | TrainMeasured | StepFailed) -> None:
+    def _train(self) -> frozenset[str] | None:
+        """Give the tasks that edits may be made from, those of both folds where there are any; None when not known."""
+        folded = frozenset().union(*self._recorded.folds)
+        splits = self._recorded.splits
+        train = frozenset(task for task, split in splits.items() if split is Split.TRAIN or task in folded)
+        return train if splits else None
+
+    def _step(self, event: StepStarted | TrainMeasured | PatchTested | StepFailed) -> None:
         known = self._steps.get(event.step, StepView(event.step, 0, 0))
         match event:
             case StepStarted():
                 known = replace(known, epoch=event.epoch, edit_budget=event.edits)
             case TrainMeasured():
                 known = replace(known, train=event.tally)
+            case PatchTested():
+                found = PatchTestView(tuple(edit.id for edit in event.edits), event.tasks, event.moved)
+                known = replace(known, patch_tests=(*known.patch_tests, found))
             case StepFailed():
                 known = replace(known, failure=f"{event.stage}: {event.reason}")
         self._steps[event.step] = known
-
-    def _edit(self, event: EditRefused | EditScreened) -> None:
-        known = self._known(event.edit, event.step)
-        if isinstance(event, EditRefused):
-            known = replace(known, fate=Fate.REFUSED, reason=event.reason)
-        else:
-            fate = Fate.JOINED if event.kept else Fate.SCREENED_OUT
-            found = ScreenView(event.tasks, event.before, event.after, event.kept, event.reason)
-            known = replace(known, fate=fate, reason=event.reason, screen=found)
-        self._edits[known.id] = known
-
-    def _known(self, edit: Edit, step: int) -> EditView:
-        if edit.id in self._edits:
-            return self._edits[edit.id]
-        splits = self._recorded.splits
-        # A model may cite what it never saw; only train tasks can have motivated anything.
-        cited = tuple(task for task in edit.tasks if not splits or splits.get(task) is Split.TRAIN)
-        found = _edit_view(replace(edit, tasks=cited), step, SkillDocument(self._versions[-1].text))
-        return replace(found, support=self._support.get(edit.id))
 
     def _gate(self, at: str, event: GateDecided) -> None:
         number, verdict = len(self._gates) + 1, event.verdict
@@ -183,15 +177,11 @@ class _Gathering:
             score = verdict.before if first.score is None else first.score
             self._versions[0] = replace(first, score=score, usd=usd, turns=turns)
         candidate = text_digest(self._recorded.start, event.text) if event.text else ""
+        folds = self._recorded.folds
+        self._judged |= {
+            (candidate, task): one for one, fold in zip(event.judged, folds, strict=False) for task in fold
+        }
         tasks = self._pairs(Split.VAL, self._versions[-1].digest, candidate)
-        for change in event.changes:
-            self._edits[change.edit.id] = replace(
-                self._known(change.edit, event.step),
-                fate=_FATES.get(verdict.outcome, Fate.REJECTED),
-                reason=verdict.reason,
-                gate=number,
-                diff=change.diff,
-            )
         gate = GateView(number, event.step, event.kind, verdict, at, passed=event.passed)
         ids = tuple(change.edit.id for change in event.changes)
         limits = _limits(tasks, self._view.confidence)
@@ -226,8 +216,6 @@ class _Gathering:
             grading=event.grading,
         )
         self._versions.append(version)
-        for change in event.changes:
-            self._edits[change.edit.id] = replace(self._known(change.edit, event.step), version=number)
         if self._gates:
             self._gates[-1] = replace(self._gates[-1], version=number, rollouts=event.rollouts)
             self._curve[-1] = replace(self._curve[-1], version=number, rollouts=event.rollouts)
@@ -236,9 +224,6 @@ class _Gathering:
         if not event.changes and isinstance(event, DraftChanged):
             self._view = replace(self._view, draft=None)
             return
-        step = event.step if isinstance(event, DraftChanged) else 0
-        for change in event.changes:
-            self._edits[change.edit.id] = replace(self._known(change.edit, step), diff=change.diff)
         commit, taken = self._recorded.draft
         found = DraftView(
             event.text,
@@ -264,31 +249,46 @@ class _Gathering:
         return tuple(self._pair(task, before, after) for task in tasks)
 
     def _pair(self, task: str, before: str, after: str) -> PairView:
-        old, new = self._results.get((before, task), {}), self._results.get((after, task), {})
+        old, new = self._rows(before, task), self._rows(after, task)
         # The incumbent was run for other candidates, too; the strict rule alone compares with what was recorded then.
-        shared = old.keys() & new.keys()
-        if shared:
-            old, new = ({repeat: rows[repeat] for repeat in shared} for rows in (old, new))
-        elif self._view.gate_rule != "strict":
-            old = new = {}
+        if self._view.gate_rule != "strict":
+            beside = {repeat: self._repeat_beside(before, task, repeat) for repeat in sorted(new)}
+            new = {repeat: row for repeat, row in new.items() if beside[repeat] in old}
+            old = {found: old[found] for repeat in new if (found := beside[repeat]) is not None}
         return PairView(task, *(self._mean(rows) for rows in (old, new)), *(_share(rows) for rows in (old, new)))
+
+    def _rows(self, skill: str, task: str) -> Mapping[int, ResultRow]:
+        """Give what was recorded of a task under a skill, or under what was run on its fold in the skill's place."""
+        return self._results.get((self._judged.get((skill, task), skill), task), {})
+
+    def _repeat_beside(self, before: str, task: str, repeat: int) -> int | None:
+        """Give the incumbent's repeat that a candidate's was compared with.
+
+        That is the same one, or one of the baseline, each of which decides once before the gate runs any other.
+        """
+        old, known = self._rows(before, task), self._beside[before, task]
+        if repeat not in known and repeat in old:
+            known[repeat] = repeat
+        elif repeat not in known and repeat < _AFTER_GATES and not any(mine == other for mine, other in known.items()):
+            earlier = sorted(one for one in old.keys() - known.values() if one < repeat)
+            known |= dict.fromkeys([repeat], earlier[0]) if earlier else {}
+        return known.get(repeat)
 
     def _mean(self, rows: Mapping[int, ResultRow]) -> float | None:
         return fmean(_value(row, self._metric) for row in rows.values()) if rows else None
 
     def _heat(self) -> tuple[HeatRow, ...]:
-        splits = dict(self._recorded.splits or _named_splits(self._edits.values(), self._gates, self._view.test))
+        known = self._recorded.splits or _named_splits(self._edits.views, self._gates, self._view.test)
+        splits = {task: split.value for task, split in known.items()}
+        splits |= {task: name for name, fold in zip(FOLDS, self._recorded.folds, strict=False) for task in fold}
         digests = [version.digest for version in self._versions]
         tasks = [*splits, *sorted({task for skill, task in self._results if skill in digests} - splits.keys())]
         return tuple(
-            HeatRow(
-                task, splits[task].value if task in splits else "", tuple(self._cell(skill, task) for skill in digests)
-            )
-            for task in tasks
+            HeatRow(task, splits.get(task, ""), tuple(self._cell(skill, task) for skill in digests)) for task in tasks
         )
 
     def _cell(self, skill: str, task: str) -> Cell:
-        rows = self._results.get((skill, task), {})
+        rows = self._rows(skill, task)
         return Cell(len(rows), sum(row.passed for row in rows.values()), self._mean(rows))
 
 
@@ -303,40 +303,6 @@ def _with_front(versions: Sequence[VersionView]) -> tuple[VersionView, ...]:
     scored = [at for at, one in enumerate(versions) if one.score is not None]
     best = {scored[place] for place in front(known_losses(worths))}
     return tuple(replace(version, front=at in best) for at, version in enumerate(versions))
-
-
-def _edit_view(edit: Edit, step: int, document: SkillDocument) -> EditView:
-    after = edit.content.strip("\n")
-    before = "" if edit.op.value == "add" else edit.anchor
-    place = document.text.find(edit.anchor, document.body_start) if edit.anchor else -1
-    around = [section.title for section in document.sections if section.start <= place < section.end]
-    return EditView(
-        edit.id,
-        step,
-        edit.op.value,
-        edit.section or (around[-1] if around else ""),
-        edit.anchor,
-        before,
-        after,
-        edit.rationale,
-        edit.tasks,
-        estimate_tokens(after),
-        estimate_tokens(before),
-        Fate.JOINED,
-        "",
-    )
-
-
-def _funnel(edits: Iterable[EditView]) -> Funnel:
-    found = list(edits)
-    return Funnel(
-        len(found),
-        sum(edit.fate is Fate.REFUSED for edit in found),
-        sum(edit.screen is not None for edit in found),
-        sum(edit.fate not in (Fate.REFUSED, Fate.SCREENED_OUT) for edit in found),
-        sum(edit.gate is not None for edit in found),
-        sum(edit.fate is Fate.ACCEPTED for edit in found),
-    )
 
 
 def _named_splits(edits: Iterable[EditView], gates: Iterable[GateView], test: TestView | None) -> dict[str, Split]:

@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+from skillopt.reports.edit_views import EditView, EliminationView, Fate
 from skillopt.reports.length_limits import LengthLimits, count_noun, list_names, more_line, quote_text
-from skillopt.reports.view import EditView, Fate, RunView, ScreenView
+from skillopt.reports.view import RunView
 
 __all__ = ["draft_edits", "edits_not_taken", "taken_edits"]
 
@@ -39,11 +40,15 @@ def draft_edits(view: RunView, limits: LengthLimits) -> str:
 def _table(edits: Sequence[EditView], view: RunView, limits: LengthLimits) -> str:
     rows = [
         f"| {number} | {_change(edit, limits)} | {quote_text(edit.rationale, limits)} "
-        f"| {list_names(edit.tasks, limits)} | {_alone(edit.screen)} | +{edit.tokens_added} -{edit.tokens_removed} |"
+        f"| {list_names(edit.tasks, limits)} | {_without(edit.elimination)} "
+        f"| +{edit.tokens_added} -{edit.tokens_removed} |"
         for number, edit in enumerate(edits[: limits.edits], 1)
     ]
-    head = ["| | edit | why, in the proposer's words | train tasks behind it | alone | tokens |", "|" + "---|" * 6]
-    note = "Alone: mean score without the edit → with it, on train tasks it cites. Tokens are estimates."
+    head = ["| | edit | why, in the proposer's words | train tasks behind it | left out | tokens |", "|" + "---|" * 6]
+    note = (
+        "Left out: mean score without the edit → with it, on train tasks it cites; `—` where earlier runs had told. "
+        "Tokens are estimates."
+    )
     return "\n".join([*head, *rows]) + more_line(len(edits) - len(rows), "edit", view.run) + f"\n\n{note}"
 
 
@@ -81,10 +86,10 @@ def _kinds(others: Sequence[EditView], limits: LengthLimits) -> str:
 
 
 def _kind(edit: EditView) -> str:
-    """Give the kind of a reason: screen and gate put numbers first, then what follows from them."""
+    """Give the kind of a reason: elimination and gate put numbers first, then what follows from them."""
     if edit.fate is Fate.JOINED:
         return "it was in no candidate that met a gate"
-    return edit.reason if edit.fate is Fate.REFUSED else edit.reason.rpartition(": ")[2]
+    return edit.reason if edit.fate in (Fate.REFUSED, Fate.UNMOVED) else edit.reason.rpartition(": ")[2]
 
 
 def _change(edit: EditView, limits: LengthLimits) -> str:
@@ -96,8 +101,9 @@ def _change(edit: EditView, limits: LengthLimits) -> str:
     return f"{edit.op}{place}: {shown}"
 
 
-def _alone(screen: ScreenView | None) -> str:
-    """Show the score without an edit and with it alone."""
-    if screen is None:
+def _without(found: EliminationView | None) -> str:
+    """Show the score without an edit and with it, as far as that was run."""
+    if found is None or found.without is None:
         return "—"
-    return f"{screen.before:.2f} → {screen.after:.2f} on {count_noun(screen.tasks, 'task')}"
+    with_it = "" if found.with_it is None else f" → {found.with_it:.2f}"
+    return f"{found.without:.2f}{with_it} on {count_noun(found.tasks, 'task')}"

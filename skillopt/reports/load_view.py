@@ -6,15 +6,17 @@ from pathlib import Path
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event, decode_event
+from skillopt.loop.rollout_plan import settle_folds
 from skillopt.project import Project, Selection
 from skillopt.reports.build_view import build_view
 from skillopt.reports.run_records import RunRecords, digests_of
 from skillopt.reports.view import AskedAndPaid, RunCaps, RunView
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
-from skillopt.tasks import Split
+from skillopt.tasks import Suite
 from skillopt.versions.draft_branch import DraftBranch
 
 __all__ = ["find_run", "load_progress", "load_view"]
@@ -52,9 +54,12 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     start, events = _start_and_events(ledger, record)
     head = _head(project, ledger, record)
     target_identity = head.target + (f" judge={head.judge}" if head.judge else "")
+    tasks = _suite(project, record, suite)
+    splits = {task.id: split for split, task in tasks.splits} if tasks else {}
+    folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
     results = ledger.results(digests_of(start, events), target_identity)
-    splits, commits = _splits(project, record, suite), _commits(project, record)
-    return build_view(head, RunRecords(start, events, results, splits, commits, _draft(project, record)))
+    commits = _commits(project, record)
+    return build_view(head, RunRecords(start, events, results, splits, commits, _draft(project, record), folds))
 
 
 def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
@@ -121,14 +126,17 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _splits(project: Project, record: RunRecord, path: Path | None) -> Mapping[str, Split]:
-    """Give the run's tasks in the suite's order; none when the suite is not there or not the one of the run."""
+def _suite(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
+    """Give the suite as the run used it; None when it is not there or not the one of the run."""
     try:
         suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()
     except SkilloptError:
-        return {}
-    splits = suite.first_fold_suite.splits
-    return {task.id: split for split, task in splits} if suite.digest == record.suite_digest else {}
+        return None
+    if suite.digest != record.suite_digest:
+        return None
+    if record.kind == "training":
+        return settle_folds(suite, Settings.model_validate_json(json.loads(record.config)[0]))
+    return suite if record.kind == "gate" else suite.first_fold_suite
 
 
 def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:

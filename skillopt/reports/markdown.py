@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from skillopt.reports.edit_tables import draft_edits, edits_not_taken, taken_edits
+from skillopt.reports.edit_views import EditView, PatchTestView
 from skillopt.reports.escape_markdown import code_block, inline_code
 from skillopt.reports.gate_words import is_change
-from skillopt.reports.length_limits import LengthLimits
+from skillopt.reports.length_limits import LengthLimits, count_noun
 from skillopt.reports.sections import (
     cost,
     draft,
@@ -14,14 +15,16 @@ from skillopt.reports.sections import (
     guarantee,
     headline,
     held_out_test,
+    judged_on,
     noise_line,
+    not_learned,
     not_shown,
     reproduce,
     size_change,
     suspects,
 )
 from skillopt.reports.task_grid import CellState, HeatRow
-from skillopt.reports.view import EditView, RunView, VersionView
+from skillopt.reports.view import RunView, VersionView
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
 
@@ -46,9 +49,14 @@ def render_markdown(view: RunView) -> str:
         *(("## Draft", draft(view), draft_edits(view, limits)) if view.draft else ()),
         *("## Tasks that changed sides", flips(view, limits)),
         *("## Held-out test", held_out_test(view)),
-        *("## Gates on `val`", gates(view, limits), guarantee(view) if view.test is None and view.gates else ""),
+        *(
+            f"## Gates on {judged_on(view)}",
+            gates(view, limits),
+            guarantee(view) if view.test is None and view.gates else "",
+        ),
         *(() if is_change(view) else ("## Steps", _funnel(view), _steps(view))),
         *(("## Verifiers to check", suspects(view)) if view.suspects else ()),
+        *(("## Not learned", not_learned(view, limits)) if view.set_aside or view.skipped else ()),
         *("## Cost", cost(view), _versions(view)),
         *(() if is_change(view) else ("## Not taken", edits_not_taken(view, limits) or "Every edit was taken.")),
         *("## Tasks by version", _heat(view)),
@@ -75,19 +83,33 @@ def _diffs(shown: Sequence[EditView]) -> str:
 def _funnel(view: RunView) -> str:
     funnel = view.funnel
     return (
-        f"{funnel.proposed} edits proposed, {funnel.refused} refused, {funnel.screened} tried alone, "
+        f"{funnel.proposed} edits proposed, {funnel.refused} refused, {funnel.tested} in patch tests, "
         f"{funnel.kept} kept, {funnel.gated} at a gate, {funnel.accepted} accepted."
     )
 
 
 def _steps(view: RunView) -> str:
+    """List the steps; epochs and edit budgets are the published loop's, patch tests the default one's."""
+    if not view.steps:
+        return ""
+    epochs = view.steps_planned > 0 and any(step.edit_budget for step in view.steps)
+    columns = ("step", *(("epoch", "edit budget") if epochs else ()), "train", "patch tests", "failed")
     rows = [
-        f"| {step.number} | {step.epoch} | {step.edit_budget} "
-        f"| {'—' if step.train is None else f'{step.train.score:.3f}, {step.train.passed:.0%} passed'} "
-        f"| {inline_code(step.failure) or '—'} |"
+        (
+            str(step.number),
+            *((str(step.epoch), str(step.edit_budget)) if epochs else ()),
+            "—" if step.train is None else f"{step.train.score:.3f}, {step.train.passed:.0%} passed",
+            "; ".join(map(_patch_test, step.patch_tests)) or "—",
+            inline_code(step.failure) or "—",
+        )
         for step in view.steps
     ]
-    return "\n".join(["| step | epoch | edit budget | train | failed |", "|" + "---|" * 5, *rows]) if rows else ""
+    return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ("---",) * len(columns), *rows))
+
+
+def _patch_test(found: PatchTestView) -> str:
+    """Say in a few words what was tried together, and how many of the tasks moved."""
+    return f"{count_noun(len(found.edits), 'edit')}: {len(found.moved)} of {count_noun(len(found.tasks), 'task')} moved"
 
 
 def _versions(view: RunView) -> str:

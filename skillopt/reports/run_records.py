@@ -22,6 +22,7 @@ class RunRecords:
         splits: The suite's tasks in order, by id; empty when the suite is not at hand.
         commits: Commits by the number of the version; 0 is the text that training starts from.
         draft: Commit of its draft, and the version that a person made of it; each empty for none.
+        folds: Ids of the tasks of two folds that taught and judged in turn; empty for fixed splits.
     """
 
     start: Skill
@@ -30,14 +31,17 @@ class RunRecords:
     splits: Mapping[str, Split] = field(default_factory=dict)
     commits: Mapping[int, str] = field(default_factory=dict)
     draft: tuple[str, str] = ("", "")
+    folds: tuple[frozenset[str], ...] = ()
 
 
 def digests_of(start: Skill, events: Iterable[tuple[str, Event]]) -> tuple[str, ...]:
-    """List the skills that a run compared on held-out tasks, whose rollouts a view needs."""
+    """List the skills that a run compared on tasks that no edit was made from, whose rollouts a view needs."""
     found = [start.digest]
     for _, event in events:
         if isinstance(event, GateDecided | VersionAccepted) and event.text:
             found.append(text_digest(start, event.text))
+        if isinstance(event, GateDecided):
+            found += event.judged
         elif isinstance(event, HeldOutTestMeasured) and event.released:
             found.append(event.released)
     return tuple(dict.fromkeys(found))

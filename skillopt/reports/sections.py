@@ -13,10 +13,11 @@ from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import GRADE_MEANINGS, grade_words
 from skillopt.loop.release_check import look_confidence
 from skillopt.presets import make_settings
+from skillopt.reports.edit_views import Fate
 from skillopt.reports.escape_markdown import inline_code, shell_block
 from skillopt.reports.gate_words import change_outcome, gate_outcome, is_change
 from skillopt.reports.length_limits import LengthLimits, count_noun, list_names, more_line
-from skillopt.reports.view import Fate, GateView, RunView
+from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import truncate
 
@@ -30,7 +31,9 @@ __all__ = [
     "guarantee",
     "headline",
     "held_out_test",
+    "judged_on",
     "noise_line",
+    "not_learned",
     "not_shown",
     "reproduce",
     "score_line",
@@ -65,12 +68,18 @@ def headline(view: RunView) -> str:
             found += f"; {expected} when measured again"
         if grading := view.accepted[-1].grading if view.accepted else None:
             found += f"; {grade_words(grading)}"
-        return f"**{gate.verdict.outcome.value}** on `val`, not tested on the held-out `test` split: {found}."
+        place = f"on {judged_on(view)}, not tested on the held-out `test` split"
+        return f"**{gate.verdict.outcome.value}** {place}: {found}."
     if view.draft is not None and not is_change(view):
         return f"**{grade_words(view.draft.grading)}**: no version was accepted; the draft waits for a person."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
     return f"**{view.gates[-1].verdict.outcome.value}**: {count_noun(len(view.gates), 'candidate')}, none was accepted."
+
+
+def judged_on(view: RunView) -> str:
+    """Name the tasks that the gate decided on."""
+    return "two folds, each by the other's edits" if view.folded else "`val`"
 
 
 def draft(view: RunView, *, fetch: bool = False) -> str:
@@ -151,7 +160,7 @@ def format_interval(interval: tuple[float, float] | None, confidence: float) -> 
 
 
 def gates(view: RunView, limits: LengthLimits) -> str:
-    """List every comparison on `val`."""
+    """List every comparison of the gate."""
     if not view.gates:
         return "No candidate reached the gate."
     head = [
@@ -200,6 +209,24 @@ def suspects(view: RunView) -> str:
         f"{'set aside in this run' if one.set_aside else 'still trained on'}: {inline_code(one.reason)}"
         for one in view.suspects
     )
+
+
+def not_learned(view: RunView, limits: LengthLimits) -> str:
+    """Name the tasks that failed under every patch, and the prompts that got no answer; empty for none of both."""
+    parts = []
+    if view.set_aside:
+        were = "was" if len(view.set_aside) == 1 else "were"
+        named = f"{were} set aside: {list_names(view.set_aside, limits)}"
+        parts.append(f"{_tasks(len(view.set_aside))} failed under every patch and {named}.")
+    if view.skipped:
+        rows = [
+            f"- reflection {one.step}, about {list_names(one.tasks, limits)}: "
+            f"{inline_code(truncate(one.reason, _MOST_REASON))}"
+            for one in view.skipped[: limits.gates]
+        ]
+        prompts = f"{count_noun(len(view.skipped), 'prompt')} got no answer, and the run went on without:"
+        parts += [prompts, "\n".join(rows)]
+    return "\n\n".join(parts)
 
 
 def guarantee(view: RunView) -> str:

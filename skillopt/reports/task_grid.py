@@ -2,8 +2,15 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-__all__ = ["Cell", "CellState", "HeatRow"]
+__all__ = ["FOLDS", "SEEN_SPLITS", "Cell", "CellState", "HeatRow"]
+
+FOLDS: Final = ("fold 1", "fold 2")
+"""Names of two folds that teach and judge in turn, where other suites have splits."""
+
+SEEN_SPLITS: Final = ("train", FOLDS[0])
+"""Splits whose rollouts whoever proposes edits may see."""
 
 
 class CellState(StrEnum):
@@ -35,7 +42,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class HeatRow:
-    """A task under each version, in the order of `RunView.versions`; `split` is empty when it is not known."""
+    """A task under each version, in the order of `RunView.versions`.
+
+    `split` is a split or a fold, empty when it is not known.
+    """
 
     task: str
     split: str

@@ -47,6 +47,8 @@ def _head(view: RunView, width: int) -> Iterator[str]:
     yield _row("state", f"{view.kind}, {view.state}")
     if view.steps_planned:
         yield _row("progress", f"{_meter(done / view.steps_planned, width)} step {done} of {view.steps_planned}")
+    elif done:
+        yield _row("progress", f"step {done}")
     if view.reason:
         yield from _wrapped("ended", view.reason, width)
 
@@ -75,7 +77,7 @@ def _edits(view: RunView, width: int) -> Iterator[str]:
     funnel = view.funnel
     stages = (
         ("proposed", funnel.proposed),
-        ("tried alone", funnel.screened),
+        ("tested", funnel.tested),
         ("kept", funnel.kept),
         ("at a gate", funnel.gated),
         ("accepted", funnel.accepted),
@@ -90,6 +92,11 @@ def _gates(view: RunView, width: int) -> Iterator[str]:
         yield from _wrapped("" if number else "gates", _gate(gate), width)
     if view.gates:
         yield from _wrapped("", view.gates[-1].verdict.reason, width)
+    if view.set_aside:
+        yield from _wrapped("set aside", f"failed under every patch: {', '.join(view.set_aside)}", width)
+    if view.skipped:
+        last = view.skipped[-1]
+        yield from _wrapped("skipped", f"{len(view.skipped)} prompts without an answer, the last: {last.reason}", width)
     failures = [step for step in view.steps if step.failure]
     if failures:
         yield from _wrapped("failed", f"step {failures[-1].number}: {failures[-1].failure}", width)

@@ -6,12 +6,12 @@ untrusted wherever they are shown.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grading
-from skillopt.loop.events import VerifierSuspected
-from skillopt.reports.task_grid import HeatRow
+from skillopt.loop.events import PromptSkipped, VerifierSuspected
+from skillopt.reports.edit_views import EditView, Funnel, PatchTestView
+from skillopt.reports.task_grid import FOLDS, HeatRow
 from skillopt.rollouts import Usage
 
 __all__ = [
@@ -20,14 +20,10 @@ __all__ = [
     "BaselineView",
     "CurvePoint",
     "DraftView",
-    "EditView",
-    "Fate",
-    "Funnel",
     "GateView",
     "PairView",
     "RunCaps",
     "RunView",
-    "ScreenView",
     "StepView",
     "TestView",
     "VersionView",
@@ -35,72 +31,6 @@ __all__ = [
 
 VIEW_FORMAT = 1
 """Rises when a field of the view changes its meaning or goes away; a new field leaves it as it is."""
-
-
-class Fate(StrEnum):
-    """What became of an edit in the end.
-
-    A `refused` edit was never run, a `screened out` one was tried alone, a `joined` one met no gate.
-    """
-
-    REFUSED = "refused"
-    SCREENED_OUT = "screened out"
-    JOINED = "joined"
-    INCONCLUSIVE = "inconclusive"
-    REJECTED = "rejected"
-    ACCEPTED = "accepted"
-
-
-@dataclass(frozen=True, slots=True)
-class ScreenView:
-    """What an edit alone came to on `tasks` train tasks: mean score before and after, whether it may join, and why."""
-
-    tasks: int
-    before: float
-    after: float
-    kept: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class EditView:
-    """A proposed edit and what became of it.
-
-    Args:
-        id: Unique in its run.
-        step: When it was proposed.
-        op: `add`, `delete` or `replace`.
-        section: Title of the section that it changes, empty when it is not known.
-        anchor: The text that it deletes, replaces or follows, empty for none.
-        before, after: The text that it takes away, and the text that it brings; empty for none.
-        rationale: Why, in the proposer's words.
-        tasks: Ids of the train tasks that motivated it.
-        tokens_added, tokens_removed: Estimated tokens of `after` and of `before`.
-        fate, reason: What became of it, and why.
-        screen: What it came to alone, None where it was not tried alone.
-        gate, version: Numbers of the last gate that it met, and of the version that it came with; None for none.
-        support: How far the rollouts it cites speak for it, in [0, 1]; None where it was not recorded.
-        diff: Unified diff of this edit alone, empty when it met no gate.
-    """
-
-    id: str
-    step: int
-    op: str
-    section: str
-    anchor: str
-    before: str
-    after: str
-    rationale: str
-    tasks: tuple[str, ...]
-    tokens_added: int
-    tokens_removed: int
-    fate: Fate
-    reason: str
-    screen: ScreenView | None = None
-    gate: int | None = None
-    version: int | None = None
-    support: float | None = None
-    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,13 +149,17 @@ class BaselineView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """A step: its epoch, its edit budget, how the train tasks before it went, and what failed in it."""
+    """A step: its epoch, its edit budget, how the train tasks before it went, its patch tests, and what failed in it.
+
+    The epoch says nothing where the run has no `steps_planned`.
+    """
 
     number: int
     epoch: int
     edit_budget: int
     train: Tally | None = None
     failure: str = ""
+    patch_tests: tuple[PatchTestView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,18 +199,6 @@ class TestView:
 
 
 @dataclass(frozen=True, slots=True)
-class Funnel:
-    """How many edits came how far; `kept` counts those that passed the screen or needed none."""
-
-    proposed: int = 0
-    refused: int = 0
-    screened: int = 0
-    kept: int = 0
-    gated: int = 0
-    accepted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class AskedAndPaid:
     """How many answers a run asked for (None until it is over), and how many of them it paid for; the rest replayed."""
 
@@ -311,11 +233,12 @@ class RunView:
         started, ended: When, ISO 8601 in UTC; empty while it goes on.
         branch, base: Where its versions are, and the commit it started from, empty for none.
         suite, suite_digest: Name of the suite, and what identifies its tasks.
-        splits: Tasks of each split, empty when the suite is not at hand.
+        splits: Tasks of each split, or of `fold 1` and `fold 2`, which teach and judge in turn; empty when the suite is
+            not at hand.
         target, model, judge: Who did rollouts, proposed edits, and judged rubrics; empty for nobody.
         preset, metric, gate_rule, confidence, seed: The settings that say most.
         settings: All settings that can change a result, name and value.
-        limits, steps_planned: Caps, and most steps.
+        limits, steps_planned: Caps, and most steps; 0 where learning ends by what it finds.
         baseline: The first skill on `val`, None before it was measured.
         steps, edits, gates: Steps, all edits that were proposed, and all gates that decided, in order.
         versions: Number 0 first; the text that a `gate` compared is number 1, whatever became of it.
@@ -326,6 +249,8 @@ class RunView:
         rollouts, calls: Of the target and of the optimizer model, asked for and paid.
         heat: Tasks by versions, in the suite's order.
         suspects: Train tasks whose verifier looks wrong, and why.
+        set_aside: Train tasks that failed under every patch.
+        skipped: Prompts that got no answer, with the tasks that they were about.
         draft: What waits, None for nothing.
         format: Version of this shape.
     """
@@ -367,8 +292,15 @@ class RunView:
     calls: AskedAndPaid = field(default_factory=AskedAndPaid)
     heat: tuple[HeatRow, ...] = ()
     suspects: tuple[VerifierSuspected, ...] = ()
+    set_aside: tuple[str, ...] = ()
+    skipped: tuple[PromptSkipped, ...] = ()
     draft: DraftView | None = None
     format: int = VIEW_FORMAT
+
+    @property
+    def folded(self) -> bool:
+        """Say whether two folds taught and judged in turn."""
+        return FOLDS[0] in self.splits
 
     @property
     def accepted(self) -> tuple[VersionView, ...]:

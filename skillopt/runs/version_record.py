@@ -1,4 +1,4 @@
-"""Ledger record of a version or a draft: its edits, the tasks that motivated them, and their screening results.
+"""Ledger record of a version or a draft: its edits, the tasks that motivated them, and what elimination found of them.
 
 It is found by the trailers of the commit. A clone without that ledger has no such record, only the commit.
 """
@@ -27,11 +27,11 @@ class RecordedEdit:
 
     Args:
         change: The edit as it was applied; its rationale is untrusted, as is all that models wrote.
-        screened: Its result alone, on the tasks that it cites; None where it was not screened.
+        elimination: What leaving it out on tasks that it cites showed; None where that was not tried.
     """
 
     change: Change
-    screened: EditScreened | None
+    elimination: EditScreened | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +88,5 @@ def _draft(events: Sequence[Event], version: Version) -> RecordedVersion | None:
 
 
 def _edits(events: Sequence[Event], changes: Sequence[Change]) -> tuple[RecordedEdit, ...]:
-    screens = {one.edit.id: one for one in events if isinstance(one, EditScreened)}
-    return tuple(RecordedEdit(change, screens.get(change.edit.id)) for change in changes)
+    found = {one.edit.id: one for one in events if isinstance(one, EditScreened)}
+    return tuple(RecordedEdit(change, found.get(change.edit.id)) for change in changes)

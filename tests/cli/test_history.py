@@ -81,7 +81,7 @@ def test_the_graph_spans_what_a_rollback_undid(written: tuple[Path, list[str]], 
     assert rows[-1]["gain"] == pytest.approx(0.1)
 
 
-def test_show_tells_each_edit_with_its_tasks_and_how_it_did_alone(trained: Trained) -> None:
+def test_show_tells_each_edit_with_its_tasks_and_what_leaving_it_out_showed(trained: Trained) -> None:
     folder, result = trained
     ended = skillopt(folder, "show", result["versions"][0])
     assert ended.returncode == 0, ended.stderr
@@ -90,7 +90,7 @@ def test_show_tells_each_edit_with_its_tasks_and_how_it_did_alone(trained: Train
     found = json.loads(skillopt(folder, "show", str(result["versions"][0])[:10], "--json").stdout)
     assert found["kind"] == "accepted"
     assert all(edit["change"]["edit"]["tasks"] for edit in found["recorded"]["edits"])
-    assert any(edit["screened"] for edit in found["recorded"]["edits"])
+    assert any(edit["elimination"] for edit in found["recorded"]["edits"])
 
 
 def test_in_a_clone_show_and_blame_tell_what_the_commits_say(trained: Trained, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_training_job_shows_its_run_while_and_after_it_runs(project: Path) -> 
     assert report.job.command[0] == "optimize"
     assert report.run is not None
     assert report.run.state == "finished"
-    assert report.events[0].startswith("training rows")
+    assert report.events[0].startswith("rows on suite")
     assert report.job.id in [one.id for one in status(folder=project).jobs]
 
 

@@ -79,7 +79,7 @@ def test_all_tasks_of_two_folds_are_evaluated_and_each_once_in_the_report(tmp_pa
     assert found["tally"]["measured"] == 9
     assert skillopt(project, "optimize", "rows", "--max-rollouts", "60").returncode == 0
     view = json.loads(skillopt(project, "report", "--format", "json").stdout)
-    assert view["splits"] == {"train": 4, "val": 5, "test": 0}
+    assert view["splits"] == {"fold 1": 4, "fold 2": 5}
 
 
 def test_what_is_proposed_from_outside_sees_one_fold_and_is_judged_on_the_other(tmp_path: Path) -> None:

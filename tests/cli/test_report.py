@@ -1,15 +1,17 @@
 """`skillopt report` on real runs: which run is meant, and what ledger and git hold of it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from skillopt.commands.report import report
 from skillopt.errors import UsageError
+from skillopt.reports.edit_views import Fate
 from skillopt.reports.task_grid import CellState
-from skillopt.reports.view import Fate, RunView
-from tests.fakes.projects import Trained, git, skillopt
+from skillopt.reports.view import RunView
+from tests.fakes.projects import Trained, git, make_project, skillopt
 
 
 @pytest.fixture
@@ -44,6 +46,26 @@ def test_scores_of_the_gates_tasks_average_to_the_verdict(viewed: tuple[Path, Ru
             assert sum(scores) / len(scores) == pytest.approx(getattr(gate.verdict, side))
         flips = [pair.task for pair in gate.tasks if (pair.passed_after or 0) > (pair.passed_before or 0)]
         assert sorted(flips) == sorted(gate.verdict.fixed)
+
+
+def test_of_two_folds_each_task_is_shown_as_it_went_under_the_draft_that_was_not_made_from_it(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    for path, pattern in (
+        ("suites/rows.jsonl", r'"split": "\w+", |, "split": "\w+"'),
+        ("skillopt.toml", r"gate = .*\n"),
+    ):
+        text = (folder / path).read_text(encoding="utf-8")
+        (folder / path).write_text(re.sub(pattern, "", text), encoding="utf-8")
+    assert skillopt(folder, "optimize", "rows").returncode == 0
+    view = report("rows", folder=folder)
+    assert view.splits == {"fold 1": 12, "fold 2": 12}
+    assert view.gates
+    for gate in view.gates:
+        assert len(gate.tasks) == 24
+        for side in ("before", "after"):
+            scores = [getattr(pair, side) for pair in gate.tasks]
+            assert sum(scores) / len(scores) == pytest.approx(getattr(gate.verdict, side))
+    assert all(edit.tasks for edit in view.edits)
 
 
 def test_an_accepted_edit_names_train_tasks_only(viewed: tuple[Path, RunView]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from skillopt.commands.prospect import what_it_can_show
 from skillopt.harnesses import HARNESSES
 from skillopt.models import MODELS
-from skillopt.reports import view
+from skillopt.reports import edit_views, view
 from skillopt.settings import Settings
 from skillopt.suites import load_suite
 from skillopt.tuning.studies import RANGES
@@ -255,7 +255,8 @@ def test_generated_pages_are_current() -> None:
 
 def test_the_page_on_reports_names_every_field_of_the_view() -> None:
     page = (CHECKOUT / "docs" / "reports.md").read_text(encoding="utf-8")
-    kinds = [kind for name, kind in vars(view).items() if is_dataclass(kind) and name in view.__all__]
+    modules = (view, edit_views)
+    kinds = [kind for one in modules for name, kind in vars(one).items() if is_dataclass(kind) and name in one.__all__]
     assert [field.name for kind in kinds for field in fields(kind) if f"`{field.name}`" not in page] == []
 
 

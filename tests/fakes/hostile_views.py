@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 import cmarkgfm
 from cmarkgfm.cmark import Options
 
-from skillopt.reports.view import EditView, GateView, RunView
+from skillopt.reports.edit_views import EditView
+from skillopt.reports.view import GateView, RunView
 
 __all__ = ["HOSTILE", "attack", "read", "tags_of"]
 

@@ -10,6 +10,7 @@ from skillopt.loop.events import (
     Event,
     GateDecided,
     HeldOutTestMeasured,
+    PatchTested,
     RunEnded,
     RunStarted,
     StepFailed,
@@ -49,7 +50,8 @@ _DATES = Edit(
     rationale="Dates vary.",
     tasks=("train1", "train2"),
 )
-_ALONE = Edit("s1e2", Op.ADD, section="Values", content="- Be careful.", rationale="Care helps.", tasks=("train3",))
+_CARE = Edit("s1e2", Op.ADD, section="Values", content="- Be careful.", rationale="Care helps.", tasks=("train3",))
+_FAST = Edit("s1e4", Op.ADD, section="Values", content="- Be fast.", rationale="Speed helps.", tasks=("train2",))
 _WRONG = Edit("s1e3", Op.REPLACE, "- No such line.", content="- X.", rationale="A guess.", tasks=("train1",))
 _UPPER = Edit(
     "s2e1", Op.ADD, section="Values", content="- Upper-case everything.", rationale="Seen once.", tasks=("train4",)
@@ -95,12 +97,14 @@ EVENTS: tuple[Event, ...] = (
     TrainMeasured(1, Tally(0.3, 0.2, 10, 0)),
     StepStarted(1, 1, 3),
     EditRefused(1, _WRONG, "expected '- No such line.' exactly once in the body, found it nowhere"),
-    EditScreened(1, _DATES, 2, 0.0, 1.0, kept=True, reason="alone on 2 of the tasks it cites: it helps"),
-    EditScreened(1, _ALONE, 1, 0.0, 0.0, kept=False, reason="alone on 1 of the tasks it cites: it changes nothing"),
+    PatchTested(1, (_DATES, _CARE, _FAST), ("train1", "train2", "train3"), ("train1", "train3")),
+    EditScreened(1, _DATES, 2, 0.0, 1.0, kept=True, reason="left out 2 times: tasks fail without it"),
+    EditScreened(1, _CARE, 1, 1.0, None, kept=False, reason="left out once: nothing fails without it"),
     GateDecided(1, "edits", (_change(_DATES),), _ACCEPTED, TEXTS[1]),
     VersionAccepted(1, 1, 1, "edits", TEXTS[1], (_change(_DATES),), _ACCEPTED, 60),
     StepStarted(1, 2, 3),
-    EditScreened(2, _UPPER, 1, 0.0, 1.0, kept=True, reason="alone on 1 of the tasks it cites: it helps"),
+    PatchTested(2, (_UPPER,), ("train4",), ("train4",)),
+    EditScreened(2, _UPPER, 1, 0.0, 1.0, kept=True, reason="left out once: tasks fail without it"),
     GateDecided(2, "edits", (_change(_UPPER),), _REJECTED, TEXTS[2]),
     StepFailed(2, "reflection", "no edit was left to try"),
     EpochEnded(1, 1),

@@ -62,7 +62,7 @@ async def test_the_whole_loop_goes_through_the_tools(trainable: Path) -> None:
         told = await say(client, "job_status", job_id=tried)
         assert "accept" in told
         assert "Spent so far:\n- target:" in told
-        assert told.count("alone on 2 of the tasks it cites") == 1
+        assert told.count("edit 1 kept: ") == 1
         assert git(trainable, "rev-parse", "skillopt/rows")[:10] in told
         assert "lower case" in await say(client, "read_skill", name="rows")
         assert tried in await say(client, "job_status")
@@ -85,7 +85,7 @@ async def test_what_is_tried_and_dropped_comes_back_in_the_evidence(trainable: P
         useless = GOOD | {"content": "- Be nice."}
         told = await say(client, "propose_edits", name="rows", base=await base_of(client), edits=[useless])
         found = await say(client, "job_status", job_id=ended(trainable, told))
-        assert "it changes nothing" in found
+        assert "edit 1 dropped: it moved none of the tasks that it cites" in found
         assert "Try another idea" in found
         assert "- Be nice." in await say(client, "get_evidence", name="rows")
 
@@ -95,7 +95,7 @@ async def test_training_with_the_projects_own_model_is_a_job_too(trainable: Path
         config.write("epochs = 1\n")
     async with Client(make_server(trainable)) as client:
         told = await say(client, "start_job", name="rows", work="optimize", max_rollouts=200)
-        assert "training rows" in await say(client, "job_status", job_id=ended(trainable, told))
+        assert "rows on suite rows" in await say(client, "job_status", job_id=ended(trainable, told))
 
 
 async def test_nothing_of_val_test_or_verifiers_is_in_the_evidence(trainable: Path) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from skillopt.reports.edit_views import Funnel
 from skillopt.reports.html.charts import ParetoPoint, ScorePoint, pareto_front
-from skillopt.reports.view import Funnel, RunView
+from skillopt.reports.view import RunView
 from skillopt.rollouts import Usage
 
 __all__ = [
@@ -112,33 +113,33 @@ def funnel_of(funnel: Funnel) -> tuple[FunnelRow, ...]:
     """List how many edits came how far."""
     lost = {
         "proposed": f"{funnel.refused:,} refused unrun" if funnel.refused else "",
-        "screened": "",
+        "tested": "",
         "kept": "",
         "gated": "",
         "accepted": "",
     }
-    if funnel.screened > funnel.kept:
-        lost["screened"] = f"{funnel.screened - funnel.kept:,} screened out"
+    if funnel.tested > funnel.kept:
+        lost["tested"] = f"{funnel.tested - funnel.kept:,} moved nothing or were not needed"
     if funnel.kept > funnel.gated:
         lost["kept"] = f"{funnel.kept - funnel.gated:,} met no gate"
     if funnel.gated > funnel.accepted:
         lost["gated"] = f"{funnel.gated - funnel.accepted:,} not accepted"
     counts = {
         "proposed": funnel.proposed,
-        "screened": funnel.screened,
+        "tested": funnel.tested,
         "kept": funnel.kept,
         "gated": funnel.gated,
         "accepted": funnel.accepted,
     }
     names = {
         "proposed": "proposed",
-        "screened": "tried alone",
+        "tested": "in a patch test",
         "kept": "joined the draft",
         "gated": "met the gate",
         "accepted": "accepted",
     }
     most = max(*counts.values(), 1)
-    shown = [key for key in counts if key != "screened" or funnel.screened]
+    shown = [key for key in counts if key != "tested" or funnel.tested]
     return tuple(FunnelRow(names[key], counts[key], counts[key] / most, lost[key]) for key in shown)
 
 

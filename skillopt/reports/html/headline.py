@@ -93,6 +93,8 @@ def figures_of(view: RunView) -> tuple[Figure, ...]:
 def facts_of(view: RunView) -> tuple[tuple[str, str], ...]:
     """List what the run was made of."""
     splits = ", ".join(f"{count} {name}" for name, count in view.splits.items())
+    if view.folded:
+        splits = f"{' and '.join(map(str, view.splits.values()))} in two folds that judge each other"
     limits = view.limits
     caps = [
         f"{limits.rollouts:,} rollouts" if limits.rollouts else "",

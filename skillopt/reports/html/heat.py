@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from skillopt.reports.task_grid import Cell, CellState, HeatRow
+from skillopt.reports.task_grid import FOLDS, Cell, CellState, HeatRow
 from skillopt.reports.view import VersionView
 
 __all__ = ["HeatCell", "HeatLine", "HeatMap", "SplitMap", "make_heat_map"]
@@ -20,7 +20,7 @@ _LEAST_PANEL, _MOST_ROWS = 8, 24
 """Tasks below one heading: at least, and at most before the rest is folded."""
 _WIDTH, _NAMES, _COLUMN = 60.0, 7.8, 2.5
 """About how wide the page, the names of a panel and one of its columns are."""
-_SPLITS: Final = ("train", "val", "test", "")
+_SPLITS: Final = ("train", "val", *FOLDS, "test", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from skillopt.skills.word_diff import Piece, PieceKind, compare_words, match_lines
 
-__all__ = ["Line", "compare_lines", "count_words"]
+__all__ = ["DiffLine", "compare_lines", "count_words"]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """A line of the comparison; `skipped` unchanged lines are left out before it."""
 
     pieces: tuple[Piece, ...]
@@ -26,7 +26,7 @@ class Line:
         return next(iter(kinds)).value if len(kinds) == 1 else "changed"
 
 
-def compare_lines(before: str, after: str, context: int = 1) -> tuple[Line, ...]:
+def compare_lines(before: str, after: str, context: int = 1) -> tuple[DiffLine, ...]:
     """Compare two texts line by line, and changed lines word by word.
 
     Args:
@@ -37,16 +37,16 @@ def compare_lines(before: str, after: str, context: int = 1) -> tuple[Line, ...]
     return tuple(_fold(list(_lines(before.splitlines(), after.splitlines())), context))
 
 
-def count_words(lines: Sequence[Line]) -> tuple[int, int]:
+def count_words(lines: Sequence[DiffLine]) -> tuple[int, int]:
     """Count the words that are new and those that are gone."""
     return _count(lines, PieceKind.NEW), _count(lines, PieceKind.GONE)
 
 
-def _count(lines: Sequence[Line], kind: PieceKind) -> int:
+def _count(lines: Sequence[DiffLine], kind: PieceKind) -> int:
     return sum(len(re.findall(r"\w+", piece.text)) for line in lines for piece in line.pieces if piece.kind is kind)
 
 
-def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     for tag, low, high, start, end in match_lines(old, new).get_opcodes():
         if tag == "equal":
             yield from (_whole(PieceKind.SAME, line) for line in old[low:high])
@@ -58,21 +58,21 @@ def _lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
         yield from (_whole(PieceKind.NEW, line) for line in new[start + paired : end])
 
 
-def _pair(old: str, new: str) -> Iterator[Line]:
+def _pair(old: str, new: str) -> Iterator[DiffLine]:
     """Compare two lines by words when they are alike, else show one out and one in."""
     pieces = compare_words(old, new)
     if any(piece.kind is PieceKind.SAME for piece in pieces):
-        yield Line(pieces)
+        yield DiffLine(pieces)
     else:
         yield _whole(PieceKind.GONE, old)
         yield _whole(PieceKind.NEW, new)
 
 
-def _whole(kind: PieceKind, text: str) -> Line:
-    return Line((Piece(kind, text),))
+def _whole(kind: PieceKind, text: str) -> DiffLine:
+    return DiffLine((Piece(kind, text),))
 
 
-def _fold(lines: Sequence[Line], context: int) -> Iterator[Line]:
+def _fold(lines: Sequence[DiffLine], context: int) -> Iterator[DiffLine]:
     """Leave out unchanged lines that are far from a change."""
     changed = [at for at, line in enumerate(lines) if line.kind != PieceKind.SAME.value]
     near = {at for place in changed for at in range(place - context, place + context + 1)}
@@ -81,5 +81,5 @@ def _fold(lines: Sequence[Line], context: int) -> Iterator[Line]:
         if at not in near:
             skipped += 1
             continue
-        yield Line(line.pieces, skipped)
+        yield DiffLine(line.pieces, skipped)
         skipped = 0

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from skillopt.reports.html.line_diff import Line, compare_lines, count_words
-from skillopt.reports.view import EditView, Fate, GateView, RunView, VersionView
+from skillopt.reports.edit_views import EditView, Fate
+from skillopt.reports.html.line_diff import DiffLine, compare_lines, count_words
+from skillopt.reports.view import GateView, RunView, VersionView
 from skillopt.skills.word_diff import Piece, PieceKind
 
 __all__ = ["MOST_EDITS", "MOST_VERSIONS", "EditCard", "VersionCard", "show_edit", "show_versions", "unaccepted_edits"]
@@ -24,7 +25,7 @@ class EditCard:
     """An edit and the words that it changes."""
 
     view: EditView
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class VersionCard:
     gate: GateView | None
     edits: tuple[EditCard, ...]
     more_edits: int
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
     more_lines: int
     words: tuple[int, int]
     tokens: int
@@ -70,7 +71,7 @@ def show_edit(edit: EditView) -> EditCard:
     if len(before) + len(after) > _MOST_TEXT:
         parts = ((PieceKind.GONE, before), (PieceKind.NEW, after))
         texts = ((kind, text, text[: _MOST_TEXT // 2]) for kind, text in parts if text)
-        return EditCard(edit, tuple(Line((Piece(kind, _shortened(text, kept)),)) for kind, text, kept in texts))
+        return EditCard(edit, tuple(DiffLine((Piece(kind, _shortened(text, kept)),)) for kind, text, kept in texts))
     return EditCard(edit, compare_lines(before, after, context=10_000))
 
 
@@ -80,9 +81,11 @@ def unaccepted_edits(edits: Iterable[EditView]) -> list[EditView]:
     return sorted((edit for edit in edits if edit.version is None), key=lambda one: (-one.step, -order.index(one.fate)))
 
 
-def _compared(before: str, after: str) -> tuple[Line, ...]:
+def _compared(before: str, after: str) -> tuple[DiffLine, ...]:
     if len(before) + len(after) > _MOST_SKILL:
-        return (Line((Piece(PieceKind.SAME, "These texts are too long to be compared here; see `skillopt diff`."),)),)
+        return (
+            DiffLine((Piece(PieceKind.SAME, "These texts are too long to be compared here; see `skillopt diff`."),)),
+        )
     return compare_lines(before, after)
 
 

@@ -2,14 +2,30 @@
 
 from dataclasses import replace
 
-from skillopt.loop.events import EditRefused, ReleaseCheckWithheld, StepStarted, VersionAccepted
+from skillopt.gate.comparison import Outcome
+from skillopt.loop.events import (
+    EditRefused,
+    EditScreened,
+    Event,
+    GateDecided,
+    PatchTested,
+    PromptSkipped,
+    ReleaseCheckWithheld,
+    StepStarted,
+    TasksSetAside,
+    VersionAccepted,
+)
 from skillopt.reports.build_view import build_view
+from skillopt.reports.edit_views import Fate, Funnel, PatchTestView
 from skillopt.reports.run_records import RunRecords, digests_of
 from skillopt.reports.task_grid import CellState
-from skillopt.reports.view import Fate, Funnel
-from skillopt.skills.edits import Edit, Op
+from skillopt.reports.view import RunView
+from skillopt.rollouts import Stream
+from skillopt.skills.edits import Edit, Op, apply_edits
+from skillopt.storage.ledger import ResultRow
+from skillopt.tasks import Split
 from tests.fakes.drafts import changed, graded, grading
-from tests.fakes.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view
+from tests.fakes.views import AT, END, EVENTS, HEAD, RESULTS, SPLITS, START, make_view, verdict
 
 VIEW = make_view()
 
@@ -19,13 +35,14 @@ def test_each_edit_ends_with_the_last_that_befell_it_and_its_reason() -> None:
     assert found == {
         "s1e3": (Fate.REFUSED, None, None),
         "s1e1": (Fate.ACCEPTED, 1, 1),
-        "s1e2": (Fate.SCREENED_OUT, None, None),
+        "s1e2": (Fate.NOT_NEEDED, None, None),
+        "s1e4": (Fate.UNMOVED, None, None),
         "s2e1": (Fate.REJECTED, 2, None),
     }
-    assert {edit.id: edit.reason for edit in VIEW.edits}[
-        "s1e2"
-    ] == "alone on 1 of the tasks it cites: it changes nothing"
-    assert VIEW.funnel == Funnel(4, 1, 3, 2, 2, 1)
+    reasons = {edit.id: edit.reason for edit in VIEW.edits}
+    assert reasons["s1e2"] == "left out once: nothing fails without it"
+    assert reasons["s1e4"] == "it moved none of the tasks that it cites"
+    assert VIEW.funnel == Funnel(5, 1, 4, 2, 2, 1)
 
 
 def test_an_edit_that_cites_held_out_tasks_is_shown_with_its_train_tasks_only() -> None:
@@ -102,8 +119,23 @@ def test_without_the_suite_only_the_splits_that_events_tell_are_known() -> None:
     assert (view.splits, view.gates[0].tasks, view.gates[0].interval) == ({}, (), None)
 
 
+def test_the_first_gate_compares_with_the_baseline_where_the_incumbent_was_run_for_nothing_else() -> None:
+    rows = [row for row in RESULTS if row.repeat != 2 or row.skill != START.digest]
+    view = build_view(HEAD, RunRecords(START, [(AT, event) for event in EVENTS], rows, SPLITS))
+    assert [pair.before for pair in view.gates[0].tasks] == [0.0] * 5 + [1.0] * 4 + [0.0]
+    assert view.gates[0].tasks[0].after == 1.0
+    later = [replace(row, repeat=Stream.INCREMENT.repeat(0)) if row.repeat == 3 else row for row in rows]
+    later = [row for row in later if row.repeat != 2]
+    view = build_view(HEAD, RunRecords(START, [(AT, event) for event in EVENTS], later, SPLITS))
+    assert [pair.after for pair in view.gates[0].tasks] == [None] * 10
+
+
 def test_the_strict_gate_compares_with_what_was_recorded_before() -> None:
-    fewer = [row for row in RESULTS if row.repeat != 2 or row.skill != START.digest]
+    fewer = [
+        replace(row, repeat=9) if row.skill == START.digest else row
+        for row in RESULTS
+        if row.repeat != 2 or row.skill != START.digest
+    ]
     told = [(AT, event) for event in EVENTS]
     strict = build_view(replace(HEAD, gate_rule="strict"), RunRecords(START, told, fewer, SPLITS))
     assert strict.gates[0].tasks[5].before == 1.0
@@ -134,3 +166,79 @@ def test_what_waits_is_the_newest_draft_since_the_last_version_with_its_edits() 
     assert (view.draft.branch, view.draft.commit, view.draft.grading) == ("skillopt-draft/rows", "c" * 40, grading())
     assert [(edit.id, edit.step, edit.fate) for edit in view.edits] == [("s1e1", 3, Fate.JOINED)]
     assert view.draft.edits == ("s1e1",)
+
+
+def test_a_step_has_the_patches_that_were_tested_together() -> None:
+    (tested,) = VIEW.steps[0].patch_tests
+    assert tested == PatchTestView(("s1e1", "s1e2", "s1e4"), ("train1", "train2", "train3"), ("train1", "train3"))
+
+
+def test_an_edit_that_nothing_needs_any_more_is_told_so_unless_a_version_has_it() -> None:
+    again = "looked at again, nothing failed without it"
+    dates, _, upper = (event.edit for event in EVENTS if isinstance(event, EditScreened))
+    view = make_view(events=(*EVENTS[:13], EditRefused(3, upper, again), EditRefused(3, dates, again)))
+    found = {edit.id: (edit.fate, edit.reason) for edit in view.edits}
+    assert found["s2e1"] == (Fate.NOT_NEEDED, again)
+    assert found["s1e1"][0] is Fate.ACCEPTED
+
+
+def test_what_is_in_the_draft_joined_whatever_its_own_tests_said() -> None:
+    (change,) = changed("Sort.").changes
+    tested = PatchTested(1, (change.edit,), ("train1",), ())
+    view = make_view(ended=False, events=(*EVENTS[:2], tested))
+    assert [edit.fate for edit in view.edits] == [Fate.UNMOVED]
+    view = make_view(ended=False, events=(*EVENTS[:2], tested, changed("Sort.")))
+    assert [(edit.id, edit.fate, edit.reason) for edit in view.edits] == [(change.edit.id, Fate.JOINED, "")]
+
+
+def test_tasks_set_aside_and_prompts_without_an_answer_are_told() -> None:
+    skipped = PromptSkipped(1, "too long", ("train1",))
+    view = make_view(ended=False, events=(*EVENTS, skipped, TasksSetAside(("train7",))))
+    assert (view.skipped, view.set_aside) == ((skipped,), ("train7",))
+
+
+FOLDS = (frozenset({"a", "b"}), frozenset({"c", "d"}))
+FIRST = Edit("f1", Op.ADD, section="Values", content="- Sort.", tasks=("a",))
+SECOND = Edit("f2", Op.ADD, section="Values", content="- Round.", tasks=("c", "a fold that is not there"))
+
+
+def folded_view() -> RunView:
+    """Each fold taught one edit, which mends the tasks of the other fold."""
+    changes = apply_edits(START.document, [FIRST, SECOND])
+    judged = [START.with_document(apply_edits(START.document, [edit]).document).digest for edit in (SECOND, FIRST)]
+    results = [ResultRow(task, START.digest, 0, 0.0, passed=False) for task in "abcd"]
+    results += [
+        ResultRow(task, digest, 0, 1.0, passed=True)
+        for fold, digest in zip(FOLDS, judged, strict=True)
+        for task in fold
+    ]
+    found = verdict(Outcome.ACCEPT, fixed=tuple("abcd"), broken=())
+    told: list[tuple[str, Event]] = [
+        (AT, PatchTested(1, (FIRST,), ("a",), ("a",))),
+        (AT, PatchTested(2, (SECOND,), ("c",), ("c",))),
+        (AT, GateDecided(2, "edits", changes.changes, found, changes.document.text, judged=tuple(judged))),
+        (AT, VersionAccepted(1, 1, 2, "edits", changes.document.text, changes.changes, found, 8)),
+    ]
+    splits = dict.fromkeys("abcd", Split.VAL)
+    return build_view(HEAD, RunRecords(START, told, results, splits, folds=FOLDS))
+
+
+def test_of_two_folds_both_motivate_edits() -> None:
+    view = folded_view()
+    assert [edit.tasks for edit in view.edits] == [("a",), ("c",)]
+    assert (view.folded, view.splits) == (True, {"fold 1": 2, "fold 2": 2})
+
+
+def test_a_task_of_a_fold_went_as_under_the_draft_that_was_run_on_it() -> None:
+    view = folded_view()
+    assert [(pair.task, pair.before, pair.after) for pair in view.gates[0].tasks] == [
+        (task, 0.0, 1.0) for task in "abcd"
+    ]
+    states = [(row.split, [cell.state for cell in row.cells]) for row in view.heat]
+    mended = [CellState.FAILED, CellState.PASSED]
+    assert states == [("fold 1", mended)] * 2 + [("fold 2", mended)] * 2
+
+
+def test_the_rollouts_of_both_drafts_of_folds_are_wanted() -> None:
+    gate = GateDecided(2, "edits", (), verdict(Outcome.REJECT), "joined", judged=("second", "first"))
+    assert digests_of(START, [(AT, gate)])[2:] == ("second", "first")

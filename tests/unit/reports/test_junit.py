@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from skillopt.gate.comparison import Outcome, Tally
-from skillopt.loop.events import BaselineMeasured, RunStarted
+from skillopt.loop.events import BaselineMeasured, GateDecided, RunStarted
 from skillopt.reports.junit import render_junit
 from skillopt.reports.view import RunView
 from tests.fakes.hostile_views import attack
@@ -49,7 +49,8 @@ def test_each_gated_task_is_a_case_and_what_was_not_evaluated_is_skipped() -> No
     assert counts(found["rows: val, gate 1"]) == {"tests": 10, "failures": 1, "errors": 0, "skipped": 0}
     assert counts(found["rows: test"]) == {"tests": 10, "failures": 2, "errors": 0, "skipped": 0}
     assert counts(found["rows: verdict"]) == {"tests": 1, "failures": 0, "errors": 0, "skipped": 0}
-    only_rejected = make_view(ended=False, events=EVENTS[:2] + EVENTS[11:12])
+    rejected = [event for event in EVENTS if isinstance(event, GateDecided)][-1]
+    only_rejected = make_view(ended=False, events=(*EVENTS[:2], replace(rejected, text="never run")))
     (gate,) = (suite for name, suite in suites(only_rejected).items() if "gate" in name)
     assert counts(gate) == {"tests": 10, "failures": 0, "errors": 0, "skipped": 10}
 

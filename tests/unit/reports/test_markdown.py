@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from skillopt.gate.grades import Grade
-from skillopt.loop.events import VerifierSuspected, VersionAccepted
+from skillopt.loop.events import PromptSkipped, TasksSetAside, VerifierSuspected, VersionAccepted
 from skillopt.reports.markdown import render_markdown
 from tests.fakes.drafts import graded, grading
 from tests.fakes.hostile_views import attack, tags_of
@@ -81,3 +81,22 @@ def test_hostile_text_forges_no_heading_link_or_markup() -> None:
     view = make_view()
     hostile = render_markdown(attack(view))
     assert tags_of(hostile) == tags_of(render_markdown(view))
+
+
+def test_what_was_not_learned_is_named() -> None:
+    skipped = (PromptSkipped(1, "too long", ("train1",)), PromptSkipped(2, "no `JSON`", ("train2", "train3")))
+    text = render_markdown(make_view(events=(*EVENTS, *skipped, TasksSetAside(("train7", "train8")))))
+    assert "2 tasks failed under every patch and were set aside: <code>train7</code>, <code>train8</code>." in text
+    assert (
+        "2 prompts got no answer, and the run went on without:\n\n- reflection 1, about <code>train1</code>: " in text
+    )
+    assert "\n- reflection 2, about <code>train2</code>, <code>train3</code>: <code>no &#x60;JSON&#x60;</code>" in text
+    assert "## Not learned" not in render_markdown(make_view())
+
+
+def test_steps_show_what_was_tried_together_and_epochs_only_where_there_are_some() -> None:
+    text = render_markdown(make_view())
+    assert "| step | epoch | edit budget | train | patch tests | failed |" in text
+    assert "| 1 | 1 | 3 | 0.300, 20% passed | 3 edits: 2 of 3 tasks moved | — |" in text
+    endless = replace(make_view(), steps_planned=0)
+    assert "| step | train | patch tests | failed |" in render_markdown(endless)

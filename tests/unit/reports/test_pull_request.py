@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt.reports.edit_tables import edits_not_taken
+from skillopt.reports.edit_views import Fate
 from skillopt.reports.length_limits import LengthLimits
 from skillopt.reports.pull_request import LIMIT, length, pull_request_body, pull_request_title
 from skillopt.reports.sections import format_confidence
-from skillopt.reports.view import Fate, RunView
+from skillopt.reports.view import RunView
 from tests.fakes.hostile_views import HOSTILE, attack, read, tags_of
 from tests.fakes.views import EVENTS, HEAD, make_view
 
@@ -46,7 +47,7 @@ def test_it_begins_with_the_marker_and_leads_with_the_verdict_its_limits_and_the
     assert "The smallest gain in passed tasks that `val` could certify: 0.300." in head
 
 
-def test_it_shows_each_edit_with_its_reason_train_tasks_what_it_came_to_alone_and_tokens() -> None:
+def test_it_shows_each_edit_with_its_reason_train_tasks_what_leaving_it_out_showed_and_tokens() -> None:
     (row,) = (line for line in BODY.splitlines() if "Dates vary." in line)
     assert (
         "<code>Dates vary.</code> | <code>train1</code>, <code>train2</code> | 0.00 → 1.00 on 2 tasks | +7 -0 |" in row
@@ -59,26 +60,26 @@ def test_it_lists_every_flip_the_error_the_cost_and_what_was_not_taken() -> None
     assert "would accept with probability 0.050 at most" in BODY
     assert "140 rollouts asked for, 130 of them newly paid" in BODY
     assert "| <code>optimizer</code> | 9 | 20,000 | 3,000 | not known |" in BODY
-    assert "<details><summary>3 edits not taken: 1 refused, 1 screened out, 1 rejected</summary>" in BODY
+    assert "<details><summary>4 edits not taken: 1 refused, 1 moved nothing, 1 not needed, 1 rejected</summary>" in BODY
     assert f"skillopt rollback rows {'b' * 40}" in BODY
     assert "Some prices are not known" in BODY
     assert "to at least one of k skills of one night or gate, one of up to k times 0.10." in BODY
 
 
 def test_what_was_not_taken_is_counted_by_why_and_the_same_edit_is_listed_once() -> None:
-    alone = next(edit for edit in VIEW.edits if edit.fate is Fate.SCREENED_OUT)
-    reasons = [f"alone on {number} of the tasks it cites, 4 rollouts: no clear gain" for number in (1, 1, 2)]
-    edits = [replace(alone, id=f"e{at}", step=at, reason=reason) for at, reason in enumerate(reasons)]
-    refused = [replace(alone, id=f"r{at}", fate=Fate.REFUSED, reason=f"reason {at}") for at in range(12)]
+    idle = next(edit for edit in VIEW.edits if edit.fate is Fate.NOT_NEEDED)
+    reasons = [f"left out {times} times: nothing fails without it" for times in (2, 2, 3)]
+    edits = [replace(idle, id=f"e{at}", step=at, reason=reason) for at, reason in enumerate(reasons)]
+    refused = [replace(idle, id=f"r{at}", fate=Fate.REFUSED, reason=f"reason {at}") for at in range(12)]
     text = edits_not_taken(replace(VIEW, edits=(*edits, *refused)), LengthLimits())
     counted, folded = text.split("<details>")
-    assert "| 3 | screened out | <code>no clear gain</code> |" in counted
+    assert "| 3 | not needed | <code>nothing fails without it</code> |" in counted
     assert "| 1 | refused | <code>reason 8</code> |" in counted
     assert "| 3 | | 3 more reasons |" in counted
     assert "| 1 | | 1 more reason |" in edits_not_taken(replace(VIEW, edits=(*edits, *refused[:10])), LengthLimits())
-    assert "<summary>15 edits not taken: 12 refused, 3 screened out</summary>" in folded
+    assert "<summary>15 edits not taken: 12 refused, 3 not needed</summary>" in folded
     assert "| 0, 1 | add in <code>Values</code>" in folded
-    assert folded.count("no clear gain") == 2
+    assert folded.count("nothing fails without it") == 2
 
 
 def test_no_word_of_a_model_changes_anything_but_itself() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from skillopt.loop.events import PromptSkipped
 from skillopt.reports.terminal import render_terminal
 from skillopt.reports.view import RunCaps, RunView
 from skillopt.rollouts import Usage
@@ -56,3 +57,11 @@ def test_a_withheld_release_check_and_unknown_noise_are_told() -> None:
     view = replace(VIEW, test=None, test_withheld="looked too often", baseline=replace(VIEW.baseline, noise=None))
     assert "test      withheld: looked too often" in render_terminal(view)
     assert "baseline  val 0.400\n" in render_terminal(replace(view, spend={"target": Usage()}))
+
+
+def test_a_run_that_ends_by_what_it_finds_shows_its_step_and_what_was_not_learned() -> None:
+    skipped = (PromptSkipped(1, "too long", ("train1",)), PromptSkipped(2, "no JSON", ("train2",)))
+    shown = render_terminal(replace(VIEW, steps_planned=0, skipped=skipped, set_aside=("train7", "train8")))
+    assert "progress  step 2\n" in shown
+    assert "set aside failed under every patch: train7, train8" in shown
+    assert "skipped   2 prompts without an answer, the last: no JSON" in shown
