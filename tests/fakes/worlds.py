@@ -32,7 +32,8 @@ class World:
 
     Args:
         needs: By task, what the skill must say for it to pass.
-        harmful: Words under which every task fails.
+        harmful: Words under which every task fails as if the skill said nothing.
+        crashing: Words under which every task fails in a way of its own.
         first_only: Whether feedback names the first failure only.
         flips: Share of rollouts that come out the other way round, by the digest of what is run.
         dead: Tasks of which no rollout can be measured.
@@ -40,6 +41,7 @@ class World:
 
     needs: Mapping[str, Sequence[str]]
     harmful: frozenset[str] = frozenset()
+    crashing: frozenset[str] = frozenset()
     first_only: bool = False
     flips: float = 0.0
     dead: frozenset[str] = frozenset()
@@ -51,7 +53,9 @@ class World:
         said, name = words_of(request.skill), request.task.id
         if name in self.dead:
             return scored(request, None)
-        unmet = ["harm"] if said & self.harmful else [need for need in self.needs[name] if not _met(need, said)]
+        heard = frozenset() if said & self.harmful else said
+        unmet = [need for need in self.needs[name] if not _met(need, heard)]
+        unmet = ["output"] if said & self.crashing else unmet
         key = f"{request.skill.digest if request.skill else ''}/{name}/{request.repeat}"
         if int(sha256(key.encode()).hexdigest()[:8], 16) / 16**8 < self.flips:
             unmet = [] if unmet else list(self.needs[name]) or ["luck"]
