@@ -1,8 +1,8 @@
 """The patch test: all new lines together, and each task's own lines where something is in the way."""
 
+from skillopt.loop import patch_test
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner
-from skillopt.loop import patch_test
 from skillopt.loop.patch_test import PatchTest
 from tests.fakes.worlds import World, line, words_of
 
@@ -50,7 +50,8 @@ def test_a_harmful_line_does_not_hide_good_ones() -> None:
     lines = [right(word) for word in WORDS]
     found = try_patch(world(harmful=frozenset({"poison"})).learner(), wrong("poison", 8), *lines)
     assert found.harm
-    assert set(found.helped) == set(lines)
+    assert set(found.helped) >= set(lines) - {lines[0]}  # whose task the harmful line cites, too
+    assert {one.edit.id for one in found.helped} <= set(WORDS)
 
 
 def test_a_patch_that_moves_nothing_anywhere_takes_few_runs_to_see_it() -> None:
