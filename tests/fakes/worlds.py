@@ -13,6 +13,8 @@ from random import Random
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner
 from skillopt.loop.train_rollouts import TrainRollouts
+from skillopt.loop.training_run import TrainingRun
+from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
 from skillopt.settings import Metric
@@ -21,7 +23,7 @@ from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
-__all__ = ["SKILL", "World", "add", "line", "missing", "propose_words", "reply_with", "split_suite", "words_of"]
+__all__ = ["SKILL", "World", "add", "line", "missing", "named", "propose_words", "reply_with", "split_suite", "words_of"]
 
 SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- keep\n"))
 
@@ -72,9 +74,19 @@ class World:
         """Give a runner of this world, whose optimizer model is a function of the prompt."""
         return ScriptedRunner(self.rollout, reply)
 
+    def training(self, reply: Callable[[str], str], sizes: Sequence[int], **values: object) -> TrainingRun:
+        """Give a run of the loop before its first step."""
+        return TrainingRun(SKILL, self.suite(sizes), make_settings(("test", values)), self.runner(reply))
+
     def suite(self, sizes: Sequence[int]) -> Suite:
         """Give the tasks, in order, as `train`, `val` and `test` of so many each."""
         return split_suite(list(self.needs), sizes)
+
+
+def named(needs: Sequence[Sequence[str]], sizes: Sequence[int]) -> dict[str, Sequence[str]]:
+    """Name tasks by their splits; the needs go round in each."""
+    names = [(split.value, at) for split, size in zip(Split, sizes, strict=True) for at in range(size)]
+    return {f"{split}-{at}": needs[at % len(needs)] for split, at in names}
 
 
 def split_suite(names: Sequence[str], sizes: Sequence[int]) -> Suite:
