@@ -147,7 +147,8 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
         learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + asked
     # What the patch mends elsewhere fails here by noise, or by what is in its way: elimination finds that out.
     tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
-    waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in tested}
+    over = tested.keys() | learner.aside
+    waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in over}
     goes_on = test.moved or chain.park or not asked
     again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested) if goes_on else ())
     left = {name: seen for name, seen in (tested | again).items() if learner.live(seen.symptoms)}
