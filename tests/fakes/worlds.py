@@ -23,7 +23,18 @@ from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
-__all__ = ["SKILL", "World", "add", "line", "missing", "named", "propose_words", "reply_with", "split_suite", "words_of"]
+__all__ = [
+    "SKILL",
+    "World",
+    "add",
+    "line",
+    "missing",
+    "named",
+    "propose_words",
+    "reply_with",
+    "split_suite",
+    "words_of",
+]
 
 SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- keep\n"))
 

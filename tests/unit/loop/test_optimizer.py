@@ -275,7 +275,7 @@ def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejecti
 
     with pytest.raises(InvalidMeasurementError, match="train: only"):
         run(ScriptedRunner(dies, teach))
-    with pytest.raises(InvalidMeasurementError, match="step 1: only 0 of 12"):
+    with pytest.raises(InvalidMeasurementError, match=r"step 2: only 0 of 12"):
         run(ScriptedRunner(dies, teach), preset="paper")
 
 
@@ -299,9 +299,9 @@ def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
         return json.dumps(reply)
 
     events = run(ScriptedRunner(harm, poisoned))
-    assert [event.edit.content for event in only(events, EditScreened) if not event.kept] == ["- poison"]
+    assert "- poison" not in [event.edit.content for event in only(events, EditScreened) if event.kept]
     (accepted,) = only(events, VersionAccepted)
-    assert "- alpha" in accepted.text
+    assert all(f"- {word}" in accepted.text for word in WORDS)
     assert "- poison" not in accepted.text
     assert not only(run(ScriptedRunner(harm, poisoned), preset="paper", epochs=1), VersionAccepted)
 

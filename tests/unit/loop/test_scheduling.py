@@ -16,7 +16,10 @@ def waiting(answered: int = 4, val: int = 12, **values: object) -> TrainingRun:
     learner = run.learner
     learner.run(learner.draft.skill, learner.tasks)
     learner.draft.set(
-        [line(word, {f"train-{at}": [word] for at in (number, number + 4)}) for number, word in enumerate(WORDS[:answered])]
+        [
+            line(word, {f"train-{at}": [word] for at in (number, number + 4)})
+            for number, word in enumerate(WORDS[:answered])
+        ]
     )
     return run
 

@@ -15,7 +15,11 @@ SIZES = (12, 12, 0)
 
 
 def begun(
-    needs: Sequence[Sequence[str]], reply: Callable[[str], str] = propose_words, *, first_only: bool = False, **values: object
+    needs: Sequence[Sequence[str]],
+    reply: Callable[[str], str] = propose_words,
+    *,
+    first_only: bool = False,
+    **values: object,
 ) -> tuple[World, TrainingRun, list[str]]:
     """Give a world, a run before its first step, and the prompts of its proposer."""
     place, prompts = World(named(needs, SIZES), first_only=first_only), list[str]()
@@ -40,7 +44,10 @@ def test_one_reflection_mends_all_that_the_failures_show() -> None:
     events = step(run)
     assert said(run) == set(WORDS)
     assert len(prompts) == 1
-    assert [type(event) for event in events if isinstance(event, TrainMeasured | PatchTested)] == [TrainMeasured, PatchTested]
+    assert [type(event) for event in events if isinstance(event, TrainMeasured | PatchTested)] == [
+        TrainMeasured,
+        PatchTested,
+    ]
     assert all(event.kept for event in events if isinstance(event, EditScreened))
 
 
@@ -118,7 +125,9 @@ def test_a_step_that_a_cap_ends_leaves_what_helped_in_the_draft() -> None:
 
 
 def test_a_symptom_that_is_left_counts_as_tried_once_for_each_reflection_and_an_answered_one_does_not() -> None:
-    _, run, _ = begun([("alpha",), ("omega!",)], lambda _: reply_with(add("alpha", "train-0", "train-2"), add("x", "train-1")))
+    _, run, _ = begun(
+        [("alpha",), ("omega!",)], lambda _: reply_with(add("alpha", "train-0", "train-2"), add("x", "train-1"))
+    )
     step(run)
     assert said(run) == {"alpha"}
     assert run.learner.tries["missing omega!"] >= 1

@@ -63,7 +63,9 @@ def test_a_provider_that_dies_is_noticed_within_some_rollouts_however_long_it_li
 def test_a_share_of_tasks_that_keep_failing_stops_nothing(every: int) -> None:
     place = World({f"train-{at}": () for at in range(60)}, dead=frozenset(f"train-{at}" for at in range(0, 60, every)))
     rollouts, tasks = measured(place)
-    found = [one for start in range(0, 60, 5) for one in rollouts.measure([(SKILL, t) for t in tasks[start : start + 5]])]
+    found = [
+        one for start in range(0, 60, 5) for one in rollouts.measure([(SKILL, t) for t in tasks[start : start + 5]])
+    ]
     assert sum(one is None for one in found) == len(place.dead)
 
 
