@@ -4,8 +4,7 @@
 
 A trial trains once in each world under each seed; its score is the true score at the end as a share of the best one,
 and its rollouts are those to 95% of that, or the whole budget. The same command goes on with a search that was
-interrupted; `--file` is an SQLite storage that every tool of Optuna reads. `epochs` and `patience` are not searched:
-every run trains to its budget.
+interrupted; `--file` is an SQLite storage that every tool of Optuna reads.
 """
 
 import argparse
@@ -25,8 +24,6 @@ from skillopt.tuning.studies import RANGES, Search, choose_ranges, open_study, p
 
 __all__ = ["main", "play"]
 
-_SEARCHED = tuple(name for name in RANGES if name not in {"epochs", "patience"})
-
 
 def play(job: Job) -> tuple[float, int]:
     """Train once; give the share of the best true score at the end, and the rollouts to 95% of it."""
@@ -40,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = _parser().parse_args(arguments)
     fixed = tuple((key, value) for key, _, value in (text.partition("=") for text in chosen.set))
     base = Job(chosen.worlds[0], "default", 0, chosen.rollouts, fixed).settings
-    start = {name: getattr(base, name) for name in _SEARCHED}
-    ranges, seeds = choose_ranges(_SEARCHED, start), range(chosen.first, chosen.first + chosen.seeds)
+    ranges = choose_ranges((), {name: getattr(base, name) for name in RANGES})
+    start, seeds = {name: getattr(base, name) for name in ranges}, range(chosen.first, chosen.first + chosen.seeds)
     told = [chosen.worlds, chosen.rollouts, list(fixed), start, list(seeds)]
     name = f"worlds-{digest_of(dumps(told))[:12]}"
     with open_study(chosen.file, name) as study, Pool(chosen.workers) as pool:

@@ -62,7 +62,8 @@ def eliminate(
     names = learner.cover(good, [name for found in cited.values() for name in dict.fromkeys(found)], 1)
     beside = learner.run(draft.build(base), dict.fromkeys(names))
     broken = [name for name, seen in beside.items() if _wanted(good, name) & seen.symptoms]
-    if untied and len(broken) > max(1.0, 1.5 * (1 - learner.rates.answering) * len(beside)):
+    few = max(1.0, 1.5 * (1 - learner.rates.answering) * len(beside))
+    if untied and len(broken) > min(few, len(beside) - 1):
         base = _with_needed(learner, carried, untied, broken, good)
         beside = {**beside, **learner.run(draft.build(base), broken)}
         broken = [name for name, seen in beside.items() if _wanted(good, name) & seen.symptoms]

@@ -1,7 +1,7 @@
 """Patch test: the draft with a whole patch, run on the tasks that failed; where it does little, each task's own lines.
 
 One harmful line must not hide good ones, and a rule that works only beside another one must not be judged alone. So
-all lines are tried together first, and alone only when that moves few tasks.
+all lines are tried together first, and apart only when that moves few tasks, or breaks them in a way of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,14 +57,39 @@ def test_patch(learner: Learner, carried: Sequence[Line], good: Sequence[Line], 
     cited = list(dict.fromkeys(name for line in lines for name in line.targets))
     chosen = learner.cover(lines, cited, rates.repeats)
     test = PatchTest(after=learner.run(draft.build(trial), chosen))
-    tallies = {line: _tally(learner, line, test.after) for line in lines}
-    test.helped = [line for line in lines if tallies[line] > _LITTLE_AGAINST or _packed_moved(line, test.after)]
     test.moved = {name for name, seen in test.after.items() if _moves(lines, name, seen)}
-    if len(test.moved) < _POOR * len(test.after) and len(trial) - len(draft.lines) > 1:
-        _try_own(learner, test, [*draft.lines, *good], lines, chosen, draft.build(trial).digest)
+    odd = {name for name, seen in test.after.items() if seen.symptoms - _known(learner, lines)}
+    parts: dict[str, Sequence[Line]] = {}
+    if len(test.moved - odd) < _POOR * len(test.after) and len(trial) - len(draft.lines) > 1:
+        left = [name for name in chosen if name in test.after and (name in odd or name not in test.moved)]
+        parts = _try_own(learner, test, [*draft.lines, *good], lines, left, draft.build(trial).digest)
+    # Where a part of the patch helps and the whole did not, the whole says nothing: something in it is in the way.
+    broken = {name for name in test.after if name not in test.moved - odd and name not in parts} if parts else set()
+    test.moved -= broken
+    told = {
+        line: {
+            name: seen
+            for name, seen in test.after.items()
+            if name in line.targets and name not in broken and line in parts.get(name, lines)
+        }
+        for line in lines
+    }
+    tallies = {line: _tally(learner, line, after) for line, after in told.items()}
+    test.helped = [
+        line
+        for line, after in told.items()
+        if (tallies[line] > _LITTLE_AGAINST and (after or not parts)) or _packed_moved(line, after)
+    ]
+    test.harm = bool(parts)
     for line in test.helped:
         line.evidence = min(_MOST_EVIDENCE, tallies[line])
     return test
+
+
+def _known(learner: Learner, lines: Sequence[Line]) -> frozenset[str]:
+    """Give the symptoms that tasks show without a patch, and those that it is for."""
+    wanted = (symptoms for line in lines for symptoms in line.targets.values())
+    return frozenset().union(*learner.start.values(), *(seen.symptoms for seen in learner.seen.values()), *wanted)
 
 
 def _tally(learner: Learner, line: Line, after: Mapping[str, Seen]) -> float:
@@ -84,23 +109,27 @@ def _packed_moved(line: Line, after: Mapping[str, Seen]) -> bool:
 
 
 def _try_own(
-    learner: Learner, test: PatchTest, base: Sequence[Line], lines: Sequence[Line], chosen: Sequence[str], whole: str
-) -> None:
-    """Try on each task that did not move the lines that cite it, and no others."""
-    left = [name for name in chosen if name in test.after and name not in test.moved]
-    while left:
-        batch, left = left[:_PROBES], left[_PROBES:]
-        for name in batch:
-            own = [line for line in lines if name in line.targets]
-            text = learner.draft.build([*base, *own])
-            if text.digest == whole:
-                continue
-            seen = learner.run(text, [name]).get(name)
-            hit = [line for line in own if seen and line.mends(name, seen.symptoms)]
-            if hit and seen:
-                test.harm = True
-                test.helped += [line for line in hit if line not in test.helped]
+    learner: Learner, test: PatchTest, base: Sequence[Line], lines: Sequence[Line], left: Sequence[str], whole: str
+) -> dict[str, Sequence[Line]]:
+    """Try on tasks that do not do well the lines that cite them and no others, and once halves of these.
+
+    Returns:
+        By task, the lines with which it moved.
+    """
+    known, found, halved = _known(learner, lines), dict[str, Sequence[Line]](), False
+    for number, name in enumerate(left):
+        if number % _PROBES == 0 and number and not found:
+            break
+        parts = [[line for line in lines if name in line.targets]]
+        if len(parts[0]) > 1 and not halved:
+            half, halved = len(parts[0]) // 2, not found
+            parts += [parts[0][:half], parts[0][half:]]
+        for part in parts:
+            text = learner.draft.build([*base, *part])
+            seen = learner.run(text, [name]).get(name) if text.digest != whole else None
+            if seen and seen.symptoms <= known and _moves(part, name, seen):
+                found[name] = part
                 test.moved.add(name)
                 test.after[name] = seen
-        if not test.harm:
-            break
+                break
+    return found

@@ -42,6 +42,7 @@ def propose_lines(
     proposal = propose_edits(run.runner, briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.failures)
+    learner.aside = run.suspects.set_aside
     for edit, reason in proposal.refused:
         memory.refused(edit, reason)
         yield EditRefused(step, edit, reason)

@@ -131,7 +131,9 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
     if test.harm:
         chain.park = False
         learner.harm += 1
-    chain.carried = [*chain.carried, *lines] if chain.park else [*learner.draft.lines, *chain.good]
+    before = [*chain.carried, *lines]
+    chain.carried = before if chain.park else [*learner.draft.lines, *chain.good]
+    _remember(learner, chain, [line for line in before if line not in chain.carried])
     done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
     sure = {
         x
@@ -145,8 +147,10 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
         learner.tries[symptom] = 0 if symptom in done else learner.tries[symptom] + asked
     # What the patch mends elsewhere fails here by noise, or by what is in its way: elimination finds that out.
     tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
-    waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in tested}
-    again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested))
+    over = tested.keys() | learner.aside
+    waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in over}
+    goes_on = test.moved or chain.park or not asked
+    again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested) if goes_on else ())
     left = {name: seen for name, seen in (tested | again).items() if learner.live(seen.symptoms)}
     chain.shown = left
     chain.stalled = 0 if test.moved else chain.stalled + asked
@@ -169,11 +173,7 @@ def _symptoms(shown: Mapping[str, Seen]) -> set[str]:
 
 def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
     """Keep what something needs; remember the rest."""
-    for line in chain.carried:
-        if line not in chain.good and line not in learner.draft.lines:
-            learner.memory.tried(
-                line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, "")
-            )
+    _remember(learner, chain, [line for line in chain.carried if line not in {*chain.good, *learner.draft.lines}])
     for one in eliminate(learner, chain.carried, chain.good, chain.moved):
         test, edit = one.test, one.test.line.edit
         reason = elimination_reason(one)
@@ -185,6 +185,12 @@ def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
         for name, seen in chain.shown.items():
             if name in learner.seen and learner.seen[name].text != learner.draft.skill.digest:
                 learner.seen[name] = Seen(seen.rollout, seen.symptoms, learner.draft.skill.digest)
+
+
+def _remember(learner: Learner, chain: _Chain, idle: Sequence[Line]) -> None:
+    """Remember lines that moved nothing."""
+    for line in idle:
+        learner.memory.tried(line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, ""))
 
 
 def _effect(without: Sequence[Rollout], with_it: Sequence[Rollout]) -> str:

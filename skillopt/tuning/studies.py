@@ -32,12 +32,16 @@ __all__ = [
 # What decides the price of a gain. Targets, metric, caps and `confidence` are not here: trials that differ in them
 # cannot be compared, or promise something else.
 RANGES: Final[Mapping[str, tuple[int, int]]] = {
+    "patch_tests": (1, 6),
+    "edit_budget": (2, 40),
+    "token_budget": (500, 6000),
+    "proposal_groups": (1, 4),
     "epochs": (2, 8),
     "batch_size": (4, 48),
-    "edit_budget": (2, 24),
-    "reflections": (1, 6),
     "patience": (1, 4),
 }
+_PUBLISHED: Final = frozenset({"epochs", "batch_size", "patience"})
+"""Those that only the loop without patch tests, the published one, reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,15 @@ class Trial:
 
 
 def choose_ranges(names: Iterable[str], start: Mapping[str, int]) -> Mapping[str, tuple[int, int]]:
-    """Give the ranges of some settings, none for all, widened to where they start."""
+    """Give the ranges of some settings, widened to where they start; with no names, of all that the loop reads.
+
+    Args:
+        names: Of settings.
+        start: Their values now; all of them are needed where no names are given.
+    """
     if unknown := set(names) - set(RANGES):
         raise SettingsError(f"--space: expected some of {', '.join(RANGES)}, found {min(unknown)!r}")
-    chosen = tuple(names) or RANGES
+    chosen = tuple(names) or [name for name in RANGES if (name in _PUBLISHED) is (not start["patch_tests"])]
     return {name: (min(RANGES[name][0], start[name]), max(RANGES[name][1], start[name])) for name in chosen}
 
 

@@ -21,12 +21,13 @@ from skillopt.presets import flatten_tables
 from skillopt.storage.locks import writer_lock
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
+from skillopt.tuning.studies import RANGES
 from tests.fakes.projects import git, make_project, skillopt, skillopt_process
 
 FAST = ("--set", "epochs=2", "--set", "batch_size=6", "--set", "confidence=0.7")
 SEARCH = (
     *("tune", "rows", "--trials", "3", "--seeds", "2"),
-    *("--space", "reflections,batch_size"),
+    *("--space", "patch_tests,edit_budget"),
     *FAST,
 )
 
@@ -68,7 +69,7 @@ def tasks_run(folder: Path) -> set[str]:
 def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, dict[str, Any]]) -> None:
     _, found = searched
     assert [one["number"] for one in found["trials"]] == [0, 1, 2]
-    assert found["trials"][0]["params"] == {"reflections": 4, "batch_size": 6}
+    assert found["trials"][0]["params"] == {"patch_tests": 3, "edit_budget": 30}
     assert found["seeds"] == [0, 1]
     for one in found["trials"]:
         assert all(0 <= score <= 1 for score in one["scores"])
@@ -79,7 +80,7 @@ def test_a_search_tries_settings_and_says_which_are_best(searched: tuple[Path, d
     assert found["paid_rollouts"] > 0
     page = Path(found["plot"]).read_text(encoding="utf-8")
     assert "<script src" not in page
-    assert "reflections" in page
+    assert "patch_tests" in page
 
 
 def test_the_study_is_one_that_any_tool_of_optuna_reads(searched: tuple[Path, dict[str, Any]]) -> None:
@@ -185,7 +186,7 @@ def test_a_second_process_is_told_that_the_search_is_under_way(searched: tuple[P
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--space", "reflection"), "expected some of epochs, batch_size, edit_budget, reflections, patience, found"),
+        (("--space", "reflection"), f"expected some of {', '.join(RANGES)}, found"),
         (("--space", "confidence"), "expected some of"),
         (("--trials", "0"), "--trials"),
     ],

@@ -1,14 +1,14 @@
-"""The draft: edits that wait for the gate, and which tasks they broke."""
+"""The draft: the incumbent with the lines that wait for the gate."""
 
-from skillopt.loop.draft import Draft
-from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.edits import Edit, Op
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-SKILL = Skill("words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n- Be brief.\n"))
+from skillopt.loop.draft import Draft, Line, inverse
+from skillopt.skills.edits import Edit, Op, apply_edits
+from tests.fakes.worlds import SKILL, add, line, missing, words_of
 
-
-def add(word: str) -> Edit:
-    return Edit(word, Op.ADD, content=f"- {word}")
+WORDS = ("alpha", "beta", "gamma", "delta")
 
 
 def drafted(*words: str) -> Draft:
@@ -20,16 +20,38 @@ def drafted(*words: str) -> Draft:
 def test_edits_are_taken_up_one_after_the_other_and_may_build_on_each_other() -> None:
     draft = drafted("alpha")
     draft.take([Edit("r", Op.REPLACE, "- alpha", content="- beta")])
-    assert "- beta" in draft.skill.document.body
-    assert "- alpha" not in draft.skill.document.body
+    assert words_of(draft.skill) == {"keep", "beta"}
     assert len(draft.pending) == 2
     assert draft.incumbent == SKILL
 
 
-def test_an_edit_that_does_not_fit_any_more_is_left_out() -> None:
-    draft = drafted("alpha")
-    draft.take([Edit("d", Op.DELETE, "not there"), add("beta")])
+def test_a_line_that_does_not_fit_is_left_out_and_the_others_stay() -> None:
+    lost = Line(Edit("d", Op.DELETE, "not there"))
+    draft, alpha, beta = Draft(SKILL), line("alpha", {}), line("beta", {})
+    assert draft.fitting([alpha, lost, beta]) == (alpha, beta)
+    draft.set([alpha, lost, beta])
+    assert draft.lines == (alpha, beta)
     assert [change.edit.id for change in draft.pending] == ["alpha", "beta"]
+
+
+def test_what_builds_on_a_line_goes_with_it() -> None:
+    alpha, beta = line("alpha", {}), line("beta", {})
+    follows = Line(Edit("r", Op.REPLACE, "- alpha", content="- omega"))
+    draft = Draft(SKILL)
+    draft.set([alpha, beta, follows])
+    assert words_of(draft.skill) == {"keep", "beta", "omega"}
+    assert words_of(draft.build([beta, follows])) == {"keep", "beta"}
+
+
+@given(st.lists(st.sampled_from(WORDS), unique=True), st.lists(st.sampled_from(WORDS), unique=True))
+def test_a_text_follows_from_its_lines_alone_whatever_was_built_before(first: list[str], second: list[str]) -> None:
+    lines = {word: line(word, {}) for word in WORDS}
+    draft = Draft(SKILL)
+    draft.set([lines[word] for word in first])
+    built = draft.build([lines[word] for word in second])
+    assert words_of(built) == {"keep", *second}
+    assert draft.build([]) == draft.incumbent == SKILL
+    assert built == Draft(SKILL).build([lines[word] for word in second])
 
 
 def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> None:
@@ -38,80 +60,51 @@ def test_dropping_goes_back_to_the_incumbent_and_accepting_makes_a_new_one() -> 
     assert draft.skill == SKILL
     assert not draft.pending
     draft.take([add("beta")])
+    (beta,) = draft.lines
     draft.accept(draft.skill)
-    assert draft.incumbent == draft.skill != SKILL
+    assert words_of(draft.incumbent) == {"keep", "beta"}
+    assert draft.skill == draft.incumbent
+    assert draft.accepted == [beta]
     assert not draft.pending
 
 
-def test_tasks_that_failed_when_they_were_run_last_are_failing_and_all_that_were_run_are_seen() -> None:
-    draft = Draft(SKILL)
-    draft.record_outcome("t1", passed=True)
-    draft.record_outcome("t2", passed=False)
-    draft.take([add("alpha")])
-    assert set(draft.failing) == {"t2"}
-    draft.record_outcome("t1", passed=False)
-    assert set(draft.failing) == {"t1", "t2"}
-    assert draft.seen == 2
+def test_what_is_built_after_an_accept_builds_on_the_new_incumbent() -> None:
+    draft, gamma = drafted("alpha"), line("gamma", {})
+    assert words_of(draft.build([gamma])) == {"keep", "gamma"}
+    draft.accept(draft.skill)
+    assert words_of(draft.build([gamma])) == {"keep", "alpha", "gamma"}
 
 
-def test_what_passed_under_a_dropped_draft_says_nothing_of_later_edits() -> None:
-    draft = drafted("alpha")
-    draft.record_outcome("t1", passed=True)
-    draft.drop()
-    draft.take([add("beta")])
-    assert not draft.steady("t1")
-    assert draft.seen == 0
-
-
-def test_a_task_is_steady_when_it_passed_under_the_draft_as_it_is() -> None:
-    draft = Draft(SKILL)
-    draft.record_outcome("t1", passed=True)
-    assert draft.steady("t1")
-    assert not draft.steady("t2")
-    draft.take([add("alpha")])
-    assert not draft.steady("t1")
-
-
-def test_a_task_that_fails_is_not_steady_before_it_has_passed_again() -> None:
-    draft = Draft(SKILL)
-    for passed, steady in ((True, True), (False, False), (False, False), (True, True)):
-        draft.record_outcome("t1", passed=passed)
-        assert draft.steady("t1") is steady
-
-
-def test_a_task_is_stubborn_from_its_second_failure_in_a_row() -> None:
-    draft = Draft(SKILL)
-    for passed, stubborn in ((False, False), (False, True), (False, True), (True, False), (False, False)):
-        draft.record_outcome("t1", passed=passed)
-        assert bool(draft.stubborn) is stubborn
-
-
-def test_a_draft_without_some_edits_holds_the_others_and_none_that_build_on_them() -> None:
-    draft = drafted("alpha", "beta")
-    draft.take([Edit("r", Op.REPLACE, "- alpha", content="- gamma")])
-    skill, kept = draft.without({"alpha"})
-    assert [edit.id for edit in kept] == ["beta"]
-    assert skill.document.body.count("- ") == 2
-    assert draft.without(()) == (draft.skill, draft.waiting)
-
-
-def test_what_is_left_out_is_gone_and_what_passed_with_it_counts_no_more() -> None:
-    draft = drafted("alpha")
-    draft.record_outcome("t1", passed=True)
-    draft.take([add("beta")])
-    draft.record_outcome("t2", passed=True)
-    draft.take([add("gamma")])
-    assert [edit.id for edit in draft.leave_out({"beta"})] == ["beta"]
-    assert [edit.id for edit in draft.waiting] == ["alpha", "gamma"]
-    assert "- beta" not in draft.skill.document.body
-    assert draft.seen == 1  # t1, which passed before beta came
-
-
-def test_leaving_out_does_not_touch_what_was_accepted() -> None:
+def test_dropping_after_an_accept_keeps_what_was_accepted() -> None:
     draft = drafted("alpha")
     draft.accept(draft.skill)
     draft.take([add("beta")])
-    assert not draft.leave_out({"alpha"})
-    draft.leave_out({"beta"})
-    assert draft.skill == draft.incumbent
-    assert "- alpha" in draft.skill.document.body
+    draft.drop()
+    assert words_of(draft.skill) == {"keep", "alpha"}
+
+
+def test_a_line_has_mended_a_task_when_its_one_symptom_is_gone() -> None:
+    found = line("alpha", {"t": ["alpha"]})
+    assert found.mends("t", frozenset())
+    assert found.mends("t", missing("beta"))
+    assert not found.mends("t", missing("alpha", "beta"))
+
+
+@pytest.mark.parametrize(("packed", "targets"), [(True, ["alpha"]), (False, ["alpha", "beta"]), (True, ["x", "beta"])])
+def test_of_several_symptoms_one_that_is_gone_is_enough(packed: bool, targets: list[str]) -> None:  # noqa: FBT001 - a case
+    found = line("alpha", {"t": targets}, packed=packed)
+    assert found.mends("t", missing(*targets[1:]))
+    assert not found.mends("t", missing(*targets))
+
+
+def test_the_inverse_of_an_addition_or_replacement_gives_the_text_as_it_was() -> None:
+    for edit in (add("alpha", "t"), Edit("r", Op.REPLACE, "- keep", content="- kept", tasks=("t",))):
+        after = apply_edits(SKILL.document, [edit]).document
+        back = inverse(edit, "back", edit.tasks)
+        assert back is not None
+        assert back.tasks == ("t",)
+        assert apply_edits(after, [back]).document.text.split() == SKILL.document.text.split()
+
+
+def test_what_was_deleted_has_no_inverse() -> None:
+    assert inverse(Edit("d", Op.DELETE, "- keep"), "back", ()) is None

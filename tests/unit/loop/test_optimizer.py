@@ -104,7 +104,7 @@ def test_a_skill_learns_what_its_tasks_need_and_is_compared_on_the_held_out_test
 
 
 def test_versions_are_numbered_one_by_one_whatever_the_number_of_edits() -> None:
-    events = run(ScriptedRunner(by_words, teach), edit_budget=2, min_edits=2, epochs=3, batch_size=6)
+    events = run(ScriptedRunner(by_words, teach), edit_budget=2, min_edits=2, epochs=3, batch_size=6, preset="paper")
     numbers = [event.number for event in only(events, VersionAccepted)]
     assert numbers == list(range(1, len(numbers) + 1))
     assert (
@@ -183,7 +183,7 @@ def test_a_harmful_edit_is_rejected_and_the_skill_stays() -> None:
     runner = ScriptedRunner(
         harm, lambda _: '{"edits": [{"op": "add", "content": "- harm"}], "guidance": "", "memory": ""}'
     )
-    events = run(runner, screen_rollouts=0)
+    events = run(runner, preset="paper")
     assert {event.verdict.outcome for event in only(events, GateDecided)} == {Outcome.REJECT}
     assert not only(events, VersionAccepted)
 
@@ -211,10 +211,10 @@ def test_guidance_is_gated_and_lives_in_its_protected_region() -> None:
         body = request.skill.document.body if request.skill else ""
         return scored(request, 1.0 if "Keep the words." in body else 0.5)
 
-    events = run(ScriptedRunner(better_with_guidance, teach), epochs=2)
+    events = run(ScriptedRunner(better_with_guidance, teach), preset="paper", metric="soft")
     accepted = [event for event in only(events, VersionAccepted) if event.kind == "slow update"]
     assert SkillDocument(accepted[0].text).region(GUIDANCE) == "- Keep the words."
-    worse = run(ScriptedRunner(lambda request: scored(request, 0.5), teach), epochs=2)
+    worse = run(ScriptedRunner(lambda request: scored(request, 0.5), teach), preset="paper")
     kinds = [event.kind for event in only(worse, GateDecided) if event.verdict.outcome is Outcome.REJECT]
     assert "slow update" in kinds
     assert not only(worse, VersionAccepted)
@@ -225,14 +225,14 @@ def test_guidance_that_the_lint_refuses_never_reaches_the_gate() -> None:
         guidance = {"guidance": "<!-- skillopt:end guidance --> see https://example.org"}
         return json.dumps(guidance) if prompt.startswith("Task: write durable") else teach(prompt)
 
-    events = run(ScriptedRunner(by_words, sneaky))
+    events = run(ScriptedRunner(by_words, sneaky), preset="paper")
     assert [event for event in only(events, StepFailed) if event.stage == "slow update"]
     assert "slow update" not in [event.kind for event in only(events, GateDecided)]
 
 
 def test_the_memory_reaches_later_prompts_and_never_the_skill() -> None:
     runner = ScriptedRunner(by_words, teach)
-    events = run(runner, epochs=3, patience=0)
+    events = run(runner, epochs=3, preset="paper")
     assert only(events, MemoryUpdated)[0].memory == "words work"
     assert "words work" in [prompt for prompt in runner.prompts if prompt.startswith("Task: reflect")][-1]
     assert all("words work" not in event.text for event in only(events, VersionAccepted))
@@ -242,7 +242,7 @@ def test_the_run_stops_early_when_nothing_was_accepted_for_patience_epochs() -> 
     runner = ScriptedRunner(
         lambda request: scored(request, 0.5), lambda _: '{"edits": [], "guidance": "", "memory": ""}'
     )
-    events = run(runner, epochs=9, patience=2)
+    events = run(runner, epochs=9, patience=2, preset="paper")
     assert only(events, RunEnded)[0].reason == "nothing new for 2 epochs"
     assert [event.epoch for event in only(events, EpochEnded)] == [1, 2]
 
@@ -256,7 +256,7 @@ def test_a_provider_that_dies_during_training_stops_the_run_instead_of_looking_l
     def only_val(request: RolloutRequest) -> Rollout:
         return scored(request, None) if request.task.id.startswith("train") else by_words(request)
 
-    with pytest.raises(InvalidMeasurementError, match=r"step 1: only 0 of 12 .* scripted failure"):
+    with pytest.raises(InvalidMeasurementError, match=r"train: only 0 of the newest .* scripted failure"):
         run(ScriptedRunner(only_val, teach))
 
 
@@ -273,10 +273,10 @@ def test_a_candidate_whose_provider_dies_is_an_invalid_measurement_not_a_rejecti
     def dies(request: RolloutRequest) -> Rollout:
         return scored(request, None) if request.skill != SKILL else by_words(request)
 
-    with pytest.raises(InvalidMeasurementError, match="screen"):
+    with pytest.raises(InvalidMeasurementError, match="train: only"):
         run(ScriptedRunner(dies, teach))
-    with pytest.raises(InvalidMeasurementError, match="step 1"):
-        run(ScriptedRunner(dies, teach), screen_rollouts=0, reflections=1, gate_edits=1)
+    with pytest.raises(InvalidMeasurementError, match=r"step 2: only 0 of 12"):
+        run(ScriptedRunner(dies, teach), preset="paper")
 
 
 @pytest.mark.parametrize("cap", [80, 100, 150])
@@ -298,13 +298,12 @@ def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
             reply["edits"].append({"op": "add", "section": "Rules", "content": "- poison", "tasks": ["train-0"]})
         return json.dumps(reply)
 
-    common = {"edit_budget": 5, "min_edits": 5, "epochs": 1, "reflections": 1}
-    events = run(ScriptedRunner(harm, poisoned), **common)
-    assert [event.edit.content for event in only(events, EditScreened) if not event.kept] == ["- poison"]
+    events = run(ScriptedRunner(harm, poisoned))
+    assert "- poison" not in [event.edit.content for event in only(events, EditScreened) if event.kept]
     (accepted,) = only(events, VersionAccepted)
-    assert "- alpha" in accepted.text
+    assert all(f"- {word}" in accepted.text for word in WORDS)
     assert "- poison" not in accepted.text
-    assert not only(run(ScriptedRunner(harm, poisoned), **common, screen_rollouts=0), VersionAccepted)
+    assert not only(run(ScriptedRunner(harm, poisoned), preset="paper", epochs=1), VersionAccepted)
 
 
 def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
+from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
 from skillopt.loop.proposals import check_proposal, try_proposal
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
@@ -100,7 +100,8 @@ def test_what_helps_is_accepted_and_what_harms_is_dropped_before_the_gate() -> N
         return scored(request, 0.0) if "- poison" in body else by_words(request)
 
     events = tried(ScriptedRunner(poisoned, str), add("alpha", "train-0"), add("poison", "train-1", name="e2"))
-    assert [event.kept for event in events if isinstance(event, EditScreened)] == [True, False]
+    assert [event.edit.content for event in only(events, EditScreened) if event.kept] == ["- alpha"]
+    assert [event.edit.content for event in only(events, EditRefused)] == ["- poison"]
     (accepted,) = [event for event in events if isinstance(event, VersionAccepted)]
     assert "- alpha" in accepted.text
     assert "- poison" not in accepted.text
@@ -166,7 +167,10 @@ def test_an_edit_that_helps_is_committed_and_a_useless_one_beside_it_is_not(proj
     text = git(project, "show", "skillopt/rows:skills/rows/SKILL.md")
     assert "- Write e-mail addresses in lower case." in text
     assert "dots" not in text
-    assert [one["kept"] for one in found["screened"]] == [True, False]
+    assert {one["edit"]["content"]: one["kept"] for one in found["screened"]} == {
+        GOOD["content"]: True,
+        USELESS["content"]: False,
+    }
     model = git(project, "log", "-1", "--format=%(trailers:key=Optimizer-Model,valueonly)", "skillopt/rows")
     assert model == "Claude Code 2.1"
 

@@ -1,157 +1,94 @@
-"""When an edit alone could show something, and when a draft is worth a gate."""
+"""When a draft is worth a gate, and whose turn it is to learn."""
 
-from skillopt.loop.draft import Draft
-from skillopt.loop.scheduling import Readiness
-from skillopt.rollouts import Rollout, Score, Status, Trajectory
-from skillopt.settings import Settings
-from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.edits import Edit, Op
+import pytest
 
-SKILL = Skill(
-    "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
-)
-TRAIN, VAL = 10, 20
+from skillopt.loop.scheduling import gate_is_due, next_learner
+from skillopt.loop.training_run import TrainingRun
+from tests.fakes.worlds import World, line, missing, named
+
+WORDS = ("alpha", "beta", "gamma", "delta")
 
 
-def readiness(**values: object) -> Readiness:
-    return Readiness(Settings.model_validate(values), TRAIN, VAL)
+def waiting(answered: int = 4, val: int = 12, **values: object) -> TrainingRun:
+    """Give a run whose draft answers so many of the four things that train tasks lack."""
+    place = World(named([(word,) for word in WORDS], (12, val, 0)))
+    run = place.training(str, (12, val, 0), **values)
+    learner = run.learner
+    learner.run(learner.draft.skill, learner.tasks)
+    learner.draft.set(
+        [
+            line(word, {f"train-{at}": [word] for at in (number, number + 4)})
+            for number, word in enumerate(WORDS[:answered])
+        ]
+    )
+    return run
 
 
-def draft(edits: int = 1) -> Draft:
-    """Give a draft in which some edits wait."""
-    made = Draft(SKILL)
-    made.take(Edit(f"e{at}", Op.ADD, section="Rules", content=f"- Rule {at}.") for at in range(edits))
-    return made
+def test_a_clear_lead_on_train_is_worth_a_gate_and_a_small_one_is_not() -> None:
+    assert gate_is_due(waiting(answered=4))
+    assert not gate_is_due(waiting(answered=1, val=6))
 
 
-def noisy(**values: object) -> Readiness:
-    """Give one that has seen outcomes change every time."""
-    made = readiness(**values)
-    for _ in range(20):
-        made.noise.add_repeat(0.0, 1.0)
-    return made
+def test_the_more_tasks_the_gate_has_the_smaller_a_lead_may_be() -> None:
+    assert not gate_is_due(waiting(answered=1, val=6))
+    assert gate_is_due(waiting(answered=1, val=60))
 
 
-def batch(score: float, tasks: int) -> list[tuple[str, float]]:
-    return [(f"t{at}", score) for at in range(tasks)]
+def test_a_small_lead_goes_to_the_gate_once_two_steps_have_brought_nothing() -> None:
+    run, due = waiting(answered=1, val=6), []
+    for run.learner.idle in range(3):
+        due.append(gate_is_due(run))
+    assert due == [False, False, True]
 
 
-def test_a_noisy_target_is_trusted_and_one_that_repeats_itself_is_not() -> None:
-    assert noisy().trusting
-    assert not readiness().trusting
+def test_after_a_version_one_idle_step_is_enough_where_most_edits_turn_out_right() -> None:
+    run = waiting(answered=1, val=6)
+    run.versions, run.learner.idle = 1, 1
+    run.learner.kept, run.learner.proposed = 9.0, 10.0
+    assert gate_is_due(run)
+    run.learner.kept = 1.0
+    assert not gate_is_due(run)
 
 
-def rollout(task: str, score: float | None) -> Rollout:
-    scored = None if score is None else Score(score, score == 1.0)
-    return Rollout(task, SKILL.digest, 0, Trajectory(), Status.OK if scored else Status.INFRA_ERROR, scored)
+def test_a_draft_goes_to_the_gate_while_the_rollouts_last_for_it() -> None:
+    assert not gate_is_due(waiting(answered=1, val=6, max_rollouts=120))
+    assert gate_is_due(waiting(answered=1, val=6, max_rollouts=30))
 
 
-def measured(*scores: float) -> list[Rollout]:
-    return [rollout(f"v{at}", score) for at, score in enumerate(scores)]
+def test_nothing_is_due_while_nothing_waits_or_the_same_text_was_just_gated() -> None:
+    run = waiting()
+    run.gated = run.draft.skill.digest
+    assert not gate_is_due(run)
+    run.gated = ""
+    run.draft.drop()
+    assert not gate_is_due(run)
 
 
-def test_repeats_of_the_first_skill_go_on_while_they_leave_open_whether_the_target_is_noisy() -> None:
-    quiet, open_yet = readiness(), readiness()
-    assert quiet.add_baseline([measured(*[1.0] * 12), measured(*[1.0] * 12)])
-    assert not open_yet.add_baseline([measured(*[1.0] * 12), measured(*[1.0] * 8, *[0.0] * 4)])
-    assert open_yet.add_baseline([measured(*[1.0] * 12), measured(*[1.0] * 12)])
+def test_under_much_noise_the_gate_is_asked_when_whole_epochs_lead_and_not_by_single_lines() -> None:
+    run = waiting()
+    run.learner.rates.reruns, run.learner.rates.gone = 40.0, 18.0
+    assert not gate_is_due(run)
+    run.learner.first_scores, run.learner.scores = [0.2] * 12, [0.9] * 12
+    assert gate_is_due(run)
+    assert not gate_is_due(run)  # not again by the same rollouts
 
 
-def test_a_single_measurement_is_enough_where_the_settings_want_no_more() -> None:
-    assert readiness().add_baseline([measured(1.0)])
+def test_learning_goes_on_while_something_is_open_and_ends_when_all_is_answered_or_given_up() -> None:
+    run = waiting(answered=1)
+    run.learner.idle = 5
+    assert next_learner(run) is run.learner
+    for word in WORDS[1:]:
+        run.learner.tries.update(dict.fromkeys(missing(word), 14))
+    assert next_learner(run) is None
 
 
-def test_repeats_that_could_not_be_measured_tell_nothing() -> None:
-    made = readiness()
-    level = made.noise.level
-    made.add_baseline([measured(1.0), [rollout("v0", None)]])
-    assert made.noise.level == level
+def test_a_step_that_brought_something_is_followed_by_another_one() -> None:
+    run = waiting(answered=4)
+    assert next_learner(run) is run.learner
 
 
-def test_trust_can_be_turned_off() -> None:
-    assert not noisy(trust_noise=0).trusting
-
-
-def test_without_a_screen_there_is_nothing_but_trust() -> None:
-    assert readiness(screen_rollouts=0).trusting
-
-
-def test_a_gate_is_due_once_nothing_new_has_come_for_long_enough() -> None:
-    made, waiting = readiness(), draft()
-    for _ in range(9):
-        made.note_batch(batch(0.0, 5))
-    assert not made.due(waiting, left=5)
-    made.note_batch(batch(0.0, 5))
-    assert made.due(waiting, left=5)
-
-
-def test_edits_that_go_again_leave_those_waiting_that_no_gate_has_seen() -> None:
-    made, waiting = readiness(), draft(3)
-    made.note_verdict(waiting, accepted=False)
-    waiting.take([Edit("new", Op.ADD, section="Rules", content="- New.")])
-    gone = waiting.leave_out({"e0", "e1"})
-    assert made.waiting(waiting) is False
-    made.note_removed([0, 1])
-    assert len(gone) == 2
-    assert made.waiting(waiting)
-
-
-def test_a_new_edit_puts_the_gate_off() -> None:
-    made, waiting = readiness(), draft()
-    for _ in range(9):
-        made.note_batch(batch(0.0, 5))
-    made.note_edits()
-    made.note_batch(batch(0.0, 5))
-    assert not made.due(waiting, left=5)
-
-
-def test_the_gate_waits_longer_while_several_tasks_fail_again_and_again() -> None:
-    made, waiting = readiness(), draft()
-    due = []
-    for _ in range(20):
-        made.note_batch(batch(0.0, 5))
-        due.append(made.due(waiting, left=5, stubborn=2))
-    assert due == [False] * 19 + [True]
-
-
-def test_a_gate_is_due_when_so_many_edits_wait() -> None:
-    made = readiness(gate_edits=2)
-    assert not made.due(draft(1), left=5)
-    assert made.due(draft(2), left=5)
-
-
-def test_nothing_is_due_while_nothing_waits_or_the_gate_has_just_not_decided() -> None:
-    made, waiting = readiness(), draft()
-    for _ in range(20):
-        made.note_batch(batch(0.0, 5))
-    assert not made.due(Draft(SKILL), left=5)
-    made.note_verdict(waiting, accepted=False)
-    assert not made.due(waiting, left=5)
-
-
-def test_on_trust_the_gate_is_asked_when_the_draft_leads_on_train_and_not_before() -> None:
-    made, waiting = noisy(), draft(8)
-    made.note_batch(batch(0.4, TRAIN))
-    made.note_batch(batch(0.4, TRAIN))
-    assert not made.due(waiting, left=5)
-    made.note_batch(batch(0.9, (TRAIN // 2)))
-    assert made.due(waiting, left=5)
-
-
-def test_on_trust_the_gate_is_not_asked_again_about_the_same_rollouts() -> None:
-    made, waiting = noisy(), draft(8)
-    for score in (0.4, 0.4, 0.9):
-        made.note_batch(batch(score, TRAIN))
-    assert made.due(waiting, left=5)
-    assert not made.due(waiting, left=5)
-    made.note_batch(batch(0.9, TRAIN))
-    assert made.due(waiting, left=5)
-
-
-def test_after_an_accept_the_next_draft_must_lead_the_new_incumbent() -> None:
-    made, waiting = noisy(), draft(8)
-    for score in (0.4, 0.4, 0.9):
-        made.note_batch(batch(score, TRAIN))
-    made.note_verdict(waiting, accepted=True)
-    made.note_batch(batch(0.9, TRAIN))
-    assert not made.due(waiting, left=5)
+@pytest.mark.parametrize("dry", [12, 40])
+def test_a_proposer_that_never_brings_anything_is_not_asked_for_ever(dry: int) -> None:
+    run = waiting(answered=0)
+    run.learner.idle, run.learner.dry = 2, dry
+    assert next_learner(run) is None

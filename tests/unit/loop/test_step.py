@@ -1,55 +1,142 @@
-"""Batches and steps: what is run of a draft, and what is taken out of it, in runs of the loop with scripted answers."""
+"""One step: reflect on failures, test the patch, go deeper on what is left, eliminate."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 
-from skillopt.loop.batch import run_batch
-from skillopt.loop.events import EditRefused, EditScreened, Event
+import pytest
+
+from skillopt.loop.caps import BudgetReached
+from skillopt.loop.events import EditScreened, Event, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
-from skillopt.presets import make_settings
-from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout
-from skillopt.testing import ScriptedRunner, scored
-from tests.unit.loop.test_optimizer import BASE, SKILL, only, run, suite, teach
+from tests.fakes.worlds import World, add, named, propose_words, reply_with, words_of
+
+WORDS = ("alpha", "beta", "gamma", "delta")
+SIZES = (12, 12, 0)
 
 
-def learn(run: TrainingRun, epoch: int, step: int) -> list[Event]:
-    """Run all train tasks once and reflect on them once."""
+def begun(
+    needs: Sequence[Sequence[str]],
+    reply: Callable[[str], str] = propose_words,
+    *,
+    first_only: bool = False,
+    **values: object,
+) -> tuple[World, TrainingRun, list[str]]:
+    """Give a world, a run before its first step, and the prompts of its proposer."""
+    place, prompts = World(named(needs, SIZES), first_only=first_only), list[str]()
 
-    def events() -> Iterator[Event]:
-        shown = yield from run_batch(run, epoch, step, run.tasks)
-        yield from take_step(run, epoch, step, shown)
+    def answer(prompt: str) -> str:
+        prompts.append(prompt)
+        return reply(prompt)
 
-    return list(events())
-
-
-def test_what_was_taken_on_trust_goes_when_the_target_turns_out_to_repeat_itself() -> None:
-    runner = ScriptedRunner(lambda request: scored(request, 0.0, "missing alpha"), teach)
-    trained = TrainingRun(SKILL, suite(), make_settings(("test", BASE)), runner)
-    for _ in range(40):
-        trained.readiness.noise.add_repeat(0.0, 1.0)
-    events = learn(trained, 1, 1)
-    assert trained.draft.pending
-    for epoch in range(2, 40):
-        if trained.readiness.trusting:
-            assert not only(events, EditScreened)
-            events = learn(trained, epoch, epoch)
-    assert not trained.readiness.trusting
-    assert {event.reason for event in only(events, EditRefused)} == {
-        "taken up on trust, but outcomes repeat well enough to try it alone"
-    }
-    assert only(events, EditScreened)
-    assert trained.draft.skill == SKILL
+    return place, place.training(answer, SIZES, **values), prompts
 
 
-def test_one_failure_of_a_task_that_passed_under_the_same_draft_is_not_reflected_on_and_a_second_one_is() -> None:
-    def unlucky(request: RolloutRequest) -> Rollout:
-        fails = request.task.id == "train-0" and request.repeat in {1, 2}
-        return scored(request, float(not fails), "missing alpha" if fails else "")
+def step(run: TrainingRun, number: int = 1) -> list[Event]:
+    return list(take_step(run, run.learner, number))
 
-    def reflections(epochs: int) -> int:
-        runner = ScriptedRunner(unlucky, teach)
-        run(runner, epochs=epochs, patience=0, slow_tasks=0)
-        return sum(prompt.startswith("Task: reflect on failures") for prompt in runner.prompts)
 
-    assert (reflections(2), reflections(3)) == (0, 1)
+def said(run: TrainingRun) -> set[str]:
+    return set(words_of(run.draft.skill)) - {"keep"}
+
+
+def test_one_reflection_mends_all_that_the_failures_show() -> None:
+    _, run, prompts = begun([(word,) for word in WORDS])
+    events = step(run)
+    assert said(run) == set(WORDS)
+    assert len(prompts) == 1
+    assert [type(event) for event in events if isinstance(event, TrainMeasured | PatchTested)] == [
+        TrainMeasured,
+        PatchTested,
+    ]
+    assert all(event.kept for event in events if isinstance(event, EditScreened))
+
+
+def test_tasks_that_show_one_failure_at_a_time_are_solved_in_one_chain() -> None:
+    _, run, prompts = begun([("alpha", "beta", "gamma")], first_only=True)
+    step(run)
+    assert said(run) == {"alpha", "beta", "gamma"}
+    assert len(prompts) == 3
+    assert ["missing beta" in prompt for prompt in prompts] == [False, True, False]
+
+
+def test_each_deeper_reflection_sees_the_text_and_the_failures_of_the_patch_test_before_it() -> None:
+    _, run, prompts = begun([("alpha", "beta")], first_only=True)
+    step(run)
+    skill = prompts[1][prompts[1].index("## Skill") :]
+    assert "- alpha" in skill
+    assert "missing alpha" not in prompts[1]
+
+
+def test_a_chain_ends_with_as_many_patch_tests_as_are_set_and_the_next_step_goes_on_from_there() -> None:
+    _, run, prompts = begun([("alpha", "beta", "gamma")], first_only=True, patch_tests=2)
+    step(run)
+    assert said(run) == {"alpha", "beta"}
+    assert len(prompts) == 2
+    step(run, 2)
+    assert said(run) == {"alpha", "beta", "gamma"}
+
+
+def test_a_patch_that_moves_nothing_ends_the_step_in_words() -> None:
+    place, run, prompts = begun([("alpha",)], lambda _: reply_with(add("omega", "train-0")))
+    events = step(run)
+    assert isinstance(events[-1], StepFailed)
+    assert events[-1].reason == "no edit was left to try"
+    assert not said(run)
+    assert len(prompts) == 1
+    assert run.learner.idle == 1
+    assert run.learner.dry == 1
+    assert len(place.requests) <= 16 + 8
+
+
+def test_what_was_tried_in_vain_is_said_to_the_next_reflection() -> None:
+    _, run, prompts = begun([("alpha",)], lambda _: reply_with(add("omega", "train-0")))
+    step(run)
+    step(run, 2)
+    tried = prompts[1][prompts[1].index("## Earlier edits") : prompts[1].index("## Evidence")]
+    assert "- omega" in tried
+    assert "it moved none of the tasks that it cites" in tried
+
+
+def test_rules_that_work_only_in_pairs_are_found_though_each_is_proposed_alone() -> None:
+    turn = iter(("alpha", "beta") * 8)
+    _, run, _ = begun([("alpha+beta",)], lambda _: reply_with(add(next(turn), "train-0", "train-1", "train-2")))
+    for number in range(1, 4):
+        step(run, number)
+        if said(run):
+            break
+    assert said(run) == {"alpha", "beta"}
+
+
+def test_where_nothing_fails_nothing_is_asked() -> None:
+    _, run, prompts = begun([()])
+    (measured,) = step(run)
+    assert isinstance(measured, TrainMeasured)
+    assert measured.tally.passed == 1
+    assert not prompts
+    assert run.learner.idle == 1
+
+
+def test_a_step_that_a_cap_ends_leaves_what_helped_in_the_draft() -> None:
+    _, run, _ = begun([("alpha", "beta", "gamma")], first_only=True, max_rollouts=22)
+    with pytest.raises(BudgetReached):
+        for number in range(1, 9):
+            step(run, number)
+    assert "alpha" in said(run)
+
+
+def test_a_symptom_that_is_left_counts_as_tried_once_for_each_reflection_and_an_answered_one_does_not() -> None:
+    _, run, _ = begun(
+        [("alpha",), ("omega!",)], lambda _: reply_with(add("alpha", "train-0", "train-2"), add("x", "train-1"))
+    )
+    step(run)
+    assert said(run) == {"alpha"}
+    assert run.learner.tries["missing omega!"] >= 1
+    assert run.learner.tries["missing alpha"] == 0
+
+
+def test_under_much_noise_edits_are_taken_up_together_without_a_test_of_each() -> None:
+    _, run, _ = begun([(word,) for word in WORDS])
+    run.learner.rates.reruns, run.learner.rates.gone = 40.0, 18.0
+    events = step(run)
+    assert said(run) == set(WORDS)
+    assert not [event for event in events if isinstance(event, EditScreened | PatchTested)]

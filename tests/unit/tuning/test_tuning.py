@@ -22,24 +22,24 @@ class Stop(Exception):  # noqa: N818 - stands for Ctrl-C, which is no error eith
 
 
 def measure_until(stop: int) -> tuple[Callable[[Mapping[str, int], int], tuple[float, int]], list[int]]:
-    """Give a measure that is best with 4 reflections and stops the process instead of giving one result more."""
+    """Give a measure that is best with 4 patch tests and stops the process instead of giving one result more."""
     done: list[int] = []
 
     def measure(params: Mapping[str, int], seed: int) -> tuple[float, int]:
         if len(done) == stop:
             raise Stop
         done.append(seed)
-        miss = abs(params["reflections"] - 4) / 10 + abs(params["patience"] - 2) / 20
-        return 0.95 - miss - seed % 5 / 20 - seed / 1000, 100 + 40 * params["reflections"]
+        miss = abs(params["patch_tests"] - 4) / 10 + abs(params["patience"] - 2) / 20
+        return 0.95 - miss - seed % 5 / 20 - seed / 1000, 100 + 40 * params["patch_tests"]
 
     return measure, done
 
 
 def go_on(file: Path, stop: int = 10**6, trials: int = TRIALS, start: int = 6) -> tuple[tuple[Trial, ...], int]:
     measure, done = measure_until(stop)
-    ranges = {name: RANGES[name] for name in ("reflections", "patience")}
+    ranges = {name: RANGES[name] for name in ("patch_tests", "patience")}
     with open_study(file, "test") as study, suppress(Stop):
-        run_trials(study, Search(ranges, {"reflections": start, "patience": 4}, SEEDS, measure), trials, lambda _: None)
+        run_trials(study, Search(ranges, {"patch_tests": start, "patience": 4}, SEEDS, measure), trials, lambda _: None)
     with open_study(file, "test") as study:
         return trials_of(study), len(done)
 
@@ -55,12 +55,12 @@ def test_a_search_begins_where_it_is_told_ends_better_and_gives_up_what_loses(
 ) -> None:
     trials, done = whole
     assert [one.number for one in trials] == list(range(TRIALS))
-    assert trials[0].params == {"reflections": 6, "patience": 4}
+    assert trials[0].params == {"patch_tests": 6, "patience": 4}
     assert max(one.score for one in trials if not one.pruned) > trials[0].score + 0.2
     assert any(one.pruned for one in trials)
     assert done == sum(len(one.scores) for one in trials) < TRIALS * len(SEEDS)
     best = max((one for one in trials if not one.pruned), key=lambda one: one.score)
-    assert best.params["reflections"] == 4
+    assert best.params["patch_tests"] == 4
 
 
 @pytest.mark.parametrize("stops", [(0, 0), (1,), (9, 3), (30, 2, 2)])
@@ -103,7 +103,9 @@ def test_both_ends_of_a_range_are_settings_that_a_run_takes(name: str) -> None:
 
 def test_ranges_are_those_of_the_names_and_hold_what_is_set_now() -> None:
     start = {name: getattr(Settings(), name) for name in RANGES}
-    assert choose_ranges((), start) == RANGES
+    assert list(choose_ranges((), start)) == ["patch_tests", "edit_budget", "token_budget", "proposal_groups"]
+    assert list(choose_ranges((), start | {"patch_tests": 0})) == ["epochs", "batch_size", "patience"]
+    assert choose_ranges(RANGES, start) == RANGES
     assert choose_ranges(("patience",), {"patience": 0}) == {"patience": (0, 4)}
     with pytest.raises(SettingsError, match="found 'gate'"):
         choose_ranges(("patience", "gate"), start)

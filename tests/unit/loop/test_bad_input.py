@@ -1,0 +1,180 @@
+"""Suites, proposers and targets that nothing can be learned from: a run of them ends in words, and soon."""
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import pytest
+
+from skillopt.errors import InvalidMeasurementError
+from skillopt.loop.events import (
+    DraftGraded,
+    EditRefused,
+    EditUnreadable,
+    Event,
+    RunEnded,
+    TasksSetAside,
+    VersionAccepted,
+)
+from skillopt.loop.optimizer import train
+from skillopt.presets import make_settings
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.testing import ScriptedRunner, scored
+from tests.fakes.worlds import SKILL, World, add, named, propose_words, reply_with
+
+SIZES = (12, 12, 0)
+FULL = {"preset": "default"}
+Reply = Callable[[str], str]
+
+
+def ended(
+    needs: Sequence[Sequence[str]], reply: Reply = propose_words, sizes: Sequence[int] = SIZES, **values: object
+) -> tuple[list[Event], RunEnded, ScriptedRunner]:
+    """Train without any cap to the end."""
+    place = World(named(needs, sizes), **values)  # type: ignore[arg-type]
+    runner = place.runner(reply)
+    events = list(train(SKILL, place.suite(sizes), make_settings(("test", FULL)), runner))
+    last = events[-1]
+    assert isinstance(last, RunEnded)
+    assert last.rollouts == len(runner.requests)
+    return events, last, runner
+
+
+def accepted(events: Sequence[Event]) -> list[Event]:
+    return [event for event in events if isinstance(event, VersionAccepted)]
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 0), (1, 1, 1)])
+def test_one_task_to_learn_from_and_one_to_judge_by_end_in_a_graded_draft(sizes: Sequence[int]) -> None:
+    events, last, runner = ended([("alpha",)], sizes=sizes)
+    assert not accepted(events)
+    assert [event for event in events if isinstance(event, DraftGraded)]
+    assert last.reason == "nothing is left to learn"
+    assert len(runner.requests) <= 40
+
+
+def test_a_suite_of_which_no_task_fails_asks_nothing() -> None:
+    _, last, runner = ended([()])
+    assert last.reason == "nothing is left to learn"
+    assert not runner.prompts
+    assert len(runner.requests) <= 12 + 24
+
+
+def test_a_suite_of_which_no_task_ever_passes_names_them_and_stops() -> None:
+    fresh = count()
+    events, _, runner = ended(
+        [("what nothing says",)], lambda _: reply_with(add(f"w{next(fresh)}", "train-0", "train-5"))
+    )
+    (stuck,) = [event for event in events if isinstance(event, TasksSetAside)]
+    assert len(stuck.tasks) == 12
+    assert len(runner.prompts) <= 20
+    assert len(runner.requests) <= 150
+    assert not [event for event in events if isinstance(event, DraftGraded)]
+
+
+def test_verifiers_that_all_are_broken_are_an_invalid_measurement_with_their_reason() -> None:
+    with pytest.raises(InvalidMeasurementError, match=r"baseline: only 0 of 12 .*scripted failure"):
+        ended([("alpha",)], dead=frozenset(named([()], SIZES)))
+
+
+def test_verifiers_that_break_on_train_only_are_noticed_soon() -> None:
+    place = World(named([("alpha",)], SIZES), dead=frozenset(f"train-{at}" for at in range(12)))
+    runner = place.runner(propose_words)
+    with pytest.raises(InvalidMeasurementError, match="train: only 0"):
+        list(train(SKILL, place.suite(SIZES), make_settings(("test", FULL)), runner))
+    assert len(runner.requests) <= 60
+    assert not runner.prompts
+
+
+def test_a_proposer_that_gives_the_same_useless_patch_for_ever_is_not_asked_for_ever() -> None:
+    events, _, runner = ended([("alpha",)], lambda _: reply_with(add("omega", "train-0", "train-1")))
+    assert not accepted(events)
+    assert len(runner.prompts) <= 20
+    assert len(runner.requests) <= 120
+
+
+def test_a_proposer_that_gives_the_same_useful_patch_for_ever_has_it_taken_up_once() -> None:
+    events, _, runner = ended([("alpha",), ("beta",)], lambda _: reply_with(add("alpha", "train-0", "train-2")))
+    texts = [event.text for event in events if isinstance(event, VersionAccepted | DraftGraded)]
+    assert texts
+    assert texts[-1].count("- alpha") == 1
+    assert len(runner.prompts) <= 30
+    assert len(runner.requests) <= 400
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"op": "delete", "anchor": "# Words\n\n## Rules\n\n- keep"},
+        {"op": "rewrite", "section": "Rules", "content": ""},
+        {"op": "replace", "anchor": "# Words\n\n## Rules\n\n- keep", "content": ""},
+        {"op": "delete", "anchor": "- keep"},
+    ],
+)
+def test_a_patch_that_deletes_the_whole_body_is_refused_or_dropped(edit: dict[str, object]) -> None:
+    reply = json.dumps({"edits": [edit | {"tasks": ["train-0", "train-1"]}]})
+    events, _, runner = ended([("alpha",)], lambda _: reply)
+    assert not accepted(events)
+    assert not [event for event in events if isinstance(event, DraftGraded)]
+    assert len(runner.requests) <= 120
+    assert all(request.skill and request.skill.document.body.strip() for request in runner.requests)
+
+
+def test_a_body_that_does_harm_may_be_cut_down_to_its_heading() -> None:
+    reply = json.dumps({"edits": [{"op": "delete", "anchor": "- keep", "tasks": ["train-0", "train-1"]}]})
+    place = World(named([()], SIZES), crashing=frozenset({"keep"}))
+    events = list(train(SKILL, place.suite(SIZES), make_settings(("test", FULL)), place.runner(lambda _: reply)))
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert "- keep" not in version.text
+
+
+class Erratic(World):
+    """A world in which no two rollouts answer alike."""
+
+    def rollout(self, request: RolloutRequest) -> Rollout:
+        """Fail in words that never come again."""
+        self.requests.append(request)
+        words = "".join(chr(97 + int(digit)) for digit in str(len(self.requests)))
+        return scored(request, 0.0, f"odd answer {words}")
+
+
+def test_a_target_that_fails_differently_each_time_teaches_nothing_and_costs_a_bounded_run() -> None:
+    fresh, place = count(), Erratic(named([()], SIZES))
+    runner = place.runner(
+        lambda _: reply_with(add(f"w{next(fresh)}", "train-0", "train-1"), add(f"w{next(fresh)}", "train-3"))
+    )
+    events = list(train(SKILL, place.suite(SIZES), make_settings(("test", FULL)), runner))
+    assert isinstance(events[-1], RunEnded)
+    assert not accepted(events)
+    assert len(runner.prompts) <= 20
+    assert len(runner.requests) <= 400
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_target_that_passes_by_the_toss_of_a_coin_is_not_taken_for_a_gain(seed: int) -> None:
+    fresh, place = count(100 * seed), World(named([("what nothing says",)], SIZES), flips=0.5)
+    runner = place.runner(
+        lambda _: reply_with(add(f"w{next(fresh)}", "train-0", "train-1"), add(f"w{next(fresh)}", "train-3"))
+    )
+    settings = make_settings(("test", FULL | {"seed": seed, "max_rollouts": 1000}))
+    events = list(train(SKILL, place.suite(SIZES), settings, runner))
+    assert isinstance(events[-1], RunEnded)
+    assert len(runner.prompts) <= 40
+    assert not accepted(events)
+
+
+@pytest.mark.parametrize("reply", ["no", "{", '{"edits": []}', '{"edits": [{"op": "magic"}]}', ""])
+def test_a_proposer_that_says_nothing_of_use_ends_in_words(reply: str) -> None:
+    events, last, runner = ended([("alpha",)], lambda _: reply)
+    assert last.reason
+    assert len(runner.prompts) <= 40
+    assert len(runner.requests) <= 60
+    assert not [event for event in events if isinstance(event, DraftGraded | VersionAccepted)]
+
+
+def test_edits_that_cannot_be_read_or_applied_are_told_one_by_one() -> None:
+    reply = '{"edits": [{"op": "magic"}, {"op": "delete", "anchor": "not there", "tasks": ["train-0"]}]}'
+    events, _, _ = ended([("alpha",)], lambda _: reply)
+    assert [event for event in events if isinstance(event, EditUnreadable)]
+    assert [event for event in events if isinstance(event, EditRefused)]

@@ -1,0 +1,76 @@
+"""What feedback says is wrong: the same for the same failure, whatever changes from run to run."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.loop.symptoms import symptoms_of
+from skillopt.rollouts import Rollout, Score, Status, Trajectory
+from skillopt.tasks import Task, VerifierSpec
+
+
+def symptoms(feedback: str, value: float = 0.0, *, passed: bool = False, kind: str = "command") -> set[str]:
+    rollout = Rollout("t", "", 0, Trajectory(), Status.OK, Score(value, passed, feedback))
+    return set(symptoms_of(Task("t", "Do it.", VerifierSpec(kind)), rollout))
+
+
+@given(st.text(max_size=400))
+def test_what_passed_has_no_symptom_and_what_failed_has_one(feedback: str) -> None:
+    assert not symptoms(feedback, 1.0, passed=True)
+    assert symptoms(feedback)
+
+
+@given(st.text(max_size=400))
+def test_the_same_feedback_gives_the_same_symptoms_in_any_case_of_letters(feedback: str) -> None:
+    assert symptoms(feedback) == symptoms(feedback)
+    ascii_only = feedback.encode("ascii", "ignore").decode()
+    assert symptoms(ascii_only.upper()) == symptoms(ascii_only.lower())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("row 3: took 12 ms", "row 3: took 7.5 ms"),
+        ("error at 0x7f3a in parse", "error at 0x11c0 in parse"),
+        ("cannot open /tmp/ab12/out.csv", "cannot open /tmp/zz9/out.csv"),
+        ("$.sum: expected 2, found 3", "$.sum: expected 2, found 17.5"),
+        ("expected 'a'; got " + "x" * 60, "expected 'a'; got " + "y" * 80),
+        ("Missing   Header", "missing header"),
+    ],
+)
+def test_what_changes_from_run_to_run_is_no_symptom(one: str, other: str) -> None:
+    assert symptoms(one) == symptoms(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("criterion 2 failed", "criterion 3 failed"),
+        ("exit code 1", "exit code 2"),
+        ("expected 2, found 3", "expected 5, found 3"),
+        ("found 'usd' in amount", "found 'eur' in amount"),
+    ],
+)
+def test_what_names_another_failure_is_another_symptom(one: str, other: str) -> None:
+    assert symptoms(one) != symptoms(other)
+
+
+def test_each_line_is_a_symptom_of_its_own() -> None:
+    assert symptoms("missing alpha\n\nmissing beta") == {"missing alpha", "missing beta"}
+
+
+def test_what_a_judge_writes_freely_is_none_and_its_score_tells() -> None:
+    first, second = symptoms("It is rude.", 0.35, kind="rubric"), symptoms("Too curt for me.", 0.35, kind="rubric")
+    assert first == second
+    assert symptoms("Better.", 0.65, kind="rubric") < first
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_without_feedback_a_higher_score_never_has_more_symptoms(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    assert symptoms("", high) <= symptoms("", low)
+
+
+def test_a_rollout_that_could_not_be_measured_has_none() -> None:
+    lost = Rollout("t", "", 0, Trajectory(status=Status.INFRA_ERROR), Status.INFRA_ERROR, None)
+    assert not symptoms_of(Task("t", "Do it.", VerifierSpec("command")), lost)

@@ -1,0 +1,78 @@
+"""Rollouts of train tasks: fresh repeats, missing ones, and a provider that is away."""
+
+import pytest
+
+from skillopt.errors import InvalidMeasurementError
+from skillopt.loop.train_rollouts import TrainRollouts
+from skillopt.rollouts import Stream
+from skillopt.tasks import Task
+from tests.fakes.worlds import SKILL, World, line
+
+
+def measured(place: World, first: int = 0) -> tuple[TrainRollouts, list[Task]]:
+    runner = place.runner(str)
+    return TrainRollouts(runner, Stream.LEARNING, first), list(place.learner().tasks.values())
+
+
+def test_each_run_of_a_task_under_a_text_has_a_repeat_of_its_own() -> None:
+    place = World({"train-0": (), "train-1": ()})
+    rollouts, (one, other) = measured(place)
+    changed = place.learner().draft.build([line("alpha", {})])
+    rollouts.measure([(SKILL, one), (SKILL, one), (SKILL, other), (changed, one)])
+    rollouts.measure([(SKILL, one)])
+    start = Stream.LEARNING.repeat(0)
+    assert [request.repeat - start for request in place.requests] == [0, 1, 0, 0, 2]
+
+
+def test_repeats_begin_where_they_are_told_to() -> None:
+    place = World({"train-0": ()})
+    rollouts, (task,) = measured(place, first=300)
+    rollouts.measure([(SKILL, task)])
+    assert place.requests[0].repeat == Stream.LEARNING.repeat(300)
+
+
+def test_what_has_no_score_is_none_and_in_its_place() -> None:
+    place = World({"train-0": (), "train-1": ()}, dead=frozenset({"train-0"}))
+    rollouts, (dead, alive) = measured(place)
+    lost, found = rollouts.measure([(SKILL, dead), (SKILL, alive)])
+    assert lost is None
+    assert found is not None
+    assert found.task_id == "train-1"
+
+
+def test_a_provider_of_whom_nothing_comes_ends_the_run_with_its_reason() -> None:
+    place = World({"train-0": ()}, dead=frozenset({"train-0"}))
+    rollouts, (task,) = measured(place)
+    with pytest.raises(InvalidMeasurementError, match=r"train: only 0 of .*scripted failure.*rerun"):
+        for _ in range(60):
+            rollouts.measure([(SKILL, task)])
+
+
+def test_a_provider_that_dies_is_noticed_within_some_rollouts_however_long_it_lived() -> None:
+    needs: dict[str, tuple[str, ...]] = {f"train-{at}": () for at in range(80)}
+    place = World(needs, dead=frozenset(f"train-{at}" for at in range(50, 80)))
+    rollouts, tasks = measured(place)
+    for task in tasks[:50]:
+        rollouts.measure([(SKILL, task)])
+    with pytest.raises(InvalidMeasurementError, match="train: only"):
+        for task in tasks[50:]:
+            rollouts.measure([(SKILL, task)])
+
+
+@pytest.mark.parametrize("every", [3, 4, 10])
+def test_a_share_of_tasks_that_keep_failing_stops_nothing(every: int) -> None:
+    place = World({f"train-{at}": () for at in range(60)}, dead=frozenset(f"train-{at}" for at in range(0, 60, every)))
+    rollouts, tasks = measured(place)
+    found = [
+        one for start in range(0, 60, 5) for one in rollouts.measure([(SKILL, t) for t in tasks[start : start + 5]])
+    ]
+    assert sum(one is None for one in found) == len(place.dead)
+
+
+def test_what_was_run_is_read_once_and_what_is_missing_is_part_of_it() -> None:
+    place = World({"train-0": (), "train-1": ()}, dead=frozenset({"train-0"}))
+    rollouts, tasks = measured(place)
+    rollouts.measure([(SKILL, task) for task in tasks])
+    assert [one.score is None for one in rollouts.newest(2)] == [True, False]
+    assert [one.task_id for one in rollouts.read()] == ["train-0", "train-1"]
+    assert rollouts.read() == []
