@@ -1,10 +1,10 @@
 """The screen: each edit alone, paired with the incumbent on the tasks that it cites."""
 
 import pytest
+from skillopt.loop.screen import Screened, screen
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.loop.edit_checks import check_edits
-from skillopt.loop.screen import Screened, screen
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream

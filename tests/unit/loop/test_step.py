@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from skillopt.loop.batch import run_batch
+
 from skillopt.loop.events import EditRefused, EditScreened, Event
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
