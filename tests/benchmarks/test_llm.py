@@ -2,8 +2,6 @@
 
 import json
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from benchmarks.llm.__main__ import main
 from benchmarks.llm.proposer import ListedProposer
 from benchmarks.llm.server import serve
 from benchmarks.llm.training import MOST_ROLLOUTS, train_skill
@@ -105,16 +104,13 @@ def test_a_cache_without_the_model_says_how_to_fetch_it(tmp_path: Path, monkeypa
         find_llm()
 
 
-def test_the_demo_ends_with_2_and_a_reason_where_the_model_is_missing(tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "benchmarks.llm"],
-        env={"PATH": "/nonexistent", "PYTHONPATH": ":".join(sys.path), "LLM_CACHE": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "expected Node.js 20 or newer on the PATH, found none; install it\n"
+def test_the_demo_ends_with_2_and_a_reason_where_the_model_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+
+    assert main([]) == 2
+    assert capsys.readouterr() == ("", "expected Node.js 20 or newer on the PATH, found none; install it\n")
 
 
 def test_each_missed_fact_gets_a_line_that_cites_its_tasks_and_a_stale_line_is_replaced() -> None:
