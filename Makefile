@@ -19,14 +19,18 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
-  transcripts bench bench-peers docs constraints clean
+.PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
+  test-llm transcripts bench bench-peers docs constraints clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
 
 demo: .venv/installed  ## train the example skill offline and show what it learned
 	@$(RUN) -m benchmarks.demo
+
+demo-llm: .venv/installed  ## train a skill for a real, small language model on this machine: about four minutes
+	$(RUN) -m tools.fetch_llm
+	@$(RUN) -m benchmarks.llm
 
 demo-review: .venv/installed  ## a night over three skills and two edits by people, offline
 	@$(RUN) -m benchmarks.review_demo
@@ -50,10 +54,10 @@ format: .venv/installed  ## rewrite the sources to the format that `check` asks 
 	$(RUN) -m ruff format .
 
 unit: .venv/installed  ## the tests that are quick, and which of them take longest
-	$(RUN) -m pytest -m 'not (slow or process or docs or agents or browser)' --durations=10 $(PYTEST_ARGS)
+	$(RUN) -m pytest -m 'not (slow or process or docs or agents or browser or llm)' --durations=10 $(PYTEST_ARGS)
 
 coverage: .venv/installed  ## all tests but simulations, agents and browser, with branch coverage and its floor
-	$(RUN) -m pytest -m 'not (slow or agents or browser)' --durations=10 --cov --cov-report=term-missing $(PYTEST_ARGS)
+	$(RUN) -m pytest -m 'not (slow or agents or browser or llm)' --durations=10 --cov --cov-report=term-missing $(PYTEST_ARGS)
 
 simulations: .venv/installed  ## the tests that draw thousands of runs; coverage would make each three times as long
 	$(RUN) -m pytest -m slow --durations=10 $(PYTEST_ARGS)
@@ -67,6 +71,10 @@ test-browser: .venv/installed  ## reports in headless Chromium: network, console
 	  echo 'expected Chromium, found none; install it (Debian: apt-get install chromium) or name it: CHROMIUM=/path/to/it' >&2; exit 1; }
 	$(RUN) -m tools.fetch_agents axe
 	$(RUN) -m pytest tests/browser -rP
+
+test-llm: .venv/installed  ## a skill trained for a real, small language model, about four minutes; in neither of the above
+	-$(RUN) -m tools.fetch_llm
+	$(RUN) -m pytest tests/benchmarks -m llm -rsP
 
 transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real Claude Code and Codex
 	$(RUN) -m tools.fetch_agents
@@ -93,7 +101,7 @@ constraints:  ## resolve every pin anew into constraints.txt
 	@mv .venv-pins/new constraints.txt && rm -rf .venv-pins
 
 clean:  ## remove all that make and the tools produced
-	rm -rf .venv .venv-pins .demo .agents-cache .bench-venvs .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
+	rm -rf .venv .venv-pins .demo .agents-cache .llm-cache .bench-venvs .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
 
 # Last of all, so that a set-up that was interrupted is done again.
 .venv/installed: pyproject.toml constraints.txt

@@ -1,0 +1,88 @@
+"""Train the shop-desk skill for a real language model, and measure what came of it on questions nobody trained on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.llm.proposer import ListedProposer
+from skillopt import Settings, Skill, compare, load_skill, load_suite, optimize
+from skillopt.execution.results import CompareResult, OptimizeResult
+from skillopt.gate.grades import Grade
+from skillopt.loop.events import DraftGraded, Event
+from skillopt.settings import Preset, TargetSettings
+from skillopt.skills.document import SkillDocument
+
+__all__ = ["HARNESS", "MOST_ROLLOUTS", "Trained", "train_skill"]
+
+HARNESS: Final = "chat/openai-compatible/smollm2"
+_FOLDER: Final = Path(__file__).parent
+MOST_ROLLOUTS: Final = 250
+_MOST_MINUTES: Final = 20.0
+_ANSWER_TOKENS: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a training came to.
+
+    Args:
+        start: The skill as it was.
+        handed_over: The last version; the draft that waits, where nothing was accepted; the start, where nothing waits.
+        grade: What `handed_over` is: a version, a draft with its grade, or nothing new.
+        result: Of the training.
+        held_out: The start and what was handed over, on questions that training never saw.
+    """
+
+    start: Skill
+    handed_over: Skill
+    grade: str
+    result: OptimizeResult
+    held_out: CompareResult
+
+
+def train_skill(
+    base_url: str,
+    store: Path,
+    on_event: Callable[[Event], None] | None = None,
+    *,
+    preset: str = "default",
+    seed: int = 0,
+) -> Trained:
+    """Train at temperature 0, so that the same machine gives the same run.
+
+    Args:
+        base_url: Of the model's server.
+        store: Keeps what was run.
+        on_event: Called with each event.
+        preset: Of the loop.
+        seed: Of the run.
+    """
+    settings = Settings.model_validate(
+        {
+            "harness": HARNESS,
+            "base_url": base_url,
+            "preset": Preset(preset),
+            "seed": seed,
+            "max_rollouts": MOST_ROLLOUTS,
+            "max_minutes": _MOST_MINUTES,
+            "target": TargetSettings(target_max_tokens=_ANSWER_TOKENS, temperature=0.0),
+        }
+    )
+    start = load_skill(_FOLDER / "shop-desk")
+    questions, held_out = (load_suite(_FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
+    result = optimize(start, questions, model=ListedProposer(), settings=settings, store=store, on_event=on_event)
+    after, grade = _handed_over(result)
+    unlimited = settings.model_copy(update={"max_rollouts": 0})
+    return Trained(start, after, grade, result, compare(start, after, held_out, settings=unlimited, store=store))
+
+
+def _handed_over(result: OptimizeResult) -> tuple[Skill, str]:
+    """Give what a user would get, and what it is called; a draft that is worse is not offered."""
+    draft = result.draft
+    if result.versions:
+        return result.skill, "version"
+    if draft is None or (isinstance(draft, DraftGraded) and draft.grading.grade is Grade.WORSE):
+        return result.skill, "nothing new"
+    grade = f"draft, {draft.grading.grade}" if isinstance(draft, DraftGraded) else "draft without a grade"
+    return result.skill.with_document(SkillDocument(draft.text)), grade
