@@ -31,7 +31,7 @@ _AGAIN: Final = 8
 _SOME: Final = (0.1, 0.9)
 """Share of failing tasks at the start between which noise is asked for."""
 
-_LEFT_TO_CHANCE: Final = 0.04
+_LEFT_TO_CHANCE: Final = 0.005
 """Chance, by how often its edits survive, that the proposer finds an answer yet when a symptom is given up."""
 
 
@@ -54,7 +54,7 @@ _WEAK_PROPOSER: Final = (0.3, 0.15)
 """Shares of lines that survive elimination below which a reflection has one more reading, for other ideas."""
 
 _FEWEST_TRIES: Final = 3
-MOST_TRIES: Final = 14
+MOST_TRIES: Final = 20
 """Most reflections on one symptom."""
 
 
@@ -101,6 +101,8 @@ class Learner:
         self.dropped: list[Line] = []
         self.idle = self.dry = self.harm = self.visits = 0
         self.rechecked = ""
+        self.pooled = False
+        """Whether so many failures pass by themselves that lines are judged together."""
         self.scores: list[float] = []
         self.first_scores: list[float] = []
         self.asked_at = 0
@@ -230,6 +232,8 @@ class Learner:
                 self._passed_again.update(name for name in passed if self.seen[name].text == digest)
         if first:
             self._rerun_some(found, len(self.seen))
+            # Later reruns are of tasks that failed by chance, and make any target look noisy.
+            self.pooled = self.rates.reruns >= _ASKED_OFTEN and self.rates.without > _POOLED
         return dict(list(found.items())[: max(wanted, 24)])
 
     def _find(self, group: Sequence[str], found: dict[str, Seen], most: int, limit: int) -> int:
@@ -259,11 +263,6 @@ class Learner:
                 found[name] = seen
             elif self.rates.without < 0.3:  # noqa: PLR2004 - in more noise a pass says little
                 del found[name]
-
-    @property
-    def pooled(self) -> bool:
-        """Say whether so many failures pass by themselves that lines are judged together."""
-        return self.rates.reruns >= _ASKED_OFTEN and self.rates.without > _POOLED
 
     def next_batch(self, size: int) -> list[str]:
         """Give the next tasks of an epoch, in an order drawn for each."""

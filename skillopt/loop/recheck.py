@@ -24,7 +24,7 @@ def recheck(learner: Learner, step: int) -> Iterator[Event]:
     It comes after an idle step where something did harm, else after two, so that the gate is not held up.
     """
     draft = learner.draft
-    if learner.idle < (1 if learner.harm else 2) or learner.rechecked == draft.skill.digest:
+    if learner.pooled or learner.idle < (1 if learner.harm else 2) or learner.rechecked == draft.skill.digest:
         return
     tests = list(_tests(learner))
     left = leave_out(learner, draft.lines, tests, {})
