@@ -13,12 +13,14 @@ from skillopt.rollouts import Rollout, Status
 
 __all__ = ["SuspectVerifiers", "measured_reason"]
 
-_ROLLOUTS: Final = 4
-_DOCUMENTS: Final = 3
+_ROLLOUTS: Final = 10
+_DOCUMENTS: Final = 8
 """A task that fails alike so often and under so many documents is suspect, not merely unlearned ..."""
 
 _REST_PASSING: Final = 0.75
 """... once this share of the other tasks passes."""
+
+_FLIPS: Final = "the same answer passed once and failed once"
 
 _LONGEST_REASON: Final = 200
 
@@ -49,8 +51,8 @@ class SuspectVerifiers:
             self._seen[rollout.task_id].append(rollout)
         for task in dict.fromkeys(rollout.task_id for rollout in told):
             reason = measured_reason(self._seen[task], self._rest_passing(task))
-            if reason:
-                yield from self._flag(step, task, reason, "measured", doubtful=False)
+            if reason:  # a task whose rule nobody has found yet fails alike, too: it is only told
+                yield from self._flag(step, task, reason, "measured", doubtful=reason != _FLIPS)
 
     def add_claims(self, step: int, failures: Iterable[NamedFailure]) -> Iterator[VerifierSuspected]:
         """Note what a model calls failures; a claim counts for a task that was run and failed when it ran last.
@@ -96,7 +98,7 @@ def measured_reason(rollouts: Sequence[Rollout], rest_passing: float) -> str:
     for rollout in told:
         verdicts[rollout.trajectory.answer].add(_passed(rollout))
     if any(len(found) > 1 for found in verdicts.values()):
-        return "the same answer passed once and failed once"
+        return _FLIPS
     documents = {rollout.skill_digest for rollout in told}
     alike = len(verdicts) == 1 and len(told) == len(rollouts) and not any(map(_passed, told))
     if alike and len(told) >= _ROLLOUTS and len(documents) >= _DOCUMENTS and rest_passing >= _REST_PASSING:
