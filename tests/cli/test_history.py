@@ -199,7 +199,7 @@ def test_bisect_names_the_version_that_broke_a_task_and_a_rerun_is_free(written:
     assert (found["culprit"], found["before"]) == (shas[2], shas[1])
     assert found["paid_rollouts"] == found["rollouts"] > 0
     again = skillopt(folder, *arguments)
-    assert "it broke the task, with confidence 0.9" in again.stdout
+    assert "it broke the task, with confidence 0.8" in again.stdout
     assert "0 newly run" in again.stdout
     assert f"skillopt show {shas[2][:10]}" in again.stdout
 

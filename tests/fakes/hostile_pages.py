@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from skillopt.loop.events import PromptSkipped
 from skillopt.reports.view import RunView
 
 __all__ = ["HOSTILE", "make_hostile"]
@@ -38,4 +39,5 @@ def make_hostile(view: RunView) -> RunView:
     changed = replace(
         view, edits=edits, versions=versions, gates=gates, heat=heat, steps=steps, settings=((HOSTILE, HOSTILE),)
     )
+    changed = replace(changed, set_aside=(HOSTILE,), skipped=(PromptSkipped(1, HOSTILE, (HOSTILE,)),))
     return replace(changed, **named)  # type: ignore[arg-type]  # all are texts

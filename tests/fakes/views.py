@@ -11,10 +11,12 @@ from skillopt.loop.events import (
     GateDecided,
     HeldOutTestMeasured,
     PatchTested,
+    PromptSkipped,
     RunEnded,
     RunStarted,
     StepFailed,
     StepStarted,
+    TasksSetAside,
     TrainMeasured,
     VersionAccepted,
 )
@@ -110,6 +112,8 @@ EVENTS: tuple[Event, ...] = (
     EpochEnded(1, 1),
 )
 END: tuple[Event, ...] = (
+    PromptSkipped(3, "the prompt got no answer: too large", ("train5", "train6")),
+    TasksSetAside(("train7",)),
     HeldOutTestMeasured(Tally(0.5, 0.5, 10, 0), Tally(0.8, 0.8, 10, 0), _HELD_OUT),
     RunEnded("all 2 epochs done", 1, 140, 9),
 )

@@ -60,7 +60,7 @@ def test_what_waits_is_shown_with_its_grade_what_that_means_and_what_to_do() -> 
     assert "A person made it version <code>dddddddddd</code>" in render_markdown(
         replace(view, draft=replace(view.draft, taken="d" * 40))
     )
-    assert "## Draft" not in render_markdown(make_view())
+    assert "## Draft" not in render_markdown(make_view(ended=False))
 
 
 def test_every_edit_that_was_taken_is_shown_as_a_diff() -> None:
@@ -74,7 +74,7 @@ def test_a_verifier_that_looks_wrong_is_for_a_person_to_check() -> None:
     text = render_markdown(replace(make_view(), suspects=(suspected,)))
     assert "## Verifiers to check" in text
     assert "- <code>train5</code>, by what was measured, set aside in this run" in text
-    assert "Verifiers to check" not in render_markdown(make_view())
+    assert "Verifiers to check" not in render_markdown(make_view(ended=False))
 
 
 def test_hostile_text_forges_no_heading_link_or_markup() -> None:
@@ -85,13 +85,13 @@ def test_hostile_text_forges_no_heading_link_or_markup() -> None:
 
 def test_what_was_not_learned_is_named() -> None:
     skipped = (PromptSkipped(1, "too long", ("train1",)), PromptSkipped(2, "no `JSON`", ("train2", "train3")))
-    text = render_markdown(make_view(events=(*EVENTS, *skipped, TasksSetAside(("train7", "train8")))))
+    text = render_markdown(make_view(ended=False, events=(*EVENTS, *skipped, TasksSetAside(("train7", "train8")))))
     assert "2 tasks failed under every patch and were set aside: <code>train7</code>, <code>train8</code>." in text
     assert (
         "2 prompts got no answer, and the run went on without:\n\n- reflection 1, about <code>train1</code>: " in text
     )
     assert "\n- reflection 2, about <code>train2</code>, <code>train3</code>: <code>no &#x60;JSON&#x60;</code>" in text
-    assert "## Not learned" not in render_markdown(make_view())
+    assert "## Not learned" not in render_markdown(make_view(ended=False))
 
 
 def test_steps_show_what_was_tried_together_and_epochs_only_where_there_are_some() -> None:

@@ -110,9 +110,16 @@ def test_without_a_held_out_test_it_leads_with_the_gate_and_what_to_expect_of_th
     assert page.count("has had some luck") == 1
 
 
-def test_the_evidence_of_the_screen_stands_beside_an_edit() -> None:
+def test_what_leaving_it_out_showed_stands_beside_an_edit() -> None:
     page = render_page(make_view())
-    assert "0.00 → 1.00 on 2 tasks" in page
+    assert "<dt>left out</dt><dd>0.00 → 1.00 on 2 tasks" in page
+
+
+def test_what_was_not_learned_is_named() -> None:
+    page = render_page(make_view())
+    assert 'Failed under every patch and set aside: <bdi class="mono">train7</bdi>' in page
+    assert "1 prompt got no answer; the last was about" in page
+    assert "set aside" not in render_page(make_view(ended=False))
 
 
 def test_the_index_lists_runs_as_links() -> None:
