@@ -131,9 +131,7 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
     if test.harm:
         chain.park = False
         learner.harm += 1
-    before = [*chain.carried, *lines]
-    chain.carried = before if chain.park else [*learner.draft.lines, *chain.good]
-    _remember(learner, chain, [line for line in before if line not in chain.carried])
+    chain.carried = [*chain.carried, *lines] if chain.park else [*learner.draft.lines, *chain.good]
     done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
     sure = {
         x
@@ -149,8 +147,7 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
     tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
     over = tested.keys() | learner.aside
     waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in over}
-    goes_on = test.moved or chain.park or not asked
-    again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested) if goes_on else ())
+    again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested))
     left = {name: seen for name, seen in (tested | again).items() if learner.live(seen.symptoms)}
     chain.shown = left
     chain.stalled = 0 if test.moved else chain.stalled + asked
@@ -173,7 +170,11 @@ def _symptoms(shown: Mapping[str, Seen]) -> set[str]:
 
 def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
     """Keep what something needs; remember the rest."""
-    _remember(learner, chain, [line for line in chain.carried if line not in {*chain.good, *learner.draft.lines}])
+    for line in chain.carried:
+        if line not in chain.good and line not in learner.draft.lines:
+            learner.memory.tried(
+                line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, "")
+            )
     for one in eliminate(learner, chain.carried, chain.good, chain.moved):
         test, edit = one.test, one.test.line.edit
         reason = elimination_reason(one)
@@ -185,12 +186,6 @@ def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
         for name, seen in chain.shown.items():
             if name in learner.seen and learner.seen[name].text != learner.draft.skill.digest:
                 learner.seen[name] = Seen(seen.rollout, seen.symptoms, learner.draft.skill.digest)
-
-
-def _remember(learner: Learner, chain: _Chain, idle: Sequence[Line]) -> None:
-    """Remember lines that moved nothing."""
-    for line in idle:
-        learner.memory.tried(line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, ""))
 
 
 def _effect(without: Sequence[Rollout], with_it: Sequence[Rollout]) -> str:
