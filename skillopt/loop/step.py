@@ -43,6 +43,7 @@ class _Chain:
     fixed: set[str] = field(default_factory=set)
     stalled: int = 0
     reflections: int = 0
+    proposed: int = 0
     effects: dict[str, str] = field(default_factory=dict)
     """By the id of an edit, what the target did with it and without it on one task."""
     park: bool = False
@@ -84,6 +85,7 @@ def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[st
         # What moved tasks is worth more than nothing: the gate judges it without elimination.
         learner.draft.set([*before, *chain.good])
         raise
+    learner.proposed += chain.proposed  # not before it is known which of them stay
     if learner.draft.lines != before:
         learner.idle = learner.dry = 0
         return
@@ -100,6 +102,7 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
         if lines is None:
             chain.reflections += 1
             lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown, _digest(learner, chain))
+            chain.proposed += len(lines)
         if not lines:
             learner.tries.update(_symptoms(chain.shown))
             return
