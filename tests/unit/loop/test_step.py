@@ -136,7 +136,7 @@ def test_a_symptom_that_is_left_counts_as_tried_once_for_each_reflection_and_an_
 
 def test_under_much_noise_edits_are_taken_up_together_without_a_test_of_each() -> None:
     _, run, _ = begun([(word,) for word in WORDS])
-    run.learner.rates.reruns, run.learner.rates.gone = 40.0, 18.0
+    run.learner.rates.reruns, run.learner.rates.gone, run.learner.pooled = 40.0, 18.0, True
     events = step(run)
     assert said(run) == set(WORDS)
     assert not [event for event in events if isinstance(event, EditScreened | PatchTested)]
