@@ -320,9 +320,10 @@ class Learner:
 
     @property
     def stuck(self) -> tuple[str, ...]:
-        """Name the tasks of which every symptom was given up."""
-        names = (name for name, seen in self.seen.items() if seen.symptoms and not self.live(seen.symptoms))
-        return tuple(sorted(names))
+        """Name the tasks that fail and are not waited for: no line answers them, and every symptom was given up."""
+        over, answered = self.dry >= _DRY, self.answered
+        failing = {name: seen.symptoms for name, seen in self.seen.items() if not seen.symptoms <= answered}
+        return tuple(sorted(name for name, symptoms in failing.items() if over or not self.live(symptoms)))
 
     @property
     def mended(self) -> float:

@@ -59,6 +59,7 @@ def take_pooled(run: TrainingRun, learner: Learner, step: int, failing: Mapping[
         failing: The tasks to reflect on.
     """
     lines = yield from propose_lines(run, learner, step, learner.draft.lines, failing)
+    learner.proposed += len(lines)
     free = _MOST_WAITING - sum(_growth(line.edit) for line in learner.draft.lines)
     kept: list[Line] = []
     for line in lines:

@@ -55,7 +55,6 @@ def propose_lines(
         [part for edit in clean for part in (split_lines(edit) if edit.line_tasks else (edit,))],
         {name: seen.symptoms for name, seen in shown.items()},
     )
-    learner.proposed += len(lines)
     learner.cite(symptom for line in lines for targets in line.targets.values() for symptom in targets)
     return lines
 

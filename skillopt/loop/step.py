@@ -43,6 +43,7 @@ class _Chain:
     fixed: set[str] = field(default_factory=set)
     stalled: int = 0
     reflections: int = 0
+    proposed: int = 0
     effects: dict[str, str] = field(default_factory=dict)
     """By the id of an edit, what the target did with it and without it on one task."""
     park: bool = False
@@ -84,6 +85,7 @@ def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[st
         # What moved tasks is worth more than nothing: the gate judges it without elimination.
         learner.draft.set([*before, *chain.good])
         raise
+    learner.proposed += chain.proposed  # not before it is known which of them stay
     if learner.draft.lines != before:
         learner.idle = learner.dry = 0
         return
@@ -100,6 +102,7 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
         if lines is None:
             chain.reflections += 1
             lines = yield from propose_lines(run, learner, step, chain.carried, chain.shown, _digest(learner, chain))
+            chain.proposed += len(lines)
         if not lines:
             learner.tries.update(_symptoms(chain.shown))
             return
@@ -131,9 +134,7 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
     if test.harm:
         chain.park = False
         learner.harm += 1
-    before = [*chain.carried, *lines]
-    chain.carried = before if chain.park else [*learner.draft.lines, *chain.good]
-    _remember(learner, chain, [line for line in before if line not in chain.carried])
+    chain.carried = [*chain.carried, *lines] if chain.park else [*learner.draft.lines, *chain.good]
     done = {symptom for line in test.helped for targets in line.targets.values() for symptom in targets}
     sure = {
         x
@@ -149,8 +150,7 @@ def _continue(learner: Learner, chain: _Chain, lines: Sequence[Line], test: Patc
     tested = {name: Seen(seen.rollout, seen.symptoms - sure, seen.text) for name, seen in test.after.items()}
     over = tested.keys() | learner.aside
     waiting = {name: old.symptoms - done for name, old in chain.shown.items() if name not in over}
-    goes_on = test.moved or chain.park or not asked
-    again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested) if goes_on else ())
+    again = learner.run(learner.draft.build(chain.carried), _few_of_each(waiting, tested))
     left = {name: seen for name, seen in (tested | again).items() if learner.live(seen.symptoms)}
     chain.shown = left
     chain.stalled = 0 if test.moved else chain.stalled + asked
@@ -173,7 +173,11 @@ def _symptoms(shown: Mapping[str, Seen]) -> set[str]:
 
 def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
     """Keep what something needs; remember the rest."""
-    _remember(learner, chain, [line for line in chain.carried if line not in {*chain.good, *learner.draft.lines}])
+    for line in chain.carried:
+        if line not in chain.good and line not in learner.draft.lines:
+            learner.memory.tried(
+                line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, "")
+            )
     for one in eliminate(learner, chain.carried, chain.good, chain.moved):
         test, edit = one.test, one.test.line.edit
         reason = elimination_reason(one)
@@ -185,12 +189,6 @@ def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
         for name, seen in chain.shown.items():
             if name in learner.seen and learner.seen[name].text != learner.draft.skill.digest:
                 learner.seen[name] = Seen(seen.rollout, seen.symptoms, learner.draft.skill.digest)
-
-
-def _remember(learner: Learner, chain: _Chain, idle: Sequence[Line]) -> None:
-    """Remember lines that moved nothing."""
-    for line in idle:
-        learner.memory.tried(line.edit, "it moved none of the tasks that it cites", chain.effects.get(line.edit.id, ""))
 
 
 def _effect(without: Sequence[Rollout], with_it: Sequence[Rollout]) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillopt.loop.learner import Learner
+from skillopt.loop.learner import MOST_TRIES, Learner
 from tests.fakes.worlds import World, line, missing
 
 ALPHA, OTHER = 10, 4
@@ -97,7 +97,7 @@ def test_a_symptom_is_given_up_after_as_many_reflections_as_the_proposer_deserve
 
     tries = [given_up_after(share) for share in (0.95, 0.6, 0.3, 0.05)]
     assert tries == sorted(tries)
-    assert (tries[0], tries[-1]) == (3, 14)
+    assert (tries[0], tries[-1]) == (3, MOST_TRIES)
 
 
 def test_learning_is_open_while_a_task_was_never_run_or_a_symptom_is_neither_answered_nor_given_up() -> None:
@@ -105,7 +105,7 @@ def test_learning_is_open_while_a_task_was_never_run_or_a_symptom_is_neither_ans
     assert learner.open
     learner.pick()
     assert learner.open
-    learner.tries.update(dict.fromkeys(missing("alpha"), 14))
+    learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
     assert not learner.open
     assert learner.stuck == tuple(sorted(f"train-{number}" for number in range(ALPHA)))
 
@@ -130,14 +130,14 @@ def test_it_is_done_when_steps_bring_nothing_and_nothing_is_open() -> None:
     learner.idle = 2
     assert not learner.done
     learner.run(learner.draft.skill, learner.tasks)
-    learner.tries.update(dict.fromkeys(missing("alpha"), 14))
+    learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
     assert learner.done
 
 
 def test_a_line_that_is_forgotten_is_asked_about_again() -> None:
     learner = mixed().learner()
     learner.pick()
-    learner.tries.update(dict.fromkeys(missing("alpha"), 14))
+    learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
     assert not learner.open
     learner.forget(line("alpha", {"train-0": ["alpha"]}))
     assert learner.open

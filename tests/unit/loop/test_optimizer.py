@@ -303,6 +303,18 @@ def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:
     (accepted,) = only(events, VersionAccepted)
     assert all(f"- {word}" in accepted.text for word in WORDS)
     assert "- poison" not in accepted.text
+
+
+def test_the_published_loop_gates_a_patch_as_a_whole_so_one_harmful_edit_costs_the_good_ones() -> None:
+    def harm(request: RolloutRequest) -> Rollout:
+        body = request.skill.document.body if request.skill else ""
+        return scored(request, 0.0) if "- poison" in body else by_words(request)
+
+    def poisoned(prompt: str) -> str:
+        poison = {"op": "add", "section": "Rules", "content": "- poison", "tasks": ["train-0"]}
+        reply = json.loads(teach(prompt))
+        return json.dumps({**reply, "edits": [poison, *reply["edits"][:2]]} if "edits" in reply else reply)
+
     assert not only(run(ScriptedRunner(harm, poisoned), preset="paper", epochs=1), VersionAccepted)
 
 

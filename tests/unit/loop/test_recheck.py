@@ -2,7 +2,7 @@
 
 from skillopt.loop.draft import Line
 from skillopt.loop.events import EditRefused
-from skillopt.loop.learner import Learner
+from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.recheck import recheck
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Edit, Op
@@ -90,6 +90,6 @@ def test_a_line_that_says_several_things_is_left_alone() -> None:
 
 def test_what_a_dropped_line_answered_is_asked_about_again() -> None:
     _, learner = waiting("omega")
-    learner.tries.update(dict.fromkeys(missing("alpha"), 14))
+    learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
     dropped(learner)
     assert learner.live(missing("alpha"))

@@ -30,7 +30,7 @@ def test_baseline_and_gate_take_at_most_a_quarter_of_the_cap(count: int, cap: in
 def test_a_generous_cap_and_none_take_the_whole_baseline_gate_and_test() -> None:
     for settings in (Settings(), Settings(max_rollouts=2000)):
         plan = plan_rollouts(suite(100), settings)
-        assert (plan.baseline, plan.gate, plan.test) == (24, 50, 50)
+        assert (plan.baseline, plan.gate, plan.test) == (12, 50, 50)
 
 
 def test_folds_need_five_rollouts_a_task_and_a_gate_that_compares_side_by_side() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skillopt.loop.learner import MOST_TRIES
 from skillopt.loop.scheduling import gate_is_due, next_learner
 from skillopt.loop.training_run import TrainingRun
 from tests.fakes.worlds import World, line, missing, named
@@ -66,7 +67,7 @@ def test_nothing_is_due_while_nothing_waits_or_the_same_text_was_just_gated() ->
 
 def test_under_much_noise_the_gate_is_asked_when_whole_epochs_lead_and_not_by_single_lines() -> None:
     run = waiting()
-    run.learner.rates.reruns, run.learner.rates.gone = 40.0, 18.0
+    run.learner.rates.reruns, run.learner.rates.gone, run.learner.pooled = 40.0, 18.0, True
     assert not gate_is_due(run)
     run.learner.first_scores, run.learner.scores = [0.2] * 12, [0.9] * 12
     assert gate_is_due(run)
@@ -78,7 +79,7 @@ def test_learning_goes_on_while_something_is_open_and_ends_when_all_is_answered_
     run.learner.idle = 5
     assert next_learner(run) is run.learner
     for word in WORDS[1:]:
-        run.learner.tries.update(dict.fromkeys(missing(word), 14))
+        run.learner.tries.update(dict.fromkeys(missing(word), MOST_TRIES))
     assert next_learner(run) is None
 
 

@@ -1,6 +1,7 @@
 """One step: reflect on failures, test the patch, go deeper on what is left, eliminate."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import pytest
 
@@ -88,11 +89,11 @@ def test_a_patch_that_moves_nothing_ends_the_step_in_words() -> None:
     assert len(place.requests) <= 16 + 8
 
 
-def test_what_was_tried_in_vain_is_said_to_the_next_reflection() -> None:
+def test_what_moved_nothing_though_it_was_carried_along_is_said_to_the_next_reflection() -> None:
     _, run, prompts = begun([("alpha",)], lambda _: reply_with(add("omega", "train-0")))
-    step(run)
-    step(run, 2)
-    tried = prompts[1][prompts[1].index("## Earlier edits") : prompts[1].index("## Evidence")]
+    for number in (1, 2, 3):
+        step(run, number)
+    tried = prompts[-1][prompts[-1].index("## Earlier edits") : prompts[-1].index("## Evidence")]
     assert "- omega" in tried
     assert "it moved none of the tasks that it cites" in tried
 
@@ -119,8 +120,7 @@ def test_where_nothing_fails_nothing_is_asked() -> None:
 def test_a_step_that_a_cap_ends_leaves_what_helped_in_the_draft() -> None:
     _, run, _ = begun([("alpha", "beta", "gamma")], first_only=True, max_rollouts=22)
     with pytest.raises(BudgetReached):
-        for number in range(1, 9):
-            step(run, number)
+        list(chain.from_iterable(take_step(run, run.learner, number) for number in range(1, 9)))
     assert "alpha" in said(run)
 
 
@@ -136,7 +136,7 @@ def test_a_symptom_that_is_left_counts_as_tried_once_for_each_reflection_and_an_
 
 def test_under_much_noise_edits_are_taken_up_together_without_a_test_of_each() -> None:
     _, run, _ = begun([(word,) for word in WORDS])
-    run.learner.rates.reruns, run.learner.rates.gone = 40.0, 18.0
+    run.learner.rates.reruns, run.learner.rates.gone, run.learner.pooled = 40.0, 18.0, True
     events = step(run)
     assert said(run) == set(WORDS)
     assert not [event for event in events if isinstance(event, EditScreened | PatchTested)]

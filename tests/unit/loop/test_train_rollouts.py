@@ -1,5 +1,7 @@
 """Rollouts of train tasks: fresh repeats, missing ones, and a provider that is away."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from skillopt.errors import InvalidMeasurementError
@@ -12,6 +14,12 @@ from tests.fakes.worlds import SKILL, World, line
 def measured(place: World, first: int = 0) -> tuple[TrainRollouts, list[Task]]:
     runner = place.runner(str)
     return TrainRollouts(runner, Stream.LEARNING, first), list(place.learner().tasks.values())
+
+
+def run_each(rollouts: TrainRollouts, tasks: Sequence[Task]) -> None:
+    """Run one task after the other."""
+    for task in tasks:
+        rollouts.measure([(SKILL, task)])
 
 
 def test_each_run_of_a_task_under_a_text_has_a_repeat_of_its_own() -> None:
@@ -44,19 +52,16 @@ def test_a_provider_of_whom_nothing_comes_ends_the_run_with_its_reason() -> None
     place = World({"train-0": ()}, dead=frozenset({"train-0"}))
     rollouts, (task,) = measured(place)
     with pytest.raises(InvalidMeasurementError, match=r"train: only 0 of .*scripted failure.*rerun"):
-        for _ in range(60):
-            rollouts.measure([(SKILL, task)])
+        run_each(rollouts, [task] * 60)
 
 
 def test_a_provider_that_dies_is_noticed_within_some_rollouts_however_long_it_lived() -> None:
     needs: dict[str, tuple[str, ...]] = {f"train-{at}": () for at in range(80)}
     place = World(needs, dead=frozenset(f"train-{at}" for at in range(50, 80)))
     rollouts, tasks = measured(place)
-    for task in tasks[:50]:
-        rollouts.measure([(SKILL, task)])
+    run_each(rollouts, tasks[:50])
     with pytest.raises(InvalidMeasurementError, match="train: only"):
-        for task in tasks[50:]:
-            rollouts.measure([(SKILL, task)])
+        run_each(rollouts, tasks[50:])
 
 
 @pytest.mark.parametrize("every", [3, 4, 10])

@@ -1,0 +1,144 @@
+"""The gate in the loop: what is accepted, what waits, what is dropped and remembered; and the grade at the end."""
+
+import pytest
+
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.grades import Grade
+from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
+from skillopt.loop.events import BaselineMeasured, DraftGraded, GateDecided, StepFailed, TasksSetAside, VersionAccepted
+from skillopt.loop.grading import grade_draft, name_stuck_tasks
+from skillopt.loop.learner import MOST_TRIES
+from skillopt.loop.training_run import TrainingRun
+from tests.fakes.worlds import World, line, missing, named, words_of
+
+WORDS = ("alpha", "beta")
+
+
+def drafted(*words: str, val: int = 12, **values: object) -> TrainingRun:
+    """Give a run whose baseline is measured and whose draft says some words; its tasks need `alpha`, or nothing."""
+    sizes = (12, val, 0)
+    run = World(named([("alpha",), ()], sizes), crashing=frozenset({"poison"})).training(str, sizes, **values)
+    list(measure_baseline(run))
+    run.learner.run(run.learner.draft.skill, run.learner.tasks)
+    propose(run, *words)
+    return run
+
+
+def propose(run: TrainingRun, *words: str) -> None:
+    run.draft.set([*run.draft.lines, *(line(word, {"train-0": ["alpha"], "train-2": ["alpha"]}) for word in words)])
+
+
+def outcome(run: TrainingRun) -> Outcome:
+    """Gate the draft."""
+    events = list(run_gate(run, 1))
+    (decided,) = [event for event in events if isinstance(event, GateDecided)]
+    assert any(isinstance(event, VersionAccepted) for event in events) is (decided.verdict.outcome is Outcome.ACCEPT)
+    return decided.verdict.outcome
+
+
+def test_the_baseline_is_measured_before_anything_is_tried() -> None:
+    run = World(named([("alpha",), ()], (12, 12, 0))).training(str, (12, 12, 0))
+    (measured,) = measure_baseline(run)
+    assert isinstance(measured, BaselineMeasured)
+    assert measured.tally.passed == pytest.approx(0.5)
+
+
+def test_what_is_better_becomes_the_incumbent_and_the_draft_starts_from_it() -> None:
+    run = drafted("alpha", val=24)
+    assert outcome(run) is Outcome.ACCEPT
+    assert words_of(run.draft.incumbent) == {"keep", "alpha"}
+    assert not run.draft.lines
+    assert run.versions == 1
+    assert any("alpha" in summary for summary in run.memory.accepted)
+
+
+def test_before_the_first_version_a_draft_that_was_not_accepted_waits() -> None:
+    run = drafted("omega")
+    assert outcome(run) is not Outcome.ACCEPT
+    assert words_of(run.draft.skill) == {"keep", "omega"}
+    assert run.gated == run.draft.skill.digest
+
+
+def test_what_builds_on_a_version_has_only_to_be_no_lower() -> None:
+    run = drafted("alpha", val=24)
+    assert outcome(run) is Outcome.ACCEPT
+    propose(run, "omega")
+    assert outcome(run) is Outcome.ACCEPT
+    assert words_of(run.draft.incumbent) == {"keep", "alpha", "omega"}
+
+
+def test_what_lowers_a_version_is_dropped_and_remembered_once_nothing_new_comes() -> None:
+    run = drafted("alpha", val=24)
+    outcome(run)
+    propose(run, "poison")
+    assert outcome(run) is Outcome.REJECT
+    assert run.draft.lines  # it still grows
+    run.learner.idle = 1
+    assert outcome(run) is Outcome.REJECT
+    assert not run.draft.lines
+    assert any("poison" in note for note in run.memory.rejected)
+
+
+def test_the_last_gate_is_asked_about_a_text_that_no_gate_has_seen_and_no_other() -> None:
+    run = drafted("omega")
+    assert [event for event in run_last_gate(run, 1) if isinstance(event, GateDecided)]
+    assert not list(run_last_gate(run, 1))
+    run.draft.drop()
+    assert not list(run_last_gate(run, 1))
+
+
+def test_a_last_gate_for_which_no_rollout_is_left_says_so_and_the_draft_stays() -> None:
+    run = drafted("alpha", max_rollouts=40)
+    while run.runner.left > 4:
+        run.learner.run(run.draft.skill, ["train-0"])
+        run.runner.release()
+    (failed,) = run_last_gate(run, 3)
+    assert isinstance(failed, StepFailed)
+    assert "rollouts" in failed.reason
+    assert run.draft.lines
+
+
+def test_a_draft_that_waits_at_the_end_is_graded_and_nothing_else_is() -> None:
+    run = drafted("omega")
+    (graded,) = [event for event in grade_draft(run) if isinstance(event, DraftGraded)]
+    assert graded.grading.grade is Grade.UNPROVEN
+    assert graded.incumbent == run.draft.incumbent.digest
+    assert "- omega" in graded.text
+    run.draft.drop()
+    assert not list(grade_draft(run))
+
+
+def test_a_draft_that_does_harm_is_graded_worse() -> None:
+    run = drafted("poison")
+    (graded,) = [event for event in grade_draft(run) if isinstance(event, DraftGraded)]
+    assert graded.grading.grade is Grade.WORSE
+    assert graded.grading.probability < 0.5
+
+
+def test_fresh_repeats_at_the_end_may_still_prove_a_draft() -> None:
+    run = drafted("alpha", val=24)
+    events = list(grade_draft(run))
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert version.grading is not None
+    assert version.grading.grade is Grade.PROVEN
+    assert not [event for event in events if isinstance(event, DraftGraded)]
+
+
+@pytest.mark.parametrize(("accept", "versions"), [("proven", 0), ("here", 1)])
+def test_what_was_shown_on_these_tasks_only_becomes_a_version_where_the_settings_take_it(
+    accept: str, versions: int
+) -> None:
+    run = drafted("alpha", accept=accept, gate="paired")
+    events = list(grade_draft(run))
+    found = [event.grading for event in events if isinstance(event, VersionAccepted | DraftGraded)]
+    assert [grading and grading.grade for grading in found] == [Grade.PROVEN_HERE]
+    assert run.versions == versions
+
+
+def test_tasks_that_failed_under_every_patch_are_named() -> None:
+    run = drafted()
+    assert not list(name_stuck_tasks(run))
+    run.learner.tries.update(dict.fromkeys(missing("alpha"), MOST_TRIES))
+    (event,) = name_stuck_tasks(run)
+    assert isinstance(event, TasksSetAside)
+    assert set(event.tasks) == {f"train-{at}" for at in range(0, 12, 2)}
