@@ -74,7 +74,7 @@ test-browser: .venv/installed  ## reports in headless Chromium: network, console
 
 test-llm: .venv/installed  ## a skill trained for a real, small language model, about four minutes; in neither of the above
 	-$(RUN) -m tools.fetch_llm
-	$(RUN) -m pytest tests/benchmarks -m llm -rsP
+	$(RUN) -m pytest tests/benchmarks/test_llm.py -m llm -rsP
 
 transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real Claude Code and Codex
 	$(RUN) -m tools.fetch_agents

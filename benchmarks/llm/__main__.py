@@ -63,8 +63,8 @@ def _report(trained: Trained, seconds: float) -> None:
     for name in trained.held_out.verdict.fixed[:_SHOWN]:
         print(f"{name}\n  before: {_line(answers[name])}\n  after:  {_line(after.tasks[name][0].trajectory.answer)}")
     print(f"\n{after.measured} questions that training never saw, {seconds:.0f} s in all:")
-    print(f"  skill at the start       {_passed(before)}")
-    print(f"  {trained.grade + ', handed over':24} {_passed(after)}")
+    print(f"  {'at the start':28} {_passed(before)}")
+    print(f"  {'handed over: ' + trained.grade:28} {_passed(after)}")
     verdict, target = trained.held_out.verdict, result.usage["target"]
     print(f"  {len(verdict.fixed)} fixed, {len(verdict.broken)} broken, gain {verdict.gain:+.2f}")
     print(

@@ -29,7 +29,7 @@ class Trained:
     Args:
         start: The skill as it was.
         handed_over: The last version; the draft that waits, where nothing was accepted; the start, where nothing waits.
-        grade: What `handed_over` is: a version, a draft with its grade, or nothing new.
+        grade: What `handed_over` is: a version or a draft with its grade, or nothing new.
         result: Of the training.
         held_out: The start and what was handed over, on questions that training never saw.
     """
@@ -81,7 +81,8 @@ def _handed_over(result: OptimizeResult) -> tuple[Skill, str]:
     """Give what a user would get, and what it is called; a draft that is worse is not offered."""
     draft = result.draft
     if result.versions:
-        return result.skill, "version"
+        grading = result.versions[-1].grading
+        return result.skill, f"version, {grading.grade}" if grading else "version"
     if draft is None or (isinstance(draft, DraftGraded) and draft.grading.grade is Grade.WORSE):
         return result.skill, "nothing new"
     grade = f"draft, {draft.grading.grade}" if isinstance(draft, DraftGraded) else "draft without a grade"

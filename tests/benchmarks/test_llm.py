@@ -66,7 +66,7 @@ def test_training_makes_a_real_model_answer_many_more_questions_that_it_was_not_
     assert 0.1 <= before.passed / before.measured <= 0.6, "the suite no longer shows what a text is worth"
     # Measured: from 8 to 24 of 30; another processor rounds differently, so that some answers are others there.
     assert after.passed - before.passed >= 8
-    assert trained.grade == "version"
+    assert trained.grade.startswith("version")
     assert result.rollouts <= MOST_ROLLOUTS
 
     again = train_skill(base_url, tmp_path)
@@ -92,16 +92,6 @@ def test_the_server_is_gone_after_the_block_even_after_an_error(files: LlmFiles)
         raise ValueError
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", ports[0]))
-
-
-def test_a_cache_without_the_model_says_how_to_fetch_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    node = tmp_path / "node"
-    node.write_text("#!/bin/sh\n")
-    node.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("LLM_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(MissingLlmError, match=r"found none; run `python -m tools\.fetch_llm`"):
-        find_llm()
 
 
 def test_the_demo_ends_with_2_and_a_reason_where_the_model_is_missing(
