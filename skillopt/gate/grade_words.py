@@ -31,4 +31,5 @@ def grade_words(grading: Grading | None) -> str:
     tasks = "1 task" if grading.tasks == 1 else f"{grading.tasks} tasks"
     changed = f", {grading.changed} of which changed" if grading.grade is Grade.PROVEN_HERE else ""
     gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"
-    return f"{grading.grade}: {gain}, {likely}, on {tasks}{changed}"
+    of = " against the first version; what was added since is not lower" if grading.increment else ""
+    return f"{grading.grade}{of}: {gain}, {likely}, on {tasks}{changed}"

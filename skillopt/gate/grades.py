@@ -38,6 +38,7 @@ class Grading:
         tasks: Tasks that it was judged on; none of them led to the edits judged.
         changed: Tasks among them whose outcome changed.
         reason: All of it in a sentence.
+        increment: Whether the figures are of what was added to a proven version, and the grade is the version's.
     """
 
     grade: Grade
@@ -48,6 +49,7 @@ class Grading:
     tasks: int
     changed: int
     reason: str
+    increment: bool = False
 
 
 def worded_grade(grade: Grade, found: Posterior, gains: Collection[float], *, partial: bool) -> Grading:

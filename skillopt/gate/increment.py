@@ -111,7 +111,9 @@ def _graded(increments: Increments, before: Sequence[Rollout], after: Sequence[R
     changed = sum(gain != 0 for gain in gains)
     added = f"{found.gain:+.3f} ({found.low:+.3f} to {found.high:+.3f}), {found.probability:.0%} likely better"
     reason = f"proven against the first version; what was added since is not lower on {len(gains)} tasks: gain {added}"
-    return Grading(Grade.PROVEN, found.probability, found.gain, found.low, found.high, len(gains), changed, reason)
+    return Grading(
+        Grade.PROVEN, found.probability, found.gain, found.low, found.high, len(gains), changed, reason, increment=True
+    )
 
 
 def _compared(settings: Settings, before: Sequence[Rollout], after: Sequence[Rollout]) -> Verdict:

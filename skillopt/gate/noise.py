@@ -18,7 +18,7 @@ class Noise:
     """Follows how repeatable scores are.
 
     Pairs must not be chosen by how they went: a task that has just failed passes again more often than others do. So
-    neither the screen's tasks nor its repeats count, only the first skill's and every task of the train split.
+    neither the tasks of patch tests nor their repeats count, only the first skill's and every task of the train split.
 
     Args:
         high_from: Level above which noise is high, in (0, 1]; 0 for never.
