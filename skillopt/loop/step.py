@@ -82,8 +82,9 @@ def _learn_from(run: TrainingRun, learner: Learner, step: int, shown: Mapping[st
         yield from _reflect_and_test(run, learner, step, chain)
         yield from _eliminate(learner, step, chain)
     except BudgetReached:
-        # What moved tasks is worth more than nothing: the gate judges it without elimination.
-        learner.draft.set([*before, *chain.good])
+        if not before:
+            # Better than nothing is what moved tasks, though no line of it was ever left out: its grade says so.
+            learner.draft.set(chain.good)
         raise
     learner.proposed += chain.proposed  # not before it is known which of them stay
     if learner.draft.lines != before:
