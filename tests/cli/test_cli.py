@@ -109,10 +109,10 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> Non
         "optimize",
         "rows",
         *FAST,
+        "--preset",
+        "paper",
         "--set",
         "epochs=500",
-        "--set",
-        "patience=0",
     ]
     process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None

@@ -26,10 +26,9 @@ KILLS = 10
 WORKERS = 4
 BRANCH = "refs/heads/skillopt/rows"
 COMMAND = (
-    *("optimize", "rows", "--json", "--workers", str(WORKERS), "--set", "epochs=4", "--set", "batch_size=4"),
-    # One rule at a time, each gated at once, so that there are several versions.
-    *("--set", "edit_budget=1", "--set", "min_edits=1", "--set", "reflections=1", "--set", "gate_edits=1"),
-    *("--set", "confidence=0.8", "--set", "slow_tasks=4", "--seed"),
+    *("optimize", "rows", "--json", "--workers", str(WORKERS)),
+    # One rule at a time, so that there are several versions.
+    *("--set", "edit_budget=1", "--set", "min_edits=1", "--set", "patch_tests=1", "--seed"),
 )
 
 

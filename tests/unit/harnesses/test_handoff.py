@@ -154,5 +154,5 @@ def test_a_skill_is_trained_by_hand_off_alone_and_nothing_answered_is_asked_agai
     assert ended.returncode == 0, ended.stderr
     result = json.loads(ended.stdout)
     assert result["versions"]
-    assert result["test"]["after"]["score"] > result["test"]["before"]["score"]
+    assert result["test"] is None  # four held-out tasks can show nothing
     assert answered == len(list(handed.glob("*/*/prompt.md"))) == result["rollouts"] + result["calls"]

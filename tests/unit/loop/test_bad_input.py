@@ -32,7 +32,7 @@ def ended(
     needs: Sequence[Sequence[str]], reply: Reply = propose_words, sizes: Sequence[int] = SIZES, **values: object
 ) -> tuple[list[Event], RunEnded, ScriptedRunner]:
     """Train without any cap to the end."""
-    place = World(named(needs, sizes), **values)  # type: ignore[arg-type]
+    place = World(named(needs, sizes), **values)  # type: ignore[arg-type]  # a world
     runner = place.runner(reply)
     events = list(train(SKILL, place.suite(sizes), make_settings(("test", FULL)), runner))
     last = events[-1]

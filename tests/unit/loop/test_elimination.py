@@ -18,7 +18,7 @@ WORDS = ("alpha", "beta", "gamma", "delta")
 
 def world(*needs: str, tasks: int = 12, **values: object) -> World:
     """Give tasks that each need one of some words, in turn."""
-    return World({f"train-{at}": (needs[at % len(needs)],) for at in range(tasks)}, **values)  # type: ignore[arg-type]
+    return World({f"train-{at}": (needs[at % len(needs)],) for at in range(tasks)}, **values)  # type: ignore[arg-type]  # a world
 
 
 def for_need(place: World, word: str, need: str, most: int = 99) -> Line:

@@ -1,8 +1,17 @@
 """Leave-one-out tests: rounds of lines side by side, until it is known of each whether something needs it."""
 
+from collections.abc import Sequence
+from random import Random
+
 from skillopt.loop.draft import Line
+from skillopt.loop.learner import Learner
 from skillopt.loop.leave_out import LeaveOut, leave_out
-from tests.fakes.worlds import World, line, words_of
+from skillopt.loop.train_rollouts import TrainRollouts
+from skillopt.rollouts import Rollout, Stream
+from skillopt.settings import Metric
+from skillopt.skills.document import Skill
+from skillopt.tasks import Task
+from tests.fakes.worlds import SKILL, World, line, words_of
 
 WORDS = ("alpha", "beta", "gamma", "delta", "eta", "zeta")
 
@@ -25,10 +34,13 @@ def test_what_is_needed_is_left_and_what_is_not_goes() -> None:
 
 def test_at_most_three_lines_are_tested_at_a_time() -> None:
     place, lines = cast()
-    batches = []
-    learner = place.learner()
-    run_all = learner.run_all
-    learner.run_all = lambda wanted: batches.append(len(wanted)) or run_all(wanted)  # type: ignore[method-assign, func-returns-value]
+    rollouts, batches = TrainRollouts(place.runner(str), Stream.LEARNING), list[int]()
+
+    def measure(wanted: Sequence[tuple[Skill, Task]]) -> list[Rollout | None]:
+        batches.append(len(wanted))
+        return rollouts.measure(wanted)
+
+    learner = Learner(SKILL, list(place.learner().tasks.values()), measure, Random(0), Metric.MIXED)
     leave_out(learner, lines, [LeaveOut(one, list(one.targets)) for one in lines], {})
     assert max(batches) <= 3
 

@@ -11,7 +11,7 @@ WORDS = ("alpha", "beta", "gamma", "delta")
 
 def world(**values: object) -> World:
     """Three tasks for each of four words."""
-    return World({f"train-{number}": (WORDS[number % 4],) for number in range(12)}, **values)  # type: ignore[arg-type]
+    return World({f"train-{number}": (WORDS[number % 4],) for number in range(12)}, **values)  # type: ignore[arg-type]  # a world
 
 
 def right(word: str) -> Line:

@@ -1,5 +1,6 @@
 """The pooled step: under much noise edits are taken up together and judged by whole epochs."""
 
+from collections.abc import Callable
 from itertools import count
 
 from skillopt.loop.events import EditRefused, TrainMeasured
@@ -10,8 +11,8 @@ from tests.fakes.worlds import World, add, named, propose_words, reply_with, wor
 SIZES = (12, 12, 0)
 
 
-def begun(reply: object = propose_words) -> TrainingRun:
-    run = World(named([("alpha",), ("beta",)], SIZES)).training(reply, SIZES)  # type: ignore[arg-type]
+def begun(reply: Callable[[str], str] = propose_words) -> TrainingRun:
+    run = World(named([("alpha",), ("beta",)], SIZES)).training(reply, SIZES)
     run.learner.rates.reruns, run.learner.rates.gone = 40.0, 16.0
     run.learner.pooled = True
     return run

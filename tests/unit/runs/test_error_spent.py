@@ -69,7 +69,7 @@ def test_what_was_spent_on_other_tasks_is_no_matter(folder: Path) -> None:
 def test_log_says_what_is_left(folder: Path) -> None:
     run_events(folder, gated(0.03, "A."))
     said = skillopt(folder, "log", "rows").stdout
-    assert "runs on these val tasks spent 0.030 of the error of 0.10 that they share, 0.070 is left" in said
+    assert "runs on these val tasks spent 0.030 of the error of 0.20 that they share, 0.170 is left" in said
     assert json.loads(skillopt(folder, "log", "rows", "--json").stdout)["error"]["spent"] == pytest.approx(0.03)
 
 
