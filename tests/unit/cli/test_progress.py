@@ -60,4 +60,4 @@ def test_on_a_terminal_a_live_line_shows_step_score_and_what_is_left_of_the_cap(
         observer.event(StepStarted(1, 2, 4))
         observer.activity(Activity("rollouts", 30, 30, 30, 0.5))
         observer.activity(Activity("rollouts", 15, 30, 15, 0.625))
-    assert "epoch 1 step 2: rollouts, score 0.625, 70 rollouts left" in capsys.readouterr().err
+    assert "step 2: rollouts, score 0.625, 70 rollouts left" in capsys.readouterr().err

@@ -249,7 +249,7 @@ def test_the_baseline_goes_on_sample_after_sample_until_it_is_enough() -> None:
         samples.append([[rollout.task_id for rollout in rollouts] for rollouts in repeats])
         return len(samples) == 2
 
-    repeats = keeper(runner).baseline(OLD, enough)
+    repeats = keeper(runner, baseline_repeats=2).baseline(OLD, enough)
     assert [[len(tasks) for tasks in sample] for sample in samples] == [[BASELINE_TASKS] * 2] * 2
     assert all(sample[0] == sample[1] for sample in samples)
     assert [rollout.task_id for rollout in repeats[0]] == [*samples[0][0], *samples[1][0]]
@@ -272,3 +272,15 @@ def test_a_split_that_could_never_certify_a_gain_is_told_beforehand() -> None:
     paired = resolvable_gain(24, settings(gate="paired"))
     assert paired is not None
     assert paired <= smallest
+
+
+def test_the_first_comparison_uses_the_baseline_as_the_incumbent_s_side_and_runs_it_once() -> None:
+    runner = better_by(0)
+    gate = keeper(runner)
+    gate.baseline(OLD, lambda _: False)
+    before = sum(request.skill == OLD for request in runner.requests)
+    gate.decide("here", OLD, NEW, 1)
+    asked = [request for request in runner.requests if request.skill == OLD]
+    assert before == len(asked) == len(TASKS)
+    gate.decide("there", OLD, NEW, 1)
+    assert len([request for request in runner.requests if request.skill == OLD]) > before
