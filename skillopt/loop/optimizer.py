@@ -6,6 +6,7 @@ It is deterministic given settings, seed and the runner's answers, which is why 
 from collections.abc import Generator, Iterator, Sequence
 from itertools import count
 
+from skillopt.errors import SuiteError
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
@@ -45,9 +46,14 @@ def train(
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
 
     Raises:
+        SuiteError: There is no task to learn from, or none to judge by.
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
     run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent)
+    train_tasks = sum(len(learner.tasks) for learner in run.learners)
+    if not train_tasks or not run.val:
+        found = f"found {train_tasks} and {len(run.val)}"
+        raise SuiteError(f"suite {suite.name!r}: expected tasks to learn from and to judge by, {found}; add tasks")
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
     try:
         yield from measure_baseline(run)

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from skillopt.errors import InvalidMeasurementError
+from skillopt.errors import InvalidMeasurementError, SuiteError
 from skillopt.loop.events import (
     DraftGraded,
     EditRefused,
@@ -52,6 +52,16 @@ def test_one_task_to_learn_from_and_one_to_judge_by_end_in_a_graded_draft(sizes:
     assert [event for event in events if isinstance(event, DraftGraded)]
     assert last.reason == "nothing is left to learn"
     assert len(runner.requests) <= 40
+
+
+@pytest.mark.parametrize("sizes", [(1, 0, 0), (0, 1, 0), (0, 0, 1)])
+def test_a_suite_without_tasks_to_learn_from_or_to_judge_by_is_refused_before_anything_is_run(
+    sizes: Sequence[int],
+) -> None:
+    place = World(named([("alpha",)], sizes))
+    with pytest.raises(SuiteError, match=r"expected tasks to learn from and to judge by, found . and ."):
+        list(train(SKILL, place.suite(sizes), make_settings(("test", FULL)), place.runner(propose_words)))
+    assert not place.requests
 
 
 def test_a_suite_of_which_no_task_fails_asks_nothing() -> None:
