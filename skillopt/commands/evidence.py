@@ -15,7 +15,7 @@ from skillopt.loop.memory import MOST_REMEMBERED
 from skillopt.project import Selection
 from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollout
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout
+from skillopt.rollouts import Rollout, Stream
 from skillopt.runs.earlier_spending import runs_on
 from skillopt.runs.plan import Start, incumbent_of, make_plan
 from skillopt.skills.document import Skill
@@ -122,7 +122,9 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
 
 def _recorded(ledger: Ledger, drivers: Drivers, skill: Skill, tasks: tuple[Task, ...]) -> Mapping[str, list[Rollout]]:
     keys = {
-        drivers.key_of(RolloutRequest(skill, task, repeat)): task.id for task in tasks for repeat in range(_REPEATS)
+        drivers.key_of(RolloutRequest(skill, task, Stream.LEARNING.repeat(number))): task.id
+        for task in tasks
+        for number in range(_REPEATS)
     }
     found: dict[str, list[Rollout]] = {}
     for key, rollout in ledger.rollouts(list(keys)).items():

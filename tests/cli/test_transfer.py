@@ -82,7 +82,7 @@ def test_a_target_of_which_too_little_was_measured_is_invalid(project: Path) -> 
         return Answer(503, b"", hang_up=True) if "@" in json.dumps(body) else answer_prompt(body)
 
     with fake_chat(refuse_half) as server:
-        arguments = (*to(FAKE), *settings(server.url), "--workers", "1", "--json")
+        arguments = (*to(FAKE), *settings(server.url), "--workers", "1", "--json", "--set", "coverage=0.6")
         ended = skillopt(project, *arguments)
     assert ended.returncode == 3
     assert "none: only 4 of 8 tasks could be measured: network: " in json.loads(ended.stdout)["targets"][0]["reason"]
