@@ -86,8 +86,8 @@ ROWS: Final[Mapping[str, Row]] = {
         name="skillopt.loop.optimizer:recheck", by=_nothing, about="lines of weak evidence stay without another look"
     ),
     "lines judged one by one in any noise": Row(
-        name="skillopt.loop.learner:Learner.pooled",
-        by=property(lambda _: False),
+        name="skillopt.loop.learner:_POOLED",
+        by=inf,
         about="edits are tested and left out one by one, whatever the noise",
     ),
     "first gate when nothing new comes": Row(

@@ -122,9 +122,10 @@ def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
 
 def _recorded(ledger: Ledger, drivers: Drivers, skill: Skill, tasks: tuple[Task, ...]) -> Mapping[str, list[Rollout]]:
     keys = {
-        drivers.key_of(RolloutRequest(skill, task, Stream.LEARNING.repeat(number))): task.id
+        drivers.key_of(RolloutRequest(skill, task, repeat)): task.id
         for task in tasks
         for number in range(_REPEATS)
+        for repeat in (number, Stream.LEARNING.repeat(number))  # of evaluations, and of training
     }
     found: dict[str, list[Rollout]] = {}
     for key, rollout in ledger.rollouts(list(keys)).items():
