@@ -64,7 +64,7 @@ def test_training_makes_a_real_model_answer_many_more_questions_that_it_was_not_
     )
 
     assert 0.1 <= before.passed / before.measured <= 0.6, "the suite no longer shows what a text is worth"
-    # Measured: from 8 to 24 of 30; another processor rounds differently, so that some answers are others there.
+    # Measured: from 8 to 18, 20, 21, 21 and 24 of 30; another processor rounds differently, so that answers differ.
     assert after.passed - before.passed >= 8
     assert trained.grade.startswith("version")
     assert result.rollouts <= MOST_ROLLOUTS
