@@ -232,8 +232,10 @@ class Learner:
                 self._passed_again.update(name for name in passed if self.seen[name].text == digest)
         if first:
             self._rerun_some(found, len(self.seen))
-            # Later reruns are of tasks that failed by chance, and make any target look noisy.
-            self.pooled = self.rates.reruns >= _ASKED_OFTEN and self.rates.without > _POOLED
+            # Later reruns are of tasks that failed by chance, and make any target look noisy; with few tasks an epoch
+            # of them tells no more than the runs of one line.
+            asked = self.rates.reruns >= _ASKED_OFTEN and len(self.tasks) >= _MANY
+            self.pooled = asked and self.rates.without > _POOLED
         return dict(list(found.items())[: max(wanted, 24)])
 
     def _find(self, group: Sequence[str], found: dict[str, Seen], most: int, limit: int) -> int:

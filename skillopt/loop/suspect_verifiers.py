@@ -13,8 +13,8 @@ from skillopt.rollouts import Rollout, Status
 
 __all__ = ["SuspectVerifiers", "measured_reason"]
 
-_ROLLOUTS: Final = 10
-_DOCUMENTS: Final = 8
+_ROLLOUTS: Final = 16
+_DOCUMENTS: Final = 12
 """A task that fails alike so often and under so many documents is suspect, not merely unlearned ..."""
 
 _REST_PASSING: Final = 0.75

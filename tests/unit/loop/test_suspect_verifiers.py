@@ -31,12 +31,12 @@ def test_work_in_files_cannot_be_compared_and_is_no_reason() -> None:
 @pytest.mark.parametrize(
     ("rollouts", "rest", "suspect"),
     [
-        ([rollout("t", document=at) for at in range(10)], 0.75, True),
-        ([rollout("t", document=at) for at in range(10)], 0.7, False),
-        ([rollout("t", document=at) for at in range(9)], 1.0, False),
-        ([rollout("t", document=at % 7) for at in range(20)], 1.0, False),
+        ([rollout("t", document=at) for at in range(16)], 0.75, True),
+        ([rollout("t", document=at) for at in range(16)], 0.7, False),
+        ([rollout("t", document=at) for at in range(15)], 1.0, False),
+        ([rollout("t", document=at % 11) for at in range(30)], 1.0, False),
         ([rollout("t", str(at), document=at) for at in range(20)], 1.0, False),
-        ([*(rollout("t", document=at) for at in range(10)), rollout("t", "43", passed=True)], 1.0, False),
+        ([*(rollout("t", document=at) for at in range(16)), rollout("t", "43", passed=True)], 1.0, False),
         ([rollout("t", "", document=at) for at in range(20)], 1.0, False),
     ],
     ids=["alike", "others fail too", "too few", "too few documents", "answers differ", "passed once", "no answer"],
@@ -59,7 +59,7 @@ def test_a_task_with_a_measured_reason_is_flagged_once_and_set_aside() -> None:
 def test_a_task_that_only_fails_alike_is_flagged_and_still_trained_on_because_its_rule_may_be_found_yet() -> None:
     suspects = SuspectVerifiers(10, 1.0)
     others = [rollout(name, "43", passed=True) for name in "abcd"]
-    alike = [rollout("t", document=at) for at in range(10)]
+    alike = [rollout("t", document=at) for at in range(16)]
     (event,) = suspects.add_rollouts(1, [*others, *alike])
     assert (event.task, event.by, event.set_aside) == ("t", "measured", False)
     assert not suspects.set_aside
