@@ -11,7 +11,7 @@ from typing import Final
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner, Seen
 
-__all__ = ["PatchTest", "test_patch"]
+__all__ = ["PatchTest", "run_patch_test"]
 
 _POOR: Final = 0.4
 """Share of moved tasks below which something in the patch may be in the way."""
@@ -43,7 +43,7 @@ class PatchTest:
     harm: bool = False
 
 
-def test_patch(learner: Learner, carried: Sequence[Line], good: Sequence[Line], lines: Sequence[Line]) -> PatchTest:
+def run_patch_test(learner: Learner, carried: Sequence[Line], good: Sequence[Line], lines: Sequence[Line]) -> PatchTest:
     """Try new lines together on tasks that they cite.
 
     Args:

@@ -21,7 +21,7 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.learner import Learner
-from skillopt.loop.patch_test import test_patch
+from skillopt.loop.patch_test import run_patch_test
 from skillopt.loop.proposing import make_lines
 from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
@@ -145,7 +145,7 @@ def _test(
             yield EditRefused(1, edit, "the tasks that it cites pass without it")
     if not lines:
         return []
-    test = test_patch(learner, [], [], lines)
+    test = run_patch_test(learner, [], [], lines)
     yield PatchTested(1, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
     for line in lines:
         if line not in test.helped:

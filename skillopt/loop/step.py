@@ -15,7 +15,7 @@ from skillopt.loop.draft import Line
 from skillopt.loop.elimination import eliminate, elimination_reason
 from skillopt.loop.events import EditScreened, Event, PatchTested, StepFailed, TrainMeasured
 from skillopt.loop.learner import Learner, Seen
-from skillopt.loop.patch_test import PatchTest, test_patch
+from skillopt.loop.patch_test import PatchTest, run_patch_test
 from skillopt.loop.pooled_step import take_pooled, take_pooled_step
 from skillopt.loop.proposing import propose_lines
 from skillopt.loop.training_run import TrainingRun
@@ -107,7 +107,7 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
         if not lines:
             learner.tries.update(_symptoms(chain.shown))
             return
-        test = test_patch(learner, chain.carried, chain.good, lines)
+        test = run_patch_test(learner, chain.carried, chain.good, lines)
         yield PatchTested(step, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
         _continue(learner, chain, lines, test, asked=lines is not revived)
         if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park or lines is revived):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from skillopt.loop.draft import Line
 from skillopt.loop.elimination import Eliminated, eliminate, elimination_reason
 from skillopt.loop.learner import Learner
-from skillopt.loop.patch_test import PatchTest, test_patch
+from skillopt.loop.patch_test import PatchTest, run_patch_test
 from tests.fakes.worlds import World, line, missing, words_of
 
-test_patch.__test__ = False  # type: ignore[attr-defined]  # it is the patch test, and no test of this file
+run_patch_test.__test__ = False  # type: ignore[attr-defined]  # it is the patch test, and no test of this file
 WORDS = ("alpha", "beta", "gamma", "delta")
 
 
@@ -30,7 +30,7 @@ def for_need(place: World, word: str, need: str, most: int = 99) -> Line:
 def learn(learner: Learner, lines: Sequence[Line]) -> tuple[PatchTest, list[Eliminated]]:
     """Test a patch and eliminate."""
     learner.run(learner.draft.skill, learner.tasks)
-    test = test_patch(learner, [], [], lines)
+    test = run_patch_test(learner, [], [], lines)
     return test, eliminate(learner, lines, test.helped, test.moved)
 
 
@@ -86,7 +86,7 @@ def test_two_tasks_that_failed_without_a_line_and_pass_with_it_alone_need_no_fur
     learner = place.learner()
     learner.run(learner.draft.skill, learner.tasks)
     alpha = for_need(place, "alpha", "alpha", most=2)
-    test = test_patch(learner, [], [], [alpha])
+    test = run_patch_test(learner, [], [], [alpha])
     before = len(place.requests)
     (found,) = eliminate(learner, [alpha], test.helped, {"train-0", "train-1"})
     assert found.kept

@@ -25,7 +25,7 @@ def wrong(word: str, *tasks: int) -> Line:
 
 
 def try_patch(learner: Learner, *lines: Line, carried: tuple[Line, ...] = ()) -> PatchTest:
-    return patch_test.test_patch(learner, carried, [], lines)
+    return patch_test.run_patch_test(learner, carried, [], lines)
 
 
 def test_right_lines_help_and_the_tasks_they_cite_have_moved() -> None:
