@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.storage.locks import writer_lock
-from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt
+from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt, unmeasured
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> Non
         "--set",
         "epochs=500",
     ]
-    process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, text=True, env=unmeasured())
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("epoch 1 over"):

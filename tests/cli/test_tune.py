@@ -22,7 +22,7 @@ from skillopt.storage.locks import writer_lock
 from skillopt.suites import load_suite
 from skillopt.tasks import Split, Suite
 from skillopt.tuning.studies import RANGES
-from tests.fakes.projects import git, make_project, skillopt, skillopt_process
+from tests.fakes.projects import git, make_project, skillopt, skillopt_process, unmeasured
 
 FAST = ("--set", "epochs=2", "--set", "batch_size=6", "--set", "confidence=0.7")
 SEARCH = (
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_with_130_and_the_same_command_gives_the_search_that_was_not
 ) -> None:
     command = [sys.executable, "-m", "skillopt", *SEARCH]
     with subprocess.Popen(
-        command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        command, cwd=project, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=unmeasured()
     ) as started:
         assert started.stderr is not None
         said = next(line for line in started.stderr if line.startswith("trial 2 of"))
