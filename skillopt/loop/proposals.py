@@ -125,7 +125,7 @@ def _try(
     asked = runner.rollouts_asked
     yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text, rollouts=asked)
     if verdict.outcome is Outcome.ACCEPT:
-        yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked)
+        yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked, verdict.grading)
     return f"{verdict.outcome.value}: {verdict.reason}", int(verdict.outcome is Outcome.ACCEPT)
 
 

@@ -21,7 +21,8 @@ _JOB = re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{4}\b")
 _HEAD = re.compile(r"^# Job (?P<id>\S+): (?P<state>\w+)\n\n(?P<work>\w+) ", re.MULTILINE)
 _SKILL = re.compile(r"^\| (?P<name>[\w-]+) \| (?P<versions>\d+) \| .* \| (?P<suite>\S*) \| \S* \|$", re.MULTILINE)
 _VERSION = re.compile(
-    r"^\| (?P<sha>[0-9a-f]{10}) \| \S+ \| (?P<score>\S+ → [^|]+) \| (?P<wins>\S+) \| (?P<sure>\S+) \|", re.MULTILINE
+    r"^\| (?P<sha>[0-9a-f]{7,}) \| \S+ \| [^|]*\| (?P<score>[^|]*→[^|]*) \| (?P<wins>[^|]+) \| (?P<sure>[^|]+) \|",
+    re.MULTILINE,
 )
 _BASE = re.compile(r"base `(?P<base>[0-9a-f]{12})`")
 _SECTIONS = re.compile(r"Sections: (?:`[^`]*`, )*`(?P<last>[^`]*)`\.")
