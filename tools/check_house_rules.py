@@ -106,7 +106,7 @@ def check_names(root: Path, folders: Sequence[str] = _PRODUCT) -> list[Finding]:
     """
     places: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     for path in sorted(path for folder in folders for path in (root / folder).rglob("*.py")):
-        if path.parent.name == _COMMAND_LINE or path.name == _API:
+        if _COMMAND_LINE in path.parent.parts or path.name == _API:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         defined, (_, listed) = dict(_defined(tree)), _listed(tree) or (0, [])

@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from skillopt.commands.diff import diff
-from skillopt.commands.log import log
-from skillopt.commands.rollback import rollback
+from skillopt.commands.history.diff import diff
+from skillopt.commands.history.log import log
+from skillopt.commands.history.rollback import rollback
 from skillopt.errors import UsageError
 from skillopt.skills.folder import SKILL_FILE
 from skillopt_mcp.addresses import skill_address

@@ -10,8 +10,6 @@ import typer
 from skillopt import __version__
 from skillopt.cli import (
     bisect,
-    blame,
-    diff,
     doctor,
     estimate,
     evaluate,
@@ -19,19 +17,17 @@ from skillopt.cli import (
     gate,
     init,
     jobs,
-    log,
     nightly,
     optimize,
     propose,
     report,
-    rollback,
     serve,
-    show,
     status,
     transfer,
     tune,
     watch,
 )
+from skillopt.cli.history import blame, diff, log, rollback, show
 
 __all__ = ["app"]
 

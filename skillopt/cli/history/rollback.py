@@ -9,8 +9,8 @@ from skillopt.cli.output import show
 from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
-    from skillopt.commands.rollback import RolledBack
-    from skillopt.commands.take import Taken
+    from skillopt.commands.history.rollback import RolledBack
+    from skillopt.commands.history.take import Taken
 
 __all__ = ["rollback", "take"]
 
@@ -20,7 +20,7 @@ def take(skill: SkillArgument = None, *, as_json: JsonOption = False) -> None:
 
     Its commit says what was shown of it and who took it. `skillopt diff SKILL draft` shows it first.
     """
-    from skillopt.commands.take import take as run
+    from skillopt.commands.history.take import take as run
 
     show(run(select(skill)), _taken_text, as_json=as_json)
 
@@ -32,7 +32,7 @@ def rollback(
     as_json: JsonOption = False,
 ) -> None:
     """Publish an older version as a new commit."""
-    from skillopt.commands.rollback import rollback as run
+    from skillopt.commands.history.rollback import rollback as run
 
     show(run(select(skill), version), _rollback_text, as_json=as_json)
 

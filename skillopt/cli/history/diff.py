@@ -12,7 +12,7 @@ from skillopt.cli.output import SHORT, as_json_text, show
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 
 if TYPE_CHECKING:
-    from skillopt.commands.diff import Diffed, WordDiffed
+    from skillopt.commands.history.diff import Diffed, WordDiffed
     from skillopt.project import Selection
     from skillopt.skills.word_diff import PieceKind
 
@@ -39,13 +39,13 @@ def diff(
     if words:
         _show_words(select(skill), before, after, as_json=as_json)
         return
-    from skillopt.commands.diff import diff as run
+    from skillopt.commands.history.diff import diff as run
 
     show(run(select(skill), before, after), _text, as_json=as_json)
 
 
 def _show_words(selection: "Selection", before: str | None, after: str | None, *, as_json: bool) -> None:
-    from skillopt.commands.diff import diff_by_words
+    from skillopt.commands.history.diff import diff_by_words
 
     found = diff_by_words(selection, before, after)
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ

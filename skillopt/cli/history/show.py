@@ -11,7 +11,7 @@ from skillopt.cli.output import show as print_result
 from skillopt.safety.escaping import escape_terminal, escape_terminal_lines
 
 if TYPE_CHECKING:
-    from skillopt.commands.show import ShownVersion
+    from skillopt.commands.history.show import ShownVersion
     from skillopt.runs.version_record import RecordedEdit
 
 __all__ = ["show"]
@@ -30,7 +30,7 @@ def show(
     Each edit with the tasks that motivated it and what leaving it out showed, and what the version is worth, as far
     as the ledger here holds that.
     """
-    from skillopt.commands.show import show as run
+    from skillopt.commands.history.show import show as run
 
     print_result(run(select(skill), version), _text, as_json=as_json)
 

@@ -9,7 +9,7 @@ from skillopt.cli.output import SHORT, list_tasks, show
 from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
-    from skillopt.commands.blame import Blamed, BlamedLine
+    from skillopt.commands.history.blame import Blamed, BlamedLine
 
 __all__ = ["blame"]
 
@@ -24,7 +24,7 @@ def blame(
 
     The lines are those of the newest version.
     """
-    from skillopt.commands.blame import blame as run
+    from skillopt.commands.history.blame import blame as run
 
     show(run(select(skill), find), _text, as_json=as_json)
 

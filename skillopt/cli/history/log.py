@@ -10,7 +10,7 @@ from skillopt.cli.output import SHORT, show
 from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
-    from skillopt.commands.log import Graphed, GraphedVersion, Logged, LoggedDraft, LoggedVersion
+    from skillopt.commands.history.log import Graphed, GraphedVersion, Logged, LoggedDraft, LoggedVersion
 
 __all__ = ["log"]
 
@@ -28,11 +28,11 @@ def log(
     Each with its grade, with the target it was trained on, and stale when another one is configured.
     """
     if graph:
-        from skillopt.commands.log import graph as draw
+        from skillopt.commands.history.log import graph as draw
 
         show(draw(select(skill)), _graph_text, as_json=as_json)
         return
-    from skillopt.commands.log import log as run
+    from skillopt.commands.history.log import log as run
 
     show(run(select(skill)), _text, as_json=as_json)
 
