@@ -14,7 +14,6 @@ from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tall
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.grades import Grade, Grading, worded_grade
 from skillopt.gate.joint_sign_flips import draw_patterns
-from skillopt.gate.noise import Noise
 from skillopt.gate.pairs import Pairs
 from skillopt.gate.pareto import Worth, measured_worth
 from skillopt.gate.posterior import Prior, estimate_gain
@@ -61,7 +60,6 @@ class Gate:
         runner: Runs rollouts.
         first_repeat: Repeat of the first measurement; every further one has the next.
         looked: Error that earlier comparisons on the same tasks spent.
-        noise: Of the target; where it is high, a comparison leaves more of its error to its later rounds.
     """
 
     def __init__(
@@ -72,7 +70,6 @@ class Gate:
         *,
         first_repeat: int = 0,
         looked: Iterable[ErrorSpent | float] = (),
-        noise: Noise | None = None,
     ) -> None:
         self._tasks = tasks
         # Drawn once: a sign pattern goes on from one comparison to the next.
@@ -83,7 +80,7 @@ class Gate:
         self._repeat = first_repeat
         self._recorded: tuple[Rollout, ...] = ()
         self._unused: dict[tuple[str, str], list[Rollout]] = {}
-        self._choice = TestChoice(len(tasks), settings, looked, noise)
+        self._choice = TestChoice(len(tasks), settings, looked)
         self._spent_before = self._choice.budget.spent
         self._seen: dict[tuple[str, str], Pairs] = {}
         self.graded: Verdict | None = None

@@ -69,10 +69,10 @@ def _compare(
     test: JointSignFlips | RoundBets
     proving = min(rounds, _PROVING_ROUNDS)
     if spread is None:
-        weights = round_weights(proving, halved=False, noisy=False)
+        weights = round_weights(proving, halved=False)
         test = JointSignFlips(draw_patterns(len(drawn), random, _PATTERNS), error, weights)
     else:
-        test = RoundBets(len(drawn), error, round_shares(proving, noisy=False))
+        test = RoundBets(len(drawn), error, round_shares(proving))
     here = HereTest(len(drawn), draw_patterns(len(drawn) * HERE_ROUNDS, random, _PATTERNS))
     gains: list[list[float]] = [[] for _ in drawn]
     found, shown = None, False

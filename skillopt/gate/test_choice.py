@@ -7,7 +7,6 @@ from typing import Final
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
 from skillopt.gate.joint_sign_flips import JointSignFlips, draw_patterns
-from skillopt.gate.noise import Noise
 from skillopt.gate.pairs import has_partial_scores
 from skillopt.gate.round_bets import RoundBets
 from skillopt.rollouts import Rollout
@@ -19,7 +18,6 @@ COMPARISON_SHARE: Final = 0.7
 """Share of the error left that a comparison may spend: the first verdict matters most, a second still has a fifth."""
 
 _WEIGHTS: Final = (0.3, 0.8, 0.92, 1.0)
-_NOISY_WEIGHTS: Final = (0.15, 0.4, 0.7, 1.0)
 """Shares of a comparison's error used up after half of the tasks, all of them, and each further round."""
 
 _FIRST_ROUND: Final = 0.9
@@ -43,17 +41,13 @@ class TestChoice:
         tasks: How many are compared on.
         settings: Metric, confidence and seed.
         spent: Error that earlier comparisons on the same tasks spent.
-        noise: Of the target; where it is high, later looks have more of the error.
     """
 
     __test__ = False
 
-    def __init__(
-        self, tasks: int, settings: Settings, spent: Iterable[ErrorSpent | float] = (), noise: Noise | None = None
-    ) -> None:
+    def __init__(self, tasks: int, settings: Settings, spent: Iterable[ErrorSpent | float] = ()) -> None:
         self._tasks = tasks
         self._settings = settings
-        self._noise = noise
         self._partial = False if settings.metric is Metric.HARD else None
         self._carried: tuple[str, tuple[int, ...]] = ("", ())
         self.budget = ErrorBudget.after(1.0 - settings.confidence, spent)
@@ -88,13 +82,12 @@ class TestChoice:
             seed: Of the sign patterns.
             halved: Whether the first look is at half of the tasks.
         """
-        noisy = self._noise is not None and self._noise.high
         if self._partial:
-            return RoundBets(self._tasks, self.allowance, round_shares(rounds, noisy=noisy))
+            return RoundBets(self._tasks, self.allowance, round_shares(rounds))
         carried, patterns = self._carried
         if carried != incumbent or not patterns:
             patterns = draw_patterns(self._tasks, Random(seed))
-        return JointSignFlips(patterns, self.allowance, round_weights(rounds, halved=halved, noisy=noisy))
+        return JointSignFlips(patterns, self.allowance, round_weights(rounds, halved=halved))
 
     def conclude(self, incumbent: str, test: GainTest, found: Outcome) -> None:
         """Pay for a comparison; an undecided draft goes on where it stopped, what was rejected has no successor."""
@@ -103,20 +96,17 @@ class TestChoice:
         self._carried = (incumbent, test.patterns) if isinstance(test, JointSignFlips) and goes_on else ("", ())
 
 
-def round_weights(rounds: int, *, halved: bool, noisy: bool) -> list[float]:
+def round_weights(rounds: int, *, halved: bool) -> list[float]:
     """Give the share of a comparison's error that is used up to each look, by signs.
 
     Args:
         rounds: Most runs of every task, from 1 to 3.
         halved: Whether there is a look at half of the tasks.
-        noisy: Whether noise is high.
     """
-    return [*(_NOISY_WEIGHTS if noisy else _WEIGHTS)[0 if halved else 1 : rounds], 1.0]
+    return [*_WEIGHTS[0 if halved else 1 : rounds], 1.0]
 
 
-def round_shares(rounds: int, *, noisy: bool) -> list[float]:
-    """Divide a comparison's error over rounds of bets: most to the first, unless noise leaves that to the last."""
-    if noisy:
-        return [2 * at / (rounds * (rounds + 1)) for at in range(1, rounds + 1)]
+def round_shares(rounds: int) -> list[float]:
+    """Divide a comparison's error over rounds of bets: most to the first."""
     later = (1.0 - _FIRST_ROUND) / max(1, rounds - 1)
     return [1.0] if rounds == 1 else [_FIRST_ROUND, *[later] * (rounds - 1)]

@@ -11,7 +11,6 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import BASELINE_TASKS, Gate, resolvable_gain
 from skillopt.gate.grades import Grade
-from skillopt.gate.noise import Noise
 from skillopt.gate.posterior import Prior
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
@@ -35,18 +34,8 @@ def settings(**values: object) -> Settings:
     return make_settings(("test", {"metric": "soft", **values}))
 
 
-def keeper(
-    runner: ScriptedRunner, *, looked: tuple[float, ...] = (), noise: Noise | None = None, **values: object
-) -> Gate:
-    return Gate(TASKS, settings(**values), runner, looked=looked, noise=noise)
-
-
-def high() -> Noise:
-    """Give a noise that is high."""
-    noise = Noise(0.3)
-    for _ in range(40):
-        noise.add_repeat(0.0, 1.0)
-    return noise
+def keeper(runner: ScriptedRunner, *, looked: tuple[float, ...] = (), **values: object) -> Gate:
+    return Gate(TASKS, settings(**values), runner, looked=looked)
 
 
 def better_by(tasks: int) -> ScriptedRunner:
@@ -189,11 +178,10 @@ def test_what_the_gate_measured_of_the_same_texts_is_not_run_again_to_be_graded(
     assert grading.tasks == 24
 
 
-@pytest.mark.parametrize("noise", [None, high()])
 @pytest.mark.parametrize("partial", [False, True])
 @pytest.mark.slow
 def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_however_often_it_asks(
-    *, partial: bool, noise: Noise | None
+    *, partial: bool
 ) -> None:
     runs, asked, accepted = 1000, 6, 0
     for seed in range(runs):
@@ -202,7 +190,7 @@ def test_a_run_in_which_nothing_helps_accepts_no_more_often_than_promised_howeve
         def luck(request: RolloutRequest, draw: Random = draw) -> Rollout:
             return scored(request, draw.choice((0.0, 0.25, 0.75, 1.0)) if partial else float(draw.random() < 0.5))
 
-        gatekeeper = keeper(ScriptedRunner(luck, str), noise=noise)
+        gatekeeper = keeper(ScriptedRunner(luck, str))
         found = [gatekeeper.decide("here", OLD, skill(f"candidate {number}")).outcome for number in range(asked)]
         accepted += Outcome.ACCEPT in found
     assert accepted / runs <= 0.1 + 3 * (0.1 * 0.9 / runs) ** 0.5
@@ -255,13 +243,6 @@ def test_the_baseline_goes_on_sample_after_sample_until_it_is_enough() -> None:
     assert [rollout.task_id for rollout in repeats[0]] == [*samples[0][0], *samples[1][0]]
     assert len(set(samples[0][0]) | set(samples[1][0])) == 2 * BASELINE_TASKS
     assert len({(request.task.id, request.repeat) for request in runner.requests}) == 4 * BASELINE_TASKS
-
-
-def test_where_noise_is_high_the_first_rounds_are_asked_for_more() -> None:
-    quiet, noisy = better_by(5), better_by(5)
-    found = keeper(quiet).decide("step 1", OLD, NEW), keeper(noisy, noise=high()).decide("step 1", OLD, NEW)
-    assert [verdict.outcome for verdict in found] == [Outcome.ACCEPT, Outcome.ACCEPT]
-    assert len(noisy.requests) > len(quiet.requests)
 
 
 def test_a_split_that_could_never_certify_a_gain_is_told_beforehand() -> None:
