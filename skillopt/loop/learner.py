@@ -60,7 +60,10 @@ MOST_TRIES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How a task went when it was run last: the rollout, its symptoms, and the digest of the text."""
+    """How a task went when it was run last: the rollout, its symptoms, and the digest of the text that it counts for.
+
+    It is the text that was run, or, after an elimination, that text without lines that nothing was seen to need.
+    """
 
     rollout: Rollout
     symptoms: frozenset[str]

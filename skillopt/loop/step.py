@@ -187,6 +187,8 @@ def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
             learner.dropped.append(test.line)
             learner.memory.tried(edit, reason, _effect(test.without, test.beside))
     if not learner.rates.noisy:
+        # What went was not seen to be needed, so failures beside it count for what stays: running these tasks again
+        # takes 3 to 15% more rollouts (18 worlds, 20 seeds) and teaches nothing else.
         for name, seen in chain.shown.items():
             if name in learner.seen and learner.seen[name].text != learner.draft.skill.digest:
                 learner.seen[name] = Seen(seen.rollout, seen.symptoms, learner.draft.skill.digest)
