@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
 from skillopt.gate.gate import resolvable_gain
-from skillopt.gate.grades import Grading
 from skillopt.gate.increment import compare_increment
 from skillopt.gate.posterior import Prior, prior_from_training
 from skillopt.loop.caps import BudgetReached
@@ -54,30 +53,27 @@ def run_gate(
         return
     yield GateDecided(step, kind, changes, verdict, text, run.runner.rollouts_asked, judged=run.judged(candidate))
     if verdict.outcome is Outcome.ACCEPT:
-        yield from accept(run, step, candidate, changes, verdict, verdict.grading, epoch)
+        yield from accept(run, step, candidate, changes, verdict, epoch)
     elif not _waits(run, verdict.outcome):
         for edit in (change.edit for change in changes):
             run.memory.tried(edit, f"{verdict.outcome.value}, {verdict.reason}")
         run.draft.drop()
 
 
-def accept(  # noqa: PLR0913, PLR0917 - what an event tells
-    run: TrainingRun,
-    step: int,
-    candidate: Skill,
-    changes: tuple[Change, ...],
-    verdict: Verdict,
-    grading: Grading | None,
-    epoch: int = 1,
+def accept(
+    run: TrainingRun, step: int, candidate: Skill, changes: tuple[Change, ...], verdict: Verdict, epoch: int = 1
 ) -> Iterator[Event]:
     """Make a candidate the incumbent, and tell of the version."""
     kind, asked = "edits" if changes else "slow update", run.runner.rollouts_asked
+    text, grading = candidate.document.text, verdict.grading
     run.increments.note(candidate, run.gate.measured(run.draft.incumbent, candidate).after)
     run.draft.accept(candidate)
     run.learner.note_accepted()
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
-    yield VersionAccepted(run.versions, epoch, step, kind, candidate.document.text, changes, verdict, asked, grading)
+    yield VersionAccepted(
+        run.versions, epoch, step, kind, candidate.document.text, changes, verdict, asked, verdict.grading
+    )
 
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:

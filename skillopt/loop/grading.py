@@ -1,6 +1,7 @@
 """Grade what waits at the end of a run, whatever ended it, so that no draft is lost."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.grades import Grade, Grading
@@ -31,7 +32,7 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
         yield GateDecided(run.step, "edits", changes, verdict, text, asked, judged=run.judged(draft.skill))
         enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
         if enough:
-            yield from accept(run, run.step, draft.skill, changes, verdict, grading)
+            yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
             return
     yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
 
