@@ -71,9 +71,7 @@ def accept(
     run.learner.note_accepted()
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
-    yield VersionAccepted(
-        run.versions, epoch, step, kind, candidate.document.text, changes, verdict, asked, verdict.grading
-    )
+    yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked, grading)
 
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:
