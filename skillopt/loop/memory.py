@@ -42,6 +42,10 @@ class Memory:
         if _key(edit) not in self._edits:
             self._remember(edit, TriedEdit(edit.summary, EditFate.UNTRIED, reason))
 
+    def kept(self, edit: Edit) -> None:
+        """Forget that an edit was not kept before: it was tried again, and stays."""
+        self._edits.pop(_key(edit), None)
+
     def listing(self, most: int = MOST_LISTED) -> tuple[TriedEdit, ...]:
         """Give the newest edits of each fate, oldest first.
 

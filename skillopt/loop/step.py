@@ -183,7 +183,9 @@ def _eliminate(learner: Learner, step: int, chain: _Chain) -> Iterator[Event]:
         test, edit = one.test, one.test.line.edit
         reason = elimination_reason(one)
         yield EditScreened(step, edit, test.tasks, *test.scores, one.kept, reason)
-        if not one.kept:
+        if one.kept:
+            learner.memory.kept(edit)
+        else:
             learner.dropped.append(test.line)
             learner.memory.tried(edit, reason, _effect(test.without, test.beside))
     if not learner.rates.noisy:

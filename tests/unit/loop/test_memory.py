@@ -38,3 +38,11 @@ def test_notes_are_written_from_what_was_tried_or_refused_and_never_from_what_wa
         memory.tried(idea(number), "worse")
     assert len(memory.rejected) == MOST_REMEMBERED
     assert memory.rejected[0].endswith("'- idea01': it adds a link")
+
+
+def test_an_edit_that_stays_when_it_is_tried_again_is_no_longer_listed_as_not_kept() -> None:
+    memory = Memory()
+    memory.tried(idea(1), "left out once: nothing fails without it")
+    memory.tried(idea(2), "worse")
+    memory.kept(Edit("revived", Op.ADD, content="- idea01"))
+    assert [edit.summary for edit in memory.listing()] == [idea(2).summary]
