@@ -177,6 +177,8 @@ def _report(found: JobReport) -> str:
             f"{'price unknown' if use.usd is None else f'${use.usd:.4f}'}"
             for role, use in found.run.spent.items()
         ]
+        if found.run.headline is not None:
+            parts.append(f"Newest version against the text before: {found.run.headline.words}.")
         parts.append("\n".join(["Spent so far:", *(spent or ["- nothing yet"])]))
         if found.run.draft and one.exit_code is not None:
             parts.append(f"A draft waits. What was shown of it is {found.run.draft}.")

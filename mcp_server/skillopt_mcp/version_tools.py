@@ -12,6 +12,7 @@ from skillopt.commands.history.diff import diff
 from skillopt.commands.history.log import log
 from skillopt.commands.history.rollback import rollback
 from skillopt.errors import UsageError
+from skillopt.gate.headline import read_headline
 from skillopt.skills.folder import SKILL_FILE
 from skillopt_mcp.addresses import skill_address
 from skillopt_mcp.catalogue import Overview, SkillRow, overview, selection_of, served_skill, waiting_draft
@@ -56,7 +57,7 @@ def list_skills_tool(
         return _versions(folder, name, page)
     found = overview(folder)
     rows = [_row(row) for row in found.skills]
-    head = ("skill", "versions", "newest", "score on val", "suite", "folder")
+    head = ("skill", "versions", "newest", "on val", "suite", "folder")
     listed = [table(head, rows)] if rows else []
     problems = [f"`{row.name}` is not served: {row.problem}" for row in found.skills if row.problem]
     return paginate("\n\n".join(["# Skills", *listed, *problems, *_guidance(found)]), page)
@@ -110,7 +111,7 @@ def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) ->
 
 def _versions(folder: Path, name: str, page: int) -> str:
     logged = log(selection_of(folder, name))
-    head = ("version", "at", "grade", "score on val", "wins/ties/losses", "confidence", "what changed")
+    head = ("version", "at", "grade", "on val", "wins/ties/losses", "confidence", "what changed")
     rows = []
     for version in logged.versions:
         said = dict(version.trailers)
@@ -148,10 +149,7 @@ def _row(row: SkillRow) -> tuple[str, ...]:
 def _score(trailers: dict[str, str]) -> str:
     if "Rollback-To" in trailers:
         return f"as {trailers['Rollback-To'][:_SHORT]}"
-    if "Val-After" not in trailers:
-        return ""
-    expected = f", expect {trailers['Val-Expected']}" if "Val-Expected" in trailers else ""
-    return f"{trailers.get('Val-Before', '?')} → {trailers['Val-After']}{expected}"
+    return read_headline(trailers)
 
 
 def _guidance(found: Overview) -> list[str]:

@@ -34,6 +34,7 @@ __all__ = [
     "SummaryOption",
     "TokensOption",
     "UsdOption",
+    "VerboseOption",
     "WorkersOption",
     "flags_of",
     "select",
@@ -74,6 +75,7 @@ SummaryOption = Annotated[
     Path | None, typer.Option("--summary", metavar="FILE", help="Append Markdown, as to $GITHUB_STEP_SUMMARY.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show every detail.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 
 

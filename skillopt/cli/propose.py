@@ -66,6 +66,8 @@ def propose(
 
 
 def _text(result: "ProposalResult") -> str:
+    from skillopt.gate.headline import VAL, compared_words
+
     if result.refused:
         lines = [f"edit {one.number} refused: {one.edit}: {one.reason}" for one in result.refused]
         return "\n".join([*lines, result.reason])
@@ -77,7 +79,7 @@ def _text(result: "ProposalResult") -> str:
     ]
     if verdict := result.verdict:
         lines.append(
-            f"gate: {verdict.outcome.value}, val score {verdict.before:.3f} -> {verdict.after:.3f}, {verdict.wins} "
+            f"gate: {verdict.outcome.value}, {compared_words(verdict, VAL)}, {verdict.wins} "
             f"better, {verdict.ties} equal, {verdict.losses} worse: {verdict.reason}"
         )
         lines.append(f"this was proposal {result.looks} measured on this suite; the more, the less one verdict says")

@@ -21,13 +21,13 @@ def status(*, as_json: JsonOption = False) -> None:
 
 
 def _text(result: "StatusReport") -> str:
-    from skillopt.gate.expectation import expectation
+    from skillopt.reports.length_limits import count_noun
     from skillopt.storage.jobs import JobState
 
     rows = [
         f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"
-        f"{'' if row.kind == 'gate' else f', step {row.step}, {row.versions} versions'}"
-        f"{'' if row.val is None else f', val {row.val:.3f}'}{_then(expectation(row.val, row.expected))}"
+        f"{'' if row.kind == 'gate' else f', step {row.step}, ' + count_noun(row.versions, 'version')}"
+        f"{_then('' if row.headline is None else row.headline.words)}"
         f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
         f"{f' ({row.reason})' if row.reason else ''}"
         f"{''.join(f'{_INDENT}{role}: {format_usage(usage)}' for role, usage in row.spent.items())}"

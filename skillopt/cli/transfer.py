@@ -89,7 +89,12 @@ def _cells(row: "TargetRow") -> tuple[str, ...]:
     found = row.found
     if found is None:
         return (row.target, row.status, "", "", "", "")
-    scores = (f"{tally.score:.3f}" for tally in (found.no_skill, found.first, found.version))
+    from skillopt.gate.headline import passed_words
+
+    scores = (
+        f"{passed_words(tally.passed * tally.measured, tally.measured)}, score {tally.score:.2f}"
+        for tally in (found.no_skill, found.first, found.version)
+    )
     return (row.target, *scores, _outcome(found.against_no_skill), _outcome(found.against_first))
 
 

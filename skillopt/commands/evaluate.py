@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.runner import RunObserver
-from skillopt.execution.scoring import NO_SKILL, Scoring
+from skillopt.execution.scoring import NO_SKILL, ScoredSkill, Scoring
+from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
 from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import skill_at
@@ -32,23 +34,28 @@ class Subject:
         digest: Digest of the skill, empty for no skill.
         tally: Its scores.
         against_first: Compared with the first subject; None for the first itself.
+        headline: Tasks passed by the first subject and by this one, on the same tasks; None for the first itself.
+        changed: Their tasks, regressions first; empty for the first itself.
     """
 
     name: str
     digest: str
     tally: Tally
     against_first: Verdict | None
+    headline: Headline | None = None
+    changed: tuple[ChangedTask, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """What an evaluation found, subjects in the order asked for."""
+    """What an evaluation found, subjects in the order asked for; `metric` is what they are compared by."""
 
     skill: str
     split: str
     repeats: int
     subjects: tuple[Subject, ...]
     paid_rollouts: int
+    metric: str = ""
 
 
 def evaluate(
@@ -81,11 +88,15 @@ def evaluate(
     with closing(Ledger.open(project.root)) as ledger:
         scoring = Scoring(ledger, drivers, target.settings, observer)
         measured = scoring.measure(named, suite.tasks(split), repeats)
-    found = (
-        Subject(own.name, own.digest, own.tally, scoring.compare(measured[0], own) if at else None)
-        for at, own in enumerate(measured)
-    )
-    return Evaluated(target.name, split.value, repeats, tuple(found), scoring.paid_rollouts)
+    first = Subject(measured[0].name, measured[0].digest, measured[0].tally, None)
+    others = (_compared(measured[0], own, scoring.compare(measured[0], own)) for own in measured[1:])
+    metric = target.settings.metric.value
+    return Evaluated(target.name, split.value, repeats, (first, *others), scoring.paid_rollouts, metric)
+
+
+def _compared(first: ScoredSkill, own: ScoredSkill, verdict: Verdict) -> Subject:
+    changed = changed_tasks(verdict, first.rollouts, own.rollouts)
+    return Subject(own.name, own.digest, own.tally, verdict, headline_of_verdict(verdict), changed)
 
 
 def _subject(project: Project, target: Target, subject: str) -> Skill | None:

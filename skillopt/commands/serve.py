@@ -68,7 +68,15 @@ class LivePages:
         found = [run_status(self._project.root, ledger, record) for record in ledger.runs()[:_MOST_RUNS]]
         return render_index(
             [
-                RunEntry(run.run, run.skill, run.state, run.versions, run.val, run.step, run.started_at, run.expected)
+                RunEntry(
+                    run.run,
+                    run.skill,
+                    run.state,
+                    run.versions,
+                    run.headline.passed if run.headline else "",
+                    run.step,
+                    run.started_at,
+                )
                 for run in found
             ]
         )

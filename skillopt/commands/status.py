@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.gate.grade_words import grade_words
+from skillopt.gate.headline import Headline
 from skillopt.loop.events import DraftGraded, Event, StepStarted, VersionAccepted, decode_event, newest_draft
+from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.project import Project
 from skillopt.rollouts import Usage
 from skillopt.storage.jobs import Job, list_jobs
@@ -28,11 +30,11 @@ class RunStatus:
         started_at: When, ISO 8601 in UTC.
         step: Last step begun.
         versions: Versions accepted.
-        val: Mean score of the newest version on val, as measured; None before the first.
-        expected: That version's score to expect when measured again, None before the first.
+        headline: Tasks passed by the text that the run began with and by its newest version; None before the first,
+            and in runs of version 0.1.
         spent: What the answers it paid for cost, role by role.
         kind: `training`, `proposal` or `gate`.
-        draft: What was shown of what waits for the gate or for a person, in words; empty when nothing waits.
+        draft: What waits for the gate or for a person, tasks passed and grade, in words; empty when nothing waits.
     """
 
     run: str
@@ -42,8 +44,7 @@ class RunStatus:
     started_at: str
     step: int
     versions: int
-    val: float | None
-    expected: float | None
+    headline: Headline | None
     spent: Mapping[str, Usage]
     kind: str
     draft: str = ""
@@ -96,8 +97,7 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
         record.started_at,
         max(steps, default=0),
         len(accepted),
-        accepted[-1].verdict.after if accepted else None,
-        accepted[-1].verdict.expected if accepted else None,
+        gained_by_run(event for _, event in events),
         ledger.spending(record.id),
         record.kind,
         _draft([event for _, event in events]),
@@ -109,4 +109,6 @@ def _draft(events: Sequence[Event]) -> str:
     found = newest_draft(events)
     if found is None:
         return ""
-    return grade_words(found.grading if isinstance(found, DraftGraded) else None)
+    passed = gained_by_draft(events)
+    grade = grade_words(found.grading if isinstance(found, DraftGraded) else None)
+    return f"{passed.words}, {grade}" if passed else grade

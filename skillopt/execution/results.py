@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
 from skillopt.gate.comparison import Tally, Verdict
+from skillopt.gate.headline import Headline, headline_of_verdict
 from skillopt.loop.events import (
     DraftChanged,
     DraftGraded,
@@ -14,6 +16,7 @@ from skillopt.loop.events import (
     VersionAccepted,
     newest_draft,
 )
+from skillopt.loop.gained import gained_by_run
 from skillopt.rollouts import Rollout, Usage
 from skillopt.skills.document import Skill
 
@@ -62,6 +65,11 @@ class OptimizeResult:
     def draft(self) -> DraftGraded | DraftChanged | None:
         """Give what waits at the end, with its grade unless a cap stopped the run before that; None for nothing."""
         return newest_draft(self.events)
+
+    @property
+    def headline(self) -> Headline | None:
+        """Give the tasks passed before and after training, on the same tasks; None where nothing was accepted."""
+        return gained_by_run(self.events)
 
     @property
     def test(self) -> HeldOutTestMeasured | None:
@@ -129,3 +137,13 @@ class CompareResult:
     before: EvaluateResult
     after: EvaluateResult
     verdict: Verdict
+
+    @property
+    def headline(self) -> Headline | None:
+        """Give the tasks passed before and after, on the same tasks; None where none was measured for both."""
+        return headline_of_verdict(self.verdict)
+
+    @property
+    def changed(self) -> tuple[ChangedTask, ...]:
+        """List the tasks, regressions first, each with a line of what the verifier said."""
+        return changed_tasks(self.verdict, self.before.rollouts, self.after.rollouts)

@@ -6,7 +6,7 @@ measured is missing, not a zero.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
@@ -21,6 +21,7 @@ from skillopt.tasks import digest_of
 
 __all__ = [
     "Outcome",
+    "PairedTask",
     "Tally",
     "Verdict",
     "compare",
@@ -61,14 +62,29 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class PairedTask:
+    """A task that was measured for both sides, repeats averaged: share of runs passed and mean soft score of each."""
+
+    task: str
+    passed_before: float
+    passed_after: float
+    score_before: float
+    score_after: float
+
+    def exchanged(self) -> "PairedTask":
+        """Give the same with the sides exchanged."""
+        return PairedTask(self.task, self.passed_after, self.passed_before, self.score_after, self.score_before)
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What the gate found, candidate against incumbent on the tasks measured for both.
 
     Args:
         outcome: The decision.
         reason: The decision in words.
-        before: Mean score of the incumbent, in [0, 1].
-        after: Mean score of the candidate.
+        before: Mean of the incumbent by the metric compared, in [0, 1].
+        after: The same of the candidate.
         confidence: That the candidate is better by what the gate's rule compares, one minus a one-sided p-value.
         wins: Tasks that score higher under the candidate.
         ties: Tasks that score the same.
@@ -80,6 +96,7 @@ class Verdict:
         error: Standard error of the gain.
         error_spent: Error that the gate spent on it; an `accept` spends none.
         grading: What an `accept` shows, with its interval; None for other outcomes.
+        pairs: The tasks measured for both, by id; empty in records of version 0.1.
     """
 
     outcome: Outcome
@@ -97,6 +114,7 @@ class Verdict:
     error: float = 0.0
     error_spent: float = 0.0
     grading: Grading | None = None
+    pairs: tuple[PairedTask, ...] = ()
 
     @property
     def gain(self) -> float:
@@ -174,7 +192,17 @@ def compare(
         tuple(task for task in sorted(tasks) if new_pass[task] < old_pass[task]),
         len(wanted) - len(tasks),
         error=_error(differences),
+        pairs=_paired(
+            sorted(tasks), (old_pass, new_pass), (_by_task(before, Metric.SOFT), _by_task(after, Metric.SOFT))
+        ),
     )
+
+
+def _paired(
+    tasks: Sequence[str], passed: Sequence[Mapping[str, float]], scores: Sequence[Mapping[str, float]]
+) -> tuple[PairedTask, ...]:
+    """Put both sides of each task together."""
+    return tuple(PairedTask(task, *(side[task] for side in (*passed, *scores))) for task in tasks)
 
 
 def _error(differences: Sequence[float]) -> float:

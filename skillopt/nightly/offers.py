@@ -8,6 +8,7 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grade
 from skillopt.loop.events import Event, HeldOutTestMeasured, ReleaseCheckWithheld, decode_event
+from skillopt.loop.gained import gained_on_test
 from skillopt.nightly.skill_state import SkillState
 from skillopt.runs.draft_publication import draft_obstacle
 from skillopt.runs.grade_trailers import grade_of, read_grading
@@ -109,7 +110,7 @@ def _unfit(record: RunRecord, events: Sequence[Event], test: HeldOutTestMeasured
     if record.state != "finished":
         return f"its run ended early: {record.reason or 'it was interrupted'}"
     if test is not None and test.verdict.outcome is Outcome.REJECT:
-        return f"it is no better on the held-out test: {test.verdict.before:.3f} -> {test.verdict.after:.3f}"
+        return f"it is no better on the held-out test: {gained_on_test(test).words}"
     if test is None and grade is None:
         withheld = (event.reason for event in reversed(events) if isinstance(event, ReleaseCheckWithheld))
         return f"it was not compared on the held-out test: {next(withheld, 'its run made no such comparison')}"

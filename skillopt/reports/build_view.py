@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
+from skillopt.gate.headline import headline_of_verdict, passed_words
 from skillopt.gate.pareto import Worth, front, known_losses
 from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
 from skillopt.loop.events import (
@@ -31,6 +32,7 @@ from skillopt.loop.events import (
     VerifierSuspected,
     VersionAccepted,
 )
+from skillopt.loop.gained import gained_by_draft
 from skillopt.reports.edit_fates import EditFates
 from skillopt.reports.edit_views import EditView, PatchTestView
 from skillopt.reports.run_records import RunRecords, text_digest
@@ -145,8 +147,9 @@ class _Gathering:
     def _baseline(self, event: BaselineMeasured) -> None:
         score = _scored(event.tally, self._metric)
         self._view = replace(self._view, baseline=BaselineView(event.tally, score, event.noise, event.least_gain))
-        self._curve.append(CurvePoint(0, score, "baseline", score, version=0))
-        self._versions[0] = replace(self._versions[0], score=score)
+        passed = passed_words(event.tally.passed * event.tally.measured, event.tally.measured)
+        self._curve.append(CurvePoint(0, event.tally.passed, "start", event.tally.passed, version=0, passed=passed))
+        self._versions[0] = replace(self._versions[0], score=score, passed=passed)
 
     def _train(self) -> frozenset[str] | None:
         """Give the tasks that edits may be made from, those of both folds where there are any; None when not known."""
@@ -172,10 +175,7 @@ class _Gathering:
     def _gate(self, at: str, event: GateDecided) -> None:
         number, verdict = len(self._gates) + 1, event.verdict
         if number == 1:
-            usd, turns = _costs(verdict, 0)
-            first = self._versions[0]
-            score = verdict.before if first.score is None else first.score
-            self._versions[0] = replace(first, score=score, usd=usd, turns=turns)
+            self._first_gate(verdict)
         candidate = text_digest(self._recorded.start, event.text) if event.text else ""
         folds = self._recorded.folds
         self._judged |= {
@@ -188,11 +188,24 @@ class _Gathering:
         self._gates.append(replace(gate, edits=ids, interval=limits, tasks=tasks, rollouts=event.rollouts))
         if event.kind == "change":
             size, score = estimate_tokens(event.text), verdict.after
-            self._versions.append(VersionView(1, "", candidate, event.text, size, 0, "change", score, number, at=at))
-        best = max((point.best for point in self._curve), default=verdict.before)
+            changed = VersionView(1, "", candidate, event.text, size, 0, "change", score, number, at=at)
+            self._versions.append(replace(changed, passed=_passed(verdict, after=True)))
+        share = _share_passed(verdict, after=True)
+        best = self._curve[-1].best if self._curve else _share_passed(verdict, after=False)
         if verdict.outcome is Outcome.ACCEPT:
-            best = verdict.after
-        self._curve.append(CurvePoint(event.rollouts, verdict.after, verdict.outcome.value, best, number))
+            best = share
+        point = CurvePoint(event.rollouts, share, verdict.outcome.value, best, number)
+        self._curve.append(replace(point, passed=_passed(verdict, after=True)))
+
+    def _first_gate(self, verdict: Verdict) -> None:
+        """Begin with what the first gate measured of the text before: on the same tasks as its candidate."""
+        usd, turns = _costs(verdict, 0)
+        first, passed = self._versions[0], _passed(verdict, after=False)
+        score = verdict.before if passed or first.score is None else first.score
+        self._versions[0] = replace(first, score=score, usd=usd, turns=turns, passed=passed or first.passed)
+        if self._curve and passed:
+            share = _share_passed(verdict, after=False)
+            self._curve[0] = replace(self._curve[0], score=share, best=share, passed=passed)
 
     def _version(self, at: str, event: VersionAccepted) -> None:
         number = event.number
@@ -214,6 +227,7 @@ class _Gathering:
             *_costs(event.verdict, 1),
             expected=event.verdict.expected,
             grading=event.grading,
+            passed=_passed(event.verdict, after=True),
         )
         self._versions.append(version)
         if self._gates:
@@ -233,6 +247,7 @@ class _Gathering:
             f"skillopt-draft/{self._view.skill}",
             commit,
             taken,
+            gained_by_draft(known for _, known in self._recorded.events),
         )
         self._view = replace(self._view, draft=found)
 
@@ -290,6 +305,20 @@ class _Gathering:
     def _cell(self, skill: str, task: str) -> Cell:
         rows = self._rows(skill, task)
         return Cell(len(rows), sum(row.passed for row in rows.values()), self._mean(rows))
+
+
+def _passed(verdict: Verdict, *, after: bool) -> str:
+    """Say the tasks that one side passed; empty where that was not recorded."""
+    found = headline_of_verdict(verdict)
+    return "" if found is None else found.after if after else found.before
+
+
+def _share_passed(verdict: Verdict, *, after: bool) -> float:
+    """Give the share of tasks that one side passed; version 0.1 recorded scores alone."""
+    found = headline_of_verdict(verdict)
+    if found is None:
+        return verdict.after if after else verdict.before
+    return (found.passed_after if after else found.passed_before) / found.tasks
 
 
 def _costs(verdict: Verdict, side: int) -> tuple[float | None, float | None]:

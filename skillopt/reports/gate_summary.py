@@ -5,6 +5,7 @@ Every text from a repository is shown as code that it cannot leave.
 
 from collections.abc import Iterator, Sequence
 
+from skillopt.gate.headline import passed_cells
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
 from skillopt.safety.escaping import truncate
@@ -31,7 +32,7 @@ def render_gate_summary(report: GateReport) -> str:
     """Render a report; one that would be too long for a comment loses the details of its last skills."""
     parts = [f"## Skill gate: {report.headline}", _compared(report)]
     if report.changes:
-        rows = ["| | skill | change | score on val | better / equal / worse | verdict |", "|" + "---|" * 6]
+        rows = ["| | skill | change | val tasks passed | score | better / equal / worse | verdict |", "|" + "---|" * 7]
         parts.append("\n".join([*rows, *(_row(change) for change in report.changes[:_MOST_SHOWN])]))
     left = MOST_CHARACTERS - sum(len(part) + 2 for part in parts) - 200
     for at, change in enumerate(report.changes):
@@ -57,12 +58,12 @@ def _compared(report: GateReport) -> str:
 
 def _row(change: GatedChange) -> str:
     judged = change.judged
-    scores, counts = "", ""
+    passed, score, counts = "", "", ""
     if judged is not None:
         verdict = judged.verdict
-        scores = f"{verdict.before:.3f} → {verdict.after:.3f} ({verdict.gain:+.3f})"
+        passed, score = passed_cells(verdict)
         counts = f"{verdict.wins} / {verdict.ties} / {verdict.losses}"
-    cells = (_SIGNS[change.standing], inline_code(truncate(change.skill, 80)), change.kind.value, scores, counts)
+    cells = (_SIGNS[change.standing], inline_code(truncate(change.skill, 80)), change.kind.value, passed, score, counts)
     return f"| {' | '.join(cells)} | {change.standing.value} |"
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from skillopt.gate.headline import passed_cells
 from skillopt.review.result import GatedChange, GateReport, Required, Standing, Weight
 from skillopt.safety.escaping import escape_log_line, escape_terminal
 
@@ -16,7 +17,9 @@ def render_gate_text(report: GateReport) -> str:
     after = report.after[:10] or "the work tree"
     head, base = escape_terminal(report.head), escape_terminal(report.base)
     lines = [f"{head} ({after}) against {base} ({report.before[:10]}): {report.headline}"]
-    rows: list[tuple[str, ...]] = [("skill", "change", "verdict", "score", "better/equal/worse", "rollouts")]
+    rows: list[tuple[str, ...]] = [
+        ("skill", "change", "verdict", "tasks passed", "score", "better/equal/worse", "rollouts")
+    ]
     rows += [_cells(change) for change in report.changes]
     if report.changes:
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
@@ -33,13 +36,13 @@ def render_gate_text(report: GateReport) -> str:
 def _cells(change: GatedChange) -> tuple[str, ...]:
     judged = change.judged
     if judged is None:
-        return (escape_terminal(change.skill), change.kind.value, change.standing.value, "", "", "")
+        return (escape_terminal(change.skill), change.kind.value, change.standing.value, "", "", "", "")
     verdict = judged.verdict
     return (
         escape_terminal(change.skill),
         change.kind.value,
         change.standing.value,
-        f"{verdict.before:.3f} -> {verdict.after:.3f}",
+        *passed_cells(verdict),
         f"{verdict.wins}/{verdict.ties}/{verdict.losses}",
         f"{change.rollouts} ({change.paid_rollouts} newly run)",
     )

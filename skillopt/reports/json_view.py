@@ -16,6 +16,7 @@ def render_json(view: RunView) -> str:
     """Give the whole view as JSON, with what follows from it: each cell's state and each gain."""
     fields = asdict(view)
     fields["verdict"] = view.verdict
+    fields["headline"] = None if view.headline is None else asdict(view.headline) | {"words": view.headline.words}
     for name, asked in (("rollouts", view.rollouts), ("calls", view.calls)):
         fields[name]["replayed"] = asked.replayed
     for row, shown in zip(view.heat, fields["heat"], strict=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from skillopt.gate.headline import metric_label, tally_words
 from skillopt.reports.edit_tables import draft_edits, edits_not_taken, taken_edits
 from skillopt.reports.edit_views import EditView, PatchTestView
 from skillopt.reports.escape_markdown import code_block, inline_code
@@ -98,7 +99,7 @@ def _steps(view: RunView) -> str:
         (
             str(step.number),
             *((str(step.epoch), str(step.edit_budget)) if epochs else ()),
-            "—" if step.train is None else f"{step.train.score:.3f}, {step.train.passed:.0%} passed",
+            "—" if step.train is None else tally_words(step.train),
             "; ".join(map(_patch_test, step.patch_tests)) or "—",
             inline_code(step.failure) or "—",
         )
@@ -115,7 +116,7 @@ def _patch_test(found: PatchTestView) -> str:
 def _versions(view: RunView) -> str:
     """Pareto table of the versions by score, tokens, cost and turns; the front is over those known of all."""
     rows = [
-        f"| v{one.number} | {one.grading.grade if one.grading else '—'} | {_number(one.score)} "
+        f"| v{one.number} | {one.grading.grade if one.grading else '—'} | {one.passed or '—'} | {_number(one.score)} "
         f"| {_number(one.expected)} | {one.tokens:,} "
         f"| {'not known' if one.usd is None else f'{one.usd:.4f}'} "
         f"| {'not known' if one.turns is None else f'{one.turns:.2f}'} | {_front(one)} |"
@@ -124,7 +125,8 @@ def _versions(view: RunView) -> str:
     columns = (
         "version",
         "grade",
-        "score on `val`",
+        "tasks of `val` passed",
+        metric_label(view.metric),
         "expected",
         "tokens",
         "US dollars a task",
@@ -134,7 +136,7 @@ def _versions(view: RunView) -> str:
     head = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     note = "On the Pareto front: no other version is at least as good in each number that is known of all."
     if view.accepted:
-        note += " What is chosen for its score has had some luck; the expected score allows for that."
+        note += " What is chosen for its score has had some luck; what is expected allows for that."
     return "\n".join([*head, *rows]) + f"\n\n{note}" if view.versions else ""
 
 

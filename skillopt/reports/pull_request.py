@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Final
 
 from skillopt.gate.grade_words import grade_words
+from skillopt.gate.headline import compared_words
 from skillopt.reports.edit_tables import draft_edits, edits_not_taken, taken_edits
 from skillopt.reports.escape_markdown import comment_marker, inline_code
 from skillopt.reports.gate_words import change_outcome, is_change
@@ -66,12 +67,14 @@ def pull_request_title(view: RunView, kind: OfferKind = OfferKind.VERSION) -> st
     if is_change(view):
         return f"{name}: change {change_outcome(view)}"
     if kind is OfferKind.DRAFT and view.draft is not None:
-        return f"{name}: draft, {grade_words(view.draft.grading)}"
-    if view.test is not None:
-        return f"{name}: test score {view.test.verdict.before:.3f} → {view.test.verdict.after:.3f}"
+        passed = f"{view.draft.headline.passed}, " if view.draft.headline else ""
+        return f"{name}: draft, {passed}{grade_words(view.draft.grading)}"
+    untested = "" if view.test is not None else ", not tested"
+    if view.headline is not None:
+        return f"{name}: {view.headline.passed}{untested}"
     taken = [gate.verdict for gate in view.gates if gate.version is not None]
     if taken:
-        return f"{name}: val score {taken[0].before:.3f} → {taken[-1].after:.3f}, not tested"
+        return f"{name}: val {compared_words(taken[-1], metric=view.metric)}{untested}"
     return f"{name}: no version was accepted"
 
 

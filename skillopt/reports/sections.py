@@ -4,6 +4,7 @@ Every number is read from the view, so from the ledger; every text from elsewher
 """
 
 import json
+import re
 from collections.abc import Sequence
 from shlex import quote
 from typing import Final
@@ -11,6 +12,7 @@ from typing import Final
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import GRADE_MEANINGS, grade_words
+from skillopt.gate.headline import HELD_OUT, VAL, compared_words, metric_label, passed_cells, passed_words
 from skillopt.loop.release_check import look_confidence
 from skillopt.presets import make_settings
 from skillopt.reports.edit_views import Fate
@@ -22,6 +24,7 @@ from skillopt.rollouts import Usage
 from skillopt.safety.escaping import truncate
 
 __all__ = [
+    "comparison_line",
     "cost",
     "draft",
     "flips",
@@ -36,45 +39,48 @@ __all__ = [
     "not_learned",
     "not_shown",
     "reproduce",
-    "score_line",
     "size_change",
     "suspects",
 ]
 
 _MOST_REASON: Final = 300
-_METRICS = {
-    "soft": "the verifiers' scores",
-    "hard": "shares of tasks passed",
-    "mixed": "means of the verifier's score and of whether the task passed",
-}
+_FIGURES: Final = re.compile(r": (?:score )?\d")
 
 
 def headline(view: RunView) -> str:
     """State the verdict of the run with the gain and its interval."""
     if is_change(view):
-        shown = [score_line(gate.verdict, gate.interval, view.confidence) for gate in view.gates]
-        compared = f" on `val`: {shown[-1]}" if shown else ""
-        why = inline_code(truncate(view.reason.partition(": score ")[0], _MOST_REASON))
+        shown = [comparison_line(view, gate.verdict, gate.interval) for gate in view.gates]
+        compared = f": {shown[-1]}" if shown else ""
+        why = inline_code(truncate(_FIGURES.split(view.reason)[0], _MOST_REASON))
         return f"**{change_outcome(view)}**: a change by people{f', {why}' if why else ''}{compared}."
     if view.test is not None:
-        verdict, tasks = view.test.verdict, view.test.after.measured
-        place = f"release check on {_tasks(tasks)} of the held-out `test` split"
-        return f"**{verdict.outcome.value}**: {place}: {score_line(verdict, view.test.interval, view.confidence)}."
+        verdict = view.test.verdict
+        found = comparison_line(view, verdict, view.test.interval, HELD_OUT)
+        return f"**{verdict.outcome.value}**: release check: {found}."
     taken = [gate for gate in view.gates if gate.version is not None]
     if taken:
-        gate = taken[-1]
-        found = score_line(gate.verdict, gate.interval, view.confidence)
-        if expected := expectation(gate.verdict.after, gate.verdict.expected):
-            found += f"; {expected} when measured again"
-        if grading := view.accepted[-1].grading if view.accepted else None:
-            found += f"; {grade_words(grading)}"
-        place = f"on {judged_on(view)}, not tested on the held-out `test` split"
-        return f"**{gate.verdict.outcome.value}** {place}: {found}."
+        return _accepted(view, taken)
     if view.draft is not None and not is_change(view):
-        return f"**{grade_words(view.draft.grading)}**: no version was accepted; the draft waits for a person."
+        passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
+        return f"**{passed}{grade_words(view.draft.grading)}**: no version was accepted; the draft waits for a person."
     if not view.gates:
         return "**no verdict**: no candidate reached the gate."
     return f"**{view.gates[-1].verdict.outcome.value}**: {count_noun(len(view.gates), 'candidate')}, none was accepted."
+
+
+def _accepted(view: RunView, taken: Sequence[GateView]) -> str:
+    """State what the accepted versions gained, without a held-out test."""
+    gate = taken[-1]
+    newest = comparison_line(view, gate.verdict, gate.interval)
+    if expected := expectation(gate.verdict.after, gate.verdict.expected, view.metric):
+        newest += f"; {expected} when measured again"
+    if grading := view.accepted[-1].grading if view.accepted else None:
+        newest += f"; {grade_words(grading)}"
+    if len(taken) > 1 and view.headline is not None:
+        newest = f"{view.headline.words}, by {len(taken)} versions; the newest one: {newest}"
+    place = f"on {judged_on(view)}, not tested on the held-out `test` split"
+    return f"**{gate.verdict.outcome.value}** {place}: {newest}."
 
 
 def judged_on(view: RunView) -> str:
@@ -120,10 +126,7 @@ def noise_line(view: RunView) -> str:
         if base.least_gain is None
         else f"The smallest gain in passed tasks that `val` could certify: {base.least_gain:.3f}."
     )
-
-    return (
-        f"{floor} {least} Scores of comparisons are {_METRICS.get(view.metric, inline_code(view.metric))}, from 0 to 1."
-    )
+    return f"{floor} {least} What gates compare, and gains are of, is the {metric_label(view.metric)}, from 0 to 1."
 
 
 def size_change(view: RunView) -> str:
@@ -136,12 +139,22 @@ def size_change(view: RunView) -> str:
     return f"{made}`SKILL.md` goes from about {first:,} to {last:,} tokens ({last - first:+,}, estimated)."
 
 
-def score_line(verdict: Verdict, interval: tuple[float, float] | None, confidence: float) -> str:
-    """Write a comparison on one line: scores, gain, interval, wins, ties and losses."""
+def comparison_line(
+    view: RunView, verdict: Verdict, interval: tuple[float, float] | None, place: str | None = None
+) -> str:
+    """Write a comparison on one line: tasks passed, score, gain, interval, wins, ties and losses.
+
+    Args:
+        view: The run.
+        verdict: The comparison.
+        interval: Of its gain, None when not known.
+        place: Which tasks; those of the gate when None.
+    """
     missing = f", {verdict.missing} not measured" if verdict.missing else ""
-    gain = f"gain {verdict.gain:+.3f}{format_interval(interval, confidence)}"
+    where = ("" if view.folded else VAL) if place is None else place
+    gain = f"{metric_label(view.metric)} {verdict.gain:+.3f}{format_interval(interval, view.confidence)}"
     return (
-        f"score {verdict.before:.3f} → {verdict.after:.3f}, {gain}; "
+        f"{compared_words(verdict, where, view.metric)}, gain in {gain}; "
         f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse{missing}; "
         f"confidence {format_confidence(verdict.confidence)}"
     )
@@ -163,10 +176,9 @@ def gates(view: RunView, limits: LengthLimits) -> str:
     """List every comparison of the gate."""
     if not view.gates:
         return "No candidate reached the gate."
-    head = [
-        "| gate | step | candidate | verdict | before → after | gain | better / equal / worse | confidence |",
-        "|" + "---|" * 8,
-    ]
+    gain = f"gain in {metric_label(view.metric)}"
+    columns = "gate", "step", "candidate", "verdict", "tasks passed", "score", gain, "better / equal / worse"
+    head = [f"| {' | '.join(columns)} | confidence |", "|" + "---|" * 9]
     rows = [_gate(gate) for gate in view.gates[-limits.gates :]]
     return "\n".join([*head, *rows]) + more_line(len(view.gates) - len(rows), "earlier gate", view.run)
 
@@ -194,8 +206,8 @@ def held_out_test(view: RunView) -> str:
         reason = view.test_withheld or usual or "nothing was accepted, or the run is not over"
         return f"There was no release check: {inline_code(reason)}."
     rows = [
-        "| | verifiers' score | passed | tasks measured | not measured |",
-        "|" + "---|" * 5,
+        "| | tasks passed | score | not measured |",
+        "|" + "---|" * 4,
         _tally("released" if test.released else "before" if is_change(view) else "before training", test.before),
         _tally("after", test.after),
     ]
@@ -329,8 +341,8 @@ def not_shown(view: RunView) -> str:
     ]
     if view.accepted:
         lines.append(
-            "Measured scores on `val` are those of versions that were chosen by them, so they are too high; expected "
-            "scores allow for that, and "
+            "What was measured on `val` is of versions that were chosen by it, so it is too high; expected scores "
+            "allow for that, and "
             + ("the release check has no such bias." if view.test else "no release check corrects them.")
         )
     if (error := _error(view)) is not None:
@@ -349,13 +361,14 @@ def not_shown(view: RunView) -> str:
 
 def _gate(gate: GateView) -> str:
     verdict = gate.verdict
+    passed, score = passed_cells(verdict)
     what = count_noun(len(gate.edits), "edit") if gate.edits else inline_code(gate.kind)
     span = f" ({gate.interval[0]:+.2f} to {gate.interval[1]:+.2f})" if gate.interval else ""
     run = sum(pair.after is not None for pair in gate.tasks)
     tasks = f" of {run} run" if run else ""
     outcome = gate_outcome(gate) + (f", version {gate.version}" if gate.version is not None else "")
     return (
-        f"| {gate.number} | {gate.step} | {what} | {outcome} | {verdict.before:.3f} → {verdict.after:.3f} "
+        f"| {gate.number} | {gate.step} | {what} | {outcome} | {passed} | {score} "
         f"| {verdict.gain:+.3f}{span} | {verdict.wins} / {verdict.ties} / {verdict.losses}{tasks} "
         f"| {format_confidence(verdict.confidence)} |"
     )
@@ -366,7 +379,8 @@ def _listed(tasks: Sequence[str], limits: LengthLimits) -> str:
 
 
 def _tally(name: str, tally: Tally) -> str:
-    return f"| {name} | {tally.score:.3f} | {tally.passed:.0%} | {tally.measured} | {tally.missing} |"
+    passed = passed_words(tally.passed * tally.measured, tally.measured)
+    return f"| {name} | {passed} | {tally.score:.2f} | {tally.missing} |"
 
 
 def _spent(role: str, usage: Usage) -> str:

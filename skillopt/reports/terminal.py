@@ -8,9 +8,10 @@ from typing import Final
 
 from rich.cells import cell_len, set_cell_size
 
-from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
+from skillopt.gate.headline import compared_words, metric_label, tally_words
 from skillopt.reports.gate_words import gate_outcome, is_change
+from skillopt.reports.length_limits import count_noun
 from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_hidden
@@ -55,20 +56,19 @@ def _head(view: RunView, width: int) -> Iterator[str]:
 
 def _score(view: RunView, width: int) -> Iterator[str]:
     if view.baseline is not None:
-        noise = "" if view.baseline.noise is None else f", noise ± {view.baseline.noise:.3f}"
-        yield _row("baseline", f"val {view.baseline.score:.3f}{noise}")
-    if view.accepted:
+        yield from _wrapped("baseline", f"val, {tally_words(view.baseline.tally)}", width)
+    if view.headline is not None:
+        yield from _wrapped("gained", view.headline.words, width)
+    elif view.accepted:
         best = view.versions[-1]
-        scores = filter(None, (f"val {best.score or 0.0:.3f}", expectation(best.score, best.expected)))
-        yield _row("best", f"{', '.join(scores)}, version {best.number}")
+        yield _row("best", f"val, {metric_label(view.metric)} {best.score or 0.0:.3f}, version {best.number}")
     if view.draft is not None:
-        yield from _wrapped("draft", grade_words(view.draft.grading), width)
+        passed = f"{view.draft.headline.words}, " if view.draft.headline else ""
+        yield from _wrapped("draft", f"{passed}{grade_words(view.draft.grading)}", width)
     if len(view.curve) > 1:
         yield _row("so far", _curve([point.best for point in view.curve], width - _LABEL))
     if view.test is not None:
-        verdict = view.test.verdict
-        yield _row("test", f"{verdict.outcome.value}, {verdict.before:.3f} → {verdict.after:.3f}")
-        yield from _wrapped("", verdict.reason, width)
+        yield from _wrapped("test", f"{view.test.verdict.outcome.value}, {view.test.verdict.reason}", width)
     elif view.test_withheld:
         yield from _wrapped("test", f"withheld: {view.test_withheld}", width)
 
@@ -89,25 +89,27 @@ def _edits(view: RunView, width: int) -> Iterator[str]:
 
 def _gates(view: RunView, width: int) -> Iterator[str]:
     for number, gate in enumerate(view.gates[-_GATES:]):
-        yield from _wrapped("" if number else "gates", _gate(gate), width)
+        yield from _wrapped("" if number else "gates", _gate(gate, view.metric), width)
     if view.gates:
         yield from _wrapped("", view.gates[-1].verdict.reason, width)
     if view.set_aside:
         yield from _wrapped("set aside", f"failed under every patch: {', '.join(view.set_aside)}", width)
     if view.skipped:
         last = view.skipped[-1]
-        yield from _wrapped("skipped", f"{len(view.skipped)} prompts without an answer, the last: {last.reason}", width)
+        yield from _wrapped(
+            "skipped", f"{count_noun(len(view.skipped), 'prompt')} without an answer, the last: {last.reason}", width
+        )
     failures = [step for step in view.steps if step.failure]
-    if failures:
-        yield from _wrapped("failed", f"step {failures[-1].number}: {failures[-1].failure}", width)
+    if failures and view.state in ("running", "failed"):
+        yield from _wrapped("last step", f"step {failures[-1].number}: {failures[-1].failure}", width)
 
 
-def _gate(gate: GateView) -> str:
+def _gate(gate: GateView, metric: str) -> str:
     verdict = gate.verdict
-    what = f"{len(gate.edits)} edits" if len(gate.edits) > 1 else "1 edit" if gate.edits else gate.kind
+    what = count_noun(len(gate.edits), "edit") if gate.edits else gate.kind
     return (
-        f"{gate_outcome(gate)} {verdict.before:.3f} → {verdict.after:.3f} "
-        f"({verdict.wins}/{verdict.ties}/{verdict.losses}) {what}{f', step {gate.step}' if gate.step else ''}"
+        f"{gate_outcome(gate)}: {what}{f', step {gate.step}' if gate.step else ''}: "
+        f"{compared_words(verdict, metric=metric)}, {verdict.wins}/{verdict.ties}/{verdict.losses} better/equal/worse"
     )
 
 

@@ -9,6 +9,14 @@ from dataclasses import dataclass, field
 
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grading
+from skillopt.gate.headline import (
+    HELD_OUT,
+    VAL,
+    Headline,
+    headline_of_tallies,
+    headline_of_verdict,
+    headline_of_versions,
+)
 from skillopt.loop.events import PromptSkipped, VerifierSuspected
 from skillopt.reports.edit_views import EditView, Funnel, PatchTestView
 from skillopt.reports.task_grid import FOLDS, HeatRow
@@ -29,7 +37,7 @@ __all__ = [
     "VersionView",
 ]
 
-VIEW_FORMAT = 1
+VIEW_FORMAT = 2
 """Rises when a field of the view changes its meaning or goes away; a new field leaves it as it is."""
 
 
@@ -81,6 +89,7 @@ class VersionView:
         number, commit: From 0, and where it is in git, empty when it is not there.
         digest: Identifies the skill with all its files.
         text, tokens: The whole SKILL.md, and its estimated tokens.
+        passed: Tasks of `val` passed, of how many, as measured; empty when not measured or not recorded.
         step, kind, gate, edits: The step, kind, number and edits of the gate that accepted it.
         score: Mean score on `val` in the gate's metric, as measured; None when not measured.
         rollouts, at: Rollouts asked until then, and when, ISO 8601 in UTC.
@@ -107,6 +116,7 @@ class VersionView:
     front: bool = False
     expected: float | None = None
     grading: Grading | None = None
+    passed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,7 @@ class DraftView:
         grading: What was shown of it, None before it was graded.
         branch, commit: Where it is published; no commit where it is not, or has been replaced.
         taken: The version that a person made of it, empty for none.
+        headline: Tasks passed by the incumbent and by the draft; None where it was not measured.
     """
 
     text: str
@@ -128,6 +139,7 @@ class DraftView:
     branch: str = ""
     commit: str = ""
     taken: str = ""
+    headline: Headline | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +176,16 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """A measurement on `val`: `baseline`, or the outcome of a gate; `best` is the score of the best version by then."""
+    """A measurement on `val`: `start`, or the outcome of a gate.
+
+    Args:
+        rollouts: Asked until then, None when not recorded.
+        score: Share of tasks passed, in [0, 1]; of runs of version 0.1 the score by the gate's metric.
+        outcome: `start` or the gate's.
+        best: The same of the newest version by then.
+        gate, version: The gate and what it accepted, None for none.
+        passed: Tasks passed, as in `2 of 48`; empty in runs of version 0.1.
+    """
 
     rollouts: int | None
     score: float
@@ -172,6 +193,7 @@ class CurvePoint:
     best: float
     gate: int | None = None
     version: int | None = None
+    passed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +323,20 @@ class RunView:
     def folded(self) -> bool:
         """Say whether two folds taught and judged in turn."""
         return FOLDS[0] in self.splits
+
+    @property
+    def headline(self) -> Headline | None:
+        """Give the tasks passed by the text that the run began with and by the newest version, on the same tasks.
+
+        None where no version was accepted, or version 0.1 recorded it.
+        """
+        if self.test is not None:
+            found = headline_of_verdict(self.test.verdict, HELD_OUT)
+            return found or headline_of_tallies(self.test.before, self.test.after, HELD_OUT)
+        chosen = [gate.verdict for gate in self.gates if gate.version is not None]
+        if self.kind == "gate":
+            chosen = [gate.verdict for gate in self.gates[-1:]]
+        return headline_of_versions(chosen, "" if self.folded else VAL)
 
     @property
     def accepted(self) -> tuple[VersionView, ...]:

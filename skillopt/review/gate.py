@@ -14,6 +14,7 @@ from typing import Final
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, compare, tally, task_gains
 from skillopt.gate.gate import Gate, check_coverage, first_failure, resolvable_gain
+from skillopt.gate.headline import headline_of_verdict
 from skillopt.gate.pairs import Pairs
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
@@ -243,14 +244,17 @@ def exchanged(verdict: Verdict) -> Verdict:
         worths=verdict.worths[::-1],
         fixed=verdict.broken,
         broken=verdict.fixed,
+        pairs=tuple(pair.exchanged() for pair in verdict.pairs),
         reason=f"{'shown' if shown else 'not shown'} to be worse at confidence {verdict.confidence:.3f}",
     )
 
 
 def _told(verdict: Verdict, tasks: int) -> str:
     measured = verdict.wins + verdict.ties + verdict.losses
+    found = headline_of_verdict(verdict)
+    unmeasured = f", {tasks - measured} of {tasks} not measured" if measured < tasks else ""
     return (
-        f"score {verdict.before:.3f} -> {verdict.after:.3f} on {measured} of {tasks} tasks, {verdict.wins} better, "
+        f"{found.words if found else 'no task was measured'}{unmeasured}, {verdict.wins} better, "
         f"{verdict.ties} equal, {verdict.losses} worse, confidence {verdict.confidence:.3f}"
     )
 

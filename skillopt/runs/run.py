@@ -80,7 +80,7 @@ class RecordedRun(Recording):
             path=record.skill_path,
             files=files_of(self.skill.with_document(SkillDocument(event.text))),
             subject=subject_of(self.skill.name, event),
-            body=body_of(event),
+            body=body_of(event, origin.metric),
             trailers=trailers_of(origin, event, self.runner.usage, self._spent),
             at=at,
             parent=self._tip,

@@ -13,6 +13,7 @@ from typing import Final
 from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grading
+from skillopt.gate.headline import VAL, compared_words, headline_trailers
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
 from skillopt.runs.grade_trailers import grade_trailers
@@ -94,17 +95,19 @@ def _summary(changes: Sequence[Change]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def body_of(event: VersionAccepted) -> str:
-    """Explain each edit with its reason, then the result on the validation tasks."""
+def body_of(event: VersionAccepted, metric: str) -> str:
+    """Explain each edit with its reason, then the result on the validation tasks.
+
+    Args:
+        event: The accepted version.
+        metric: What the gate compared.
+    """
     verdict = event.verdict
-    count = verdict.wins + verdict.ties + verdict.losses
-    moved = "rose" if verdict.gain > 0 else "went"
     result = (
-        f"On {count} validation tasks the mean score {moved} from {verdict.before:.3f} to {verdict.after:.3f}: "
-        f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
+        f"{compared_words(verdict, VAL, metric)}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse; "
         f"{len(verdict.fixed)} now pass that did not, {len(verdict.broken)} no longer pass."
     )
-    if expected := expectation(verdict.after, verdict.expected):
+    if expected := expectation(verdict.after, verdict.expected, metric):
         result += f" What is chosen for its score has had some luck: {expected} when it is measured again."
     return "\n\n".join([*map(_paragraph, event.changes), fill(result, _WIDTH)])
 
@@ -127,8 +130,7 @@ def trailers_of(
         ("Skillopt-Step", str(event.step)),
         ("Gate-Metric", origin.metric),
         *(() if event.grading is None else grade_trailers(event.grading)),
-        ("Val-Before", f"{verdict.before:.4f}"),
-        ("Val-After", f"{verdict.after:.4f}"),
+        *headline_trailers(verdict),
         ("Val-Expected", f"{verdict.expected:.4f}"),
         ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
         ("Confidence", f"{verdict.confidence:.3f}"),

@@ -1,6 +1,8 @@
 """A run made up for tests of reports: its events, the rollouts behind them, and the view of both."""
 
-from skillopt.gate.comparison import Outcome, Tally, Verdict
+from dataclasses import replace
+
+from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
 from skillopt.gate.pareto import Worth
 from skillopt.loop.events import (
     BaselineMeasured,
@@ -61,10 +63,20 @@ _UPPER = Edit(
 
 
 def verdict(outcome: Outcome, reason: str = "in a test", **found: object) -> Verdict:
-    """Make a verdict on ten tasks; what is not named is the accepted one's."""
+    """Make a verdict on ten tasks that pass or fail; what is not named is the accepted one's."""
     numbers = {"before": 0.4, "after": 0.8, "confidence": 0.97, "wins": 5, "ties": 4, "losses": 1}
     flips = {"fixed": ("val0", "val1", "val2", "val3", "val4"), "broken": ("val9",), "missing": 0}
-    return Verdict(outcome, reason, **{**numbers, **flips, **found})  # type: ignore[arg-type]  # a test names them by hand
+    made = Verdict(outcome, reason, **{**numbers, **flips, **found})  # type: ignore[arg-type]  # a test names them by hand
+    return made if made.pairs else replace(made, pairs=_pairs(made))
+
+
+def _pairs(found: Verdict) -> tuple[PairedTask, ...]:
+    """Say what each of ten tasks came to, so that it fits the shares passed and the flips."""
+    names = [f"{'test' if 'test' in ''.join(found.fixed) else 'val'}{number}" for number in range(10)]
+    same = [name for name in names if name not in (*found.fixed, *found.broken)]
+    kept = same[: round(found.before * 10) - len(found.broken)]
+    sides = [(name, name in (*kept, *found.broken), name in (*kept, *found.fixed)) for name in names]
+    return tuple(PairedTask(name, old, new, old, new) for name, old, new in sides)
 
 
 def _change(edit: Edit) -> Change:
@@ -90,7 +102,11 @@ _REJECTED = verdict(
     broken=("val0", "val1"),
 )
 _HELD_OUT = verdict(
-    Outcome.ACCEPT, "gain +0.300 at confidence 0.990: at least 0.90 asked for", before=0.5, fixed=("test1",), broken=()
+    Outcome.ACCEPT,
+    "gain +0.300 at confidence 0.990: at least 0.90 asked for",
+    before=0.5,
+    fixed=("test1", "test2", "test3"),
+    broken=(),
 )
 
 EVENTS: tuple[Event, ...] = (

@@ -57,11 +57,10 @@ def _draft(skill: str, draft: "LoggedDraft") -> Iterator[str]:
 
 
 def _version(version: "LoggedVersion") -> str:
+    from skillopt.gate.headline import read_headline
     from skillopt.versions.staleness import Fit, TargetName
 
-    after, stale = version.trailer("Val-After"), version.staleness
-    expected = f", expect {version.trailer('Val-Expected')}" if version.trailer("Val-Expected") else ""
-    scores = f"val {version.trailer('Val-Before')} -> {after}{expected}" if after else ""
+    stale, scores = version.staleness, escape_terminal(read_headline(dict(version.trailers)))
     target = f"trained on {TargetName.parse(version.harness)}" if version.harness else ""
     remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
     taken = f"taken by {version.trailer('Taken-By')}" if version.kind == "taken" else ""
@@ -86,12 +85,12 @@ def _graph_text(result: "Graphed") -> str:
 
 
 def _numbers(row: "GraphedVersion") -> Iterator[str]:
+    from skillopt.gate.headline import read_headline
+
     trailer = row.version.trailer
-    if row.gain is not None:
+    if row.kind == "accepted":
+        yield escape_terminal(read_headline(dict(row.version.trailers)))
         counts = escape_terminal(trailer("Wins-Ties-Losses"))
-        expected = f", expect {escape_terminal(trailer('Val-Expected'))}" if trailer("Val-Expected") else ""
-        before, after = escape_terminal(trailer("Val-Before")), escape_terminal(trailer("Val-After"))
-        yield f"val {before} -> {after} ({row.gain:+.3f}){expected}"
         yield f"{counts} better/equal/worse, confidence {escape_terminal(trailer('Confidence'))}"
     if trailer("Taken-By"):
         yield f"{escape_terminal(trailer('Grade'))}, taken by {escape_terminal(trailer('Taken-By'))}"

@@ -15,7 +15,7 @@ from skillopt.project import Project, Selection, Target
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.error_spent import error_budget
 from skillopt.runs.grade_trailers import grade_of, read_grading
-from skillopt.runs.lineage import ACCEPTED, ROLLBACK, commit_kind, trained_on
+from skillopt.runs.lineage import ROLLBACK, commit_kind, trained_on
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import Repository
@@ -91,14 +91,12 @@ class GraphedVersion:
     Args:
         version: The commit with its message and trailers.
         kind: `accepted`, `taken`, `rollback`, or `start` for the text that training started from.
-        gain: By how much its score rose on val, None when its commit does not say.
         restores: For a rollback the commit whose text it has.
         undone: Whether a later rollback went back behind it.
     """
 
     version: Version
     kind: str
-    gain: float | None
     restores: str
     undone: bool
 
@@ -188,11 +186,4 @@ def graph(selection: Selection) -> Graphed:
 
 
 def _row(version: Version, *, undone: bool) -> GraphedVersion:
-    return GraphedVersion(version, commit_kind(version), _gain(version), version.trailer(ROLLBACK), undone)
-
-
-def _gain(version: Version) -> float | None:
-    try:
-        return float(version.trailer(ACCEPTED)) - float(version.trailer("Val-Before"))
-    except ValueError:  # a commit that people wrote, or none of the kind
-        return None
+    return GraphedVersion(version, commit_kind(version), version.trailer(ROLLBACK), undone)

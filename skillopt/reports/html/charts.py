@@ -1,4 +1,4 @@
-"""SVG charts of a report: score over rollouts, and the Pareto front of score against tokens.
+"""SVG charts of a report: tasks passed over rollouts, and the Pareto front of score against tokens.
 
 Every mark differs in shape, not only in colour, and every chart comes with a table of its numbers in the page. Colours
 are classes, so that the page's themes hold.
@@ -34,9 +34,8 @@ MARKS = {
     "reject": "M-4.5,-4.5L4.5,4.5M-4.5,4.5L4.5,-4.5",
     "inconclusive": "M0,-6L6,0L0,6L-6,0Z",
     "invalid": "M0,-6L5.5,4.5H-5.5Z",
-    "end": "M-5,0H5",
 }
-"""The shape of each verdict, and of the end of a whisker, around its middle."""
+"""The shape of each verdict, around its middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +44,13 @@ class ScorePoint:
 
     Args:
         rollouts: Rollouts asked for until then.
-        score: Mean score, in [0, 1].
-        low: Lower end of its interval, the score itself when there is none.
-        high: Upper end.
+        score: Share of tasks passed, in [0, 1].
         kind: A key of MARKS.
         label: What it is, in words.
     """
 
     rollouts: int
     score: float
-    low: float
-    high: float
     kind: str
     label: str
 
@@ -117,25 +112,21 @@ def draw_marks() -> Markup:
 
 
 def draw_scores(looks: Sequence[ScorePoint], description: str) -> Markup:
-    """Draw scores over rollouts with their intervals, and the best accepted score so far.
+    """Draw shares of tasks passed over rollouts, and that of the newest version so far.
 
     Args:
         looks: Measurements in the order in which they were made; at least one.
         description: What a reader would see.
     """
     across = nice_scale(0, max(10, *(look.rollouts for look in looks)))
-    up = nice_scale(min(look.low for look in looks), max(look.high for look in looks))
+    up = nice_scale(min(look.score for look in looks), max(look.score for look in looks))
     parts = [*_grid(across, up), *_best(looks, across, up)]
     for look in looks:
         x = percent(across.share(look.rollouts))
-        ends = [
-            element("use", href="#mark-end", x=x, y=_y(up, limit), class_="whisker") for limit in (look.low, look.high)
-        ]
-        whisker = [element("line", x1=x, x2=x, y1=_y(up, look.low), y2=_y(up, look.high), class_="whisker"), *ends]
-        title = element("title", f"{look.label}: {look.score:.3f} after {look.rollouts:,} rollouts")
+        title = element("title", f"{look.label}, after {look.rollouts:,} rollouts")
         mark = element("use", href=f"#mark-{look.kind}", x=x, y=_y(up, look.score))
-        parts.append(element("g", title, *(whisker if look.high > look.low else ()), mark, class_=f"look {look.kind}"))
-    return _with_axis("scores", "Score over rollouts", description, parts, up)
+        parts.append(element("g", title, mark, class_=f"look {look.kind}"))
+    return _with_axis("scores", "Tasks passed over rollouts", description, parts, up)
 
 
 def draw_pareto(skills: Sequence[ParetoPoint], description: str) -> Markup:

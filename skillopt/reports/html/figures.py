@@ -41,18 +41,12 @@ class RoleUsage:
 
 def score_points(view: RunView) -> tuple[ScorePoint, ...]:
     """List the measurements on `val`; one whose place in the run is not recorded stands between its neighbours."""
-    gates = {gate.number: gate for gate in view.gates}
     places = _places([point.rollouts for point in view.curve], view.rollouts.asked or view.rollouts.paid)
     looks = []
     for point, place in zip(view.curve, places, strict=True):
-        low = high = point.score
-        gate = gates.get(point.gate) if point.gate is not None else None
-        if gate is not None and gate.interval is not None:
-            low, high = (min(1.0, max(0.0, gate.verdict.before + limit)) for limit in gate.interval)
-            low, high = min(low, point.score), max(high, point.score)
-        kind = "start" if gate is None else point.outcome
-        label = "before training" if gate is None else f"gate {gate.number}, {point.outcome}"
-        looks.append(ScorePoint(place, point.score, low, high, kind, label))
+        label = "before training" if point.gate is None else f"gate {point.gate}, {point.outcome}"
+        found = f"{point.passed} tasks passed" if point.passed else f"{point.score:.3f}"
+        looks.append(ScorePoint(place, point.score, point.outcome, f"{label}: {found}"))
     return tuple(looks)
 
 
@@ -81,7 +75,7 @@ def describe_scores(looks: Sequence[ScorePoint]) -> str:
     }
     outcomes = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
     best = [look for look in looks if look.kind in ("start", "accept")]
-    moved = f"; the score went from {best[0].score:.3f} to {best[-1].score:.3f}" if best else ""
+    moved = f"; the share of tasks passed went from {best[0].score:.0%} to {best[-1].score:.0%}" if best else ""
     return f"{len(looks)} measurements on the validation tasks{f': {outcomes}' if outcomes else ''}{moved}."
 
 

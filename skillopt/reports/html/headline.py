@@ -3,14 +3,17 @@
 Every number is from the record; none is from a model's text.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
+from skillopt.gate.headline import HELD_OUT, VAL, compared_words, metric_label
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.html.svg import signed
+from skillopt.reports.length_limits import count_noun
 from skillopt.reports.view import RunView, TestView
 from skillopt.rollouts import Usage
 
@@ -38,7 +41,7 @@ def headline_of(view: RunView) -> str:
     if is_change(view):
         return f"The change: {change_outcome(view)}{f', {view.reason}' if view.reason else ''}."
     if view.test is not None:
-        return _tested(view.test, view.metric, look_confidence(view.confidence, view.test.look))
+        return _tested(view, view.test)
     accepted = len(view.accepted)
     if accepted:
         rose = _rose(view)
@@ -48,28 +51,17 @@ def headline_of(view: RunView) -> str:
         return "The run is under way; no version has been accepted yet."
     ended = f" The run {view.state}: {view.reason}." if view.reason else ""
     if view.draft is not None:
-        return f"No version was accepted. The draft waits for a person; {grade_words(view.draft.grading)}.{ended}"
+        passed = f"{view.draft.headline.words}; " if view.draft.headline else ""
+        waits = f"The draft waits for a person: {passed}{grade_words(view.draft.grading)}"
+        return f"No version was accepted. {waits}.{ended}"
     return f"No version was accepted, so the skill is as it was.{ended}"
 
 
 def figures_of(view: RunView) -> tuple[Figure, ...]:
     """Choose the headline numbers."""
-    figures = []
-    if view.test is not None:
-        before, after, verdict = view.test.before, view.test.after, view.test.verdict
-        name = f"held-out test, {view.metric} score" if view.metric else "held-out test, score"
-        figures.append(Figure(name, f"{verdict.before:.3f} → {verdict.after:.3f}", _limits(view.test)))
-        figures.append(
-            Figure("held-out test, passed", f"{before.passed:.0%} → {after.passed:.0%}", f"of {after.measured} tasks")
-        )
-    elif is_change(view) and view.gates:
-        verdict = view.gates[-1].verdict
-        counts = f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
-        figures.append(Figure("validation score", f"{verdict.before:.3f} → {verdict.after:.3f}", counts))
-    elif view.versions and view.versions[-1].score is not None:
-        figures.append(_validation(view, view.versions[-1].score))
+    figures = [*_gained(view)]
     if view.draft is not None and (grading := view.draft.grading) is not None:
-        note = f"{grading.grade}, {grading.probability:.0%} likely better, on {grading.tasks} tasks"
+        note = f"{grading.grade}, {grading.probability:.0%} likely better, on {count_noun(grading.tasks, 'task')}"
         figures.append(Figure("draft, expected gain", signed(grading.gain, 2), note))
     funnel = view.funnel
     if not is_change(view):
@@ -136,15 +128,36 @@ def commands_of(view: RunView) -> tuple[str, ...]:
     return (*lines, f"skillopt report {view.run} --json", "skillopt serve    # every rollout whole")
 
 
-def _tested(test: TestView, metric: str, confidence: float) -> str:
-    verdict = test.verdict
-    count = verdict.wins + verdict.ties + verdict.losses
-    kind = f"{metric} score" if metric else "score"
+def _tested(view: RunView, test: TestView) -> str:
+    verdict, confidence = test.verdict, look_confidence(view.confidence, test.look)
+    found = view.headline.words if view.headline else compared_words(verdict, HELD_OUT, view.metric)
     return (
-        f"On {count} held-out test tasks the {kind} went from {verdict.before:.3f} to {verdict.after:.3f}: "
-        f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse. At the confidence of {confidence:g} "
-        f"asked for, {_TESTED[verdict.outcome]}."
+        f"{found}: {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse. At the confidence of "
+        f"{confidence:g} asked for, {_TESTED[verdict.outcome]}."
     )
+
+
+def _gained(view: RunView) -> Iterator[Figure]:
+    """Show tasks passed and score before and after, on the same tasks, as far as they are recorded."""
+    found = view.headline
+    if found is not None:
+        place = {HELD_OUT: "held-out tasks passed", VAL: "validation tasks passed"}.get(found.place, "tasks passed")
+        yield Figure(place, f"{found.before} → {found.after}", f"{found.score}, mean of the verifiers")
+    elif is_change(view) and view.gates:
+        yield Figure(metric_label(view.metric), _scores(view.gates[-1].verdict), "tasks passed were not recorded")
+    elif view.versions and view.versions[-1].passed and len(view.versions) == 1:
+        yield Figure("validation tasks passed", view.versions[0].passed, "before training")
+    if view.test is not None:
+        limits = _limits(view.test)
+        yield Figure(f"gain in {metric_label(view.metric)}", signed(view.test.verdict.gain, 3), limits)
+    elif (verdict := _taken(view)) is not None:
+        note = expectation(verdict.after, verdict.expected, view.metric)
+        again = f"{note} when measured again" if note else "in the gate of the newest version"
+        yield Figure(metric_label(view.metric), _scores(verdict), again)
+
+
+def _scores(verdict: Verdict) -> str:
+    return f"{verdict.before:.3f} → {verdict.after:.3f}"
 
 
 def _taken(view: RunView) -> Verdict | None:
@@ -156,19 +169,10 @@ def _rose(view: RunView) -> str:
     verdict = _taken(view)
     if verdict is None:
         return ""
-    expected = expectation(verdict.after, verdict.expected)
+    expected = expectation(verdict.after, verdict.expected, view.metric)
     again = f"; {expected} when measured again" if expected else ""
-    scores = f"from {verdict.before:.3f} to {verdict.after:.3f}"
-    return f"; in the last gate that accepted, the validation score went {scores}{again}"
-
-
-def _validation(view: RunView, score: float) -> Figure:
-    verdict = _taken(view)
-    if verdict is None:
-        return Figure("validation score", f"{score:.3f}", "of the best version so far")
-    expected = expectation(verdict.after, verdict.expected)
-    note = f"{expected} when measured again" if expected else "in the gate of the newest version"
-    return Figure("validation score", f"{verdict.before:.3f} → {verdict.after:.3f}", note)
+    found = view.headline.words if view.headline else compared_words(verdict, VAL, view.metric)
+    return f": {found}{again}"
 
 
 def _limits(test: TestView) -> str:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
+from skillopt.gate.headline import compared_words, metric_label, passed_cells
 from skillopt.reports.gate_words import is_change
 from skillopt.reports.html.charts import draw_marks, draw_pareto, draw_scores
 from skillopt.reports.html.escape_html import escape_html, mark_hidden
@@ -65,16 +66,15 @@ class RolloutSelection:
 
 @dataclass(frozen=True, slots=True)
 class RunEntry:
-    """A run in the list of runs; `val` is the newest version's score and `expected` what to expect, None before it."""
+    """A run in the list of runs; `gained` says the tasks passed before and after, empty before a first version."""
 
     run: str
     skill: str
     state: str
     versions: int
-    val: float | None
+    gained: str
     step: int
     started_at: str
-    expected: float | None = None
 
 
 def render_page(view: RunView, rollouts: RolloutSelection | None = None, *, live: bool = False) -> str:
@@ -168,6 +168,9 @@ def _environment() -> Environment:
     )
     environment.filters |= {"marked": mark_hidden, "percent": percent, "signed": signed}
     environment.globals["expectation"] = expectation
+    environment.globals["compared_words"] = compared_words
+    environment.globals["metric_label"] = metric_label
+    environment.globals["passed_cells"] = passed_cells
     environment.globals["grade_words"] = grade_words
     return environment
 

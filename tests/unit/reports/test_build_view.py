@@ -82,7 +82,7 @@ def test_versions_carry_their_commits_and_the_curve_their_rollouts() -> None:
     assert [version.expected for version in VIEW.versions] == [None, VIEW.gates[0].verdict.expected]
     assert VIEW.gates[0].verdict.expected < 0.8
     assert [(point.outcome, point.rollouts, point.score, point.best) for point in VIEW.curve] == [
-        ("baseline", 0, 0.4, 0.4),
+        ("start", 0, 0.4, 0.4),
         ("accept", 60, 0.8, 0.8),
         ("reject", None, 0.6, 0.8),
     ]
@@ -113,7 +113,7 @@ def test_a_run_that_goes_on_has_no_end_and_no_count_of_what_was_replayed() -> No
 def test_without_the_suite_only_the_splits_that_events_tell_are_known() -> None:
     view = build_view(HEAD, RunRecords(START, [(AT, event) for event in (*EVENTS, *END)], RESULTS))
     splits = {row.task: row.split for row in view.heat}
-    assert (splits["train3"], splits["val9"], splits["test1"], splits["test2"]) == ("train", "val", "test", "")
+    assert (splits["train3"], splits["val9"], splits["test1"], splits["test8"]) == ("train", "val", "test", "")
     assert (view.splits, view.gates[0].tasks, view.gates[0].interval) == ({}, (), None)
 
 

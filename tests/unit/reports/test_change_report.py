@@ -35,8 +35,10 @@ def make_change_view(
 def test_a_change_that_passed_is_said_to_have_passed_in_every_report() -> None:
     view = make_change_view()
     text = markdown(view)
-    assert "**passed**: a change by people, <code>not shown to be worse</code> on `val`: score 0.400 → 0.800" in text
-    assert "| <code>change</code> | passed | 0.400 → 0.800" in text
+    assert (
+        "**passed**: a change by people, <code>not shown to be worse</code>: 4 of 10 → 8 of 10 val tasks passed" in text
+    )
+    assert "| <code>change</code> | passed | 4 of 10 → 8 of 10 | 0.40 → 0.80" in text
     assert "passed 0.400 → 0.800 (5/4/1) change" in render_terminal(view)
     assert "The change: passed, not shown to be worse" in render_page(view)
     assert pull_request_title(view) == "rows: change passed"
@@ -103,7 +105,7 @@ def test_nothing_of_training_is_said_of_a_change() -> None:
 def test_both_texts_of_a_change_have_the_score_that_its_gate_measured() -> None:
     view = make_change_view()
     assert [(version.score, version.expected) for version in view.versions] == [(0.4, None), (0.8, None)]
-    assert "| v0 | — | 0.400 | — | " in markdown(view)
+    assert "| v0 | — | 4 of 10 | 0.400 | — | " in markdown(view)
     unmeasured = markdown(make_view(ended=False, head=view, events=()))
     (row,) = [line for line in unmeasured.splitlines() if line.startswith("| v0 | — | — ")]
     assert row.endswith("| — |")
@@ -111,7 +113,7 @@ def test_both_texts_of_a_change_have_the_score_that_its_gate_measured() -> None:
 
 def test_a_long_reason_is_cut_in_the_headline() -> None:
     view = replace(make_change_view(), reason="no verdict " * 500)
-    assert len(markdown(view).partition("a change by people")[2].partition(" on `val`")[0]) < 400
+    assert len(markdown(view).partition("a change by people")[2].partition(": 4 of 10")[0]) < 400
 
 
 def test_a_gate_that_has_not_decided_says_so() -> None:

@@ -32,8 +32,9 @@ def test_every_format_renders_a_run_at_any_time_whatever_its_texts_say(name: str
 
 def test_json_tells_every_field_and_what_follows_from_it() -> None:
     told = json.loads(render_view(make_view(), "json"))
-    assert told["format"] == 1
+    assert told["format"] == 2
     assert told["verdict"] == "accept"
+    assert told["headline"]["words"] == "5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80)"
     assert told["rollouts"] == {"asked": 140, "paid": 130, "replayed": 10}
     assert told["gates"][0]["verdict"]["gain"] == pytest.approx(0.4)
     assert told["heat"][0]["cells"] == [

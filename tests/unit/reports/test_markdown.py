@@ -15,7 +15,7 @@ def test_an_unfinished_run_says_so_and_a_finished_one_leads_with_the_held_out_te
         make_view(ended=False, head=replace(make_view().__class__("r", "rows")))
     )
     done = render_markdown(make_view())
-    assert done.index("**accept**: release check on 10 tasks") < done.index("## Edits")
+    assert done.index("**accept**: release check: 5 of 10") < done.index("## Edits")
 
 
 def test_the_table_of_tasks_tells_what_was_not_evaluated_from_what_failed() -> None:
@@ -27,14 +27,14 @@ def test_the_table_of_tasks_tells_what_was_not_evaluated_from_what_failed() -> N
 def test_each_version_is_shown_by_score_tokens_dollars_and_turns() -> None:
     view = make_view()
     text = render_markdown(view)
-    assert f"| v0 | — | 0.400 | — | {view.versions[0].tokens} | 0.0125 | 2.50 | yes |" in text
-    assert f"| v1 | — | 0.800 | 0.750 | {view.versions[1].tokens} | not known | 2.00 | yes |" in text
+    assert f"| v0 | — | 4 of 10 | 0.400 | — | {view.versions[0].tokens} | 0.0125 | 2.50 | yes |" in text
+    assert f"| v1 | — | 8 of 10 | 0.800 | 0.750 | {view.versions[1].tokens} | not known | 2.00 | yes |" in text
     assert text.count("has had some luck") == 1
 
 
 def test_a_version_that_no_release_check_saw_is_told_with_what_to_expect() -> None:
     text = render_markdown(make_view(ended=False))
-    assert "confidence 0.970; expect 0.750 when measured again" in text
+    assert "confidence 0.970; expect a mean of score and passed of 0.750 when measured again" in text
     assert "expected scores allow for that, and no release check corrects them." in text
 
 
@@ -45,7 +45,7 @@ def test_a_version_says_what_was_shown_of_it() -> None:
     )
     text = render_markdown(make_view(ended=False, events=events))
     assert "when measured again; proven: +0.18 (-0.06 to +0.36), 99% likely better, on 12 tasks." in text
-    assert "| v1 | proven | 0.800 |" in text
+    assert "| v1 | proven | 8 of 10 | 0.800 |" in text
 
 
 def test_what_waits_is_shown_with_its_grade_what_that_means_and_what_to_do() -> None:
@@ -97,6 +97,6 @@ def test_what_was_not_learned_is_named() -> None:
 def test_steps_show_what_was_tried_together_and_epochs_only_where_there_are_some() -> None:
     text = render_markdown(make_view())
     assert "| step | epoch | edit budget | train | patch tests | failed |" in text
-    assert "| 1 | 1 | 3 | 0.300, 20% passed | 3 edits: 2 of 3 tasks moved | — |" in text
+    assert "| 1 | 1 | 3 | 2 of 10 tasks passed (score 0.30) | 3 edits: 2 of 3 tasks moved | — |" in text
     endless = replace(make_view(), steps_planned=0)
     assert "| step | train | patch tests | failed |" in render_markdown(endless)

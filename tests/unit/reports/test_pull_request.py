@@ -40,7 +40,8 @@ def test_it_begins_with_the_marker_and_leads_with_the_verdict_its_limits_and_the
     assert BODY.startswith("<!-- skillopt:rows -->\n")
     head = BODY[: BODY.index("### Edits")]
     assert (
-        "**accept**: release check on 10 tasks of the held-out `test` split: score 0.500 → 0.800, gain +0.300" in head
+        "**accept**: release check: 5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80), gain in mean of "
+        "score and passed +0.300" in head
     )
     assert "each limit at confidence 0.9); 5 better, 4 equal, 1 worse" in head
     assert "differs by ± 0.050 (standard error)" in head
@@ -139,8 +140,8 @@ def test_a_limit_below_the_verdict_is_refused() -> None:
 
 
 def test_the_title_holds_the_skill_and_numbers_only() -> None:
-    assert pull_request_title(VIEW) == "rows: test score 0.500 → 0.800"
-    assert pull_request_title(make_view(ended=False)) == "rows: val score 0.400 → 0.800, not tested"
+    assert pull_request_title(VIEW) == "rows: 5 of 10 → 8 of 10 held-out tasks passed"
+    assert pull_request_title(make_view(ended=False)) == "rows: 4 of 10 → 8 of 10 val tasks passed, not tested"
     assert pull_request_title(replace(VIEW, skill="@x #1", test=None, gates=())) == "x1: no version was accepted"
 
 
@@ -158,7 +159,7 @@ def test_a_second_look_at_the_test_says_what_all_looks_err_together() -> None:
     body = pull_request_body(replace(VIEW, test=replace(VIEW.test, look=3, released="d" * 64)))
     assert "look 3 at this split" in body
     assert "however many, err with probability 0.10 at most" in body
-    assert "| released | 0.500" in body
+    assert "| released | 5 of 10 | 0.50" in body
 
 
 def test_a_run_that_has_just_begun_has_no_verdict_and_no_command_that_cannot_work() -> None:

@@ -21,11 +21,11 @@ VIEW = replace(make_view(), limits=RunCaps(280, 0, 2.5, 100_000))
 def test_it_tells_progress_best_score_funnel_reasons_and_spending_against_caps() -> None:
     shown = render_terminal(VIEW)
     assert "step 2 of 8" in shown
-    assert "best      val 0.800, expect 0.750, version 1" in shown
+    assert "gained    5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80)" in shown
     assert "so far    0.400 ▁██ 0.800" in shown
-    assert "test      accept, 0.500 → 0.800" in shown
+    assert "test      accept, gain +0.300 at confidence 0.990" in shown
     assert "     2 kept        █████" in shown
-    assert "reject 0.800 → 0.600 (0/8/2) 1 edit, step 2" in shown
+    assert "reject: 1 edit, step 2: 8 of 10 → 6 of 10 tasks passed" in shown
     assert "gain -0.200 at confidence 0.100: not better than the incumbent" in shown
     assert "optimizer: 9 calls, 23,000 tokens, price unknown" in shown
     assert "rollouts  [██████████░░░░░░░░░░] 140 of 280" in shown
@@ -56,7 +56,9 @@ def test_a_withheld_release_check_and_unknown_noise_are_told() -> None:
     assert VIEW.baseline is not None
     view = replace(VIEW, test=None, test_withheld="looked too often", baseline=replace(VIEW.baseline, noise=None))
     assert "test      withheld: looked too often" in render_terminal(view)
-    assert "baseline  val 0.400\n" in render_terminal(replace(view, spend={"target": Usage()}))
+    assert "baseline  val, 4 of 10 tasks passed (score 0.40)\n" in render_terminal(
+        replace(view, spend={"target": Usage()})
+    )
 
 
 def test_a_run_that_ends_by_what_it_finds_shows_its_step_and_what_was_not_learned() -> None:

@@ -60,7 +60,7 @@ def judge(runner: ScriptedRunner, demand: Demand | None = None, **values: object
 def test_a_harmful_change_is_refused_with_the_tasks_that_it_broke() -> None:
     judged, events = judge(runner(lost=16))
     assert (judged.verdict.outcome, judged.answer) == (Outcome.REJECT, ReviewAnswer.REFUSED)
-    assert judged.reason.startswith("shown to be worse (worse on these tasks): score 1.000 -> ")
+    assert judged.reason.startswith("shown to be worse (worse on these tasks): 24 of 24 → ")
     assert set(judged.worse) == set(judged.verdict.broken) == set(NAMES[:16])
     assert judged.verdict.after < judged.verdict.before
     ended = events[-1]

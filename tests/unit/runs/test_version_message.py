@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.comparison import Outcome, PairedTask, Verdict
 from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
 from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, trailers_of
 from skillopt.skills.edits import Change, Edit, Op
 
-VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0)
+PAIRS = (PairedTask("a", 0, 1, 0.2, 1), PairedTask("b", 0, 1, 0.2, 1), PairedTask("c", 1, 0.5, 1, 0.7))
+VERDICT = Verdict(Outcome.ACCEPT, "better", 0.5, 0.75, 0.984, 9, 30, 1, ("a", "b"), ("c",), 0, pairs=PAIRS)
 
 
 def accepted(*edits: Edit, kind: str = "edits") -> VersionAccepted:
@@ -30,20 +31,23 @@ def test_the_subject_counts_what_was_done() -> None:
 
 
 def test_the_body_gives_each_edit_its_reason_and_the_result() -> None:
-    body = body_of(accepted(ADD, DELETE))
+    body = body_of(accepted(ADD, DELETE), "mixed")
     assert "Add in Values:\n\n    - Trim.\n\nCells had spaces. (tasks t1, t2)" in body
     assert "Remove:\n\n    - Old.\n\nNo reason was given." in body
-    assert "9 better, 30 equal, 1 worse" in " ".join(body.split())
+    assert "1 of 3 → 2.5 of 3 val tasks passed (score 0.47 → 0.90): 9 better, 30 equal, 1 worse" in " ".join(
+        body.split()
+    )
     assert "luck" not in body
     event = accepted(ADD)
-    lucky = body_of(replace(event, verdict=replace(event.verdict, error=0.1)))
-    assert "has had some luck: expect 0." in " ".join(lucky.split())
+    lucky = body_of(replace(event, verdict=replace(event.verdict, error=0.1)), "mixed")
+    assert "has had some luck: expect a mean of score and passed of 0." in " ".join(lucky.split())
 
 
 def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
     origin = VersionOrigin("rows", "abc", "demo", "opt", "digest", "mixed")
     trailers = dict(trailers_of(origin, accepted(ADD), Usage(usd=None), 0.034))
-    assert trailers["Val-Before"] == "0.5000"
+    assert (trailers["Val-Before"], trailers["Val-After"]) == ("1 of 3", "2.5 of 3")
+    assert trailers["Score"] == "0.47 to 0.90"
     assert trailers["Wins-Ties-Losses"] == "9/30/1"
     assert trailers["Cost-USD"] == "unknown"
     assert trailers["Error-Spent"] == "0.0340"
@@ -55,6 +59,6 @@ def test_trailers_hold_the_numbers_and_an_unknown_price_is_not_zero() -> None:
     ["fixes #12", "closes acme/app#3", "thanks @team", "resolves GH-7", "fixes https://github.com/acme/app/issues/9"],
 )
 def test_the_words_of_a_model_close_no_issue_and_call_nobody(text: str) -> None:
-    body = body_of(accepted(replace(ADD, rationale=text, content=f"- {text}")))
+    body = body_of(accepted(replace(ADD, rationale=text, content=f"- {text}")), "mixed")
     assert text not in body
     assert not re.search(r"#\d|@\w|GH-\d|/issues/\d", body)

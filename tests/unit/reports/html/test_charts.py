@@ -19,9 +19,9 @@ from skillopt.reports.html.charts import (
 from skillopt.reports.html.svg import element
 
 LOOKS = (
-    ScorePoint(0, 0.4, 0.4, 0.4, "start", "before training"),
-    ScorePoint(60, 0.8, 0.55, 0.9, "accept", "gate 1, accept"),
-    ScorePoint(90, 0.6, 0.5, 0.7, "reject", "gate 2, reject"),
+    ScorePoint(0, 0.4, "start", "before training: 4 of 10 tasks passed"),
+    ScorePoint(60, 0.8, "accept", "gate 1, accept: 8 of 10 tasks passed"),
+    ScorePoint(90, 0.6, "reject", "gate 2, reject: 6 of 10 tasks passed"),
 )
 SCORES = st.floats(0, 1, allow_nan=False)
 NUMBERS = st.floats(0, 1e6, allow_nan=False)
@@ -36,11 +36,11 @@ def test_an_axis_reaches_around_its_values_in_a_few_equal_steps(one: float, othe
     assert -1e-6 <= scale.share(one) <= 1 + 1e-6
 
 
-@given(st.lists(st.tuples(st.integers(0, 10**6), SCORES, st.sampled_from(sorted(MARKS.keys() - {"end"}))), min_size=1))
+@given(st.lists(st.tuples(st.integers(0, 10**6), SCORES, st.sampled_from(sorted(MARKS))), min_size=1))
 def test_any_measurements_make_a_drawing_that_is_sound_xml_within_its_bounds(
     found: list[tuple[int, float, str]],
 ) -> None:
-    looks = [ScorePoint(rollouts, score, score, score, kind, "<&>") for rollouts, score, kind in sorted(found)]
+    looks = [ScorePoint(rollouts, score, kind, "<&>") for rollouts, score, kind in sorted(found)]
     drawn = ET.fromstring(draw_scores(looks, 'a "description" & more'))  # noqa: S314 - our own drawing
     for node in drawn.iter():
         for name in ("x", "x1", "x2"):
@@ -53,14 +53,14 @@ def test_each_verdict_has_a_shape_of_its_own_and_all_are_defined_once() -> None:
     defined = re.findall(r'id="mark-(\w+)"', draw_marks())
     assert defined == list(MARKS)
     used = set(re.findall(r'href="#mark-(\w+)"', draw_scores(LOOKS, "")))
-    assert used == {"start", "accept", "reject", "end"}
+    assert used == {"start", "accept", "reject"}
 
 
 def test_a_drawing_says_in_words_what_it_shows() -> None:
     drawn = draw_scores(LOOKS, "three measurements")
     assert 'role="img" aria-labelledby="scores-title" aria-describedby="scores-desc"' in drawn
     assert '<desc id="scores-desc">three measurements</desc>' in drawn
-    assert "gate 2, reject: 0.600 after 90 rollouts" in drawn
+    assert "gate 2, reject: 6 of 10 tasks passed, after 90 rollouts" in drawn
 
 
 def test_the_line_of_the_best_skill_rises_at_accepted_versions_only() -> None:

@@ -99,14 +99,13 @@ def test_a_run_that_has_hardly_begun_has_a_page(view: RunView) -> None:
 
 def test_the_page_leads_with_the_held_out_test() -> None:
     page = render_page(make_view())
-    assert "On 10 held-out test tasks the mixed score went from 0.500 to 0.800" in page
-    assert page.index("held-out test") < page.index("Score over rollouts")
+    assert "5 of 10 → 8 of 10 held-out tasks passed (score 0.50 → 0.80)" in page
+    assert page.index("held-out tasks passed") < page.index("Tasks passed over rollouts")
 
 
 def test_without_a_held_out_test_it_leads_with_the_gate_and_what_to_expect_of_the_version() -> None:
     page = render_page(make_view(ended=False))
-    told = "the validation score went from 0.400 to 0.800; expect 0.750 when measured again."
-    assert told in page
+    assert "4 of 10 → 8 of 10 val tasks passed (score 0.40 → 0.80); expect a mean of score and passed of 0.750" in page
     assert page.count("has had some luck") == 1
 
 
@@ -123,8 +122,10 @@ def test_what_was_not_learned_is_named() -> None:
 
 
 def test_the_index_lists_runs_as_links() -> None:
-    page = render_index([RunEntry("0123", HOSTILE, "running", 1, 0.8, 3, "2026-11-01T02:00:00+00:00", 0.75)])
-    assert "0.800, expect 0.750" in page
+    page = render_index(
+        [RunEntry("0123", HOSTILE, "running", 1, "2 of 8 → 6 of 8 tasks passed", 3, "2026-11-01T02:00:00+00:00")]
+    )
+    assert "2 of 8 → 6 of 8 tasks passed" in page
     assert 'href="runs/0123"' in page
     assert "<script>alert" not in page
 

@@ -1,0 +1,90 @@
+"""Tasks whose outcome differs between two skills, regressions first, each with a line of what the verifier said."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean
+
+from skillopt.gate.comparison import Verdict
+from skillopt.rollouts import Rollout
+
+__all__ = ["ChangedTask", "OutcomeChange", "changed_tasks"]
+
+
+class OutcomeChange(StrEnum):
+    """How the outcome of a task differs, what matters most first."""
+
+    BROKEN = "broken"
+    FIXED = "fixed"
+    LOWER = "lower score"
+    HIGHER = "higher score"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTask:
+    """A task that was measured for both skills.
+
+    Args:
+        task: Its id.
+        change: How its outcome differs; passing counts before the score.
+        passed_before: Share of its runs that passed before, in [0, 1].
+        passed_after: The same after.
+        score_before: Mean score before.
+        score_after: The same after.
+        feedback: What the verifier said of a run that failed, of the newer skill's where one did; untrusted.
+    """
+
+    task: str
+    change: OutcomeChange
+    passed_before: float
+    passed_after: float
+    score_before: float
+    score_after: float
+    feedback: str
+
+
+def changed_tasks(verdict: Verdict, before: Iterable[Rollout], after: Iterable[Rollout]) -> tuple[ChangedTask, ...]:
+    """List the tasks of a comparison, those that changed most in what matters most first.
+
+    Args:
+        verdict: The comparison.
+        before: Its rollouts of the older skill.
+        after: Its rollouts of the newer one.
+    """
+    said = _feedback(before) | _feedback(after)
+    found = [
+        ChangedTask(
+            pair.task,
+            _change(pair.passed_after - pair.passed_before, pair.score_after - pair.score_before),
+            pair.passed_before,
+            pair.passed_after,
+            pair.score_before,
+            pair.score_after,
+            said.get(pair.task, ""),
+        )
+        for pair in verdict.pairs
+    ]
+    order = list(OutcomeChange)
+    return tuple(sorted(found, key=lambda one: (order.index(one.change), -_size(one), one.task)))
+
+
+def _change(passed: float, score: float) -> OutcomeChange:
+    if passed:
+        return OutcomeChange.BROKEN if passed < 0 else OutcomeChange.FIXED
+    if score:
+        return OutcomeChange.LOWER if score < 0 else OutcomeChange.HIGHER
+    return OutcomeChange.SAME
+
+
+def _size(one: ChangedTask) -> float:
+    return fmean((abs(one.passed_after - one.passed_before), abs(one.score_after - one.score_before)))
+
+
+def _feedback(rollouts: Iterable[Rollout]) -> dict[str, str]:
+    """Give what was said of the first run of each task that failed."""
+    found: dict[str, str] = {}
+    for rollout in rollouts:
+        if rollout.score is not None and not rollout.score.passed:
+            found.setdefault(rollout.task_id, rollout.score.feedback or rollout.reason)
+    return found

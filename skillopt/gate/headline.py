@@ -1,0 +1,208 @@
+"""Headline of a comparison: tasks passed before and after on the same tasks, then the verifiers' mean score.
+
+All outputs take these figures and words from here, so that they agree.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Final
+
+from skillopt.gate.comparison import PairedTask, Tally, Verdict
+
+__all__ = [
+    "HELD_OUT",
+    "VAL",
+    "Headline",
+    "compared_words",
+    "headline_of_pairs",
+    "headline_of_tallies",
+    "headline_of_verdict",
+    "headline_of_versions",
+    "headline_trailers",
+    "metric_label",
+    "passed_cells",
+    "passed_words",
+    "read_headline",
+    "tally_words",
+]
+
+HELD_OUT: Final = "held-out"
+VAL: Final = "val"
+
+_LABELS: Final = {"soft": "score", "hard": "share passed", "mixed": "mean of score and passed"}
+_PASSED: Final = re.compile(r"\d+(\.\d)? of \d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What two skills did on the same tasks.
+
+    Args:
+        passed_before: Tasks passed before; of one that was run several times, the share of its runs.
+        passed_after: Tasks passed after.
+        tasks: Tasks measured for both.
+        score_before: Mean of the verifiers' scores before, in [0, 1].
+        score_after: The same after.
+        place: Which tasks: `held-out`, `val`, or empty where two folds judged each other.
+    """
+
+    passed_before: float
+    passed_after: float
+    tasks: int
+    score_before: float
+    score_after: float
+    place: str = ""
+
+    @property
+    def before(self) -> str:
+        """Say the tasks passed before, as in `2 of 48`."""
+        return passed_words(self.passed_before, self.tasks)
+
+    @property
+    def after(self) -> str:
+        """Say the tasks passed after."""
+        return passed_words(self.passed_after, self.tasks)
+
+    @property
+    def passed(self) -> str:
+        """Say the tasks passed.
+
+        >>> Headline(2, 40, 48, 0.708, 0.9764, "held-out").passed
+        '2 of 48 → 40 of 48 held-out tasks passed'
+        """
+        return f"{self.before} → {self.after} {f'{self.place} ' if self.place else ''}tasks passed"
+
+    @property
+    def score(self) -> str:
+        """Say the score, labelled, as in `score 0.71 → 0.98`."""
+        return f"score {self.score_before:.2f} → {self.score_after:.2f}"
+
+    @property
+    def words(self) -> str:
+        """Say all of it.
+
+        >>> Headline(2, 17.5, 48, 0.708, 0.9764).words
+        '2 of 48 → 17.5 of 48 tasks passed (score 0.71 → 0.98)'
+        """
+        return f"{self.passed} ({self.score})"
+
+
+def passed_words(passed: float, tasks: int) -> str:
+    """Say how many tasks passed; a part of a task is one whose runs differ.
+
+    >>> passed_words(40.0, 48), passed_words(39.96, 48), passed_words(17.5, 48)
+    ('40 of 48', '40 of 48', '17.5 of 48')
+    """
+    return f"{passed:.1f}".removesuffix(".0") + f" of {tasks}"
+
+
+def tally_words(tally: Tally) -> str:
+    """Say what one skill came to.
+
+    >>> tally_words(Tally(0.71, 0.25, 48, 0))
+    '12 of 48 tasks passed (score 0.71)'
+    """
+    return f"{passed_words(tally.passed * tally.measured, tally.measured)} tasks passed (score {tally.score:.2f})"
+
+
+def headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline | None:
+    """Sum up tasks that were measured for both; None for none."""
+    if not pairs:
+        return None
+    return Headline(
+        sum(pair.passed_before for pair in pairs),
+        sum(pair.passed_after for pair in pairs),
+        len(pairs),
+        fmean(pair.score_before for pair in pairs),
+        fmean(pair.score_after for pair in pairs),
+        place,
+    )
+
+
+def headline_of_verdict(verdict: Verdict, place: str = "") -> Headline | None:
+    """Sum up a comparison; None where it was recorded by version 0.1, which kept no tasks passed."""
+    return headline_of_pairs(verdict.pairs, place)
+
+
+def headline_of_versions(verdicts: Sequence[Verdict], place: str = "") -> Headline | None:
+    """Compare what the first version was accepted against with the newest one, on the tasks that both were run on.
+
+    Args:
+        verdicts: What the versions were accepted by, oldest first; where the ends have no task in common, the first
+            one's comparison stands.
+        place: Which tasks.
+    """
+    if not verdicts:
+        return None
+    begun = {pair.task: pair for pair in verdicts[0].pairs}
+    both = [
+        replace(pair, passed_before=begun[pair.task].passed_before, score_before=begun[pair.task].score_before)
+        for pair in verdicts[-1].pairs
+        if pair.task in begun
+    ]
+    return headline_of_pairs(both or verdicts[0].pairs, place)
+
+
+def headline_of_tallies(before: Tally, after: Tally, place: str = "") -> Headline:
+    """Sum up two tallies, where the tasks of both are the same."""
+    return Headline(
+        before.passed * before.measured,
+        after.passed * after.measured,
+        after.measured,
+        before.score,
+        after.score,
+        place,
+    )
+
+
+def compared_words(verdict: Verdict, place: str = "", metric: str = "") -> str:
+    """Say a comparison in words, one that version 0.1 recorded by its scores alone.
+
+    Args:
+        verdict: The comparison.
+        place: Which tasks, as of a headline.
+        metric: What the gate compared, for the label of such scores.
+    """
+    found = headline_of_verdict(verdict, place)
+    return found.words if found else f"{metric_label(metric)} {verdict.before:.3f} → {verdict.after:.3f}"
+
+
+def passed_cells(verdict: Verdict) -> tuple[str, str]:
+    """Give a comparison for two columns of a table, tasks passed and score; version 0.1 recorded no tasks passed."""
+    found = headline_of_verdict(verdict)
+    if found is None:
+        return "not recorded", f"{verdict.before:.3f} → {verdict.after:.3f}"
+    return f"{found.before} → {found.after}", f"{found.score_before:.2f} → {found.score_after:.2f}"
+
+
+def metric_label(metric: str) -> str:
+    """Name what a gate compares, for gains and intervals; without a known metric it is a score."""
+    return _LABELS.get(metric, "score")
+
+
+def headline_trailers(verdict: Verdict) -> tuple[tuple[str, str], ...]:
+    """List the trailers of a version that say its headline."""
+    found = headline_of_verdict(verdict)
+    if found is None:
+        return ("Val-Before", f"{verdict.before:.4f}"), ("Val-After", f"{verdict.after:.4f}")
+    score = f"{found.score_before:.2f} to {found.score_after:.2f}"
+    return ("Val-Before", found.before), ("Val-After", found.after), ("Score", score)
+
+
+def read_headline(trailers: Mapping[str, str]) -> str:
+    """Say the headline of a version by the trailers of its commit, in the form of version 0.1, too; empty for none.
+
+    >>> read_headline({"Val-Before": "2 of 24", "Val-After": "14 of 24", "Score": "0.71 to 0.86"})
+    '2 of 24 → 14 of 24 tasks passed (score 0.71 → 0.86)'
+    >>> read_headline({"Val-Before": "0.3180", "Val-After": "0.9189", "Gate-Metric": "mixed"})
+    'mean of score and passed 0.3180 → 0.9189'
+    """
+    before, after = trailers.get("Val-Before", "?"), trailers.get("Val-After", "")
+    if not after:
+        return ""
+    if not _PASSED.fullmatch(after):
+        return f"{metric_label(trailers.get('Gate-Metric', ''))} {before} → {after}"
+    score = trailers.get("Score", "").replace(" to ", " → ")
+    return f"{before} → {after} tasks passed{f' (score {score})' if score else ''}"
