@@ -1,7 +1,7 @@
 """The application: every command, in the order of `--help`, and the options that come before a command."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -27,25 +27,32 @@ from skillopt.cli import (
     tune,
     watch,
 )
+from skillopt.cli.grouped_help import GroupedHelp
 from skillopt.cli.history import blame, diff, log, rollback, show
 
 __all__ = ["app"]
 
-_COMMANDS: Final[tuple[Callable[..., None], ...]] = (
-    *(init.init, doctor.doctor),
-    *(estimate.estimate, evaluate.evaluate, optimize.optimize, transfer.transfer, tune.tune),
-    *(evidence.evidence, propose.propose),
-    nightly.nightly,
-    gate.gate,
-    *(status.status, log.log, diff.diff, rollback.take, rollback.rollback, report.report, watch.watch),
-    *(show.show, blame.blame, bisect.bisect),
-    serve.serve,
-    *(jobs.jobs, jobs.job, jobs.cancel),
-)
-"""Every command, in the order of help."""
+_COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
+    "Start here": (init.init, doctor.doctor, estimate.estimate, optimize.optimize),
+    "Measure": (evaluate.evaluate, transfer.transfer, gate.gate, bisect.bisect),
+    "Versions and drafts": (
+        status.status,
+        log.log,
+        diff.diff,
+        show.show,
+        blame.blame,
+        rollback.take,
+        rollback.rollback,
+    ),
+    "Reports": (report.report, watch.watch, serve.serve),
+    "Nights and jobs": (nightly.nightly, jobs.jobs, jobs.job, jobs.cancel),
+    "Other ways to train": (evidence.evidence, propose.propose, tune.tune),
+}
+"""Every command under its heading, in the order of help."""
 
 app = typer.Typer(
     name="skillopt",
+    cls=GroupedHelp,
     help="Train the skills of coding agents: rollouts, bounded edits, a validation gate, versions in git.",
     epilog="Exit codes: 0 done, 1 negative verdict, 2 usage or configuration, 3 infrastructure failure or invalid "
     "measurement, 130 interrupted (run the same command to continue).",
@@ -77,5 +84,6 @@ def root(
             raise UsageError(message) from error
 
 
-for command in _COMMANDS:
-    app.command()(command)
+for heading, commands in _COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=heading)(command)

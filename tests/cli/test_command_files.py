@@ -1,5 +1,6 @@
 """Where a reader finds a command: in the file of its name."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,16 @@ def test_each_command_has_its_options_and_its_text_in_the_file_of_its_name() -> 
 @pytest.mark.parametrize("folder", ["cli", "cli/history", "commands", "commands/history"])
 def test_a_folder_of_commands_stays_within_thirty_files(folder: str) -> None:
     assert len(list((ROOT / "skillopt" / folder).glob("*.py"))) <= MOST_FILES
+
+
+def test_help_lists_every_command_once_under_a_heading_and_begins_with_where_to_start(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        app(["--help"])
+    text = capsys.readouterr().out
+    headings = re.findall(r"^(\S.*):$", text, re.MULTILINE)
+    assert headings[:3] == ["Options", "Start here", "Measure"]
+    names = {(command.name or command.callback.__name__) for command in app.registered_commands if command.callback}
+    listed = re.findall(r"^  ([a-z][a-z-]*) {2,}\S", text, re.MULTILINE)
+    assert sorted(listed) == sorted(names)
