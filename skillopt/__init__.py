@@ -1,6 +1,6 @@
 """Train a skill document the way you train weights: rollouts, bounded edits, a gate, versions.
 
-The Python API, imported on use so that `import skillopt` stays quick. See docs/python-api.md.
+The Python API, imported on use so that `import skillopt` stays quick. See `skillopt docs python-api`.
 """
 
 from importlib import import_module

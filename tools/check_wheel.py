@@ -57,6 +57,7 @@ def _check(scratch: Path) -> None:
     _run(scratch, python, "-m", "pip", "install", "--quiet", "-c", str(_ROOT / "constraints.txt"), str(wheel))
     _run(scratch, python, "-c", _IMPORT_ALL)
     _run(scratch, str(programs / "skillopt"), "--help")
+    _run(scratch, str(programs / "skillopt"), "docs", "training")
     _run(scratch, str(programs / "skillopt-mcp"), "--version")
     skill, suite = _ROOT / "skills" / "tidy-tables", _ROOT / "benchmarks" / "suites" / "tidy_tables"
     _run(scratch, str(programs / "skillopt"), "evaluate", str(skill), "--suite", str(suite), "--quiet", "--json")

@@ -10,6 +10,7 @@ import typer
 from skillopt import __version__
 from skillopt.cli import (
     bisect,
+    docs,
     doctor,
     estimate,
     evaluate,
@@ -33,7 +34,7 @@ from skillopt.cli.history import blame, diff, log, rollback, show
 __all__ = ["app"]
 
 _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
-    "Start here": (init.init, doctor.doctor, estimate.estimate, optimize.optimize),
+    "Start here": (init.init, doctor.doctor, estimate.estimate, optimize.optimize, docs.docs),
     "Measure": (evaluate.evaluate, transfer.transfer, gate.gate, bisect.bisect),
     "Versions and drafts": (
         status.status,

@@ -128,7 +128,7 @@ def describe_error(kind: str, place: ValuePath, message: str, found: object) -> 
         case "value_error":
             return f"{where}: {message.removeprefix('Value error, ')}"
         case _:
-            return f"{where}: {message}, found {found!r:.100}; see docs/suite-format.md"
+            return f"{where}: {message}, found {found!r:.100}; see `skillopt docs suite-format`"
 
 
 def read_json(path: Path) -> Source:

@@ -1,6 +1,6 @@
 """Load a suite from a skill's own evals: `evals/evals.json` of the Agent Skills convention.
 
-docs/suite-format.md describes the keys. Every mistake is found at load, with its file and line.
+`skillopt docs suite-format` describes the keys. Every mistake is found at load, with its file and line.
 """
 
 import json

@@ -158,7 +158,7 @@ class _Reader:
         if not (main.is_file() or lines.is_file() or singles):
             raise SuiteError(
                 f"{self.folder}:1: expected {_SUITE_FILE}, {_LINES_FILE}, {_TASKS_FOLDER}/*.yaml or evals.json, found "
-                "none; add one (see docs/suite-format.md)"
+                "none; add one (see `skillopt docs suite-format`)"
             )
         if main.is_file():
             self.add_suite(main)

@@ -1,0 +1,36 @@
+"""The command `docs`: the pages of the documentation, in the terminal."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillopt.cli.options import JsonOption
+from skillopt.cli.output import show
+
+if TYPE_CHECKING:
+    from skillopt.commands.docs import Pages
+
+__all__ = ["docs"]
+
+
+def docs(
+    page: Annotated[
+        str | None, typer.Argument(metavar="[PAGE]", help="Name of a page; without it, all are listed.")
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Read the documentation, which comes with the program."""
+    from skillopt.commands.docs import list_pages, read_page
+
+    if page is None:
+        show(list_pages(), _listed, as_json=as_json)
+    else:
+        show(read_page(page), lambda found: found.text.rstrip(), as_json=as_json)
+
+
+def _listed(found: "Pages") -> str:
+    width = max(len(page.name) for page in found.pages)
+    return "\n".join(
+        [*(f"{page.name:{width}}  {page.title}" for page in found.pages), "read one: skillopt docs training"]
+    )

@@ -1,0 +1,68 @@
+"""Read the pages of the documentation that come with the program."""
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from skillopt.errors import UsageError
+
+__all__ = ["Page", "Pages", "list_pages", "read_page"]
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_FOLDERS = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
+"""Where the wheel puts the pages, and where a checkout has them."""
+
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its name, its title, and its Markdown."""
+
+    name: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """All pages, by name."""
+
+    pages: tuple[Page, ...]
+
+
+def list_pages() -> Pages:
+    """List the pages by name.
+
+    Raises:
+        UsageError: The program was installed without them.
+    """
+    folder = next((folder for folder in _FOLDERS if (folder / "training.md").is_file()), None)
+    if folder is None:
+        raise UsageError("expected the documentation beside the program, found none; install skillopt-mcp again")
+    return Pages(tuple(_read(path) for path in sorted(folder.glob("*.md"))))
+
+
+def read_page(name: str) -> Page:
+    """Read one page.
+
+    Args:
+        name: Of the page, with or without `docs/` and `.md`.
+
+    Raises:
+        UsageError: There is no such page.
+    """
+    pages = {page.name: page for page in list_pages().pages}
+    wanted = Path(name).name.removesuffix(".md")
+    if wanted not in pages:
+        near = get_close_matches(wanted, pages, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"pages: {', '.join(pages)}"
+        raise UsageError(f"expected the name of a page, found {name!r}; {hint}")
+    return pages[wanted]
+
+
+def _read(path: Path) -> Page:
+    text = path.read_text(encoding="utf-8")
+    title = _TITLE.search(text)
+    return Page(path.stem, title[1] if title else path.stem, text)
