@@ -1,6 +1,6 @@
 """Generate the reference pages that must not drift from the code; `--check` only compares.
 
-python -m tools.generate_docs            write docs/settings.md, docs/commands.md and the tree in docs/architecture.md
+python -m tools.generate_docs            write settings.md, commands.md and the generated parts of other pages in docs/
 python -m tools.generate_docs --check    exit 1 when a page is out of date
 """
 
@@ -20,11 +20,17 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from skillopt.cli.app import app
+from skillopt.gate.power import gate_power
+from skillopt.gate.proven_here import HERE_ROUNDS
 from skillopt.presets import PRESETS
 from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings, TargetSettings
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = CHECKOUT / "docs"
+_TASKS: Final = (2, 3, 4, 5, 6, 8, 12, 20, 40)
+_SHARES: Final = (2, 4, 6, 10)
+_TENTHS: Final = 10
+_FEW_TASKS: Final = re.compile(r"(?<=<!-- few tasks -->\n).*?(?=<!-- end of few tasks -->)", re.DOTALL)
 _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
 _OWN = {"executor": ExecutorSettings, "target": TargetSettings, "nightly": NightlySettings}
@@ -82,6 +88,29 @@ def commands_page() -> str:
         title = " ".join(("skillopt", *command))
         lines += ["", f"## `{title}`", "", "```text", _help(command), "```"]
     return "\n".join(lines) + "\n"
+
+
+def few_tasks_page() -> str:
+    """Put the simulated chances between their marks in the page on few tasks."""
+    page = (DOCS / "few-tasks.md").read_text(encoding="utf-8")
+    shown, marks = _FEW_TASKS.subn(lambda _: few_tasks_table(), page)
+    if marks != 1:
+        sys.exit(f"docs/few-tasks.md: expected the marks of one table, found {marks}; put them back")
+    return shown
+
+
+def few_tasks_table() -> str:
+    """Simulate how often drafts of some worth are shown with some numbers of tasks."""
+    heads = [f"mends {share}0%" if share < _TENTHS else "mends all" for share in _SHARES]
+    rows = [" | ".join(["tasks", *heads]), " | ".join(["---"] * (1 + len(heads)))]
+    for tasks in _TASKS:
+        cells = []
+        for share in _SHARES:
+            rates = [(0.1, 0.9)] * share + [(0.1, 0.1)] * (_TENTHS - share)
+            power = gate_power(rates, tasks, HERE_ROUNDS, 0.1, runs=200)
+            cells.append(f"{power.proven:.0%}, {power.here:.0%}")
+        rows.append(" | ".join([str(tasks), *cells]))
+    return "\n".join(f"| {row} |" for row in rows) + "\n"
 
 
 def architecture_page() -> str:
@@ -148,7 +177,12 @@ def _help(command: tuple[str, ...]) -> str:
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them."""
     stale = []
-    pages = {"settings.md": settings_page(), "commands.md": commands_page(), "architecture.md": architecture_page()}
+    pages = {
+        "settings.md": settings_page(),
+        "commands.md": commands_page(),
+        "architecture.md": architecture_page(),
+        "few-tasks.md": few_tasks_page(),
+    }
     for name, page in pages.items():
         path = DOCS / name
         if path.exists() and path.read_text(encoding="utf-8") == page:
