@@ -116,6 +116,7 @@ class Suite:
         splits: One (split, task) pair per task, in the order of the source.
         folds: Two halves that swap roles where tasks are few, edits learnt from one being judged on the other; all
             tasks are in `val` then. None where splits are fixed.
+        skipped: Items of the source that cannot be run and are no tasks, ≥ 0.
 
     Raises:
         SuiteError: Two tasks share an id or their content, within or across splits; or folds are not all of `val`.
@@ -124,6 +125,7 @@ class Suite:
     name: str
     splits: tuple[tuple[Split, Task], ...]
     folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what would leak between splits or count one task twice."""

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.skills.folder import files_of, read_skill
-from skillopt.suites import find_evals, load_suite, read_json
-from skillopt.suites.agent_skills import read_evals
+from skillopt.suites import load_suite
+from skillopt.suites.formats import find_tasks
+from skillopt.suites.formats.evals_json import read_evals
+from skillopt.suites.sources import read_json
 from skillopt.tasks import File, Split, Suite, Task
 
 DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
@@ -133,7 +135,7 @@ def test_a_path_chooses_the_format(tmp_path: Path) -> None:
     found = load_suite(folder)
 
     assert load_suite(folder / "evals") == load_suite(folder / "evals" / "evals.json") == found
-    assert find_evals(folder) == folder / "evals" / "evals.json"
+    assert find_tasks(folder) == folder / "evals" / "evals.json"
     lines = "".join(
         json.dumps({"id": split, "prompt": split, "split": split, "verifier": {"kind": "exact", "value": "a"}}) + "\n"
         for split in Split
@@ -151,13 +153,17 @@ def test_beside_a_folder_of_tasks_evals_are_passed_over(tmp_path: Path) -> None:
         load_suite(folder)
 
 
-def test_a_folder_that_has_evals_but_is_no_skill_has_none_of_its_own(tmp_path: Path) -> None:
+def test_evals_in_a_folder_that_is_no_skill_are_nobodys_and_load_when_they_are_asked_for(tmp_path: Path) -> None:
     folder = make(tmp_path)
     (folder / "SKILL.md").unlink()
 
-    assert find_evals(folder) is None
-    with pytest.raises(SuiteError, match=r"expected suite\.yaml, .* or evals\.json, found none"):
-        load_suite(folder)
+    assert find_tasks(folder) is None
+    assert len(load_suite(folder).splits) == 3
+
+
+def test_a_folder_without_tasks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"expected a suite: suite\.yaml, .*evals\.json .* found none"):
+        load_suite(tmp_path)
 
 
 @given(numbers=st.lists(st.integers(0, 10**6), min_size=1, max_size=40, unique=True), data=st.data())
@@ -168,7 +174,7 @@ def test_evals_are_planned_alike_whatever_their_order_and_ids(
         path = tmp_path_factory.mktemp("evals") / "evals.json"
         evals = [{"id": f"{prefix}{at}", "prompt": f"do {number}", **RUBRIC} for at, number in enumerate(order)]
         path.write_text(json.dumps({"evals": evals}), encoding="utf-8")
-        return read_evals(path)
+        return load_suite(path)
 
     one, other = load(numbers, "a"), load(data.draw(st.permutations(numbers)), "b")
 
@@ -182,7 +188,7 @@ def test_a_file_without_evals_is_refused_and_a_single_eval_can_be_scored(tmp_pat
     path = write(tmp_path, {"evals/evals.json": '{\n"evals": []}'}) / "evals" / "evals.json"
     assert failure(path) == "2: expected at least one eval, found none; add evals"
     path.write_text(json.dumps({"evals": [{"id": 1, "prompt": "do it", **RUBRIC}]}), encoding="utf-8")
-    assert len(read_evals(path).tasks(Split.VAL)) == 1
+    assert len(load_suite(path).tasks(Split.VAL)) == 1
 
 
 @pytest.mark.parametrize(

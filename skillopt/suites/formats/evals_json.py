@@ -12,9 +12,9 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from skillopt.errors import SuiteError
-from skillopt.suites import Source, describe_error, error_at, read_json
-from skillopt.suites.planning import plan_splits
-from skillopt.tasks import File, Suite, Task, VerifierSpec
+from skillopt.suites.reading import Reading
+from skillopt.suites.sources import Source, describe_error, error_at, read_json
+from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.verifiers import FileName, load_verifier
 
 __all__ = ["EvalEntry", "EvalsEntry", "read_evals"]
@@ -97,7 +97,7 @@ class EvalsEntry(BaseModel):
     evals: tuple[EvalEntry, ...]
 
 
-def read_evals(path: Path) -> Suite:
+def read_evals(path: Path) -> Reading:
     """Read the evals of a skill.
 
     Args:
@@ -118,7 +118,7 @@ def read_evals(path: Path) -> Suite:
         raise error_at(path, source.line_of(("evals",)), problem)
     skill = Path(os.path.abspath(path)).parent.parent  # noqa: PTH100 - resolve() would leave a linked skill folder
     tasks = _Reader(source, skill).tasks(entry)
-    return plan_splits(tasks).suite(entry.skill_name or skill.name, tasks)
+    return Reading("evals.json", entry.skill_name or skill.name, path, tuple((None, task) for task in tasks))
 
 
 @dataclass(frozen=True, slots=True)
