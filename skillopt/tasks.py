@@ -1,15 +1,18 @@
 """Tasks and suites: prompts, input files, verifiers, and disjoint splits."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise
+from typing import Final
 
 from skillopt.errors import SuiteError
 
 __all__ = [
+    "JUDGED_KINDS",
     "File",
     "Split",
     "Suite",
@@ -18,6 +21,10 @@ __all__ = [
     "digest_of",
     "divide",
 ]
+
+
+JUDGED_KINDS: Final = frozenset({"rubric"})
+"""Kinds of verifiers that ask a model to judge."""
 
 
 class Split(StrEnum):
@@ -66,6 +73,19 @@ class VerifierSpec:
     kind: str
     options: str = "{}"
     files: tuple[File, ...] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Tell whether a model judges, if only in part."""
+        return any(part.kind in JUDGED_KINDS for part in self.parts)
+
+    @property
+    def parts(self) -> "tuple[VerifierSpec, ...]":
+        """List what `checks` is made of, each a verifier of its own; any other verifier is its only part."""
+        if self.kind != "checks":
+            return (self,)
+        checks = json.loads(self.options).get("checks", ())
+        return tuple(VerifierSpec(each["kind"], json.dumps(each.get("options", {})), self.files) for each in checks)
 
 
 @dataclass(frozen=True, slots=True)
