@@ -11,6 +11,7 @@ from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.execution.rollout import shared_verifier
+from skillopt.execution.tool_records import check_recorded_tools
 from skillopt.harnesses import HarnessParts, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
@@ -174,6 +175,8 @@ def make_drivers(
         SettingsError: A driver has no such name, or lacks what it needs.
     """
     folder = _handoff(root)
+    if given.harness is None:
+        check_recorded_tools(settings.harness, suite)
     harness = given.harness or load_target(settings, root)
     model = (given.model or load_retrying_model(settings.model, settings, folder)) if optimizer else None
     judge = None

@@ -39,11 +39,14 @@ VERIFIERS = {
     "checks": "skillopt.verifiers.checks:ChecksVerifier",
     "command": "skillopt.verifiers.command:CommandVerifier",
     "exact": "skillopt.verifiers.exact:ExactVerifier",
+    "file": "skillopt.verifiers.file:FileVerifier",
     "json": "skillopt.verifiers.json_value:JsonVerifier",
     "numeric": "skillopt.verifiers.numeric:NumericVerifier",
     "regex": "skillopt.verifiers.regex:RegexVerifier",
     "rubric": "skillopt.verifiers.rubric:RubricVerifier",
     "table": "skillopt.verifiers.table:TableVerifier",
+    "tool_order": "skillopt.verifiers.tool_order:ToolOrderVerifier",
+    "tool_used": "skillopt.verifiers.tool_used:ToolUsedVerifier",
 }
 """Kind → `module:class` of every driver."""
 
