@@ -1,6 +1,7 @@
 """Generate the reference pages that must not drift from the code; `--check` only compares.
 
-python -m tools.generate_docs            write docs/settings.md, docs/commands.md and the tree in docs/architecture.md
+python -m tools.generate_docs            write docs/settings.md, docs/commands.md, the tree in docs/architecture.md
+                                         and the table of formats in docs/suite-format.md
 python -m tools.generate_docs --check    exit 1 when a page is out of date
 """
 
@@ -22,11 +23,13 @@ from pydantic.fields import FieldInfo
 from skillopt.cli.app import app
 from skillopt.presets import PRESETS
 from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings, TargetSettings
+from tools.formats_table import formats_table
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = CHECKOUT / "docs"
 _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
+_FORMATS: Final = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- end of formats -->)", re.DOTALL)
 _OWN = {"executor": ExecutorSettings, "target": TargetSettings, "nightly": NightlySettings}
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
@@ -86,10 +89,19 @@ def commands_page() -> str:
 
 def architecture_page() -> str:
     """Put the tree of packages, layer by layer, between its marks in the page on the architecture."""
-    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    shown, marks = _MARKED.subn(lambda _: package_tree(), page)
-    if marks != 1:
-        sys.exit(f"docs/architecture.md: expected the marks of one list of packages, found {marks}; put them back")
+    return _between(_MARKED, "architecture.md", package_tree())
+
+
+def formats_page() -> str:
+    """Put the table of formats, as their fixtures are read, between its marks in the page on suites."""
+    return _between(_FORMATS, "suite-format.md", formats_table())
+
+
+def _between(marks: re.Pattern[str], name: str, text: str) -> str:
+    page = (DOCS / name).read_text(encoding="utf-8")
+    shown, found = marks.subn(lambda _: text, page)
+    if found != 1:
+        sys.exit(f"docs/{name}: expected the marks of one generated table, found {found}; put them back")
     return shown
 
 
@@ -148,7 +160,12 @@ def _help(command: tuple[str, ...]) -> str:
 def main(arguments: list[str]) -> int:
     """Write the pages, or compare them."""
     stale = []
-    pages = {"settings.md": settings_page(), "commands.md": commands_page(), "architecture.md": architecture_page()}
+    pages = {
+        "settings.md": settings_page(),
+        "commands.md": commands_page(),
+        "architecture.md": architecture_page(),
+        "suite-format.md": formats_page(),
+    }
     for name, page in pages.items():
         path = DOCS / name
         if path.exists() and path.read_text(encoding="utf-8") == page:

@@ -55,7 +55,8 @@ def read_tasks(path: Path | str) -> Reading:
         raise SuiteError(f"{path}:1: {_UNKNOWN}")
     name, file = found
     module, _, function = TASK_FORMATS[name].reader.partition(":")
-    return cast("Reading", getattr(import_module(module), function)(file))  # the table names only readers
+    reading = cast("Reading", getattr(import_module(module), function)(file))  # the table names only readers
+    return replace(reading, format=name)
 
 
 def _without_tasks(reading: Reading) -> str:

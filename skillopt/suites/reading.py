@@ -1,14 +1,34 @@
 """What was read from a file of tasks: the tasks, the items that cannot be run with the reason, and triggers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from skillopt.errors import SuiteError
-from skillopt.tasks import Split, Task
+from skillopt.tasks import File, Split, Task
 from skillopt.verifiers import load_verifier
 
-__all__ = ["Collection", "Reading", "Skipped", "Trigger"]
+__all__ = ["MOST_FILE_BYTES", "Collection", "Reading", "Skipped", "Trigger", "check_size"]
+
+
+MOST_FILE_BYTES: Final = 20_000_000
+"""Most bytes that the input files of a task have together: every rollout gets a copy, and a chat model their text."""
+
+
+def check_size(files: Sequence[File]) -> None:
+    """Refuse the input files of a task that are too large.
+
+    Raises:
+        SuiteError: They are.
+    """
+    size = sum(len(file.content) for file in files)
+    if size > MOST_FILE_BYTES:
+        largest = max(files, key=lambda file: len(file.content))
+        raise SuiteError(
+            f"expected at most {MOST_FILE_BYTES:,} bytes of input files for a task, found {size:,}, most of them in "
+            f"{largest.path!r}; use a smaller file"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +111,7 @@ class Collection:
         """
         try:
             load_verifier(task.verifier)
+            check_size(task.files)
         except SuiteError as error:
             self.skip(task.id, line, str(error))
             return

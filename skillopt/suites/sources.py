@@ -16,7 +16,17 @@ from ruamel.yaml.reader import ReaderError
 
 from skillopt.errors import SuiteError
 
-__all__ = ["Source", "ValuePath", "describe_error", "error_at", "read_json", "read_json_lines", "read_yaml"]
+__all__ = [
+    "Source",
+    "ValuePath",
+    "describe_error",
+    "error_at",
+    "numbered_lines",
+    "read_json",
+    "read_json_line",
+    "read_json_lines",
+    "read_yaml",
+]
 
 ValuePath = tuple[str | int, ...]
 """Keys and indices that lead to a part of a value."""
@@ -122,21 +132,34 @@ def read_json_lines(path: Path) -> Iterator[Source]:
     Raises:
         SuiteError: A line is not JSON, or has a key twice.
     """
-    for line, text in enumerate(_read_text(path).split("\n"), 1):
-        if not text.strip():
-            continue
-        try:
-            value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-        except json.JSONDecodeError as error:
-            problem = (
-                f"expected one JSON object on the line, found: {error.msg} at column {error.colno}; correct the line"
-            )
-            raise error_at(path, line, problem) from error
-        except (ValueError, RecursionError) as error:
-            raise error_at(
-                path, line, f"expected one JSON object on the line, found: {error}; correct the line"
-            ) from error
-        yield Source(path, value, {(): line})
+    for line, text in numbered_lines(path):
+        yield read_json_line(path, line, text)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, with their numbers from 1.
+
+    Raises:
+        SuiteError: The file cannot be read, or is not UTF-8.
+    """
+    yield from ((line, text) for line, text in enumerate(_read_text(path).split("\n"), 1) if text.strip())
+
+
+def read_json_line(path: Path, line: int, text: str) -> Source:
+    """Read the JSON value of one line.
+
+    Raises:
+        SuiteError: It is not JSON, or has a key twice.
+    """
+    expected = "expected one JSON object on the line, found"
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        problem = f"{expected}: {error.msg} at column {error.colno}; correct the line"
+        raise error_at(path, line, problem) from error
+    except (ValueError, RecursionError) as error:
+        raise error_at(path, line, f"{expected}: {error}; correct the line") from error
+    return Source(path, value, {(): line})
 
 
 def read_yaml(path: Path) -> Source:

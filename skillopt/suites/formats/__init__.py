@@ -7,8 +7,9 @@ from typing import Final
 
 from skillopt.skills.folder import SKILL_FILE
 
-__all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "recognise"]
+__all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recognise"]
 
+_EVALS: Final = "skillopt.suites.formats.evals_json:read_evals"
 _NATIVE: Final = "native"
 _TASKS_FOLDER: Final = ("tasks/*.yaml", "tasks/*.yml")
 
@@ -21,16 +22,30 @@ class TaskFormat:
         files: Glob patterns relative to a skill folder, the best first. Their last parts are looked for in a folder of
             tasks too, and recognise a file that is given by its path.
         reader: `module:function`; the function takes a path and gives a `Reading`.
+        tasks: Whether such files hold tasks; else only what says when the skill should be loaded.
     """
 
     files: tuple[str, ...]
     reader: str
+    tasks: bool = True
 
 
 TASK_FORMATS: Final[dict[str, TaskFormat]] = {
     "native": TaskFormat(("suite.yaml", "tasks.jsonl"), "skillopt.suites.formats.native:read_native"),
-    "evals.json": TaskFormat(
-        ("evals/evals.json", "evals.json", "tests/evals.json"), "skillopt.suites.formats.evals_json:read_evals"
+    "evals.json": TaskFormat(("evals/evals.json", "evals.json", "tests/evals.json"), _EVALS),
+    "cases": TaskFormat(("evals/cases.json", "evals/cases.jsonl", "evals/cases.yaml", "evals/cases.yml"), _EVALS),
+    "test-prompts": TaskFormat(("test-prompts.json", "evals/test-prompts.json", "tests/test-prompts.json"), _EVALS),
+    "triggers": TaskFormat(
+        tuple(
+            f"{folder}{name}.json"
+            for folder in ("evals/", "", "tests/")
+            for name in (
+                *("trigger-evals", "trigger-eval", "trigger_evals", "trigger_eval"),
+                *("eval_queries", "eval-queries", "trigger-queries", "trigger_queries", "triggers"),
+            )
+        ),
+        _EVALS,
+        tasks=False,
     ),
 }
 """Name → format, in order of preference where a folder has several."""
@@ -50,10 +65,14 @@ def find_tasks(skill_folder: Path) -> Path | None:
     """Find the tasks that a skill brings along in its own folder; None where there are none, or no skill."""
     if not (skill_folder / SKILL_FILE).is_file():
         return None
-    own = (
-        path for name, each in TASK_FORMATS.items() if name != _NATIVE for path in _matches(skill_folder, each.files)
-    )
-    return next(own, None)
+    formats = (each for name, each in TASK_FORMATS.items() if name != _NATIVE and each.tasks)
+    return next((path for each in formats for path in _matches(skill_folder, each.files)), None)
+
+
+def find_triggers(skill_folder: Path) -> tuple[Path, ...]:
+    """Find the files of a skill that say when it should be loaded, and hold no tasks."""
+    formats = (each for each in TASK_FORMATS.values() if not each.tasks)
+    return tuple(path for each in formats for path in _matches(skill_folder, each.files))
 
 
 def _is_named(path: Path, each: TaskFormat) -> bool:

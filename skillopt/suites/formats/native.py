@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from skillopt.errors import SuiteError
 from skillopt.suites.planning import plan_splits
-from skillopt.suites.reading import Reading
+from skillopt.suites.reading import Reading, check_size
 from skillopt.suites.sources import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
 from skillopt.tasks import File, Split, Task, VerifierSpec
 from skillopt.verifiers import FileName, load_verifier
@@ -253,11 +253,16 @@ class _Reader:
             load_verifier(spec)
         except SuiteError as error:
             raise written.error(str(error), "verifier") from error
+        files = self._files(written, entry.files, "files")
+        try:
+            check_size(files)
+        except SuiteError as error:
+            raise written.error(str(error), "files") from error
         return Task(
             entry.id,
             entry.prompt,
             spec,
-            self._files(written, entry.files, "files"),
+            files,
             defaults.tags if entry.tags is None else entry.tags,
             defaults.timeout if entry.timeout is None else entry.timeout,
         )
@@ -322,10 +327,14 @@ class _Reader:
 
 def _validate(model: type[Entry], source: Source) -> Entry:
     """Turn a value into an entry, or its first mistake into an error with its line."""
+    if source.value is None:
+        raise error_at(source.path, 1, "expected tasks, found an empty file; add tasks (see docs/suite-format.md)")
     try:
         return model.model_validate(source.value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        found = error.errors(include_url=False)
+        # A misspelt key is two mistakes: one that nobody knows, and one that is missing.
+        first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
         place = tuple(first["loc"])
         if first["type"] == "extra_forbidden":
             problem = _unknown_key(model, place)
