@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise
@@ -178,13 +178,24 @@ class Suite:
         return tuple(task for member, task in self.splits if member is split)
 
     @property
+    def left_out(self) -> str:
+        """Say how many items of the source are no tasks because they cannot be run; empty when all can."""
+        if not self.skipped:
+            return ""
+        return f"{len(self.splits)} tasks loaded, {self.skipped} skipped: `skillopt suite show`"
+
+    @property
     def fold_suites(self) -> "tuple[Suite, ...]":
         """Give for each fold the suite in which it is `train` and the other one is `val`; none without folds."""
         if self.folds is None:
             return ()
         trained = [{task.id for task in fold} for fold in self.folds]
         return tuple(
-            Suite(self.name, tuple((Split.TRAIN if task.id in fold else Split.VAL, task) for _, task in self.splits))
+            replace(
+                self,
+                splits=tuple((Split.TRAIN if task.id in fold else Split.VAL, task) for _, task in self.splits),
+                folds=None,
+            )
             for fold in trained
         )
 

@@ -16,6 +16,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin
 
+import typer
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -80,11 +81,17 @@ def _row(name: str, field: FieldInfo) -> str:
 def commands_page() -> str:
     """Render every command's `--help`."""
     lines = ["# Commands", "", "Generated from `skillopt --help` by `make docs`."]
-    named = (command.callback.__name__ for command in app.registered_commands if command.callback)
-    for command in ((), *((name,) for name in named)):
+    grouped = ((f"{group.name}", each) for group in app.registered_groups for each in names_of(group.typer_instance))
+    for command in ((), *((name,) for name in names_of(app)), *grouped):
         title = " ".join(("skillopt", *command))
         lines += ["", f"## `{title}`", "", "```text", _help(command), "```"]
     return "\n".join(lines) + "\n"
+
+
+def names_of(commands: typer.Typer | None) -> list[str]:
+    """List the names of commands as they are typed."""
+    registered = commands.registered_commands if commands else []
+    return [command.name or command.callback.__name__ for command in registered if command.callback]
 
 
 def architecture_page() -> str:

@@ -14,7 +14,7 @@ from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading
 from skillopt.tasks import Suite
 
-__all__ = ["load_suite", "read_tasks"]
+__all__ = ["load_suite", "plan_suite", "read_tasks"]
 
 _UNKNOWN: Final = (
     "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format of docs/suite-format.md, "
@@ -28,7 +28,15 @@ def load_suite(path: Path | str) -> Suite:
     Raises:
         SuiteError: There is none, or no task of it can be run.
     """
-    reading = read_tasks(path)
+    return plan_suite(read_tasks(path))
+
+
+def plan_suite(reading: Reading) -> Suite:
+    """Make a suite of tasks that were read: the splits that their author gave, else planned ones.
+
+    Raises:
+        SuiteError: There is no task that can be run.
+    """
     tasks = [task for _, task in reading.tasks]
     if not tasks:
         raise SuiteError(_without_tasks(reading))
