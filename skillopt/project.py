@@ -12,7 +12,8 @@ from skillopt.presets import flatten_tables, make_settings
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import read_skill
-from skillopt.suites import find_evals, load_suite
+from skillopt.suites import load_suite
+from skillopt.suites.formats import find_tasks
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
 
@@ -170,7 +171,7 @@ class Project:
             ("command line", selection.flags),
         ]
         configured = entry.get("suite")
-        found = selection.suite or (self.root / str(configured) if configured else find_evals(folder))
+        found = selection.suite or (self.root / str(configured) if configured else find_tasks(folder))
         return Target(folder.name, folder, found, make_settings(*layers))
 
     def _entry(self, name: str | None, base: Path) -> tuple[Mapping[str, object], Path]:
@@ -219,7 +220,7 @@ def find_skills(root: Path) -> list[tuple[str, str, str]]:
             name = document.parent.name
             spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
             places = (root / place / spelling for place in _SUITE_FOLDERS for spelling in spellings)
-            suite = next((place for place in places if place.exists()), None) or find_evals(document.parent)
+            suite = next((place for place in places if place.exists()), None) or find_tasks(document.parent)
             shown = "" if suite is None else suite.relative_to(root).as_posix()
             skills.append((name, document.parent.relative_to(root).as_posix(), shown))
     return skills

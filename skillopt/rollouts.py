@@ -5,7 +5,22 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import reduce
 
-__all__ = ["Message", "Reply", "Rollout", "Score", "Status", "Stream", "ToolCall", "Trajectory", "Usage", "readable"]
+__all__ = [
+    "JUDGED_LINE",
+    "Message",
+    "Reply",
+    "Rollout",
+    "Score",
+    "Status",
+    "Stream",
+    "ToolCall",
+    "Trajectory",
+    "Usage",
+    "readable",
+]
+
+JUDGED_LINE = "judged by a model: "
+"""What a line of feedback begins with where a model wrote it and programs wrote others; it is no sign of progress."""
 
 _STREAM_LENGTH = 1_000_000
 

@@ -1,15 +1,18 @@
 """Tasks and suites: prompts, input files, verifiers, and disjoint splits."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
 from itertools import pairwise
+from typing import Final
 
 from skillopt.errors import SuiteError
 
 __all__ = [
+    "JUDGED_KINDS",
     "File",
     "Split",
     "Suite",
@@ -18,6 +21,10 @@ __all__ = [
     "digest_of",
     "divide",
 ]
+
+
+JUDGED_KINDS: Final = frozenset({"rubric"})
+"""Kinds of verifiers that ask a model to judge."""
 
 
 class Split(StrEnum):
@@ -66,6 +73,19 @@ class VerifierSpec:
     kind: str
     options: str = "{}"
     files: tuple[File, ...] = ()
+
+    @property
+    def judged(self) -> bool:
+        """Tell whether a model judges, if only in part."""
+        return any(part.kind in JUDGED_KINDS for part in self.parts)
+
+    @property
+    def parts(self) -> "tuple[VerifierSpec, ...]":
+        """List what `checks` is made of, each a verifier of its own; any other verifier is its only part."""
+        if self.kind != "checks":
+            return (self,)
+        checks = json.loads(self.options).get("checks", ())
+        return tuple(VerifierSpec(each["kind"], json.dumps(each.get("options", {})), self.files) for each in checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +136,7 @@ class Suite:
         splits: One (split, task) pair per task, in the order of the source.
         folds: Two halves that swap roles where tasks are few, edits learnt from one being judged on the other; all
             tasks are in `val` then. None where splits are fixed.
+        skipped: Items of the source that cannot be run and are no tasks, ≥ 0.
 
     Raises:
         SuiteError: Two tasks share an id or their content, within or across splits; or folds are not all of `val`.
@@ -124,6 +145,7 @@ class Suite:
     name: str
     splits: tuple[tuple[Split, Task], ...]
     folds: tuple[tuple[Task, ...], tuple[Task, ...]] | None = None
+    skipped: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what would leak between splits or count one task twice."""
@@ -156,13 +178,24 @@ class Suite:
         return tuple(task for member, task in self.splits if member is split)
 
     @property
+    def left_out(self) -> str:
+        """Say how many items of the source are no tasks because they cannot be run; empty when all can."""
+        if not self.skipped:
+            return ""
+        return f"{len(self.splits)} tasks loaded, {self.skipped} skipped: `skillopt suite show`"
+
+    @property
     def fold_suites(self) -> "tuple[Suite, ...]":
         """Give for each fold the suite in which it is `train` and the other one is `val`; none without folds."""
         if self.folds is None:
             return ()
         trained = [{task.id for task in fold} for fold in self.folds]
         return tuple(
-            Suite(self.name, tuple((Split.TRAIN if task.id in fold else Split.VAL, task) for _, task in self.splits))
+            replace(
+                self,
+                splits=tuple((Split.TRAIN if task.id in fold else Split.VAL, task) for _, task in self.splits),
+                folds=None,
+            )
             for fold in trained
         )
 

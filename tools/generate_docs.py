@@ -15,6 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin
 
+import typer
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -24,6 +25,7 @@ from skillopt.gate.power import gate_power
 from skillopt.gate.proven_here import HERE_ROUNDS
 from skillopt.presets import PRESETS
 from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings, TargetSettings
+from tools.formats_table import formats_table
 
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = CHECKOUT / "docs"
@@ -33,6 +35,7 @@ _TENTHS: Final = 10
 _FEW_TASKS: Final = re.compile(r"(?<=<!-- few tasks -->\n).*?(?=<!-- end of few tasks -->)", re.DOTALL)
 _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
+_FORMATS: Final = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- end of formats -->)", re.DOTALL)
 _OWN = {"executor": ExecutorSettings, "target": TargetSettings, "nightly": NightlySettings}
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
@@ -83,8 +86,8 @@ def _row(name: str, field: FieldInfo) -> str:
 def commands_page() -> str:
     """Render every command's `--help`."""
     lines = ["# Commands", "", "Generated from `skillopt --help` by `make docs`."]
-    named = (command.callback.__name__ for command in app.registered_commands if command.callback)
-    for command in ((), *((name,) for name in named)):
+    grouped = ((f"{group.name}", each) for group in app.registered_groups for each in names_of(group.typer_instance))
+    for command in ((), *((name,) for name in names_of(app)), *grouped):
         title = " ".join(("skillopt", *command))
         lines += ["", f"## `{title}`", "", "```text", _help(command), "```"]
     return "\n".join(lines) + "\n"
@@ -113,12 +116,27 @@ def few_tasks_table() -> str:
     return "\n".join(f"| {row} |" for row in rows) + "\n"
 
 
+def names_of(commands: typer.Typer | None) -> list[str]:
+    """List the names of commands as they are typed."""
+    registered = commands.registered_commands if commands else []
+    return [command.name or command.callback.__name__ for command in registered if command.callback]
+
+
 def architecture_page() -> str:
     """Put the tree of packages, layer by layer, between its marks in the page on the architecture."""
-    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
-    shown, marks = _MARKED.subn(lambda _: package_tree(), page)
-    if marks != 1:
-        sys.exit(f"docs/architecture.md: expected the marks of one list of packages, found {marks}; put them back")
+    return _between(_MARKED, "architecture.md", package_tree())
+
+
+def formats_page() -> str:
+    """Put the table of formats, as their fixtures are read, between its marks in the page on suites."""
+    return _between(_FORMATS, "suite-format.md", formats_table())
+
+
+def _between(marks: re.Pattern[str], name: str, text: str) -> str:
+    page = (DOCS / name).read_text(encoding="utf-8")
+    shown, found = marks.subn(lambda _: text, page)
+    if found != 1:
+        sys.exit(f"docs/{name}: expected the marks of one generated table, found {found}; put them back")
     return shown
 
 
@@ -182,6 +200,7 @@ def main(arguments: list[str]) -> int:
         "commands.md": commands_page(),
         "architecture.md": architecture_page(),
         "few-tasks.md": few_tasks_page(),
+        "suite-format.md": formats_page(),
     }
     for name, page in pages.items():
         path = DOCS / name

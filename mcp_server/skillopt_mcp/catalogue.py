@@ -15,7 +15,7 @@ from skillopt.errors import RepositoryError, SkillError, UsageError
 from skillopt.project import CONFIG, SKILL_FOLDERS, Project, Selection, find_skills
 from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, files_of, skill_from_files
 from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
-from skillopt.suites import find_evals
+from skillopt.suites.formats import find_tasks
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DRAFT_BRANCHES
@@ -299,7 +299,7 @@ def _suite(project: Project, path: str) -> str:
     folder = (project.root / path).resolve()
     entries = project.entries.items()
     configured = (entry.get("suite") for name, entry in entries if _configured_folder(project, name) == folder)
-    found = next(filter(None, configured), None) or find_evals(folder)
+    found = next(filter(None, configured), None) or find_tasks(folder)
     if not isinstance(found, Path):
         return str(found or "")
     return found.relative_to(folder).as_posix()

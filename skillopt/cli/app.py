@@ -24,6 +24,7 @@ from skillopt.cli import (
     report,
     serve,
     status,
+    suite,
     transfer,
     tune,
     watch,
@@ -88,3 +89,4 @@ def root(
 for heading, commands in _COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=heading)(command)
+app.add_typer(suite.suite, name="suite", rich_help_panel="Measure")

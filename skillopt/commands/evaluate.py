@@ -86,6 +86,8 @@ def evaluate(
     named = [(subject, _subject(project, target, subject)) for subject in subjects]
     drivers = load_drivers(target.settings, suite, project.root, optimizer=False)
     with closing(Ledger.open(project.root)) as ledger:
+        if observer is not None and suite.left_out:
+            observer.notice(suite.left_out)
         scoring = Scoring(ledger, drivers, target.settings, observer)
         measured = scoring.measure(named, suite.tasks(split), repeats)
     first = Subject(measured[0].name, measured[0].digest, measured[0].tally, None)

@@ -49,6 +49,11 @@ def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:
         suite: Its tasks.
         settings: The gate, the metric and the cap on rollouts.
     """
+    found = _simulated(suite, settings)
+    return replace(found, words=f"{suite.left_out}; {found.words}") if suite.left_out else found
+
+
+def _simulated(suite: Suite, settings: Settings) -> Prospect:
     settled = settle_folds(suite, settings)
     val = settled.tasks(Split.VAL)
     if not val or not (settled.folds or settled.tasks(Split.TRAIN)):

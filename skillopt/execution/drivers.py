@@ -11,6 +11,7 @@ from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel
 from skillopt.execution.rollout import shared_verifier
+from skillopt.execution.tool_records import check_recorded_tools
 from skillopt.harnesses import HarnessParts, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
@@ -36,8 +37,6 @@ _LONGEST_CALL: Final = 600.0
 
 _SILENCE: Final = 300.0
 """Seconds without data after which an API call is given up."""
-
-_JUDGED: Final = "rubric"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class Drivers:
 
     def key_of(self, request: RolloutRequest) -> str:
         """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
-        judged = self.judge is not None and request.task.verifier.kind == _JUDGED
+        judged = self.judge is not None and request.task.verifier.judged
         target_identity = self.target_identity if judged else self.harness.identity
         return rollout_key(
             request.skill.digest if request.skill else "", request.task.digest, target_identity, request.repeat
@@ -176,10 +175,12 @@ def make_drivers(
         SettingsError: A driver has no such name, or lacks what it needs.
     """
     folder = _handoff(root)
+    if given.harness is None:
+        check_recorded_tools(settings.harness, suite)
     harness = given.harness or load_target(settings, root)
     model = (given.model or load_retrying_model(settings.model, settings, folder)) if optimizer else None
     judge = None
-    if any(task.verifier.kind == _JUDGED for _, task in suite.splits):
+    if any(task.verifier.judged for _, task in suite.splits):
         judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder)
     return PlainDrivers(harness, model, judge, given.verifiers)
 

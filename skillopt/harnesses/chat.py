@@ -96,9 +96,9 @@ def _system_of(request: RolloutRequest) -> str:
 def _is_about_files(task: Task) -> bool:
     """Say whether a task has files or may be asked for some: else the rules about them only distract a small model."""
     verifier = task.verifier
-    if task.files or verifier.files or verifier.kind not in _BY_ANSWER or "file" in task.prompt.casefold():
+    if task.files or verifier.files or "file" in task.prompt.casefold():
         return True
-    return bool(json.loads(verifier.options).get("file"))
+    return any(part.kind not in _BY_ANSWER or json.loads(part.options).get("file") for part in verifier.parts)
 
 
 def _prompt_of(task: Task) -> str:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from skillopt.loop.citation_support import NOTHING_SAID
 from skillopt.skills.edits import Op
 
-__all__ = ["Reading", "advantages", "plan_readings", "rotate", "value_of"]
+__all__ = ["PlannedReading", "advantages", "plan_readings", "rotate", "value_of"]
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ _FOCUS: Final = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PlannedReading:
     """One of several readings of the same evidence.
 
     Args:
@@ -43,16 +43,16 @@ class Reading:
     turn: float
 
 
-def plan_readings(groups: int) -> tuple[Reading, ...]:
+def plan_readings(groups: int) -> tuple[PlannedReading, ...]:
     """Say what each reading of a group looks for; a single one looks for whatever helps.
 
     Args:
         groups: Readings; the fourth looks for the same as the first.
     """
     if groups == 1:
-        return (Reading("any", "", 0.0),)
+        return (PlannedReading("any", "", 0.0),)
     return tuple(
-        Reading(_OPS[number % len(_OPS)].value, _FOCUS[_OPS[number % len(_OPS)]], number / groups)
+        PlannedReading(_OPS[number % len(_OPS)].value, _FOCUS[_OPS[number % len(_OPS)]], number / groups)
         for number in range(groups)
     )
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from skillopt.rollouts import Rollout, Score
-from skillopt.tasks import Task
+from skillopt.rollouts import JUDGED_LINE, Rollout, Score
+from skillopt.tasks import JUDGED_KINDS, Task
 
 __all__ = ["symptoms_of"]
 
@@ -21,15 +21,14 @@ _LEVELS: Final = 10
 _FOUND = re.compile(r"\b(?:found|got|but was|actual(?:ly)?)\b:?")
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d.,:]*(?![\w])")
 _VOLATILE = re.compile(r"0x[0-9a-f]+|\b\d+(?:\.\d+)? ?m?s\b|/\S*/")
-_JUDGED: Final = frozenset({"rubric"})
 
 
 def symptoms_of(task: Task, rollout: Rollout) -> frozenset[str]:
     """Give what is wrong, one string each, the same for the same failure of another rollout.
 
     A line of feedback is a symptom without what changes from run to run: addresses, durations, folders, and numbers
-    or long text that the target produced. Where a model judges, or nothing is said, the tenths of the score that are
-    missing are the symptoms.
+    or long text that the target produced. Where a model judges, if only in part, or nothing is said, the tenths of the
+    score that are missing are symptoms too.
 
     Args:
         task: What was to be done.
@@ -45,13 +44,16 @@ def symptoms_of(task: Task, rollout: Rollout) -> frozenset[str]:
     score = rollout.score
     if score is None or score.passed:
         return frozenset()
-    lines = frozenset() if task.verifier.kind in _JUDGED else frozenset(_lines(score.feedback))
-    return lines or frozenset(_missing(score))
+    if task.verifier.kind in JUDGED_KINDS:
+        return frozenset(_missing(score))
+    lines = frozenset(_lines(score.feedback))
+    return lines | frozenset(_missing(score)) if task.verifier.judged or not lines else lines
 
 
 def _lines(feedback: str) -> Iterator[str]:
-    for line in feedback.casefold().splitlines()[:_MOST_LINES]:
-        plain = " ".join(_VOLATILE.sub("#", line).split())
+    written = (line for line in feedback.splitlines()[:_MOST_LINES] if not line.startswith(JUDGED_LINE))
+    for line in written:
+        plain = " ".join(_VOLATILE.sub("#", line.casefold()).split())
         if plain:
             yield _without_values(plain)[:_LONGEST]
 

@@ -18,7 +18,7 @@ from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, conclu
 from skillopt.gate.sign_flip_test import p_value
 from skillopt.rollouts import Score
 from skillopt.settings import Metric
-from skillopt.tasks import Task
+from skillopt.tasks import Task, VerifierSpec
 
 __all__ = ["GAINS", "Chances", "Judging", "chances", "parts_of", "smallest_gain_shown"]
 
@@ -77,10 +77,14 @@ class Chances:
 
 
 def parts_of(task: Task) -> int:
-    """Count what a task is scored by: the criteria of a rubric, some parts of a table, else one for pass or fail."""
-    if task.verifier.kind == "rubric":
-        return max(1, len(json.loads(task.verifier.options).get("criteria", ())))
-    return _PARTS.get(task.verifier.kind, 1)
+    """Count what a task is scored by: its checks, the criteria of a rubric, some parts of a table, else one."""
+    return sum(map(_parts_of, task.verifier.parts))
+
+
+def _parts_of(spec: VerifierSpec) -> int:
+    if spec.kind == "rubric":
+        return max(1, len(json.loads(spec.options).get("criteria", ())))
+    return _PARTS.get(spec.kind, 1)
 
 
 @lru_cache(maxsize=256)

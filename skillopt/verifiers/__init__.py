@@ -17,7 +17,7 @@ from skillopt.errors import SuiteError
 from skillopt.protocols import Model, Verifier
 from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.workspace import Unreadable, check_path, read_workspace_file
-from skillopt.tasks import VerifierSpec
+from skillopt.tasks import JUDGED_KINDS, VerifierSpec
 
 __all__ = [
     "VERIFIERS",
@@ -36,17 +36,21 @@ __all__ = [
 ]
 
 VERIFIERS = {
+    "checks": "skillopt.verifiers.checks:ChecksVerifier",
     "command": "skillopt.verifiers.command:CommandVerifier",
     "exact": "skillopt.verifiers.exact:ExactVerifier",
+    "file": "skillopt.verifiers.file:FileVerifier",
     "json": "skillopt.verifiers.json_value:JsonVerifier",
     "numeric": "skillopt.verifiers.numeric:NumericVerifier",
     "regex": "skillopt.verifiers.regex:RegexVerifier",
     "rubric": "skillopt.verifiers.rubric:RubricVerifier",
     "table": "skillopt.verifiers.table:TableVerifier",
+    "tool_order": "skillopt.verifiers.tool_order:ToolOrderVerifier",
+    "tool_used": "skillopt.verifiers.tool_used:ToolUsedVerifier",
 }
 """Kind → `module:class` of every driver."""
 
-_JUDGED = frozenset({"rubric"})
+_WITH_JUDGE = JUDGED_KINDS | {"checks"}
 
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
@@ -66,7 +70,7 @@ def load_verifier(spec: VerifierSpec, judge: Model | None = None) -> Verifier:
         hint = f"did you mean {near[0]!r}?" if near else f"known kinds: {', '.join(VERIFIERS)}"
         raise SuiteError(f"expected the kind of a verifier, found {spec.kind!r}; {hint}")
     driver = _driver(spec.kind)
-    made = driver(spec, judge) if spec.kind in _JUDGED else driver(spec)
+    made = driver(spec, judge) if spec.kind in _WITH_JUDGE else driver(spec)
     return cast("Verifier", made)  # the table names only verifiers
 
 
@@ -110,7 +114,9 @@ def read_options(model: type[AnyOptions], spec: VerifierSpec) -> AnyOptions:
     try:
         return model.model_validate_json(spec.options)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        found = error.errors(include_url=False)
+        # A misspelt option is two mistakes: one that nobody knows, and one that is missing.
+        first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
         name = ".".join(map(str, first["loc"])) or "options"
         if first["type"] == "extra_forbidden":
             near = get_close_matches(name, model.model_fields, n=1, cutoff=0.5)

@@ -1,36 +1,18 @@
-r"""Verifier `regex`: a pattern is found in the result, or must not be, within a bound on time.
-
-Python's engine backtracks, cannot be interrupted, and holds up every thread meanwhile; so a search runs here only when
-a bound on its steps, computed from pattern and text, is small. All others run in a process of their own that is killed
-when its time is over.
-"""
+"""Verifier `regex`: a pattern is found in the result, or must not be, within a bound on time."""
 
 import re
-import sys
 from typing import Annotated
 
 from pydantic import Field
 
-from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
-from skillopt.sandbox.workspace import Workspace, run_process
-from skillopt.tasks import File, VerifierSpec
+from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import Options, failed, quote_json, read_options, read_result
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
 
 __all__ = ["RegexOptions", "RegexVerifier"]
 
 _LARGEST = 1_000_000
-_LONGEST_PATTERN = 1_000
-_MOST_STEPS = 10**8
-# A group that is repeated, or the verbose mode, in which space can stand between the two.
-_UNBOUNDED = re.compile(r"\)[*+?{]|\(\?[a-zA-Z-]*x")
-_GROUP_KIND = re.compile(r"(?<!\\)\(\?")
-_FOUND, _NOT_FOUND = 10, 11
-_SEARCH = f"""
-import re
-flags, pattern, text = (open(name, encoding="utf-8", newline="").read() for name in ("flags", "pattern", "text"))
-raise SystemExit({_FOUND} if re.compile(pattern, int(flags)).search(text) else {_NOT_FOUND})
-"""
 
 
 class RegexOptions(Options):
@@ -38,7 +20,7 @@ class RegexOptions(Options):
 
     pattern: Annotated[
         str,
-        Field(description="Pattern in Python's syntax, searched anywhere.", min_length=1, max_length=_LONGEST_PATTERN),
+        Field(description="Pattern in Python's syntax, searched anywhere.", min_length=1, max_length=LONGEST_PATTERN),
     ]
     ignore_case: Annotated[bool, Field(description="Match without regard to case.")] = False
     multiline: Annotated[bool, Field(description="Let `^` and `$` match at every line.")] = False
@@ -63,14 +45,10 @@ class RegexVerifier:
             (self._options.multiline, re.MULTILINE),
             (self._options.dotall, re.DOTALL),
         )
-        self._flags = sum(flag.value for chosen, flag in choices if chosen)
-        try:
-            self._pattern = re.compile(self._options.pattern, self._flags)
-        except (re.error, OverflowError, RecursionError) as error:
-            raise SuiteError(
-                f"verifier 'regex': pattern: expected a regular expression, found {quote_json(self._options.pattern)} "
-                f"({error}); correct the pattern"
-            ) from error
+        flags = re.NOFLAG
+        for chosen, flag in choices:
+            flags |= flag if chosen else re.NOFLAG
+        self._pattern = SearchedPattern.read("regex", self._options.pattern, flags)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Search the result."""
@@ -80,7 +58,7 @@ class RegexVerifier:
         text = result.text()
         if isinstance(text, Score):
             return text
-        found = self._is_found(text)
+        found = search_pattern(self._pattern, text, self._options.time_limit)
         pattern = quote_json(self._options.pattern)
         if found is None:
             return failed(f"{result.name}: the search for {pattern} took more than {self._options.time_limit:g} s")
@@ -88,34 +66,3 @@ class RegexVerifier:
             wanted, seen = ("no match", "one") if self._options.absent else ("a match", "none")
             return failed(f"{result.name}: expected {wanted} of {pattern}, found {seen}")
         return Score(1.0, passed=True)
-
-    def _is_found(self, text: str) -> bool | None:
-        """Search; None when the time is over."""
-        if _steps(self._options.pattern, len(text)) <= _MOST_STEPS:
-            return self._pattern.search(text) is not None
-        contents = {"flags": str(self._flags), "pattern": self._options.pattern, "text": text}
-        files = [File(name, content.encode()) for name, content in contents.items()]
-        with Workspace.create(files) as workspace:
-            argv = [sys.executable, "-I", "-S", "-c", _SEARCH]
-            ended = run_process(argv, workspace.path, {}, self._options.time_limit)
-        if ended.timed_out:
-            return None
-        if ended.status not in {_FOUND, _NOT_FOUND}:
-            raise InfrastructureError(
-                f"the search ended with status {ended.status}: {ended.stderr[-300:]!r}; run it again"
-            )
-        return ended.status == _FOUND
-
-
-def _steps(pattern: str, length: int) -> int:
-    """Bound the steps of a search from above.
-
-    Each repetition of one character or class can match up to `length` characters, and each `|` doubles
-    the ways at most, so there are at most (length + 1) ** choices ways from each start. A repeated
-    group has no such bound. Escaped signs are counted too, which only makes the bound larger.
-    """
-    if _UNBOUNDED.search(pattern):
-        return _MOST_STEPS + 1
-    choices = sum(map(pattern.count, "*+?{|")) - len(_GROUP_KIND.findall(pattern))
-    steps: int = (length + 2) ** (choices + 1) * (length + len(pattern))
-    return steps

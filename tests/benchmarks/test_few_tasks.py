@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.demo import make_repository
 from benchmarks.few_tasks import cut_suite, main
-from skillopt.suites.native import read_suite
+from skillopt.suites import load_suite
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_a_cut_holds_as_many_tasks_none_held_out_and_leaves_their_splits_to_the_
     held_out = {row["id"] for row in rows(suite, "tasks.jsonl") if row["split"] == "test"}
     assert len({row["id"] for row in cut} - held_out) == 20
     assert not any("split" in row for row in cut)
-    assert len(read_suite(suite / "cut.jsonl").splits) == 20
+    assert len(load_suite(suite / "cut.jsonl").splits) == 20
 
 
 def test_another_seed_cuts_another_suite_and_the_same_one_the_same(suite: Path) -> None:

@@ -19,7 +19,6 @@ from skillopt.prompts.evidence import fence
 from skillopt.prompts.proposed_edits import Reflection, read_reflection
 from skillopt.prompts.stages import Aim, Told, ask_reflection
 from skillopt.skills.document import SkillDocument
-from skillopt.suites.native import read_suite
 from tools.fetch_llm import LlmFiles, MissingLlmError, find_llm
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "llm"
@@ -128,7 +127,7 @@ def test_the_proposer_has_lines_for_every_fact_of_the_suite() -> None:
 
 
 def test_no_held_out_question_is_one_to_learn_from_and_both_ask_for_the_same_facts() -> None:
-    learnt, held_out = (read_suite(FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
+    learnt, held_out = (load_suite(FOLDER / f"{name}.yaml") for name in ("questions", "held_out"))
     prompts = [{task.prompt for _, task in suite.splits} for suite in (learnt, held_out)]
     facts = [{(task.tags, task.verifier.options) for _, task in suite.splits} for suite in (learnt, held_out)]
 

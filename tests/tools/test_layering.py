@@ -42,7 +42,7 @@ BROKEN = [
     ("skillopt.models.openai", "skillopt.models.anthropic", "drivers"),
     ("skillopt.harnesses.chat", "skillopt.harnesses.handoff", "drivers"),
     ("skillopt.forge.github", "skillopt.forge.folder", "drivers"),
-    ("skillopt.suites.native", "skillopt.suites.agent_skills", "drivers"),
+    ("skillopt.suites.formats.native", "skillopt.suites.formats.evals_json", "drivers"),
     ("skillopt.reports.json_view", "skillopt.reports.junit", "drivers"),
     ("skillopt.agents.codex.stream", "skillopt.agents.claude_code.stream", "agents"),
     ("skillopt.commands.status", "skillopt_mcp.pages", "server"),

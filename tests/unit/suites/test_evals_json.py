@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.skills.folder import files_of, read_skill
-from skillopt.suites import find_evals, load_suite, read_json
-from skillopt.suites.agent_skills import read_evals
+from skillopt.suites import load_suite, read_tasks
+from skillopt.suites.formats import find_tasks
+from skillopt.suites.formats.evals_json import read_evals
+from skillopt.suites.reading import MOST_FILE_BYTES
+from skillopt.suites.sources import read_json
 from skillopt.tasks import File, Split, Suite, Task
 
 DOCS = Path(__file__).parents[3] / "docs" / "suite-format.md"
@@ -37,8 +40,9 @@ def make(folder: Path, *evals: object, **files: str) -> Path:
 
 
 def first(folder: Path, entry: dict[str, object], **files: str) -> Task:
-    suite = load_suite(make(folder, {"id": 1, "prompt": "Do it.", **entry}, **files))
-    return next(task for _, task in suite.splits if task.id == "eval-1")
+    reading = read_tasks(make(folder, {"id": 1, "prompt": "Do it.", **entry}, **files))
+    assert reading.skipped == ()
+    return next(task for _, task in reading.tasks if task.id == "eval-1")
 
 
 def options(task: Task) -> object:
@@ -133,7 +137,7 @@ def test_a_path_chooses_the_format(tmp_path: Path) -> None:
     found = load_suite(folder)
 
     assert load_suite(folder / "evals") == load_suite(folder / "evals" / "evals.json") == found
-    assert find_evals(folder) == folder / "evals" / "evals.json"
+    assert find_tasks(folder) == folder / "evals" / "evals.json"
     lines = "".join(
         json.dumps({"id": split, "prompt": split, "split": split, "verifier": {"kind": "exact", "value": "a"}}) + "\n"
         for split in Split
@@ -151,13 +155,17 @@ def test_beside_a_folder_of_tasks_evals_are_passed_over(tmp_path: Path) -> None:
         load_suite(folder)
 
 
-def test_a_folder_that_has_evals_but_is_no_skill_has_none_of_its_own(tmp_path: Path) -> None:
+def test_evals_in_a_folder_that_is_no_skill_are_nobodys_and_load_when_they_are_asked_for(tmp_path: Path) -> None:
     folder = make(tmp_path)
     (folder / "SKILL.md").unlink()
 
-    assert find_evals(folder) is None
-    with pytest.raises(SuiteError, match=r"expected suite\.yaml, .* or evals\.json, found none"):
-        load_suite(folder)
+    assert find_tasks(folder) is None
+    assert len(load_suite(folder).splits) == 3
+
+
+def test_a_folder_without_tasks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"expected a suite: suite\.yaml, .*evals\.json .* found none"):
+        load_suite(tmp_path)
 
 
 @given(numbers=st.lists(st.integers(0, 10**6), min_size=1, max_size=40, unique=True), data=st.data())
@@ -168,7 +176,7 @@ def test_evals_are_planned_alike_whatever_their_order_and_ids(
         path = tmp_path_factory.mktemp("evals") / "evals.json"
         evals = [{"id": f"{prefix}{at}", "prompt": f"do {number}", **RUBRIC} for at, number in enumerate(order)]
         path.write_text(json.dumps({"evals": evals}), encoding="utf-8")
-        return read_evals(path)
+        return load_suite(path)
 
     one, other = load(numbers, "a"), load(data.draw(st.permutations(numbers)), "b")
 
@@ -180,9 +188,9 @@ def test_evals_are_planned_alike_whatever_their_order_and_ids(
 
 def test_a_file_without_evals_is_refused_and_a_single_eval_can_be_scored(tmp_path: Path) -> None:
     path = write(tmp_path, {"evals/evals.json": '{\n"evals": []}'}) / "evals" / "evals.json"
-    assert failure(path) == "2: expected at least one eval, found none; add evals"
+    assert failure(path) == "1: expected at least one eval, found none; add evals with a `prompt`"
     path.write_text(json.dumps({"evals": [{"id": 1, "prompt": "do it", **RUBRIC}]}), encoding="utf-8")
-    assert len(read_evals(path).tasks(Split.VAL)) == 1
+    assert len(load_suite(path).tasks(Split.VAL)) == 1
 
 
 @pytest.mark.parametrize(
@@ -194,14 +202,10 @@ def test_a_file_without_evals_is_refused_and_a_single_eval_can_be_scored(tmp_pat
         ('{"evals": NaN}', "1: expected JSON, found: NaN, which JSON has no number for; correct the file"),
         ('{"evals": [],\n"evals": []}', "1: expected JSON, found: the key 'evals' twice; correct the file"),
         ("[" * 200_000, "1: expected JSON, found: maximum recursion depth"),
-        ("[]", "1: the file: Input should be a valid dictionary"),
-        ("{}", "1: expected the key 'evals', found none; add it"),
-        ('{\n"evals": {}}', "2: evals: Input should be a valid tuple, found {}; see docs/suite-format.md"),
-        (
-            '{"a": "\\"}{[,\\n",\n"skill_name": 3, "evals": []}',
-            "2: skill_name: Input should be a valid string, found 3",
-        ),
-        ('{"evals": [\n"text"]}', "2: evals.0: Input should be a valid dictionary"),
+        ("[]", "1: expected at least one eval, found none; add evals with a `prompt`"),
+        ("{}", "1: expected at least one eval, found none"),
+        ('{\n"evals": {}}', "1: expected at least one eval, found none"),
+        ("3", "1: expected a list of evals, found 3; see docs/suite-format.md"),
     ],
 )
 def test_a_file_that_is_not_as_described_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
@@ -215,84 +219,115 @@ def test_a_file_that_is_no_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "problem"),
+    ("changes", "reason"),
     [
+        ({"prompt": ""}, "expected a `prompt` that is not empty, found none; add what the agent is asked to do"),
+        ({"prompt": 3}, "expected a `prompt` that is not empty, found none"),
+        ({"prompt": None, "turns": [{"user": "a"}]}, "expected one request, found several turns, which cannot be run"),
+        ({"prompt": "\ud800"}, "expected text, found '\\ud800', half of a character; correct it"),
+        ({"prompt": " do  IT."}, "expected another prompt or other files than 'eval-1' has (line 3), found the same"),
+        ({"expectations": [3]}, "expected a criterion with a text, found 3; add what must hold"),
+        ({"assertions": [{"text": 1}]}, "expected a criterion with a text, found {'text': 1}"),
+        ({"expectations": []}, "expected `expectations`, `assertions` or `expected_output`, found none"),
+        ({"assertions": [str(at) for at in range(50)]}, "expected at most 50 criteria, found 51; remove some"),
         (
-            {"id": True},
-            "4: evals.1.id: expected a number, or text without spaces of at most 195 characters, found True; change it",
+            {"assertions": [{"type": "xpath", "value": "a"}]},
+            "expected a type of check such as contains, regex or equals",
         ),
-        ({"id": 1.5}, "4: evals.1.id: expected a number, or text without spaces of at most 195 characters, found 1.5"),
         (
-            {"id": "a b"},
-            "4: evals.1.id: expected a number, or text without spaces of at most 195 characters, found 'a b'",
+            {"assertions": [{"type": "regex", "pattern": "(a"}]},
+            "verifier 'checks': regex (a: verifier 'regex': pattern: ",
         ),
-        ({"id": ""}, "4: evals.1.id: expected a number, or text without spaces of at most 195 characters, found ''"),
-        ({"id": "1"}, "4: eval '1': expected an id that no other eval has, found that of "),
-        ({"prompt": ""}, "4: evals.1.prompt: expected text that is not empty, found ''; correct it"),
-        ({"prompt": 3}, "4: evals.1.prompt: expected text that is not empty, found 3; correct it"),
-        ({"prompt": "\ud800"}, "4: evals.1.prompt: expected text, found '\\ud800', half of a character; correct it"),
-        ({"prompt": " do  IT."}, "4: eval '2': expected another prompt or other files than eval '1' has ("),
-        ({"expected_output": 20}, "4: evals.1.expected_output: Input should be a valid string, found 20"),
-        ({"expectations": "text"}, "4: evals.1.expectations: Input should be a valid tuple, found 'text'"),
-        ({"expectations": [3]}, "4: evals.1.expectations.0: expected text that is not empty, found 3"),
-        ({"assertions": [" "]}, "4: evals.1.assertions.0: expected text that is not empty, found ' '"),
-        ({"assertions": [{"txt": "a"}]}, "4: evals.1.assertions.0: expected text that is not empty, found {'txt'"),
-        ({"assertions": [{"text": 1}]}, "4: evals.1.assertions.0: expected text that is not empty, found 1"),
-        ({"expectations": []}, "4: eval '2': expected `expectations`, `assertions` or `expected_output`, found none"),
-        (
-            {"assertions": [str(at) for at in range(50)]},
-            "4: eval '2': expected at most 50 expectations and assertions, found 51; remove some",
-        ),
-        ({"files": "a.csv"}, "4: evals.1.files: Input should be a valid tuple"),
-        ({"files": [3]}, "4: evals.1.files.0: Input should be a valid string"),
-        ({"files": ["../secret"]}, "4: evals.1.files.0: expected a relative path"),
-        ({"files": ["/etc/passwd"]}, "4: evals.1.files.0: expected a relative path"),
-        ({"files": ["\ud800"]}, "4: evals.1.files.0: expected text, found '\\ud800', half of a character"),
-        ({"files": ["a" * 300]}, "4: eval '2': expected a readable file '"),
-        ({"files": ["none.csv"]}, "4: eval '2': expected a file 'none.csv' in the skill folder, found none"),
-        ({"files": ["assets"]}, "4: eval '2': expected a file 'assets' in the skill folder, found none"),
-        ({"files": ["link"]}, "4: eval '2': expected a file inside the skill folder, found 'link' that leads out"),
-        ({"files": ["out/secret"]}, "4: eval '2': expected a file inside the skill folder, found 'out/secret'"),
+        ({"files": [3]}, "expected paths of files under `files`, found 3; write the files out"),
+        ({"files": ["../secret"]}, "expected a relative path"),
+        ({"files": ["/etc/passwd"]}, "expected a relative path"),
+        ({"files": ["a\0b"]}, "expected a relative path"),
+        ({"files": ["a" * 300]}, "expected readable files, found: File name too long"),
+        ({"files": ["none.csv"]}, "expected a file 'none.csv' in "),
+        ({"files": ["link"]}, "expected a file inside "),
+        ({"files": ["out/secret"]}, "expected a file inside "),
         (
             {"files": ["evals/evals.json"]},
-            "4: eval '2': expected an input file, found 'evals/evals.json', which contains",
+            "expected an input file, found 'evals/evals.json', which contains the criteria",
         ),
         (
             {"files": ["evals/files/a.csv", "a.csv"]},
-            "4: eval '2': expected each workspace path once, and no file in place of a folder, found 'a.csv'",
+            "expected each workspace path once, and no file in place of a folder, found 'a.csv'",
         ),
-        ({"files": ["a.csv", "evals/files/a.csv/b"]}, "4: eval '2': expected each workspace path once"),
+        ({"files": ["a.csv", "evals/files/a.csv/b"]}, "expected "),
     ],
 )
-def test_a_mistake_in_an_eval_is_named_with_its_line(tmp_path: Path, changes: dict[str, object], problem: str) -> None:
+def test_an_eval_that_cannot_be_run_is_skipped_with_its_line_and_the_others_load(
+    tmp_path: Path, changes: dict[str, object], reason: str
+) -> None:
     good = {"id": 1, "prompt": "Do it.", **RUBRIC}
-    files = dict.fromkeys(("a.csv", "assets/b.csv", "evals/files/a.csv"), "1")
+    files = {"a.csv": "1", "assets/b.csv": "1", "evals/files/a.csv": "2"}
     folder = make(tmp_path, good, {"id": 2, "prompt": "Do that.", **RUBRIC, **changes}, **files)
     write(tmp_path, {"secret": "outside"})
     (folder / "link").symlink_to(tmp_path / "secret")
     (folder / "out").symlink_to(tmp_path)
 
-    assert failure(folder / "evals" / "evals.json").startswith(problem)
+    reading = read_tasks(folder)
+
+    (skipped,) = reading.skipped
+    assert (skipped.path, skipped.line, skipped.name) == (folder / "evals" / "evals.json", 4, "eval-2")
+    assert skipped.reason.startswith(reason)
+    assert [task.id for _, task in reading.tasks] == ["eval-1", "eval-more-0"]
+    assert load_suite(folder).skipped == 1
 
 
-def test_a_mistake_in_a_file_that_is_spread_out_is_named_with_the_line_of_the_value(tmp_path: Path) -> None:
-    evals = [{"id": at, "prompt": f"do {at}", "files": [], **RUBRIC} for at in range(3)]
-    evals[2]["files"] = ["a.csv", "none.csv"]
-    text = json.dumps({"evals": evals}, indent=2)
-    folder = write(tmp_path, {"evals/evals.json": text, "a.csv": ""})
-    line = text.splitlines().index('        "none.csv"') + 1
+def test_a_file_of_which_no_eval_can_be_run_is_refused_with_the_first_reason(tmp_path: Path) -> None:
+    path = write(tmp_path, {"evals.json": '[{"prompt": "a"},\n{"prompt": "b"}]'}) / "evals.json"
 
-    assert failure(folder / "evals" / "evals.json").startswith(f"{line}: eval '2': expected a file 'none.csv'")
+    with pytest.raises(SuiteError, match=r"evals\.json:1: eval-1: expected `expectations`.*\(1 more"):
+        load_suite(path)
 
 
-@pytest.mark.parametrize("key", ["id", "prompt"])
-def test_an_eval_without_a_required_key_is_named_with_its_line(tmp_path: Path, key: str) -> None:
-    entry = {"id": 1, "prompt": "Do it.", **RUBRIC}
-    del entry[key]
+@pytest.mark.parametrize(
+    ("ids", "tasks"),
+    [
+        ([None, None], ["eval-1", "eval-2"]),
+        (["a b", 7], ["eval-a-b", "eval-7"]),
+        (["x", "x"], ["eval-x", "eval-x-2"]),
+        ([1.5, ""], ["eval-1", "eval-2"]),
+    ],
+)
+def test_every_eval_gets_an_id_of_its_own(tmp_path: Path, ids: list[object], tasks: list[str]) -> None:
+    evals = [{"id": id_, "prompt": f"do {at}", **RUBRIC} for at, id_ in enumerate(ids)]
+    path = write(tmp_path, {"evals.json": json.dumps(evals)}) / "evals.json"
 
-    message = failure(make(tmp_path, entry) / "evals" / "evals.json")
+    assert [task.id for _, task in load_suite(path).splits] == tasks
 
-    assert message == f"3: expected the key 'evals.0.{key}', found none; add it"
+
+def test_files_of_a_folder_are_all_in_it_and_paths_may_be_relative_to_the_evals(tmp_path: Path) -> None:
+    held = {
+        "evals/files/app/a.py": "a",
+        "evals/files/app/lib/b.py": "b",
+        "evals/fixtures/c.csv": "c",
+        "evals/d.csv": "d",
+    }
+    named = ["evals/files/app/", "fixtures/c.csv", "./d.csv", "evals"]
+
+    for names, paths in ((named[:3], ["app/a.py", "app/lib/b.py", "fixtures/c.csv", "d.csv"]), (["files/app"], None)):
+        task = first(tmp_path / str(len(names)), {"files": names, **RUBRIC}, **held)
+
+        assert [file.path for file in task.files] == (paths or ["app/a.py", "app/lib/b.py"])
+
+
+def test_a_folder_with_the_evals_in_it_is_given_without_them(tmp_path: Path) -> None:
+    assert [file.path for file in first(tmp_path, {"files": ["evals"], **RUBRIC}, **{"evals/d.csv": "d"}).files] == [
+        "evals/d.csv"
+    ]
+
+
+def test_input_files_beyond_the_limit_are_refused_with_the_limit(tmp_path: Path) -> None:
+    evals = [{"prompt": "a", "files": ["big.bin"], **RUBRIC}, {"prompt": "b", **RUBRIC}]
+    folder = write(tmp_path, {"evals.json": json.dumps(evals)})
+    (folder / "big.bin").write_bytes(bytes(MOST_FILE_BYTES + 1))
+
+    (skipped,) = read_tasks(folder / "evals.json").skipped
+
+    assert skipped.reason.startswith("expected at most 20,000,000 bytes of input files for a task, found 20,000,001")
 
 
 JSON = st.recursive(

@@ -14,12 +14,13 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from skillopt.errors import SuiteError
-from skillopt.suites import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
 from skillopt.suites.planning import plan_splits
-from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
+from skillopt.suites.reading import Reading, check_size
+from skillopt.suites.sources import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
+from skillopt.tasks import File, Split, Task, VerifierSpec
 from skillopt.verifiers import FileName, load_verifier
 
-__all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_suite"]
+__all__ = ["FileEntry", "SuiteEntry", "TaskDefaults", "TaskEntry", "VerifierEntry", "read_native"]
 
 _SUITE_FILE = "suite.yaml"
 _LINES_FILE = "tasks.jsonl"
@@ -107,7 +108,7 @@ class SuiteEntry(BaseModel):
 Entry = TypeVar("Entry", SuiteEntry, TaskEntry)
 
 
-def read_suite(path: Path) -> Suite:
+def read_native(path: Path) -> Reading:
     """Read a suite folder, or a single `.yaml` or `.jsonl` file.
 
     Raises:
@@ -150,7 +151,7 @@ class _Reader:
     written: list[_Written] = field(default_factory=list)
     contents: dict[str, bytes] = field(default_factory=dict)
 
-    def read_folder(self) -> Suite:
+    def read_folder(self) -> Reading:
         """Read `suite.yaml`, `tasks.jsonl` and `tasks/*.yaml`, whichever there are, in this order."""
         lines = self.folder / _LINES_FILE
         singles = sorted(file for file in (self.folder / _TASKS_FOLDER).glob("*") if file.suffix in _YAML_SUFFIXES)
@@ -169,7 +170,7 @@ class _Reader:
             self.written.append(_Written(source, (), _validate(TaskEntry, source)))
         return self.finish(main if main.is_file() else self.folder, self.folder.resolve().name)
 
-    def read_file(self, path: Path) -> Suite:
+    def read_file(self, path: Path) -> Reading:
         """Read a suite that is one YAML file."""
         self.add_suite(path)
         return self.finish(path, path.stem)
@@ -184,7 +185,7 @@ class _Reader:
         """Read one task per line."""
         self.written += [_Written(source, (), _validate(TaskEntry, source)) for source in read_json_lines(path)]
 
-    def finish(self, path: Path, name: str) -> Suite:
+    def finish(self, path: Path, name: str) -> Reading:
         """Build the tasks and put each in its split."""
         if not self.written:
             raise error_at(path, 1, "expected at least one task, found none; add one")
@@ -205,42 +206,45 @@ class _Reader:
             tasks.append(task)
         return self._in_splits(path, self.entry.name or name, tasks)
 
-    def _in_splits(self, path: Path, name: str, tasks: list[Task]) -> Suite:
-        """Take the splits as they are given, or plan them."""
+    def _in_splits(self, path: Path, name: str, tasks: list[Task]) -> Reading:
+        """Take splits and shares as they are given, and refuse what could not teach and judge."""
         given = [written.entry.split for written in self.written]
+        reading = Reading("native", name, path, tuple(zip(given, tasks, strict=True)), shares=self.entry.splits)
         if all(given):
-            if self.entry.splits is not None and self.source is not None:
+            if self.entry.splits is not None:
                 problem = "expected either shares here or a `split` in the tasks, found both; remove one"
-                raise error_at(self.source.path, self._line("splits"), problem)
-            splits = tuple((split, task) for split, task in zip(given, tasks, strict=True) if split is not None)
-            return self._with_evidence(path, Suite(name, splits))
+                raise self._error(path, problem)
+            return self._with_evidence(reading, {split for split in given if split})
         if any(given):
             without = next(written for written in self.written if written.entry.split is None)
             raise without.error(
                 "expected a `split` as other tasks have, found none; add it, or remove it from all tasks"
             )
         if self.entry.splits is None:
-            return plan_splits(tasks).suite(name, tasks)
-        if not any(self.entry.splits.values()) and self.source is not None:
+            return reading
+        if not any(self.entry.splits.values()):
             problem = (
                 "expected shares of which one is above 0, found none; write e.g. {train: 0.5, val: 0.5}, or remove them"
             )
-            raise error_at(self.source.path, self._line("splits"), problem)
-        return self._with_evidence(path, plan_splits(tasks, self.entry.splits).suite(name, tasks))
+            raise self._error(path, problem)
+        planned = plan_splits(tasks, self.entry.splits).suite(name, tasks)
+        return self._with_evidence(reading, {split for split, _ in planned.splits})
 
-    def _with_evidence(self, path: Path, suite: Suite) -> Suite:
+    def _with_evidence(self, reading: Reading, used: set[Split]) -> Reading:
         """Refuse given splits of which nothing could be learnt, or nothing judged; `test` is optional."""
         for split in (Split.TRAIN, Split.VAL):
-            if not suite.tasks(split):
+            if split not in used:
                 problem = (
-                    f"expected tasks in 'train' and in 'val', found none of {len(suite.splits)} in {split.value!r}; "
+                    f"expected tasks in 'train' and in 'val', found none of {len(reading.tasks)} in {split.value!r}; "
                     "add tasks, change what is given, or give no splits at all, and they are planned"
                 )
-                raise error_at(path, self._line("splits"), problem)
-        return suite
+                raise self._error(reading.path, problem)
+        return reading
 
-    def _line(self, key: str) -> int:
-        return 1 if self.source is None else self.source.line_of((key,))
+    def _error(self, path: Path, problem: str) -> SuiteError:
+        """Make an error about the splits of the suite."""
+        place = path if self.source is None else self.source.path
+        return error_at(place, 1 if self.source is None else self.source.line_of(("splits",)), problem)
 
     def _task(self, written: _Written) -> Task:
         entry, defaults = written.entry, self.entry.defaults
@@ -249,11 +253,16 @@ class _Reader:
             load_verifier(spec)
         except SuiteError as error:
             raise written.error(str(error), "verifier") from error
+        files = self._files(written, entry.files, "files")
+        try:
+            check_size(files)
+        except SuiteError as error:
+            raise written.error(str(error), "files") from error
         return Task(
             entry.id,
             entry.prompt,
             spec,
-            self._files(written, entry.files, "files"),
+            files,
             defaults.tags if entry.tags is None else entry.tags,
             defaults.timeout if entry.timeout is None else entry.timeout,
         )
@@ -318,10 +327,16 @@ class _Reader:
 
 def _validate(model: type[Entry], source: Source) -> Entry:
     """Turn a value into an entry, or its first mistake into an error with its line."""
+    if source.value is None:
+        raise error_at(
+            source.path, 1, "expected tasks, found an empty file; add tasks (see `skillopt docs suite-format`)"
+        )
     try:
         return model.model_validate(source.value)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        found = error.errors(include_url=False)
+        # A misspelt key is two mistakes: one that nobody knows, and one that is missing.
+        first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
         place = tuple(first["loc"])
         if first["type"] == "extra_forbidden":
             problem = _unknown_key(model, place)

@@ -1,0 +1,148 @@
+"""Verifiers made of what other formats check: texts, patterns, files, tools, criteria for a judge."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from skillopt.errors import SuiteError
+from skillopt.tasks import File, VerifierSpec
+
+__all__ = ["TaskCheck", "criterion", "pattern_check", "text_check", "verifier_of"]
+
+_NAMED_GROUP: Final = re.compile(r"(?<!\\)\(\?<(?![=!])")
+_FLAGS: Final = {"i": "ignore_case", "m": "multiline", "s": "dotall"}
+_HARMLESS: Final = frozenset("dguvy")
+"""Flags of JavaScript that change nothing for a search, or only how it is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCheck:
+    """One of several checks that score a task.
+
+    Args:
+        kind: A kind of verifier.
+        options: Its options.
+        name: For feedback; empty for none.
+        weight: Share in the score, > 0.
+        files: Its reference files.
+    """
+
+    kind: str
+    options: Mapping[str, object]
+    name: str = ""
+    weight: float = 1.0
+    files: tuple[File, ...] = field(default=())
+
+
+def text_check(texts: str | Iterable[str], *, ignore_case: bool = False, absent: bool = False) -> TaskCheck:
+    """Check that one of some texts is in the answer, or none of them.
+
+    Args:
+        texts: One text, or several of which one is enough.
+        ignore_case: Compare without regard to case.
+        absent: None may be there.
+    """
+    several = [texts] if isinstance(texts, str) else list(texts)
+    options: dict[str, object] = {"pattern": "|".join(map(re.escape, several))}
+    return TaskCheck("regex", {**options, **_chosen(ignore_case=ignore_case, absent=absent)})
+
+
+def pattern_check(pattern: str, flags: str = "", *, absent: bool = False, file: str = "") -> TaskCheck:
+    """Check that a pattern is in the answer or in a file, or is not.
+
+    Args:
+        pattern: In the syntax of JavaScript, .NET, Go or Python, as far as Python's engine shares it.
+        flags: Letters, as JavaScript has them.
+        absent: It may not be there.
+        file: Workspace path or glob; empty for the answer.
+
+    Raises:
+        SuiteError: A flag is unknown.
+    """
+    unknown = set(flags) - set(_FLAGS) - _HARMLESS
+    if unknown:
+        raise SuiteError(f"expected flags of {''.join(_FLAGS)}, found {flags!r}; correct them")
+    chosen = {_FLAGS[flag]: True for flag in sorted(flags) if flag in _FLAGS}
+    options: dict[str, object] = {"pattern": _NAMED_GROUP.sub("(?P<", pattern), **_chosen(absent=absent), **chosen}
+    if not file:
+        return TaskCheck("regex", options)
+    letters = "".join(flag for flag in "ms" if _FLAGS[flag] in chosen)
+    for flag in letters:
+        del options[_FLAGS[flag]]
+    text = f"(?{letters}){options['pattern']}" if letters else options["pattern"]
+    return TaskCheck("file", {**options, "path": file, "pattern": text})
+
+
+def criterion(text: str, reference: str = "", *, name: str = "", weight: float = 1.0) -> TaskCheck:
+    """Have a judge decide whether something holds.
+
+    Args:
+        text: What must hold.
+        reference: What a good result would be.
+        name: For feedback.
+        weight: Share in the score, > 0.
+    """
+    return TaskCheck("rubric", {"criteria": [text], **({"reference": reference} if reference else {})}, name, weight)
+
+
+def verifier_of(checks: Sequence[TaskCheck], threshold: float | None = None) -> VerifierSpec:
+    """Make one verifier of all checks of a task; criteria of the same weight and reference are judged in one go.
+
+    Args:
+        checks: At least one.
+        threshold: Weighted share that is a pass, in (0, 1]; None where all checks must pass.
+
+    Raises:
+        SuiteError: There is none.
+    """
+    if not checks:
+        raise SuiteError("expected a check of the result, found none; say what a good result is")
+    joined = _joined(checks)
+    files = tuple({file.path: file for check in checks for file in check.files}.values())
+    if len(joined) == 1 and threshold is None:
+        return VerifierSpec(joined[0].kind, _written(joined[0].options), files)
+    several = [
+        {
+            "kind": check.kind,
+            "options": check.options,
+            **({"name": check.name} if check.name else {}),
+            **({"weight": check.weight} if check.weight != 1 else {}),
+        }
+        for check in joined
+    ]
+    limit = {} if threshold is None else {"threshold": threshold}
+    return VerifierSpec("checks", _written({"checks": several, **limit}), files)
+
+
+def _joined(checks: Sequence[TaskCheck]) -> list[TaskCheck]:
+    """Put criteria that stand alone for the same into one rubric, at the place of the first."""
+    rubrics: dict[tuple[object, float], list[TaskCheck]] = {}
+    for check in checks:
+        if check.kind == "rubric":
+            rubrics.setdefault((check.options.get("reference"), check.weight), []).append(check)
+    joined = []
+    for check in checks:
+        if check.kind != "rubric":
+            joined.append(check)
+            continue
+        same = rubrics.pop((check.options.get("reference"), check.weight), [])
+        if same:
+            texts = list(dict.fromkeys(str(text) for each in same for text in _texts(each)))
+            name = check.name if len(same) == 1 else ""
+            joined.append(TaskCheck("rubric", {**check.options, "criteria": texts}, name, check.weight * len(same)))
+    return joined
+
+
+def _texts(check: TaskCheck) -> Sequence[object]:
+    found = check.options["criteria"]
+    return found if isinstance(found, list) else []
+
+
+def _chosen(**options: bool) -> dict[str, object]:
+    return {name: True for name, chosen in options.items() if chosen}
+
+
+def _written(options: Mapping[str, object]) -> str:
+    return json.dumps(options, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,167 @@
+"""Entries of task files that other tools wrote: validating them one by one, naming their tasks, reading their files."""
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skillopt.errors import SuiteError
+from skillopt.sandbox.workspace import check_path
+from skillopt.suites.sources import describe_error
+from skillopt.tasks import File
+
+__all__ = ["Folder", "ForeignEntry", "read_entry", "repository_of", "seconds_of", "task_id", "workspace_file"]
+
+_LONGEST_ID: Final = 100
+_MOST_FILES: Final = 500
+_LARGEST_FILES: Final = 50_000_000
+_DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h)?")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+class ForeignEntry(BaseModel):
+    """An entry of which only the keys that matter here are read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Entry = TypeVar("Entry", bound=ForeignEntry)
+
+
+def read_entry(model: type[Entry], value: object) -> Entry:
+    """Validate an entry.
+
+    Raises:
+        SuiteError: It does not fit; the message has no file and line.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise SuiteError(describe_error(first["type"], first["loc"], first["msg"], first["input"])) from error
+
+
+def task_id(name: str, otherwise: str) -> str:
+    """Make an id of a name: no spaces, at most 100 characters.
+
+    >>> task_id("Routing: DNS fails", "1")
+    'routing-dns-fails'
+
+    Args:
+        name: For people.
+        otherwise: The id where nothing is left of the name.
+    """
+    return "-".join(re.findall(r"[\w.]+", name.lower()))[:_LONGEST_ID].strip("-") or otherwise
+
+
+def seconds_of(value: float | str | None, default: float = 600.0) -> float:
+    """Read a time limit: seconds, or text such as `90s` or `5m`.
+
+    Raises:
+        SuiteError: It is neither.
+    """
+    if value is None:
+        return default
+    found = _DURATION.fullmatch(str(value).strip())
+    seconds = float(found["number"]) * _UNITS[found["unit"] or "s"] if found else 0.0
+    if seconds <= 0:
+        raise SuiteError(f"expected a time limit such as 120 or '5m', found {value!r}; correct it")
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder whose files tasks may name; what leads out of it is refused.
+
+    Args:
+        root: The folder that files must lie in.
+        base: Paths are relative to this one, in it.
+    """
+
+    root: Path
+    base: Path
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    def place(self, name: str) -> Path:
+        """Give the path of a file or folder.
+
+        Raises:
+            SuiteError: There is none, or it lies outside.
+        """
+        root, real = os.path.realpath(self.root), os.path.realpath(self.base / name)
+        if os.path.commonpath((root, real)) != root:
+            raise SuiteError(f"expected a file inside {self.root}, found {name!r} that leads out of it; copy it there")
+        if not Path(real).exists():
+            raise SuiteError(f"expected a file {name!r} in {self.base}, found none; add it or correct the path")
+        return Path(real)
+
+    def read(self, name: str) -> bytes:
+        """Read a file, each one once.
+
+        Raises:
+            SuiteError: There is none, it lies outside, or cannot be read.
+        """
+        place = self.place(name)
+        if str(place) not in self.contents:
+            try:
+                self.contents[str(place)] = place.read_bytes()
+            except OSError as error:
+                raise SuiteError(f"expected a readable file {name!r}, found: {error.strerror}") from error
+        return self.contents[str(place)]
+
+    def text(self, name: str) -> str:
+        """Read a file of text.
+
+        Raises:
+            SuiteError: It is none, or cannot be read.
+        """
+        try:
+            return self.read(name).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise SuiteError(f"expected UTF-8 in {name!r}, found {error.reason}; save the file as UTF-8") from error
+
+    def files(self, name: str, to: str) -> Iterator[File]:
+        """Yield a file, or all files of a folder, as workspace files.
+
+        Args:
+            name: What is copied.
+            to: Workspace path of the file or folder; empty for the workspace itself.
+
+        Raises:
+            SuiteError: There is none, it lies outside, there are too many, or a path cannot be one of a workspace.
+        """
+        place = self.place(name)
+        if not place.is_dir():
+            yield workspace_file(to or place.name, self.read(name))
+            return
+        size = 0
+        found = sorted(path for path in place.rglob("*") if path.is_file() and ".git" not in path.parts)
+        for path in found:
+            size += path.stat().st_size
+            if len(found) > _MOST_FILES or size > _LARGEST_FILES:
+                limit = f"{_MOST_FILES} files and {_LARGEST_FILES:,} bytes"
+                raise SuiteError(f"expected a folder of at most {limit}, found more in {name!r}; name single files")
+            inner = path.relative_to(place).as_posix()
+            yield workspace_file(f"{to}/{inner}" if to else inner, self.read(f"{name}/{inner}"))
+
+
+def workspace_file(path: str, content: bytes) -> File:
+    """Make a workspace file; `./` at the start of its path is left out.
+
+    Raises:
+        SuiteError: The path is absolute or leads out of the workspace.
+    """
+    plain = posixpath.normpath(path)
+    check_path(plain)
+    return File(plain, content)
+
+
+def repository_of(folder: Path) -> Path:
+    """Give the folder around a folder that is a git repository; without one, the folder's parent."""
+    here = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would leave a linked folder
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here.parent)

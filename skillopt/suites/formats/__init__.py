@@ -1,0 +1,108 @@
+"""Formats of task files: how each is recognised, and its reader; one file per format, imported on use."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.skills.folder import SKILL_FILE
+
+__all__ = ["TASK_FORMATS", "TaskFormat", "find_tasks", "find_triggers", "recognise"]
+
+_EVALS: Final = "skillopt.suites.formats.evals_json:read_evals"
+_NATIVE: Final = "native"
+_TASKS_FOLDER: Final = ("tasks/*.yaml", "tasks/*.yml")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFormat:
+    """A format of task files.
+
+    Args:
+        files: Glob patterns relative to a skill folder, the best first. Their last parts are looked for in a folder of
+            tasks too, and recognise a file that is given by its path.
+        reader: `module:function`; the function takes a path and gives a `Reading`.
+        tasks: Whether such files hold tasks; else only what says when the skill should be loaded.
+    """
+
+    files: tuple[str, ...]
+    reader: str
+    tasks: bool = True
+
+
+TASK_FORMATS: Final[dict[str, TaskFormat]] = {
+    "native": TaskFormat(("suite.yaml", "tasks.jsonl"), "skillopt.suites.formats.native:read_native"),
+    "evals.json": TaskFormat(("evals/evals.json", "evals.json", "tests/evals.json"), _EVALS),
+    "cases": TaskFormat(("evals/cases.json", "evals/cases.jsonl", "evals/cases.yaml", "evals/cases.yml"), _EVALS),
+    "test-prompts": TaskFormat(("test-prompts.json", "evals/test-prompts.json", "tests/test-prompts.json"), _EVALS),
+    "triggers": TaskFormat(
+        tuple(
+            f"{folder}{name}.json"
+            for folder in ("evals/", "", "tests/")
+            for name in (
+                *("trigger-evals", "trigger-eval", "trigger_evals", "trigger_eval"),
+                *("eval_queries", "eval-queries", "trigger-queries", "trigger_queries", "triggers"),
+            )
+        ),
+        _EVALS,
+        tasks=False,
+    ),
+}
+"""Name → format, in order of preference where a folder has several."""
+
+
+def recognise(path: Path) -> tuple[str, Path] | None:
+    """Tell the format of a file or folder, and what its reader is given; None where nothing is known.
+
+    A `.yaml` or `.jsonl` file without a name of another format is native, a `.json` file is read as evals.
+    """
+    if path.is_file():
+        return next(((name, path) for name, each in TASK_FORMATS.items() if _is_named(path, each)), _by_suffix(path))
+    return next(_in_folder(path), None)
+
+
+def find_tasks(skill_folder: Path) -> Path | None:
+    """Find the tasks that a skill brings along in its own folder; None where there are none, or no skill."""
+    if not (skill_folder / SKILL_FILE).is_file():
+        return None
+    formats = (each for name, each in TASK_FORMATS.items() if name != _NATIVE and each.tasks)
+    return next((path for each in formats for path in _matches(skill_folder, each.files)), None)
+
+
+def find_triggers(skill_folder: Path) -> tuple[Path, ...]:
+    """Find the files of a skill that say when it should be loaded, and hold no tasks."""
+    formats = (each for each in TASK_FORMATS.values() if not each.tasks)
+    return tuple(path for each in formats for path in _matches(skill_folder, each.files))
+
+
+def _is_named(path: Path, each: TaskFormat) -> bool:
+    return any(path.match(Path(pattern).name) for pattern in each.files)
+
+
+def _by_suffix(path: Path) -> tuple[str, Path] | None:
+    match path.suffix:
+        case ".yaml" | ".yml" | ".jsonl":
+            return _NATIVE, path
+        case ".json":
+            return "evals.json", path
+        case _:
+            return None
+
+
+def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the formats found in a folder, the best first: of a skill, or of tasks."""
+    is_skill = (folder / SKILL_FILE).is_file()
+    # A folder `tasks` can be the skill's own, but elsewhere it holds tasks.
+    native = (*TASK_FORMATS[_NATIVE].files, *(() if is_skill else _TASKS_FOLDER))
+    if any(_matches(folder, native)):
+        yield _NATIVE, folder
+    for name, each in TASK_FORMATS.items():
+        patterns = each.files if is_skill else (*each.files, *(Path(pattern).name for pattern in each.files))
+        if name != _NATIVE:
+            yield from ((name, file) for file in _matches(folder, patterns))
+    if any(_matches(folder, _TASKS_FOLDER)):
+        yield _NATIVE, folder
+
+
+def _matches(folder: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+    return (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())

@@ -1,0 +1,246 @@
+"""What the keys of an eval mean, whichever tool wrote it: the request, criteria, checks, the reference, files, routing.
+
+Keys are compared by their letters and digits alone, so that `mustNot`, `must_not` and `must-not` are one.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.errors import SuiteError
+from skillopt.suites.checks import TaskCheck, pattern_check, text_check
+from skillopt.suites.typed_checks import one_line, read_typed_check
+
+__all__ = ["PROMPT_KEYS", "Item", "read_item", "spelling"]
+
+PROMPT_KEYS: Final = (
+    *("prompt", "userprompt", "question", "query", "request", "userrequest", "usermessage", "userinput", "input"),
+    *("task", "instruction", "instructions", "message", "userquery"),
+)
+"""Spellings of the key of what is asked, the best first."""
+
+_CRITERIA: Final = (
+    *("expectations", "assertions", "expectedbehavior", "expectedbehaviors", "expectedbehaviour", "expectedbehaviours"),
+    *("criteria", "successcriteria", "passcriteria", "acceptancecriteria", "evaluationcriteria", "gradingcriteria"),
+    *("rubric", "checks", "check", "manualchecks", "must", "mustdo", "should", "expect", "expects", "expected"),
+    *("keypoints", "requirements", "asserts", "assert", "grading", "expectedpoints", "mustpreserve", "mustcover"),
+    *("mustinclude", "shouldinclude", "expectedelements", "expectedoutcomes", "expectedresults", "passif"),
+    *("qualitycriteria", "graders", "validation", "verify"),
+)
+_NEGATIVE: Final = (
+    *("mustnot", "mustnotdo", "shouldnot", "forbidden", "forbiddenbehavior", "forbiddenbehaviors", "bannedbehavior"),
+    *("prohibited", "avoid", "mustavoid", "antipatterns", "notexpected", "expectednot", "failif", "mustnotinclude"),
+    *("unexpectedbehavior", "donot", "negativeexpectations", "mustnotinvent", "failures", "failurecriteria"),
+)
+_TEXTS: Final = (
+    "mustcontain",
+    "mustpreserveexact",
+    "contains",
+    "shouldcontain",
+    "expectedcontains",
+    "expectedkeywords",
+    "expectedphrases",
+)
+_ABSENT_TEXTS: Final = ("mustnotcontain", "notcontains", "shouldnotcontain", "forbiddenphrases", "forbiddenkeywords")
+_ANY_TEXTS: Final = ("containsany", "mustcontainany", "mustincludeoneof", "mustincludeany", "expectedany")
+_PATTERNS: Final = ("expectedpatterns", "patterns", "regex", "expectedregex", "expectedpattern")
+_REFERENCES: Final = (
+    *("expectedoutput", "groundtruth", "expectedanswer", "expectedresponse", "expectedresult", "expectedoutcome"),
+    *("referenceanswer", "referenceoutput", "reference", "idealoutput", "idealresponse", "ideal", "goldanswer", "gold"),
+    *("answer", "expectation", "expectedoutputs"),
+)
+_FILES: Final = ("files", "file", "inputfiles", "inputfile", "fixtures", "fixture", "attachments", "filesrequired")
+_SCRIPTS: Final = ("expectedscript", "expectedscripts")
+_TRIGGERS: Final = (
+    *("shouldtrigger", "shouldactivate", "shouldinvoke", "shouldload", "shoulduseskill", "expectedtrigger", "triggers"),
+    *("trigger", "shouldfire", "expecttrigger", "activates"),
+)
+_SKILLS: Final = ("expectedskill", "expectedskills")
+_SEVERAL_TURNS: Final = ("turns", "messages", "conversation", "steps")
+_OBJECT_TEXTS: Final = (
+    *("text", "description", "criterion", "check", "assertion", "expectation", "requirement", "statement", "question"),
+    *("label", "rule", "content", "criteria", "prompt", "name", "title", "id"),
+)
+_LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
+_NOT_LETTERS: Final = re.compile(r"[\W_]+")
+_WORD_ENDS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An eval as it is written.
+
+    Args:
+        prompt: What is asked.
+        criteria: What a judge decides, each once.
+        checks: What a program checks.
+        reference: What a good result would be; empty for none.
+        files: Paths of input files and folders, or (path, text) of files that are written out.
+        scripts: Scripts of the skill that should be run.
+        should_trigger: Whether the item says that the skill should be loaded; None where it says nothing.
+        skills: Names of the skills that should be loaded; None where it says nothing, none where no skill should.
+    """
+
+    prompt: str
+    criteria: tuple[str, ...]
+    checks: tuple[TaskCheck, ...]
+    reference: str
+    files: tuple[str | tuple[str, str], ...]
+    scripts: tuple[str, ...]
+    should_trigger: bool | None
+    skills: tuple[str, ...] | None
+
+    @property
+    def says_result(self) -> bool:
+        """Tell whether anything is said about the result."""
+        return bool(self.criteria or self.checks or self.reference or self.scripts)
+
+
+def spelling(key: str) -> str:
+    """Reduce a key to its letters and digits.
+
+    >>> spelling("must_Not")
+    'mustnot'
+    """
+    return _NOT_LETTERS.sub("", key).casefold()
+
+
+def read_item(entry: Mapping[str, object]) -> Item:
+    """Read an eval.
+
+    Raises:
+        SuiteError: It asks nothing, or something in it cannot be read; the message has no file and line.
+    """
+    _refuse_halves(entry)
+    keys = {spelling(key): value for key, value in entry.items()}
+    written = {spelling(key): " ".join(_WORD_ENDS.split(key)).strip().lower() for key in entry}
+    reference = next((text for key in _REFERENCES if (text := _written(keys.get(key)))), "")
+    # One text under `expected` describes the whole result; a list has its points.
+    if isinstance(keys.get("expected"), str | dict | int | float):
+        reference, keys["expected"] = reference or _written(keys["expected"]), None
+    criteria: list[str] = []
+    checks = [*_checks(keys)]
+    for key in (*_CRITERIA, *_NEGATIVE):
+        for says, point in _points(keys.get(key)):
+            typed = read_typed_check(point, says) if isinstance(point, dict) else None
+            checks += typed or ()
+            if not typed and not says:
+                raise SuiteError(f"expected a criterion with a text, found {point!r:.100}; add what must hold")
+            if not typed:
+                criteria.append(f"{written[key]}: {says}" if key in _NEGATIVE else says)
+    return Item(
+        _prompt(keys),
+        tuple(dict.fromkeys(criteria)) or ((_LIKE_THE_REFERENCE,) if reference and not checks else ()),
+        tuple(checks),
+        reference,
+        _files(keys),
+        tuple(text for key in _SCRIPTS for text in _list_of_texts(keys.get(key))),
+        _should_trigger(keys),
+        _skills(keys),
+    )
+
+
+def _refuse_halves(entry: Mapping[str, object]) -> None:
+    """Refuse half of a surrogate pair, which JSON can contain and UTF-8 cannot."""
+    try:
+        json.dumps(entry, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = str(error.object)[error.start : error.end]
+        raise SuiteError(f"expected text, found {half!a}, half of a character; correct it") from error
+
+
+def _prompt(keys: Mapping[str, object]) -> str:
+    for key in PROMPT_KEYS:
+        found = keys.get(key)
+        found = found.get("prompt", found.get("text")) if isinstance(found, Mapping) else found
+        if isinstance(found, str) and found.strip():
+            context = keys.get("context")
+            return f"{found}\n\n{context}" if isinstance(context, str) and context.strip() else found
+    if any(isinstance(keys.get(key), list) for key in _SEVERAL_TURNS):
+        raise SuiteError("expected one request, found several turns, which cannot be run; write one `prompt`")
+    raise SuiteError("expected a `prompt` that is not empty, found none; add what the agent is asked to do")
+
+
+def _checks(keys: Mapping[str, object]) -> tuple[TaskCheck, ...]:
+    """Read lists of texts and patterns whose keys say that a program can look for them."""
+    made = []
+    for names, absent in ((_TEXTS, False), (_ABSENT_TEXTS, True)):
+        single = [text for name in names for text in _list_of_texts(keys.get(name))]
+        made += [(text_check(text, ignore_case=True, absent=absent), text) for text in single]
+    for name in _ANY_TEXTS:
+        found = keys.get(name)
+        groups = found if isinstance(found, list) and any(isinstance(each, list) for each in found) else [found]
+        several = [group for group in map(_list_of_texts, groups) if group]
+        made += [(text_check(group, ignore_case=True), ", ".join(group)) for group in several]
+    for name in _PATTERNS:
+        made += [(pattern_check(text, "i"), text) for text in _list_of_texts(keys.get(name))]
+    return tuple(TaskCheck(check.kind, check.options, one_line(says)) for check, says in made)
+
+
+def _points(value: object) -> Iterator[tuple[str, object]]:
+    """Yield what each point of a list or mapping says, and the point as it is written."""
+    match value:
+        case str():
+            if value.strip():
+                yield value, value
+        case list():
+            for each in value:
+                yield from _points(each)
+        case dict() if any(spelling(key) in _OBJECT_TEXTS or key == "type" for key in value):
+            yield from _object(value)
+        case int() | float() if not isinstance(value, bool):
+            raise SuiteError(f"expected a criterion with a text, found {value!r:.100}; add what must hold")
+        case dict():
+            yield from ((f"{name}: {says}", point) for name, each in value.items() for says, point in _points(each))
+
+
+def _object(value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    texts = {spelling(key): each for key, each in value.items() if isinstance(each, str) and each.strip()}
+    yield next((texts[key] for key in _OBJECT_TEXTS if key in texts), ""), value
+
+
+def _files(keys: Mapping[str, object]) -> tuple[str | tuple[str, str], ...]:
+    found: list[str | tuple[str, str]] = []
+    for key in _FILES:
+        value = keys.get(key)
+        for each in value if isinstance(value, list) else [value]:
+            match each:
+                case None | "" | False:
+                    pass
+                case str():
+                    found.append(each)
+                case {"path": str(path), "content": str(text)} | {"name": str(path), "content": str(text)}:
+                    found.append((path, text))
+                case {"path": str(path)} | {"source": str(path)} | {"name": str(path)}:
+                    found.append(path)
+                case _:
+                    problem = f"expected paths of files under `files`, found {each!r:.100}; write the files out"
+                    raise SuiteError(problem)
+    return tuple(found)
+
+
+def _should_trigger(keys: Mapping[str, object]) -> bool | None:
+    return next((value for key in _TRIGGERS if isinstance(value := keys.get(key), bool)), None)
+
+
+def _skills(keys: Mapping[str, object]) -> tuple[str, ...] | None:
+    for key in _SKILLS:
+        if key in keys:
+            return tuple(text for text in _list_of_texts(keys[key]) if text.casefold() not in ("none", "null"))
+    return None
+
+
+def _list_of_texts(value: object) -> list[str]:
+    listed: Iterable[object] = value if isinstance(value, list) else [value]
+    return [each for each in listed if isinstance(each, str) and each.strip()]
+
+
+def _written(value: object) -> str:
+    """Give a text, or a value as JSON; empty where nothing is said."""
+    if isinstance(value, str):
+        return value if value.strip() else ""
+    if value is None or isinstance(value, bool) or value in ([], {}):
+        return ""
+    return json.dumps(value, ensure_ascii=False)

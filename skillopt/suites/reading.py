@@ -1,0 +1,136 @@
+"""What was read from a file of tasks: the tasks, the items that cannot be run with the reason, and triggers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import SuiteError
+from skillopt.tasks import File, Split, Task
+from skillopt.verifiers import load_verifier
+
+__all__ = ["MOST_FILE_BYTES", "Collection", "Reading", "Skipped", "Trigger", "check_size"]
+
+
+MOST_FILE_BYTES: Final = 20_000_000
+"""Most bytes that the input files of a task have together: every rollout gets a copy, and a chat model their text."""
+
+
+def check_size(files: Sequence[File]) -> None:
+    """Refuse the input files of a task that are too large.
+
+    Raises:
+        SuiteError: They are.
+    """
+    size = sum(len(file.content) for file in files)
+    if size > MOST_FILE_BYTES:
+        largest = max(files, key=lambda file: len(file.content))
+        raise SuiteError(
+            f"expected at most {MOST_FILE_BYTES:,} bytes of input files for a task, found {size:,}, most of them in "
+            f"{largest.path!r}; use a smaller file"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An item of a file that cannot be run.
+
+    Args:
+        path: The file.
+        line: Where the item stands, from 1.
+        name: What the item is called.
+        reason: What was expected, what was found, what to do.
+    """
+
+    path: Path
+    line: int
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Write it the way errors are written."""
+        return f"{self.path}:{self.line}: {self.name}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A request, and whether a skill should be loaded for it; no task, because nothing is said about the result.
+
+    Args:
+        query: The request.
+        should_trigger: Whether this file's skill should be loaded.
+        line: Where it stands, from 1.
+    """
+
+    query: str
+    should_trigger: bool
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file or folder of tasks holds.
+
+    Args:
+        format: Name of the format.
+        name: Name of the suite, for people.
+        path: What was read.
+        tasks: Tasks in the order of the source, with the split that the author gave, None for none.
+        skipped: Items that cannot be run.
+        triggers: Requests that say when the skill should be loaded.
+        shares: Relative sizes of the splits where the author gave them.
+    """
+
+    format: str
+    name: str
+    path: Path
+    tasks: tuple[tuple[Split | None, Task], ...]
+    skipped: tuple[Skipped, ...] = ()
+    triggers: tuple[Trigger, ...] = ()
+    shares: Mapping[Split, float] | None = None
+
+
+@dataclass(slots=True)
+class Collection:
+    """Collects what a reader finds in one file; a bad item is skipped, never the file.
+
+    Args:
+        path: The file.
+    """
+
+    path: Path
+    tasks: list[tuple[Split | None, Task]] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    triggers: list[Trigger] = field(default_factory=list)
+    _contents: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def add(self, task: Task, line: int, split: Split | None = None) -> None:
+        """Take a task, or skip it where its verifier is wrong or its prompt and files were there before.
+
+        An id that is taken gets a number behind it.
+        """
+        try:
+            load_verifier(task.verifier)
+            check_size(task.files)
+        except SuiteError as error:
+            self.skip(task.id, line, str(error))
+            return
+        twin, where = self._contents.setdefault(task.content_digest, (task.id, line))
+        if where != line or twin != task.id:
+            reason = (
+                f"expected another prompt or other files than {twin!r} has (line {where}), found the same; remove one, "
+                "a task may not be seen twice"
+            )
+            self.skip(task.id, line, reason)
+            return
+        taken = {other.id for _, other in self.tasks}
+        names = (task.id, *(f"{task.id}-{number}" for number in range(2, len(taken) + 2)))
+        self.tasks.append((split, replace(task, id=next(name for name in names if name not in taken))))
+
+    def skip(self, name: str, line: int, reason: str) -> None:
+        """Note an item that cannot be run."""
+        self.skipped.append(Skipped(self.path, line, name, reason))
+
+    def reading(self, format_: str, name: str) -> Reading:
+        """Give all that was collected."""
+        return Reading(format_, name, self.path, tuple(self.tasks), tuple(self.skipped), tuple(self.triggers))

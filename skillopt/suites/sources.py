@@ -1,0 +1,276 @@
+"""Reading JSON, JSON lines and YAML with the line of every value, so that a mistake in a suite names its place."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
+
+from skillopt.errors import SuiteError
+
+__all__ = [
+    "Source",
+    "ValuePath",
+    "describe_error",
+    "error_at",
+    "numbered_lines",
+    "read_json",
+    "read_json_line",
+    "read_json_lines",
+    "read_yaml",
+]
+
+ValuePath = tuple[str | int, ...]
+"""Keys and indices that lead to a part of a value."""
+
+_DEEPEST = 16
+_LONGEST_NUMBER = 64
+_CONVERTED = (":int", ":float", ":bool", ":null")
+_TOKEN: Final = re.compile(r'\n|[\[\]{}:,]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{}:,"]+')
+"""The tokens of JSON; a string is one of them, so what stands in it is never taken for another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A value that was read from a file.
+
+    Args:
+        path: The file.
+        value: Mappings, lists, text, finite numbers, booleans, None.
+        lines: 1-based line of every key and list item; of a JSON line only its own.
+    """
+
+    path: Path
+    value: object
+    lines: Mapping[ValuePath, int]
+
+    def line_of(self, place: Sequence[str | int]) -> int:
+        """Give the line of a value, or of the closest one around it; unknown steps are passed over."""
+        known: ValuePath = ()
+        for step in place:
+            if (*known, step) in self.lines:
+                known = (*known, step)
+        return self.lines.get(known, 1)
+
+
+def error_at(path: Path, line: int, problem: str) -> SuiteError:
+    """Make an error that starts with file and line."""
+    return SuiteError(f"{path}:{line}: {problem}")
+
+
+def describe_error(kind: str, place: ValuePath, message: str, found: object) -> str:
+    """Describe a validation error of pydantic.
+
+    Args:
+        kind: Pydantic's name for the mistake.
+        place: Where it is.
+        message: Pydantic's words.
+        found: The value there.
+    """
+    where = ".".join(map(str, place)) or "the file"
+    match kind:
+        case "missing":
+            return f"expected the key {where!r}, found none; add it"
+        case "value_error":
+            return f"{where}: {message.removeprefix('Value error, ')}"
+        case _:
+            return f"{where}: {message}, found {found!r:.100}; see `skillopt docs suite-format`"
+
+
+def read_json(path: Path) -> Source:
+    """Read one JSON value.
+
+    Raises:
+        SuiteError: It is not JSON, or has a key twice.
+    """
+    text = _read_text(path)
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        problem = f"expected JSON, found: {error.msg} at column {error.colno}; correct the line"
+        raise error_at(path, error.lineno, problem) from error
+    except (ValueError, RecursionError) as error:
+        raise error_at(path, 1, f"expected JSON, found: {error}; correct the file") from error
+    return Source(path, value, _lines_of_json(text))
+
+
+def _lines_of_json(text: str) -> dict[ValuePath, int]:
+    """Find the line of every key and list item in text that is known to be JSON; what is nested deep is left out."""
+    lines: dict[ValuePath, int] = {}
+    open_: list[str | int | None] = []  # the current key or index of each object and list around; None before a key
+    line = 1
+    for sign in _TOKEN.findall(text):
+        if sign == "\n":
+            line += 1
+            continue
+        if sign in "]}":
+            open_.pop()
+            continue
+        if sign == ",":
+            open_[-1] = open_[-1] + 1 if isinstance(open_[-1], int) else None
+            continue
+        if open_ and open_[-1] is None:
+            open_[-1] = str(json.loads(sign))
+        if sign != ":" and len(open_) <= _DEEPEST:
+            lines.setdefault(tuple(step for step in open_ if step is not None), line)
+        if sign in "[{":
+            open_.append(0 if sign == "[" else None)
+    return lines
+
+
+def read_json_lines(path: Path) -> Iterator[Source]:
+    """Read one JSON value per line; blank lines are passed over.
+
+    Raises:
+        SuiteError: A line is not JSON, or has a key twice.
+    """
+    for line, text in numbered_lines(path):
+        yield read_json_line(path, line, text)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, with their numbers from 1.
+
+    Raises:
+        SuiteError: The file cannot be read, or is not UTF-8.
+    """
+    yield from ((line, text) for line, text in enumerate(_read_text(path).split("\n"), 1) if text.strip())
+
+
+def read_json_line(path: Path, line: int, text: str) -> Source:
+    """Read the JSON value of one line.
+
+    Raises:
+        SuiteError: It is not JSON, or has a key twice.
+    """
+    expected = "expected one JSON object on the line, found"
+    try:
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        problem = f"{expected}: {error.msg} at column {error.colno}; correct the line"
+        raise error_at(path, line, problem) from error
+    except (ValueError, RecursionError) as error:
+        raise error_at(path, line, f"{expected}: {error}; correct the line") from error
+    return Source(path, value, {(): line})
+
+
+def read_yaml(path: Path) -> Source:
+    """Read one YAML document of plain values; dates stay the text they are.
+
+    Raises:
+        SuiteError: It is not YAML, or it uses anchors, aliases, tags, a key twice or deep nesting.
+    """
+    text = _read_text(path)
+    try:
+        _refuse_features(path, text)
+        yaml = YAML(typ="safe", pure=True)
+        node = yaml.compose(text)
+        lines: dict[ValuePath, int] = {}
+        value = None if node is None else _Builder(path, yaml, lines).build(node, ())
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(str(error.problem or error.context).split())
+        hint = "; put a value that contains ': ' in quotes" if "mapping values" in problem else "; correct the line"
+        raise error_at(path, mark.line + 1 if mark else 1, f"expected YAML, found: {problem}{hint}") from error
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        problem = f"expected text, found the character {chr(error.character)!r}; remove it"
+        raise error_at(path, line, problem) from error
+    except YAMLError as error:
+        raise error_at(path, 1, f"expected YAML, found: {' '.join(str(error).split())}; correct the file") from error
+    return Source(path, value, lines)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise error_at(path, 1, f"expected a readable file, found: {error.strerror}; correct the path") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise error_at(path, line, f"expected UTF-8, found {error.reason}; save the file as UTF-8") from error
+
+
+def _unique(pairs: "list[tuple[str, object]]") -> dict[str, object]:
+    """Refuse a key that occurs twice, because one of its values would be lost silently."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} twice")
+    return found
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name}, which JSON has no number for")
+
+
+def _refuse_features(path: Path, text: str) -> None:
+    """Refuse anchors, tags and deep nesting before any value is built: they can be costly or ambiguous."""
+    depth = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        line = event.start_mark.line + 1
+        if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
+            problem = "expected plain values, found a YAML anchor or alias (& or *); write the value out, or quote it"
+            raise error_at(path, line, problem)
+        if isinstance(event, ScalarEvent | CollectionStartEvent) and event.tag is not None:
+            problem = f"expected plain values, found the YAML tag {str(event.tag)!r}; remove it, or quote it"
+            raise error_at(path, line, problem)
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise error_at(path, line, f"expected at most {_DEEPEST} levels of nesting, found more; flatten the value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Turns nodes into values and records their lines."""
+
+    path: Path
+    yaml: YAML
+    lines: dict[ValuePath, int]
+
+    def build(self, node: Node, place: ValuePath) -> object:
+        self.lines.setdefault(place, node.start_mark.line + 1)
+        match node:
+            case MappingNode():
+                return self._mapping(node, place)
+            case SequenceNode():
+                return [self.build(item, (*place, at)) for at, item in enumerate(node.value)]
+            case _:
+                return self._scalar(node)
+
+    def _mapping(self, node: MappingNode, place: ValuePath) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            name = str(key.value)
+            if not isinstance(key, ScalarNode) or name == "<<":
+                raise error_at(self.path, line, f"expected a key that is text, found {name!r}; put it in quotes")
+            if name in found:
+                first = self.lines[*place, name]
+                problem = f"expected each key once, found {name!r} again (first on line {first}); remove one"
+                raise error_at(self.path, line, problem)
+            self.lines[*place, name] = line
+            found[name] = self.build(value, (*place, name))
+        return found
+
+    def _scalar(self, node: Node) -> object:
+        """Give a scalar's value; what JSON has no value for stays the text it is."""
+        if not str(node.tag).endswith(_CONVERTED):
+            return str(node.value)
+        if len(node.value) > _LONGEST_NUMBER:
+            problem = f"expected text or a number, found {len(node.value)} digits; put them in quotes"
+            raise error_at(self.path, node.start_mark.line + 1, problem)
+        value = self.yaml.constructor.construct_object(node)
+        finite = isinstance(value, int | None) or (isinstance(value, float) and isfinite(value))
+        return value if finite else str(node.value)

@@ -1,0 +1,108 @@
+"""Verifier `checks`: several checks of one result, each of any other kind; a judge is asked last."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from skillopt.errors import SuiteError
+from skillopt.protocols import Model, Verifier
+from skillopt.rollouts import JUDGED_LINE, Score, Trajectory, Usage
+from skillopt.tasks import JUDGED_KINDS, VerifierSpec
+from skillopt.verifiers import load_verifier, read_options
+
+__all__ = ["CheckOptions", "ChecksOptions", "ChecksVerifier"]
+
+_OWN_KIND: Final = "checks"
+_MOST_CHECKS: Final = 100
+_LONGEST_FEEDBACK: Final = 8_000
+
+
+def _not_nested(kind: str) -> str:
+    if kind == _OWN_KIND:
+        raise ValueError("expected another kind than 'checks', which cannot stand in itself; list its checks here")
+    return kind
+
+
+class CheckOptions(BaseModel):
+    """One check."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Annotated[str, AfterValidator(_not_nested), Field(description="Kind of the verifier.", min_length=1)]
+    options: Annotated[dict[str, object], Field(description="Its options.")] = {}
+    weight: Annotated[float, Field(description="Its part of the score.", gt=0, le=1_000_000)] = 1.0
+    name: Annotated[
+        str, Field(description="What feedback calls it; else its number.", max_length=120, pattern=r"^[^\r\n]*$")
+    ] = ""
+
+
+class ChecksOptions(BaseModel):
+    """Options of the verifier `checks`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    checks: Annotated[
+        tuple[CheckOptions, ...], Field(description="What is checked.", min_length=1, max_length=_MOST_CHECKS)
+    ]
+    threshold: Annotated[
+        float, Field(description="Score from which the task is passed; 1 asks for every check.", gt=0, le=1)
+    ] = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    name: str
+    weight: float
+    judged: bool
+    verifier: Verifier
+
+
+class ChecksVerifier:
+    """Scores the weighted mean of its checks; all of them is a pass, or a score from the threshold on.
+
+    Args:
+        spec: The checks; its reference files are those of every check.
+        judge: The model that judges, where a check asks one; None while a suite is only read.
+
+    Raises:
+        SuiteError: An option is wrong, or a check's own.
+    """
+
+    def __init__(self, spec: VerifierSpec, judge: Model | None = None) -> None:
+        self._options = read_options(ChecksOptions, spec)
+        made = [_make(number, each, spec, judge) for number, each in enumerate(self._options.checks, 1)]
+        self._checks = sorted(made, key=lambda check: check.judged)
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:
+        """Run every check, those that cost nothing first."""
+        scores = [(check, check.verifier.score(trajectory, workspace)) for check in self._checks]
+        total = sum(check.weight for check, _ in scores)
+        value = min(1.0, sum(check.weight * score.value for check, score in scores) / total)
+        passed = all(score.passed for _, score in scores)
+        if self._options.threshold < 1.0:
+            passed = passed or value >= self._options.threshold
+        # A mean of scores that all are 1 can miss 1 by a rounding error.
+        value = 1.0 if all(score.value == 1.0 for _, score in scores) else value
+        lines = [] if passed else [line for check, score in scores for line in _feedback(check, score)]
+        feedback = "\n".join(lines)[:_LONGEST_FEEDBACK]
+        return Score(value, passed, feedback, Usage.total(score.usage for _, score in scores))
+
+
+def _make(number: int, each: CheckOptions, spec: VerifierSpec, judge: Model | None) -> _Check:
+    name = each.name or f"check {number}"
+    own = VerifierSpec(each.kind, json.dumps(each.options, sort_keys=True, separators=(",", ":")), spec.files)
+    try:
+        verifier = load_verifier(own, judge)
+    except SuiteError as error:
+        raise SuiteError(f"verifier {_OWN_KIND!r}: {name}: {error}") from error
+    return _Check(name, each.weight, each.kind in JUDGED_KINDS, verifier)
+
+
+def _feedback(check: _Check, score: Score) -> list[str]:
+    """Name the check in each line of its feedback, so that it can be told which check moved on."""
+    if score.passed:
+        return []
+    mark = JUDGED_LINE if check.judged else ""
+    return [f"{mark}{check.name}: {line}" for line in score.feedback.splitlines() or ["not passed"]]

@@ -1,0 +1,139 @@
+"""Verifier `file`: a file is in the workspace, or is not, or holds a text or a pattern."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from skillopt.errors import SuiteError
+from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.workspace import Unreadable, changed_files, read_workspace_file
+from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import FileName, failed, quote_json, read_options
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
+
+__all__ = ["FileOptions", "FileVerifier"]
+
+_LARGEST: Final = 1_000_000
+_MOST_SEARCHED: Final = 50
+_WILD: Final = re.compile(r"[*?\[]")
+
+
+class FileOptions(BaseModel):
+    """Options of the verifier `file`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: Annotated[
+        FileName,
+        Field(description="Workspace file; `*`, `?` and `[...]` stand for parts of a name, `**` for any folders."),
+    ]
+    exists: Annotated[bool, Field(description="Whether there must be such a file, or must be none.")] = True
+    written: Annotated[bool, Field(description="Count only files that the target wrote.")] = False
+    contains: Annotated[str | None, Field(description="Text that one of the files holds.", min_length=1)] = None
+    pattern: Annotated[
+        str | None,
+        Field(
+            description="Pattern in Python's syntax that is found in one of the files.",
+            min_length=1,
+            max_length=LONGEST_PATTERN,
+        ),
+    ] = None
+    ignore_case: Annotated[bool, Field(description="Compare text and pattern without regard to case.")] = False
+    absent: Annotated[bool, Field(description="Pass when no file holds the text or the pattern.")] = False
+    time_limit: Annotated[float, Field(description="Seconds the search of one file may take.", gt=0, le=60)] = 5.0
+
+
+class FileVerifier:
+    """Scores 1 when the file is as it should be, else 0.
+
+    Raises:
+        SuiteError: An option is wrong, or the options contradict each other.
+    """
+
+    def __init__(self, spec: VerifierSpec) -> None:
+        options = self._options = read_options(FileOptions, spec)
+        searched = options.pattern if options.contains is None else re.escape(options.contains)
+        if options.contains is not None and options.pattern is not None:
+            raise SuiteError("verifier 'file': expected one of the options 'contains' and 'pattern'; remove one")
+        if searched is not None and not options.exists:
+            raise SuiteError("verifier 'file': expected no 'contains' or 'pattern' with 'exists: false'; remove one")
+        if searched is None and options.absent:
+            raise SuiteError("verifier 'file': expected 'contains' or 'pattern' with 'absent'; add one")
+        flags = re.IGNORECASE if options.ignore_case else re.NOFLAG
+        self._pattern = None if searched is None else SearchedPattern.read("file", searched, flags)
+
+    def score(self, trajectory: Trajectory, workspace: str) -> Score:
+        """Look for the file, and in it."""
+        name = self._options.path
+        found = list(self._found(trajectory, workspace))
+        if not self._options.exists:
+            return failed(f"{found[0]}: expected no such file, found one") if found else Score(1.0, passed=True)
+        if not found:
+            return failed(f"{name}: missing")
+        if self._pattern is None:
+            return Score(1.0, passed=True)
+        problems = [self._problem(path, workspace) for path in found[:_MOST_SEARCHED]]
+        # What must be absent is absent from all; what must be there is in one.
+        right = all(not problem for problem in problems) if self._options.absent else not all(problems)
+        return Score(1.0, passed=True) if right else failed(next(problem for problem in problems if problem))
+
+    def _found(self, trajectory: Trajectory, workspace: str) -> Iterator[str]:
+        path = self._options.path
+        names = changed_files(workspace, ()) if _WILD.search(path) else (path,)
+        root = os.path.realpath(workspace)
+        for name in names:
+            if self._options.written and name not in trajectory.files_changed:
+                continue
+            place = Path(root, name)
+            if _fits(name, path) and os.path.realpath(place) == str(place) and _is_regular(place):
+                yield name
+
+    def _problem(self, path: str, workspace: str) -> str:
+        """Say what is wrong with what a file holds; empty when nothing is."""
+        content = read_workspace_file(workspace, path, _LARGEST)
+        if isinstance(content, Unreadable):
+            return f"{path}: {content.reason}"
+        if self._pattern is None:
+            return ""
+        asked = quote_json(self._options.contains or self._options.pattern)
+        found = search_pattern(self._pattern, content.decode("utf-8", "replace"), self._options.time_limit)
+        if found is None:
+            return f"{path}: the search for {asked} took more than {self._options.time_limit:g} s"
+        if found is self._options.absent:
+            return f"{path}: expected {'no ' if self._options.absent else ''}{asked}, found {'it' if found else 'none'}"
+        return ""
+
+
+def _is_regular(place: Path) -> bool:
+    try:
+        return stat.S_ISREG(place.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _fits(path: str, pattern: str) -> bool:
+    """Tell whether a path fits a pattern, part by part; `**` stands for any number of folders."""
+    if path == pattern:
+        return True
+    globs = pattern.split("/")
+    at = _passing({0}, globs)
+    for part in path.split("/"):
+        here = {each for each in at if each < len(globs) and globs[each] == "**"}
+        next_ = {each + 1 for each in at - here if each < len(globs) and fnmatchcase(part, globs[each])}
+        at = _passing(here | next_, globs)
+    return len(globs) in at
+
+
+def _passing(places: set[int], globs: list[str]) -> set[int]:
+    """Add the places that are reached where `**` stands for no folder at all."""
+    reached = set(places)
+    for at, glob in enumerate(globs):
+        if at in reached and glob == "**":
+            reached.add(at + 1)
+    return reached

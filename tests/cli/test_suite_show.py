@@ -1,0 +1,73 @@
+"""`skillopt suite show`: tasks, what scores them, what cannot be run, triggers."""
+
+import json
+import shutil
+from pathlib import Path
+
+from tests.fakes.projects import skillopt
+
+FIXTURES = Path(__file__).parents[1] / "fakes" / "formats"
+
+
+def project(folder: Path, shape: str) -> Path:
+    shutil.copytree(FIXTURES / shape, folder, dirs_exist_ok=True)
+    return folder
+
+
+def test_a_suite_is_shown_with_what_scores_each_task_and_what_cannot_be_run(tmp_path: Path) -> None:
+    shown = skillopt(project(tmp_path, "evals-json"), "suite", "show", "orders").stdout.splitlines()
+
+    assert shown[0] == "orders: 2 tasks in orders/evals/evals.json (format evals.json), 1 cannot be run"
+    assert sorted(shown[1:3]) == [
+        "  fold 1  eval-1  judge (2 criteria); 1 file",
+        "  fold 2  eval-2  judge (1 criterion)",
+    ]
+    assert shown[3:5] == ["2 of 2 tasks need a judge: a model, named by the setting `judge`", "cannot be run:"]
+    assert shown[5].startswith("  orders/evals/evals.json:21: eval-lost: expected a file 'evals/files/lost.csv' in ")
+
+
+def test_triggers_are_counted_and_said_to_be_no_tasks(tmp_path: Path) -> None:
+    shown = skillopt(project(tmp_path, "triggers"), "suite", "show", "orders").stdout
+
+    assert "orders: 0 tasks\n" in shown
+    assert "3 triggers (2 should load the skill, 1 should not); not tasks: they say when the skill should load" in shown
+
+
+def test_a_file_of_tasks_is_shown_without_a_skill_and_as_json(tmp_path: Path) -> None:
+    folder = project(tmp_path, "evals-json-typed")
+
+    ended = skillopt(folder, "suite", "show", "orders/evals/evals.json", "--json")
+
+    found = json.loads(ended.stdout)
+    assert [(task["id"], task["checks"], task["criteria"]) for task in found["tasks"]] == [
+        ("eval-1", ["regex", "regex"], 0),
+        ("eval-2", ["regex"], 1),
+    ]
+    assert [(each["line"], each["name"]) for each in found["skipped"]] == [(33, "eval-3")]
+    assert found["format"] == "evals.json"
+
+
+def test_one_task_is_shown_with_what_training_needs(tmp_path: Path) -> None:
+    shown = skillopt(project(tmp_path, "evals-json-single"), "suite", "show", "orders").stdout
+
+    assert "note: training needs at least two tasks, so that a change learnt from one is judged on another" in shown
+
+
+def test_a_skill_without_tasks_is_told_where_they_go(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_text("---\nname: a\ndescription: b\n---\nc\n", encoding="utf-8")
+
+    ended = skillopt(tmp_path, "suite", "show", ".")
+
+    assert ended.returncode == 2
+    assert "has no tasks; add evals/evals.json" in ended.stderr
+
+
+def test_what_was_skipped_is_said_where_the_suite_is_used(tmp_path: Path) -> None:
+    folder = project(tmp_path, "evals-json")
+    said = "2 tasks loaded, 1 skipped: `skillopt suite show`"
+    (folder / "skillopt.toml").write_text('[skills.orders]\npath = "orders"\n', encoding="utf-8")
+
+    assert (
+        f"FAIL suite orders: {said}; " in skillopt(folder, "doctor").stdout or said in skillopt(folder, "doctor").stdout
+    )
+    assert said in skillopt(folder, "estimate", "orders").stdout + skillopt(folder, "estimate", "orders").stderr

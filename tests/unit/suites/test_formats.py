@@ -1,0 +1,180 @@
+"""Every shape of task files that is written somewhere, on fixtures of our own: what loads, is skipped, is a trigger."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import SuiteError
+from skillopt.suites import load_suite, read_tasks
+from skillopt.suites.formats import TASK_FORMATS, find_tasks, find_triggers
+from skillopt.tasks import Split, Task
+from tools.formats_table import FIXTURES, ROWS, fixture_of
+
+SKILL = "---\nname: orders\ndescription: Cleans orders. Use for orders.\n---\n# Orders\n"
+
+
+def tasks_of(shape: str) -> dict[str, Task]:
+    return {task.id: task for _, task in read_tasks(fixture_of(shape)).tasks}
+
+
+def parts(task: Task) -> list[tuple[str, object]]:
+    return [(part.kind, json.loads(part.options)) for part in task.verifier.parts]
+
+
+def evals(folder: Path, value: object) -> Path:
+    (folder / "evals.json").write_text(json.dumps(value), encoding="utf-8")
+    return folder / "evals.json"
+
+
+def test_every_fixture_has_a_row_in_the_table_of_the_documentation() -> None:
+    assert [row.shape for row in ROWS] == list(dict.fromkeys(row.shape for row in ROWS))
+    assert {row.shape for row in ROWS} == {folder.name for folder in FIXTURES.iterdir()}
+    assert {read_tasks(fixture_of(row.shape)).format for row in ROWS} == TASK_FORMATS.keys()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.shape)
+def test_the_tasks_of_a_format_load_or_say_with_their_line_why_not(row: object) -> None:
+    reading = read_tasks(fixture_of(getattr(row, "shape", "")))
+
+    assert all(each.line >= 1 and each.reason for each in reading.skipped)
+    assert reading.tasks or reading.triggers
+
+
+def test_a_list_of_questions_with_expected_behavior_is_tasks_and_its_routing_is_triggers() -> None:
+    reading = read_tasks(fixture_of("evals-json-list"))
+    late, report = (task for _, task in reading.tasks)
+
+    assert late.prompt == "Which orders are late?"
+    assert parts(late) == [
+        (
+            "rubric",
+            {"criteria": ["Names orders 3 and 5", "Gives the due dates"], "reference": "Orders 3 and 5 are late."},
+        )
+    ]
+    assert parts(report)[0] == ("tool_used", {"tool": "*", "arguments": r"report\.py"})
+    assert [(each.query, each.should_trigger) for each in reading.triggers] == [
+        ("Which orders are late?", True),
+        ("Make the weekly report.", True),
+        ("What is the weather today?", False),
+    ]
+
+
+def test_what_must_not_be_is_a_criterion_in_the_words_of_its_key() -> None:
+    cancel, refund = tasks_of("evals-json-cases").values()
+
+    assert parts(cancel)[0][1] == {"criteria": ["Asks for a confirmation", "must not: Cancels at once"]}
+    assert parts(refund)[0][1] == {"criteria": ["Names the amount", "Thanks the customer"]}
+
+
+def test_typed_checks_are_made_by_a_program_and_only_sentences_are_judged() -> None:
+    tasks = tasks_of("evals-json-typed")
+
+    assert parts(tasks["eval-1"]) == [
+        ("regex", {"pattern": r"orders\ list", "ignore_case": True}),
+        ("regex", {"pattern": "rm +-rf", "absent": True, "ignore_case": True}),
+    ]
+    assert parts(tasks["eval-2"]) == [
+        ("regex", {"pattern": r"orders\ export|orders\ dump", "ignore_case": True}),
+        ("rubric", {"criteria": ["Explains the format"]}),
+    ]
+    assert not tasks["eval-1"].verifier.judged
+    assert tasks["eval-2"].verifier.judged
+
+
+def test_texts_that_an_answer_must_or_must_not_contain_need_no_judge() -> None:
+    assert [part.kind for part in tasks_of("cases-json")["eval-words"].verifier.parts] == ["regex", "regex"]
+
+
+def test_a_broken_line_is_skipped_and_the_others_load() -> None:
+    reading = read_tasks(fixture_of("cases-jsonl"))
+
+    assert [task.id for _, task in reading.tasks] == ["eval-sum", "eval-greet"]
+    assert [(each.line, each.reason[:50]) for each in reading.skipped] == [
+        (2, "expected one JSON object on the line, found: Expec")
+    ]
+
+
+def test_a_set_of_triggers_is_no_suite_and_says_what_it_is() -> None:
+    with pytest.raises(SuiteError, match="expected tasks, found 3 requests that say when the skill should be loaded"):
+        load_suite(fixture_of("triggers") / "evals" / "trigger-evals.json")
+
+    assert find_tasks(fixture_of("triggers")) is None
+    assert [path.name for path in find_triggers(fixture_of("triggers"))] == ["trigger-evals.json"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"query": "a", "should_trigger": True}, {"query": "b", "should_trigger": False}],
+        {
+            "skill_name": "x",
+            "queries": [{"query": "a", "shouldTrigger": True}, {"query": "b", "should_trigger": False}],
+        },
+        {"should_trigger": ["a"], "should_not_trigger": ["b"]},
+        {"positive": [{"prompt": "a"}], "negative": [{"prompt": "b"}]},
+        {"skill": "s", "evals": [{"prompt": "a", "expected_skill": "s"}, {"prompt": "b", "expected_skill": None}]},
+        [{"prompt": "a", "expected_skills": ["s", "t"]}, {"prompt": "b", "expected_skill": "none"}],
+        [{"prompt": "a", "expected_skill": "s"}, {"prompt": "b", "should_trigger": False, "expected_behavior": ["x"]}],
+    ],
+)
+def test_sets_of_triggers_in_all_their_shapes_never_become_tasks(tmp_path: Path, value: object) -> None:
+    (tmp_path / "s").mkdir()
+
+    reading = read_tasks(evals(tmp_path / "s", value))
+
+    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("a", True), ("b", False)]
+    assert reading.tasks == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"evals": {"first": {"prompt": "a", "expected": "x"}, "second": {"prompt": "b", "expected": "x"}}},
+        {"suites": 2, "unit": [{"prompt": "a", "expected": "x"}], "whole": [{"prompt": "b", "expected": "x"}]},
+        [{"user_prompt": "a", "expectedOutcome": "x"}, {"question": "b", "ground-truth": "x"}],
+        [{"input": {"prompt": "a"}, "ideal": "x"}, {"request": "b", "answer": 3}],
+    ],
+)
+def test_evals_are_found_in_mappings_and_under_other_keys(tmp_path: Path, value: object) -> None:
+    reading = read_tasks(evals(tmp_path, value))
+
+    assert [task.prompt for _, task in reading.tasks] == ["a", "b"]
+    assert reading.skipped == ()
+
+
+def test_context_is_a_part_of_the_request(tmp_path: Path) -> None:
+    ((_, task),) = read_tasks(evals(tmp_path, [{"prompt": "a", "context": "b", "expected": "c"}])).tasks
+
+    assert task.prompt == "a\n\nb"
+
+
+def test_files_may_be_written_out_in_the_eval(tmp_path: Path) -> None:
+    item = {"prompt": "a", "files": [{"path": "in.csv", "content": "1\n"}], "rubric": {"sum": "Says 1"}}
+
+    ((_, task),) = read_tasks(evals(tmp_path, [item])).tasks
+
+    assert [(file.path, file.content) for file in task.files] == [("in.csv", b"1\n")]
+    assert parts(task)[0][1] == {"criteria": ["sum: Says 1"]}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_suite_of_one_or_two_tasks_loads_with_all_of_them_to_judge(tmp_path: Path, count: int) -> None:
+    suite = load_suite(evals(tmp_path, [{"prompt": str(at), "expected": "x"} for at in range(count)]))
+
+    assert len(suite.tasks(Split.VAL)) == count
+
+
+@pytest.mark.parametrize(
+    "found", ["evals/evals.json", "evals.json", "tests/evals.json", "evals/cases.yaml", "test-prompts.json"]
+)
+def test_tasks_of_a_skill_are_found_wherever_people_keep_them_and_a_folder_that_is_no_skill_has_none(
+    tmp_path: Path, found: str
+) -> None:
+    (tmp_path / found).parent.mkdir(exist_ok=True)
+    (tmp_path / found).write_text('[{"prompt": "a", "expected": "b"}]', encoding="utf-8")
+    assert find_tasks(tmp_path) is None
+
+    (tmp_path / "SKILL.md").write_text(SKILL, encoding="utf-8")
+
+    assert find_tasks(tmp_path) == tmp_path / found

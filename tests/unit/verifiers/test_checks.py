@@ -1,0 +1,101 @@
+import json
+
+import pytest
+
+from skillopt.errors import SuiteError
+from skillopt.loop.symptoms import symptoms_of
+from skillopt.rollouts import Rollout, Status, Trajectory, Usage
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import ScriptedModel
+from skillopt.verifiers import load_verifier
+from tests.contracts.verifier_contract import VerifierContract, make_spec, score_answer
+
+
+def regex(pattern: str, name: str = "", **more: object) -> dict[str, object]:
+    return {"kind": "regex", "options": {"pattern": pattern, **more}, "name": name}
+
+
+def judged(*criteria: str) -> dict[str, object]:
+    return {"kind": "rubric", "options": {"criteria": criteria, "votes": 1}, "name": "tone"}
+
+
+def verdicts(*answers: str) -> str:
+    found = [{"criterion": at, "passed": each == "yes", "evidence": "x"} for at, each in enumerate(answers, 1)]
+    return json.dumps({"verdicts": found, "advice": "Be kinder."})
+
+
+class TestChecksVerifier(VerifierContract):
+    kind = "checks"
+    right = b"order 42 shipped"
+    wrong = b"order x shipped"
+
+    def spec(self) -> VerifierSpec:
+        return make_spec("checks", checks=[regex(r"\d+", file=self.path), regex("ship", file=self.path)])
+
+
+def test_the_score_is_the_weighted_share_of_the_checks_and_each_failed_one_is_named() -> None:
+    checks = [{**regex("total", "says the total"), "weight": 3}, regex("sorry", "no excuse", absent=True), regex("x")]
+
+    score = score_answer(make_spec("checks", checks=checks), "The total is 3, sorry.")
+
+    assert (score.value, score.passed) == (0.6, False)
+    assert score.feedback.splitlines() == [
+        'no excuse: answer: expected no match of "sorry", found one',
+        'check 3: answer: expected a match of "x", found none',
+    ]
+
+
+def test_a_threshold_passes_a_task_of_which_a_check_fails() -> None:
+    checks = [regex("a"), regex("b"), regex("c")]
+
+    assert score_answer(make_spec("checks", checks=checks, threshold=0.6), "ab").passed
+    assert not score_answer(make_spec("checks", checks=checks, threshold=0.7), "ab").passed
+    assert not score_answer(make_spec("checks", checks=checks), "ab").passed
+
+
+def test_checks_that_cost_nothing_run_before_the_judge_and_its_usage_is_counted() -> None:
+    model = ScriptedModel(lambda _: verdicts("yes", "no"))
+    spec = make_spec("checks", checks=[judged("kind", "short"), regex("done", "says done")])
+
+    score = load_verifier(spec, model).score(Trajectory(answer="nothing"), ".")
+
+    assert score.value == 0.25
+    assert score.usage == Usage(calls=1)
+    assert score.feedback.startswith("says done: ")
+    assert "judged by a model: tone: 1 of 2 hidden criteria are met." in score.feedback
+
+
+def test_progress_is_seen_in_checks_by_their_names_and_never_in_the_words_of_a_judge() -> None:
+    spec = make_spec("checks", checks=[regex("done", "says done"), regex("42", "the sum"), judged("kind")])
+    task = Task("t", "Add.", spec)
+
+    def symptoms(answer: str, reply: str) -> frozenset[str]:
+        score = load_verifier(spec, ScriptedModel(lambda _: reply)).score(Trajectory(answer=answer), ".")
+        return symptoms_of(task, Rollout("t", "", 0, Trajectory(), Status.OK, score))
+
+    none, one = symptoms("no", verdicts("no")), symptoms("done", verdicts("no"))
+
+    assert one < none
+    assert any("says done" in line for line in none - one)
+    assert symptoms("done", verdicts("no").replace("kinder", "shorter")) == one
+    assert symptoms("done", verdicts("yes")) < one
+
+
+@pytest.mark.parametrize(
+    ("checks", "message"),
+    [
+        ([], "checks: "),
+        ([{"kind": "checks", "options": {}}], "checks.0.kind: expected another kind than 'checks'"),
+        ([{"kind": "regex", "options": {"patern": "a"}, "name": "first"}], "first: verifier 'regex': unknown option"),
+        ([regex("a"), {"kind": "tabel"}], "check 2: expected the kind of a verifier, found 'tabel'"),
+        ([{**regex("a"), "weight": 0}], r"checks.0.weight: .*greater than 0"),
+    ],
+)
+def test_a_wrong_check_is_refused_by_its_place_or_name(checks: list[object], message: str) -> None:
+    with pytest.raises(SuiteError, match=message):
+        load_verifier(make_spec("checks", checks=checks))
+
+
+def test_a_misspelt_option_is_told_before_the_one_that_it_leaves_missing() -> None:
+    with pytest.raises(SuiteError, match="unknown option 'patern'; did you mean 'pattern'"):
+        load_verifier(make_spec("regex", patern="a"))

@@ -1,0 +1,108 @@
+"""Tests of the verifiers `tool_used` and `tool_order`."""
+
+import pytest
+
+from skillopt.errors import SettingsError, SuiteError
+from skillopt.execution.tool_records import check_recorded_tools
+from skillopt.rollouts import Message, Score, ToolCall, Trajectory
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.verifiers import load_verifier
+from skillopt.verifiers.tool_calls import is_tool
+from tests.contracts.verifier_contract import make_spec
+
+
+def ran(*calls: tuple[str, str]) -> Trajectory:
+    return Trajectory(tuple(Message("assistant", "", (ToolCall(name, text, ""),)) for name, text in calls))
+
+
+def score(spec: VerifierSpec, *calls: tuple[str, str]) -> Score:
+    return load_verifier(spec).score(ran(*calls), "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "used"),
+    [
+        ("Bash", "shell"),
+        ("powershell", "Bash"),
+        ("Edit", "apply_patch"),
+        ("Write", "apply_patch"),
+        ("create", "Write"),
+        ("view", "Read"),
+        ("Task", "Agent"),
+        ("mcp__db__query", "db.query"),
+        ("mcp__db__*", "mcp__db__query"),
+    ],
+)
+def test_a_tool_is_known_by_the_names_of_all_agents(asked: str, used: str) -> None:
+    assert is_tool(asked, used)
+
+
+@pytest.mark.parametrize(("asked", "used"), [("Read", "apply_patch"), ("Bash", "BashOutput"), ("Edit", "Write")])
+def test_another_tool_is_not_taken_for_it(asked: str, used: str) -> None:
+    assert not is_tool(asked, used)
+
+
+def test_calls_are_counted_within_bounds() -> None:
+    spec = make_spec("tool_used", tool="Read", min=1, max=2)
+
+    assert [score(spec, *[("Read", "{}")] * number).passed for number in range(4)] == [False, True, True, False]
+    assert score(spec, ("Bash", "")).feedback == 'tools: expected at least 1 calls of "Read", found 0'
+    assert score(spec, *[("Read", "")] * 3).feedback == 'tools: expected at most 2 calls of "Read", found 3'
+
+
+def test_only_calls_with_the_arguments_asked_for_count() -> None:
+    spec = make_spec("tool_used", tool="Bash", arguments=r"git\s+push", max=0, min=0)
+
+    assert score(spec, ("Bash", '{"command": "git status"}')).passed
+    assert score(spec, ("shell", "git push")).feedback == (
+        r'tools: expected at most 0 calls of "Bash" with "git\\s+push", found 1'
+    )
+
+
+def test_the_first_calls_must_come_in_order() -> None:
+    spec = make_spec("tool_order", steps=[{"tool": "Read"}, {"tool": "Bash", "arguments": "test"}, {"tool": "Write"}])
+
+    assert score(spec, ("Bash", "ls"), ("Read", ""), ("Bash", "test"), ("Read", ""), ("Write", "")).passed
+    assert score(spec, ("Read", ""), ("Write", ""), ("Bash", "test"), ("Write", "")).feedback == (
+        'tools: expected the first call of "Write" after that of "Bash", found it before'
+    )
+    assert score(spec, ("Read", "")).feedback == 'tools: expected a call of "Bash", found it missing'
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "problem"),
+    [
+        ("tool_used", {"tool": "Read", "min": 2, "max": 1}, "expected 'max' of at least 2, found 1"),
+        ("tool_used", {"tool": "Read", "arguments": "("}, "expected a regular expression"),
+        ("tool_used", {"tool": "Read", "mix": 1}, "unknown option 'mix'"),
+        ("tool_order", {"steps": [{"tool": "Read"}]}, "steps: "),
+    ],
+)
+def test_wrong_options_are_refused(kind: str, options: dict[str, object], problem: str) -> None:
+    with pytest.raises(SuiteError, match=problem):
+        load_verifier(make_spec(kind, **options))
+
+
+@pytest.mark.parametrize(
+    ("tool", "harness", "told"),
+    [
+        ("Read", "claude-code", True),
+        ("Bash", "codex", True),
+        ("mcp__db__query", "codex", True),
+        ("Read", "codex", False),
+        ("Bash", "chat", False),
+        ("Bash", "my_package:harness", True),
+    ],
+)
+def test_a_suite_that_asks_for_tools_the_harness_does_not_tell_of_is_refused_before_anything_is_run(
+    tool: str, harness: str, *, told: bool
+) -> None:
+    check = {"kind": "tool_used", "options": {"tool": tool}}
+    task = Task("push", "push it", make_spec("checks", checks=[{"kind": "exact", "options": {"value": "a"}}, check]))
+    suite = Suite("git", ((Split.VAL, task),))
+
+    if told:
+        check_recorded_tools(harness, suite)
+    else:
+        with pytest.raises(SettingsError, match=f"task 'push' asks whether the tool '{tool}' was used, which harness"):
+            check_recorded_tools(harness, suite)

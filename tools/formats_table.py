@@ -1,0 +1,101 @@
+"""Print the table of formats of task files: what loads, runs and is refused of a fixture of each shape.
+
+    python -m tools.formats_table
+
+`python -m tools.generate_docs` puts the table into docs/suite-format.md.
+"""
+
+import re
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.suites import read_tasks
+from skillopt.suites.reading import Reading
+from skillopt.suites.typed_checks import one_line
+
+__all__ = ["FIXTURES", "ROWS", "Row", "fixture_of", "formats_table", "main"]
+
+FIXTURES: Final = Path(__file__).resolve().parent.parent / "tests" / "fakes" / "formats"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A shape of task files.
+
+    Args:
+        shape: Name of the folder of its fixture.
+        file: Where people keep it.
+        holds: What it looks like.
+    """
+
+    shape: str
+    file: str
+    holds: str
+
+
+ROWS: Final = (
+    Row("native", "`suite.yaml`, `tasks.jsonl`, `tasks/*.yaml`", "tasks with verifiers, as described below"),
+    Row("evals-json", "`evals/evals.json`", "`{skill_name, evals: [{prompt, expected_output, expectations, files}]}`"),
+    Row(
+        "evals-json-list",
+        "`evals/evals.json`",
+        "`[{question, ground_truth, expected_behavior, expected_skill, expected_script, should_trigger}]`",
+    ),
+    Row(
+        "evals-json-cases",
+        "`evals/evals.json`",
+        "`{cases: […]}`, also `test_cases`, `tests`, `scenarios`; criteria as objects; `must`, `mustNot`",
+    ),
+    Row(
+        "evals-json-typed",
+        "`evals/evals.json`",
+        "checks with a `type`: `contains_phrase`, `not_contains_pattern`, `content_includes_any`, `equals` and others",
+    ),
+    Row("evals-json-single", "`evals/evals.json`", "one eval as the whole file"),
+    Row("root-evals-json", "`evals.json`", "any of these, beside SKILL.md"),
+    Row("tests-evals-json", "`tests/evals.json`", "any of these"),
+    Row("cases-json", "`evals/cases.json`", "`{cases: [{request, expected, forbidden}]}`; `must_contain`"),
+    Row("cases-jsonl", "`evals/cases.jsonl`", "one eval a line: `{prompt, criteria}`"),
+    Row("cases-yaml", "`evals/cases.yaml`", "`cases: [{name, prompt, checks}]`"),
+    Row("test-prompts", "`test-prompts.json`", "`[{prompt, expected}]`"),
+    Row("triggers", "`evals/trigger-evals.json` and its other names", "`[{query, should_trigger}]`: no tasks"),
+)
+
+
+def fixture_of(shape: str) -> Path:
+    """Give the skill folder, or else the suite folder, of a fixture."""
+    skill = FIXTURES / shape / "orders"
+    return skill if skill.is_dir() else FIXTURES / shape
+
+
+def formats_table() -> str:
+    """Render the table, as the fixtures are read now."""
+    heads = ["| file | shape | in our fixture | runs by | refused there |", "|---|---|---|---|---|"]
+    return "\n".join([*heads, *(_line(row, read_tasks(fixture_of(row.shape))) for row in ROWS)]) + "\n"
+
+
+def main() -> int:
+    """Print the table."""
+    sys.stdout.write(formats_table())
+    return 0
+
+
+def _line(row: Row, reading: Reading) -> str:
+    loads = [f"{len(reading.tasks)} of {len(reading.tasks) + len(reading.skipped)} tasks"] if reading.tasks else []
+    loads += [f"{len(reading.triggers)} triggers"] if reading.triggers else []
+    kinds = Counter(part.kind for _, task in reading.tasks for part in task.verifier.parts)
+    refused = "; ".join(f"line {each.line}: {one_line(_short(each.reason))}" for each in reading.skipped)
+    cells = (row.file, row.holds, ", ".join(loads), ", ".join(f"`{kind}`" for kind in sorted(kinds)), refused)
+    return f"| {' | '.join(cells)} |"
+
+
+def _short(reason: str) -> str:
+    """Leave out the checkout's folder, and what to do."""
+    return re.sub(rf" in {re.escape(str(FIXTURES))}[^,;]*", "", reason).partition(";")[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
