@@ -23,6 +23,8 @@ __all__ = [
     "decode_skill",
     "encode_skill",
     "files_of",
+    "find_skill_folders",
+    "is_left_out",
     "is_shipped",
     "read_skill",
     "skill_from_files",
@@ -44,6 +46,26 @@ _LEFT_OUT = frozenset(
     )
 )
 _LEFT_OUT_SUFFIXES = (".pyc", ".pyo", ".swp", "~")
+_DEEPEST = 12
+_MOST_FOLDERS = 20_000
+"""Folders that are looked into where no git says what belongs to a project."""
+
+
+def is_left_out(path: str) -> bool:
+    """Tell whether a path lies in a folder that tools keep for themselves, such as `.git` or `node_modules`."""
+    return not _LEFT_OUT.isdisjoint(PurePosixPath(path).parts)
+
+
+def find_skill_folders(root: Path) -> list[str]:
+    """List the folders below a root that hold a SKILL.md, sorted, where no git lists them; links are not followed."""
+    found: list[str] = []
+    for number, (folder, folders, names) in enumerate(os.walk(root)):
+        path = Path(folder).relative_to(root)
+        deep = len(path.parts) >= _DEEPEST or number >= _MOST_FOLDERS
+        folders[:] = [] if deep else sorted(name for name in folders if name not in _LEFT_OUT)
+        if SKILL_FILE in names:
+            found.append(path.as_posix())
+    return sorted(found)
 
 
 def is_shipped(path: str) -> bool:
