@@ -95,13 +95,16 @@ class Target:
     settings: Settings
 
     def skill(self) -> Skill:
-        """Read the skill from the work tree, without files that git ignores: they are private, not part of it."""
-        skill = read_skill(self.folder)
+        """Read the skill from the work tree, without files that git ignores: they are private, not part of it.
+
+        Raises:
+            SkillError: It cannot be read.
+        """
         try:
-            ignored = Repository.find(self.folder).ignored([self.folder / file.path for file in skill.files])
+            repository = Repository.find(self.folder)
         except RepositoryError:
-            return skill
-        return replace(skill, files=tuple(file for file in skill.files if self.folder / file.path not in ignored))
+            return replace(read_skill(self.folder), name=self.name)
+        return replace(read_skill(self.folder, repository.root, repository.ignored), name=self.name)
 
     def suite(self) -> Suite:
         """Read the suite.

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import PurePosixPath
 from typing import Final
 
 from skillopt.tasks import digest_of
@@ -52,7 +51,7 @@ def name_skills(
         The name of each path, in the order given; no two are the same.
     """
     listed = list(dict.fromkeys(paths))
-    folder_names = {path: skill_name(PurePosixPath(path).name or root_name) for path in listed}
+    folder_names = {path: skill_name(root_name if path == "." else path.rpartition("/")[2]) for path in listed}
     count = Counter(folder_names.values())
     given = {path: skill_name(name) for path, name in (configured or {}).items() if path in folder_names}
     names = {path: name for path, name in given.items() if name == folder_names[path] or count[folder_names[path]] > 1}
@@ -75,5 +74,5 @@ def _name_unique(names: dict[str, str], spelled: Mapping[str, str]) -> None:
 
 def _without_generic(path: str) -> str:
     """Spell a path by the folders that tell it from others."""
-    parts = PurePosixPath(path).parts
-    return skill_name("-".join([*(part for part in parts[:-1] if part not in _GENERIC), *parts[-1:]]))
+    *folders, last = path.split("/")
+    return skill_name("-".join([*(folder for folder in folders if folder not in _GENERIC), last]))
