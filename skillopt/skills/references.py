@@ -33,7 +33,7 @@ def select_referred(
     is passed over.
 
     Args:
-        start: The file to begin with; it is selected first.
+        start: The file to begin with; it is selected whatever its size.
         sizes: All files with their sizes in bytes, by path relative to the skill's folder.
         text_of: Reads a file.
         limits: Of what is selected, the first file included.
@@ -45,7 +45,7 @@ def select_referred(
     inside = _by_folder(sizes)
     while waiting:
         path = waiting.pop(0)
-        if path in selected or sizes[path] > left or len(selected) >= limits.files:
+        if path in selected or (path != start and (sizes[path] > left or len(selected) >= limits.files)):
             continue
         selected.add(path)
         left -= sizes[path]
