@@ -29,7 +29,6 @@ __all__ = [
     "is_left_out",
     "is_shipped",
     "read_skill",
-    "shipped_files",
     "skill_from_files",
 ]
 
@@ -148,7 +147,7 @@ def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
         if file.path in known:
             raise SkillError(f"skill {name!r}: expected each path once, found {file.path!r} twice; remove one")
         known[file.path] = file
-    shipped, left_out = shipped_files(tuple(known.values()))
+    shipped, left_out = _shipped_files(tuple(known.values()))
     document = next((file for file in shipped if file.path == SKILL_FILE), None)
     if document is None:
         raise SkillError(_missing(f"skill {name!r}", [file.path for file in shipped]))
@@ -156,7 +155,7 @@ def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
     return Skill(name, SkillDocument.parse(document.content), rest, left_out)
 
 
-def shipped_files(files: tuple[File, ...]) -> tuple[tuple[File, ...], tuple[str, ...]]:
+def _shipped_files(files: tuple[File, ...]) -> tuple[tuple[File, ...], tuple[str, ...]]:
     """Give the files of a folder that ship, sorted by path, and what to say of those left out for their size."""
     known = {file.path: file for file in sorted(files, key=lambda file: file.path) if is_shipped(file.path)}
     sizes = {path: len(file.content) for path, file in known.items()}
