@@ -140,8 +140,8 @@ def _missing() -> Iterator[Finding]:
     """Find what a document without frontmatter lacks."""
     yield _error(
         1,
-        "expected frontmatter with name and description, found none; the specification asks for it: start the file with "
-        "'---', both fields, '---'",
+        "expected frontmatter with name and description, found none; the specification asks for it: start the file "
+        "with '---', both fields, '---'",
     )
     yield _unlisted(1)
     yield _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE)
@@ -291,9 +291,8 @@ def _keys(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
     """Summarise the keys that nobody or not everybody knows: most skills have some, and they do no harm."""
     known = [field for field in frontmatter.fields.items if field.name in _CLAUDE_KEYS]
     if known:
-        yield _warning(
-            known[0].line, f"{_listed(known)} only Claude Code heeds, not the specification: {_names(known)}"
-        )
+        names = ", ".join(field.name for field in known)
+        yield _warning(known[0].line, f"{_listed(known)} only Claude Code heeds, not the specification: {names}")
     unknown = [field for field in frontmatter.fields.items if field.name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
     if unknown:
         message = f"{_listed(unknown)} the specification does not know: {_names(unknown)}"
