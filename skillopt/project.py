@@ -5,26 +5,28 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Final
 
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.presets import flatten_tables, make_settings
 from skillopt.settings import Settings
-from skillopt.skills.document import Skill
-from skillopt.skills.folder import read_skill
+from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, read_skill
+from skillopt.skills.frontmatter import read_leniently
 from skillopt.suites import load_suite
 from skillopt.suites.formats import find_tasks
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import worktree_folders
 
-__all__ = ["CONFIG", "SKILL_FOLDERS", "Project", "Selection", "Target", "find_skills"]
+__all__ = ["CONFIG", "Discovered", "FoundSkill", "Project", "Selection", "Target"]
 
 CONFIG = "skillopt.toml"
 
-SKILL_FOLDERS = ("skills", ".claude/skills", ".agents/skills")
-"""Where skills lie in a repository, by convention."""
-
 _SUITE_FOLDERS = ("suites", "benchmarks/suites", "evals")
+_MOST_LISTED: Final = 8
 _PREFIX = "SKILLOPT_"
 _ENTRY_KEYS = ("path", "suite")
 
@@ -51,6 +53,33 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundSkill:
+    """A skill that lies in the project.
+
+    Args:
+        name: Its name, which no other skill of the project has.
+        path: Its folder in the project, POSIX, `.` for the root.
+        suite: Its tasks, relative to the project; empty when it has none.
+    """
+
+    name: str
+    path: str
+    suite: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """The skills of a project, sorted by path, as `Project.discover` finds them."""
+
+    skills: tuple[FoundSkill, ...]
+
+    @property
+    def with_tasks(self) -> tuple[FoundSkill, ...]:
+        """Give those that have tasks."""
+        return tuple(skill for skill in self.skills if skill.suite)
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What a command is about.
 
@@ -67,13 +96,16 @@ class Target:
     settings: Settings
 
     def skill(self) -> Skill:
-        """Read the skill from the work tree, without files that git ignores: they are private, not part of it."""
-        skill = read_skill(self.folder)
+        """Read the skill from the work tree, without files that git ignores: they are private, not part of it.
+
+        Raises:
+            SkillError: It cannot be read.
+        """
         try:
-            ignored = Repository.find(self.folder).ignored([self.folder / file.path for file in skill.files])
+            repository = Repository.find(self.folder)
         except RepositoryError:
-            return skill
-        return replace(skill, files=tuple(file for file in skill.files if self.folder / file.path not in ignored))
+            return replace(read_skill(self.folder), name=self.name)
+        return replace(read_skill(self.folder, repository.root, repository.ignored), name=self.name)
 
     def suite(self) -> Suite:
         """Read the suite.
@@ -172,34 +204,141 @@ class Project:
         ]
         configured = entry.get("suite")
         found = selection.suite or (self.root / str(configured) if configured else find_tasks(folder))
-        return Target(folder.name, folder, found, make_settings(*layers))
+        return Target(self._name_of(folder), folder, found, make_settings(*layers))
+
+    def discover(self) -> Discovered:
+        """Find every skill of the project: each SKILL.md that git does not ignore, configured or not."""
+        names = self.skill_names()
+        places = {folder: _entries(self.root / folder) for folder in _SUITE_FOLDERS}
+        return Discovered(
+            tuple(FoundSkill(name, path, self._suite(name, path, places)) for path, name in names.items())
+        )
+
+    def skill_names(self) -> dict[str, str]:
+        """Give the name of every skill of the project by its folder, sorted by folder; no two are the same."""
+        configured = {self._path(name): name for name in self.entries}
+        paths = sorted({*self._skill_folders(), *(path for path in configured if path)})
+        return name_skills(paths, self._root_name() if "." in paths else "", configured)
+
+    def _skill_folders(self) -> list[str]:
+        """List the folders with a SKILL.md; one whose SKILL.md leads to that of another one is that other one."""
+        try:
+            found = worktree_folders(Repository(self.root))
+        except RepositoryError:
+            found = tuple(find_skill_folders(self.root))
+        kept = [folder for folder in found if not is_left_out(folder)]
+        return [folder for folder in kept if self._resolved(self.root / folder) in (folder, "")]
+
+    def _resolved(self, folder: Path) -> str:
+        """Give the folder where a skill's SKILL.md really lies, empty for one outside or under another name."""
+        document = folder / SKILL_FILE
+        if not document.is_symlink():
+            return folder.relative_to(self.root).as_posix()
+        real = document.resolve()
+        inside = real.name == SKILL_FILE and real.is_relative_to(self.root.resolve())
+        return real.parent.relative_to(self.root.resolve()).as_posix() if inside else ""
+
+    def _root_name(self) -> str:
+        """Name the skill at the root as it names itself: every clone has another folder."""
+        try:
+            document = SkillDocument.parse((self.root / SKILL_FILE).read_bytes())
+        except OSError:
+            return self.root.name
+        return read_leniently(document).name or self.root.name
+
+    def _path(self, name: str) -> str:
+        """Give the folder of a configured skill in the project, empty when it lies outside."""
+        folder, root = self._configured_folder(name), self.root.resolve()
+        return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else ""
+
+    def _configured_folder(self, name: str) -> Path:
+        return (self.root / str(self.entries[name].get("path", f"skills/{name}"))).resolve()
+
+    def _suite(self, name: str, path: str, places: Mapping[str, frozenset[str]]) -> str:
+        """Find the tasks of a skill: configured, in a folder of suites, or its own."""
+        entry = self._entry_of((self.root / path).resolve())
+        if configured := entry.get("suite"):
+            return str(configured)
+        spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
+        beside = (f"{place}/{spelling}" for place in places for spelling in spellings if spelling in places[place])
+        own = next(beside, None) or find_tasks(self.root / path)
+        return own if isinstance(own, str) else own.relative_to(self.root).as_posix() if own else ""
 
     def _entry(self, name: str | None, base: Path) -> tuple[Mapping[str, object], Path]:
-        if name is None and len(self.entries) == 1:
-            name = next(iter(self.entries))
+        """Find a skill's table, which may be empty, and its folder."""
         if name is None:
-            listed = ", ".join(sorted(self.entries)) or "none configured"
-            message = f"expected the name or folder of a skill, found none given; configured: {listed}"
-            raise UsageError(message)
+            name = self._only_skill()
         if name in self.entries:
-            entry = self.entries[name]
-            return entry, (self.root / str(entry.get("path", f"skills/{name}"))).resolve()
+            return self.entries[name], self._configured_folder(name)
         folder = (base / name).resolve()
-        if folder.is_file() and folder.name == "SKILL.md":
+        if folder.is_file() and folder.name == SKILL_FILE:
             folder = folder.parent
+        if not (folder / SKILL_FILE).is_file():
+            folder = self._discovered(name) or folder
         if folder.is_dir():
+            inside = self._resolved(folder) if folder.is_relative_to(self.root) else ""
+            folder = (self.root / inside).resolve() if inside else folder
             return self._entry_of(folder), folder
-        near = get_close_matches(name, self.entries, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"configured: {', '.join(sorted(self.entries)) or 'none'}"
-        message = f"expected a skill named in {CONFIG} or a skill folder, found {name!r}; {hint}"
+        known = {*self.entries, *self.skill_names().values()}
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else self._here(known)
+        message = f"expected the name or folder of a skill, found {name!r}; {hint}"
         raise UsageError(message)
+
+    def _only_skill(self) -> str:
+        """Give the one skill that is configured, or the one that is here where none is.
+
+        Raises:
+            UsageError: There is none, or there are several.
+        """
+        names = set(self.entries) or set(self.skill_names().values())
+        if len(names) == 1:
+            return next(iter(names))
+        if not names:
+            raise UsageError(f"expected a skill, found {HOW_TO_BEGIN}")
+        message = f"expected the name or folder of a skill, found none given; {self._here(names)}"
+        raise UsageError(message if self.entries else f"{message}; `skillopt init` writes {CONFIG} for them")
+
+    def _here(self, names: set[str]) -> str:
+        """List names, the first few where they are many."""
+        if not names:
+            return HOW_TO_BEGIN
+        listed, more = sorted(names)[:_MOST_LISTED], len(names) - _MOST_LISTED
+        kind = "configured" if self.entries else "skills here"
+        return f"{kind}: {', '.join(listed)}{f' and {more} more' if more > 0 else ''}"
+
+    def _discovered(self, name: str) -> Path | None:
+        """Find a skill of the project by its name, or by its folder's name where that is unique.
+
+        Raises:
+            UsageError: Several skills lie in folders of that name.
+        """
+        names = self.skill_names()
+        found = [path for path, known in names.items() if known == name]
+        found = found or [path for path in names if PurePosixPath(path).name == name]
+        if len(found) > 1:
+            listed = ", ".join(f"{names[path]} ({path})" for path in found[:_MOST_LISTED])
+            raise UsageError(f"expected one skill, found {len(found)} in folders named {name!r}; name one: {listed}")
+        return (self.root / found[0]).resolve() if found else None
 
     def _entry_of(self, folder: Path) -> Mapping[str, object]:
         """Find the configured entry of a folder, empty when there is none."""
-        for name, entry in self.entries.items():
-            if (self.root / str(entry.get("path", f"skills/{name}"))).resolve() == folder:
-                return entry
-        return {}
+        found = (entry for name, entry in self.entries.items() if self._configured_folder(name) == folder)
+        return next(found, {})
+
+    def _name_of(self, folder: Path) -> str:
+        """Name a skill; its folder's name does where a table of skillopt.toml has it."""
+        name, root = skill_name(folder.name), self.root.resolve()
+        if not folder.is_relative_to(root) or (name in self.entries and self._configured_folder(name) == folder):
+            return name
+        return self.skill_names().get(folder.relative_to(root).as_posix(), name)
+
+
+def _entries(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(entry.name for entry in folder.iterdir())
+    except OSError:
+        return frozenset()
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, object]:
@@ -210,17 +349,3 @@ def _environment(variables: Mapping[str, str]) -> dict[str, object]:
             key = variable.removeprefix(_PREFIX).lower()
             found[key] = tuple(filter(None, text.split(","))) if key == "allow" else text
     return found
-
-
-def find_skills(root: Path) -> list[tuple[str, str, str]]:
-    """List the skills where they lie by convention: name, folder, and suite (empty when there is none)."""
-    skills = []
-    for parent in SKILL_FOLDERS:
-        for document in sorted((root / parent).glob("*/SKILL.md")):
-            name = document.parent.name
-            spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
-            places = (root / place / spelling for place in _SUITE_FOLDERS for spelling in spellings)
-            suite = next((place for place in places if place.exists()), None) or find_tasks(document.parent)
-            shown = "" if suite is None else suite.relative_to(root).as_posix()
-            skills.append((name, document.parent.relative_to(root).as_posix(), shown))
-    return skills

@@ -12,13 +12,13 @@ from pathlib import Path
 from threading import Lock
 
 from skillopt.errors import RepositoryError, SkillError, UsageError
-from skillopt.project import CONFIG, SKILL_FOLDERS, Project, Selection, find_skills
+from skillopt.project import CONFIG, FoundSkill, Project, Selection
 from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, files_of, skill_from_files
 from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
-from skillopt.suites.formats import find_tasks
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DRAFT_BRANCHES
+from skillopt.versions.revisions import find_skill_folder
 from skillopt.versions.snapshot import Snapshot, snapshot_of
 
 __all__ = [
@@ -100,7 +100,7 @@ class Overview:
     Args:
         repository: Whether there is a git repository.
         configured: Whether skillopt.toml names a skill.
-        skills: All skills that are configured, found where skills lie by convention, or on a branch.
+        skills: All skills that are configured, lie in the work tree, or have a branch.
     """
 
     repository: bool
@@ -179,7 +179,7 @@ def selection_of(folder: Path, name: str) -> Selection:
         UsageError: There is no such skill.
     """
     project = Project.find(folder)
-    paths = _paths(project)
+    paths = {known: path for path, known in project.skill_names().items()}
     if name not in paths:
         known = ", ".join(sorted(paths)) or "none"
         message = f"expected the name of a skill, found {_short(name)}; the skills here: {known}"
@@ -198,9 +198,9 @@ def overview(folder: Path) -> Overview:
         catalogue = _catalogue_of(folder)
     except RepositoryError:
         catalogue = None
-    paths = _paths(project)
-    names = sorted({*paths, *(catalogue.tips if catalogue else ())})
-    rows = tuple(_row(project, name, paths.get(name, ""), catalogue) for name in names)
+    found = {skill.name: skill for skill in project.discover().skills}
+    names = sorted({*found, *(catalogue.tips if catalogue else ())})
+    rows = tuple(_row(found.get(name) or FoundSkill(name, "", ""), catalogue) for name in names)
     return Overview(catalogue is not None, bool(project.entries), rows)
 
 
@@ -247,19 +247,16 @@ class _Catalogue:
         return self._repository.versions(name, self.tips.get(name))
 
     def _read(self, name: str, version: Version) -> ServedSkill:
-        configured = (self._repository.relative(folder) for folder in self._folders if folder.name == name)
-        places = (*configured, *(f"{parent}/{name}" for parent in SKILL_FOLDERS))
-        for place in places:
-            files = self._repository.read_folder(version.sha, place)
-            if any(file.path == SKILL_FILE for file in files):
-                return _checked(name, version, files)
-        sought = " or ".join(places)
+        place = self._paths.get(name) or find_skill_folder(self._repository, version.sha, name)
+        files = self._repository.read_folder(version.sha, place) if place else ()
+        if any(file.path == SKILL_FILE for file in files):
+            return _checked(name, version, files)
+        sought = place or f"a folder {name}"
         raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {sought} of {version.sha[:10]}, found none")
 
     @cached_property
-    def _folders(self) -> tuple[Path, ...]:
-        project = Project.read(self._repository.root)
-        return tuple(_configured_folder(project, name) for name in project.entries)
+    def _paths(self) -> Mapping[str, str]:
+        return {name: path for path, name in Project.read(self._repository.root).skill_names().items()}
 
 
 def _catalogue_of(folder: Path) -> _Catalogue:
@@ -284,41 +281,15 @@ def _try_newest(catalogue: _Catalogue, name: str) -> ServedSkill | None:
         return None
 
 
-def _row(project: Project, name: str, path: str, catalogue: _Catalogue | None) -> SkillRow:
-    versions = catalogue.versions(name) if catalogue and name in catalogue.tips else ()
+def _row(skill: FoundSkill, catalogue: _Catalogue | None) -> SkillRow:
+    versions = catalogue.versions(skill.name) if catalogue and skill.name in catalogue.tips else ()
     problem = ""
     if catalogue and versions:
         try:
-            catalogue.newest(name)
+            catalogue.newest(skill.name)
         except UsageError as error:
             problem = str(error)
-    return SkillRow(name, path, _suite(project, path) if path else "", versions, problem)
-
-
-def _suite(project: Project, path: str) -> str:
-    folder = (project.root / path).resolve()
-    entries = project.entries.items()
-    configured = (entry.get("suite") for name, entry in entries if _configured_folder(project, name) == folder)
-    found = next(filter(None, configured), None) or find_tasks(folder)
-    if not isinstance(found, Path):
-        return str(found or "")
-    return found.relative_to(folder).as_posix()
-
-
-def _configured_folder(project: Project, name: str) -> Path:
-    """Give the folder of a configured skill."""
-    return (project.root / str(project.entries[name].get("path", f"skills/{name}"))).resolve()
-
-
-def _paths(project: Project) -> dict[str, str]:
-    """Give the folder of every skill that is configured or found in the work tree, by the skill's name."""
-    found = {name: path for name, path, _ in reversed(find_skills(project.root))}
-    root = project.root.resolve()
-    for name in project.entries:
-        folder = _configured_folder(project, name)
-        if folder.is_relative_to(root):
-            found[folder.name] = folder.relative_to(root).as_posix()
-    return found
+    return SkillRow(skill.name, skill.path, skill.suite, versions, problem)
 
 
 def _only(name: str, found: Sequence[Version], wanted: str | None) -> Version:

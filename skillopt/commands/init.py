@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.errors import UsageError
-from skillopt.project import Project, find_skills
+from skillopt.project import Project
 
 __all__ = ["Initialized", "init"]
 
@@ -25,7 +25,7 @@ def init(*, folder: Path | None = None) -> Initialized:
         UsageError: The file cannot be written.
     """
     project = Project.find(folder or Path.cwd())
-    found = tuple(find_skills(project.root))
+    found = tuple((skill.name, skill.path, skill.suite) for skill in project.discover().skills)
     if project.config.exists():
         return Initialized(str(project.config), created=False, skills=found)
     aside = project.config.with_suffix(".toml.new")

@@ -16,6 +16,7 @@ from html import unescape
 
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.hidden_unicode import hidden_runs, without_hidden
+from skillopt.skills.load_commands import find_load_commands
 
 __all__ = ["LintClass", "LintFinding", "lint_change"]
 
@@ -81,10 +82,6 @@ _MARKER = re.compile(r"<!--\s*skillopt:")
 _COMMENT_END = re.compile(r"--!?>")
 _DECLARATION = re.compile(r"<(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
-_COMMAND = re.compile(r"!`+[^`]*`*")
-# A run is taken whole or not at all: tried again at each of its characters, it would take quadratic time.
-_FENCE_RUN = re.compile(r"(?P<ticks>[`~]++)[ \t]*+(?P<mark>!?)")
-_FENCE = re.compile(r"`{3}|~{3}")
 _SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
 _REST = r"[^\s<>\"`]*"
 _DOMAINS = (
@@ -222,18 +219,9 @@ def _comments(text: str) -> Iterator[_Match]:
 
 
 def _commands(text: str) -> Iterator[_Match]:
-    """Find commands that Claude Code runs when it loads a skill."""
-    for match in _COMMAND.finditer(text):
-        yield _Match(LintClass.COMMAND_SUBSTITUTION, match[0], match.start(), match[0], "a command run on load")
-    position = 0
-    while (run := _FENCE_RUN.search(text, position)) is not None:
-        position = run.end()
-        fence = _FENCE.search(run["ticks"])
-        if fence and run["mark"]:
-            start, end = run.start() + fence.start(), text.find(fence[0], run.end())
-            position = len(text) if end < 0 else end + len(fence[0])
-            block = text[start:position]
-            yield _Match(LintClass.COMMAND_SUBSTITUTION, block, start, block, "commands run on load")
+    for found in find_load_commands(text):
+        what = "commands run on load" if found.is_block else "a command run on load"
+        yield _Match(LintClass.COMMAND_SUBSTITUTION, found.text, found.start, found.text, what)
 
 
 # What stands on one line is found line by line, and remembered, because versions share most lines.

@@ -6,7 +6,7 @@ The text itself is never normalised, so rendering a parsed document gives back t
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from markdown_it import MarkdownIt
@@ -279,11 +279,13 @@ class Skill:
         name: The folder's name.
         document: The SKILL.md.
         files: Everything else that ships (`evals/` does not), sorted by path.
+        left_out: What else lies in its folder and does not ship, and why: a sentence each.
     """
 
     name: str
     document: SkillDocument
     files: tuple[File, ...] = ()
+    left_out: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def text(self) -> str:

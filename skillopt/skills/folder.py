@@ -1,19 +1,21 @@
 """Read and write a skill folder: which files belong to a skill, and reading them safely.
 
-No symbolic links, no special files, within limits that hosts share. Executable bits and empty folders are not part of
-a skill.
+Symbolic links are followed inside the repository only. Of a folder over the limits that hosts share, what SKILL.md
+refers to ships. Executable bits and empty folders are not part of a skill.
 """
 
 import json
 import os
 import stat
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from unicodedata import category
 
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.references import FileLimits, select_referred
 from skillopt.tasks import File
 
 __all__ = [
@@ -23,6 +25,8 @@ __all__ = [
     "decode_skill",
     "encode_skill",
     "files_of",
+    "find_skill_folders",
+    "is_left_out",
     "is_shipped",
     "read_skill",
     "skill_from_files",
@@ -44,6 +48,29 @@ _LEFT_OUT = frozenset(
     )
 )
 _LEFT_OUT_SUFFIXES = (".pyc", ".pyo", ".swp", "~")
+_DEEPEST = 12
+_MOST_FOLDERS = 20_000
+"""Folders that are looked into where no git says what belongs to a project."""
+
+_MOST_LISTED = 100_000
+"""Files of a skill folder that are looked at."""
+
+
+def is_left_out(path: str) -> bool:
+    """Tell whether a path lies in a folder that tools keep for themselves, such as `.git` or `node_modules`."""
+    return not _LEFT_OUT.isdisjoint(PurePosixPath(path).parts)
+
+
+def find_skill_folders(root: Path) -> list[str]:
+    """List the folders below a root that hold a SKILL.md, sorted, where no git lists them; links are not followed."""
+    found: list[str] = []
+    for number, (folder, folders, names) in enumerate(os.walk(root)):
+        path = Path(folder).relative_to(root)
+        deep = len(path.parts) >= _DEEPEST or number >= _MOST_FOLDERS
+        folders[:] = [] if deep else sorted(name for name in folders if name not in _LEFT_OUT)
+        if SKILL_FILE in names:
+            found.append(path.as_posix())
+    return sorted(found)
 
 
 def is_shipped(path: str) -> bool:
@@ -61,35 +88,46 @@ def is_shipped(path: str) -> bool:
     return not _LEFT_OUT.intersection(parts) and not path.endswith(_LEFT_OUT_SUFFIXES)
 
 
-def read_skill(folder: Path) -> Skill:
+def read_skill(
+    folder: Path,
+    within: Path | None = None,
+    private: Callable[[Sequence[Path]], Collection[Path]] | None = None,
+) -> Skill:
     """Read a skill folder.
 
     Args:
         folder: The folder that holds SKILL.md; it may itself be reached by a symbolic link.
+        within: The folder, such as the repository, inside which symbolic links are followed; the skill's when None.
+        private: Tells which of some files are not part of the skill, SKILL.md aside; none when None.
 
     Returns:
-        The skill, named after the folder.
+        The skill, named after the folder; what was left out is in `left_out`.
 
     Raises:
-        SkillError: The folder or its SKILL.md is missing or cannot be read, it holds a symbolic link
-            or a special file, or it is over a limit.
+        SkillError: The folder or its SKILL.md is missing or cannot be read, SKILL.md is over the limit, or there is a
+            special file.
     """
     root = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would lose the name of a linked folder
     if not root.is_dir():
         found = f"a file; give the folder {str(root.parent)!r}" if root.exists() else "nothing there; check the path"
         raise SkillError(f"expected a skill folder at {str(folder)!r}, found {found}")
     _require_skill_file(root)
-    files: list[File] = []
+    walk = _Walk(root, (within or root).resolve())
+    listed = list(walk.files())
+    hidden = private([place for one in listed for place in (one.place, *one.links)]) if private else ()
+    own = (one for one in listed if one.path == SKILL_FILE or {one.place, *one.links}.isdisjoint(hidden))
+    places = {one.path: one.place for one in own}
+    if SKILL_FILE not in places:
+        raise SkillError(f"{root}: {'; '.join(walk.left_out) or f'expected a file {SKILL_FILE!r}, found a folder'}")
+    sizes = {path: _size(place) for path, place in places.items()}
+    selected, left_out = _select(sizes, lambda path: _read(places[path], MAX_SKILL_BYTES).decode("utf-8", "replace"))
     left = MAX_SKILL_BYTES
-    for path in _walk(root):
-        if len(files) == MAX_FILES:
-            raise SkillError(
-                f"{root}: expected at most {MAX_FILES} files, found more; move what is not part of the skill out"
-            )
-        content = _read(root / path, left)
-        left -= len(content)
-        files.append(File(path, content))
-    return skill_from_files(root.name, tuple(files))
+    files: list[File] = []
+    for path in sorted(selected):
+        files.append(File(path, _read(places[path], left)))
+        left -= len(files[-1].content)
+    skill = skill_from_files(root.name, tuple(files))
+    return replace(skill, left_out=(*walk.left_out, *left_out))
 
 
 def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
@@ -102,19 +140,41 @@ def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
     Raises:
         SkillError: SKILL.md is missing, a path is not relative and plain, or occurs twice.
     """
-    shipped: dict[str, File] = {}
+    known: dict[str, File] = {}
     for file in files:
         if file.path != PurePosixPath(file.path).as_posix() or file.path.startswith("/") or _leaves(file.path):
             raise SkillError(f"skill {name!r}: expected a plain relative path, found {file.path!r}; rename the file")
-        if file.path in shipped:
+        if file.path in known:
             raise SkillError(f"skill {name!r}: expected each path once, found {file.path!r} twice; remove one")
-        if is_shipped(file.path):
-            shipped[file.path] = file
-    document = shipped.pop(SKILL_FILE, None)
+        known[file.path] = file
+    shipped, left_out = _shipped_files(tuple(known.values()))
+    document = next((file for file in shipped if file.path == SKILL_FILE), None)
     if document is None:
-        raise SkillError(_missing(f"skill {name!r}", shipped))
-    rest = tuple(shipped[path] for path in sorted(shipped))
-    return Skill(name, SkillDocument.parse(document.content), rest)
+        raise SkillError(_missing(f"skill {name!r}", [file.path for file in shipped]))
+    rest = tuple(file for file in shipped if file is not document)
+    return Skill(name, SkillDocument.parse(document.content), rest, left_out)
+
+
+def _shipped_files(files: tuple[File, ...]) -> tuple[tuple[File, ...], tuple[str, ...]]:
+    """Give the files of a folder that ship, sorted by path, and what to say of those left out for their size."""
+    known = {file.path: file for file in sorted(files, key=lambda file: file.path) if is_shipped(file.path)}
+    sizes = {path: len(file.content) for path, file in known.items()}
+    selected, left_out = _select(sizes, lambda path: known[path].content.decode("utf-8", "replace"))
+    return tuple(file for path, file in known.items() if path in selected), left_out
+
+
+def _select(sizes: dict[str, int], text_of: Callable[[str], str]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Select the files that ship: all of them, or what SKILL.md refers to where they are over a limit."""
+    total = sum(sizes.values())
+    if SKILL_FILE not in sizes or (len(sizes) <= MAX_FILES and total <= MAX_SKILL_BYTES):
+        return frozenset(sizes), ()
+    selected = select_referred(SKILL_FILE, sizes, text_of, FileLimits(MAX_FILES, MAX_SKILL_BYTES))
+    kept = sum(sizes[path] for path in selected)
+    note = (
+        f"{len(selected)} of {len(sizes)} files ship ({kept:,} of {total:,} bytes), those that SKILL.md names: "
+        f"expected at most {MAX_FILES} of {MAX_SKILL_BYTES:,} bytes; name what else it needs, or move the rest out"
+    )
+    return selected, (note,)
 
 
 def files_of(skill: Skill) -> tuple[File, ...]:
@@ -161,27 +221,96 @@ def _missing(place: str, names: Iterable[str]) -> str:
     return f"{place}: expected a file {SKILL_FILE!r}, {remedy}"
 
 
-def _walk(root: Path) -> Iterator[str]:
-    """Yield the relative paths of all files that ship, in no order that matters."""
-    folders = [""]
-    while folders:
-        prefix = folders.pop()
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A file of a skill folder.
+
+    Args:
+        path: In the skill.
+        place: Where it really lies.
+        links: The symbolic links that lead to it.
+    """
+
+    path: str
+    place: Path
+    links: tuple[Path, ...] = ()
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Lists the files of a skill folder, following links that stay inside.
+
+    Args:
+        root: The skill folder.
+        within: Where links may lead to, resolved.
+        left_out: What was left out, and why.
+    """
+
+    root: Path
+    within: Path
+    left_out: list[str] = field(default_factory=list)
+
+    def files(self) -> Iterator[_Listed]:
+        """Yield the files that ship, in no order that matters.
+
+        Raises:
+            SkillError: A folder cannot be read, a name cannot be shown, or there are too many files.
+        """
+        folders: list[tuple[_Listed, tuple[Path, ...]]] = [(_Listed("", self.root), (self.root.resolve(),))]
+        count = 0
+        while folders:
+            folder, around = folders.pop()
+            for entry in self._entries(folder.place):
+                listed = _Listed(f"{folder.path}{entry.name}", Path(entry.path), folder.links)
+                if not is_shipped(listed.path):
+                    continue
+                if entry.is_symlink():
+                    real = self._followed(listed, around)
+                    if real is None:
+                        continue
+                    listed = _Listed(listed.path, real, (*folder.links, listed.place))
+                if listed.place.is_dir():
+                    chain = (*around, listed.place) if entry.is_symlink() else around
+                    folders.append((replace(listed, path=f"{listed.path}/"), chain))
+                    continue
+                count += 1
+                if count > _MOST_LISTED:
+                    raise SkillError(f"{self.root}: expected at most {_MOST_LISTED} files, found more; move them out")
+                yield listed
+
+    def _entries(self, place: Path) -> list[os.DirEntry[str]]:
         try:
-            entries = sorted(os.scandir(root / prefix), key=lambda entry: entry.name)
+            entries = sorted(os.scandir(place), key=lambda entry: entry.name)
         except OSError as error:
-            raise _unreadable(root / prefix, error) from error
+            raise _unreadable(place, error) from error
         for entry in entries:
-            path = f"{prefix}{entry.name}"
-            if not is_shipped(path):
-                continue
-            if entry.is_symlink():
-                raise SkillError(f"{root / path}: expected a file, found a symbolic link; put a copy in its place")
-            if any(category(character).startswith("C") for character in entry.name):
-                raise SkillError(f"{root}: expected file names in UTF-8 that can be printed, found {path!r}; rename it")
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(f"{path}/")
-            else:
-                yield path
+            if any(category(character).startswith("C") for character in entry.name) and is_shipped(entry.name):
+                message = f"expected file names in UTF-8 that can be printed, found {entry.name!r}; rename it"
+                raise SkillError(f"{place}: {message}")
+        return entries
+
+    def _followed(self, listed: _Listed, around: tuple[Path, ...]) -> Path | None:
+        """Give where a link leads, None for what is left out: outside, not there, or in a circle."""
+        link = listed.place
+        real = Path(os.path.realpath(link))
+        inside = real.is_relative_to(self.within) and not link.readlink().is_absolute()
+        if not inside or is_left_out(real.relative_to(self.within).as_posix()):
+            why = f"leads out of {self.within}; put a copy in its place"
+        elif not real.exists():
+            why = "leads to nothing; correct or remove it"
+        elif real.is_dir() and (real in around or link.parent.resolve().is_relative_to(real)):
+            why = "leads to a folder around it; remove it"
+        else:
+            return real
+        self.left_out.append(f"{listed.path} is left out: the symbolic link {why}")
+        return None
+
+
+def _size(place: Path) -> int:
+    try:
+        return place.stat().st_size
+    except OSError as error:
+        raise _unreadable(place, error) from error
 
 
 def _read(path: Path, limit: int) -> bytes:

@@ -3,6 +3,7 @@
 The parts of YAML that a skill has no use for and an attacker has are refused.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
@@ -17,7 +18,17 @@ from ruamel.yaml.reader import ReaderError
 from skillopt.errors import SkillError
 from skillopt.skills.document import SkillDocument
 
-__all__ = ["MAX_FRONTMATTER_BYTES", "MAX_YAML_DEPTH", "Field", "Fields", "Frontmatter", "Value", "read_frontmatter"]
+__all__ = [
+    "MAX_FRONTMATTER_BYTES",
+    "MAX_YAML_DEPTH",
+    "Field",
+    "Fields",
+    "Frontmatter",
+    "Value",
+    "listed_description",
+    "read_frontmatter",
+    "read_leniently",
+]
 
 MAX_FRONTMATTER_BYTES = 64 * 1024
 """Largest frontmatter that is read."""
@@ -26,6 +37,7 @@ MAX_YAML_DEPTH = 16
 """Deepest nesting of lists and mappings that is read."""
 
 _LONGEST_NUMBER = 64
+_PLAIN_FIELD = re.compile(r"(?P<name>[A-Za-z][\w-]*):[ \t]+(?P<value>\S.*?)[ \t]*")
 _HINT = "correct it, or put the value in quotes"
 _HINTS = {
     "mapping values": "put a value that contains ': ' in quotes",
@@ -109,6 +121,37 @@ def read_frontmatter(document: SkillDocument) -> Frontmatter | None:
             1, f"expected at most {MAX_FRONTMATTER_BYTES} bytes of frontmatter, found {size}; move text to the body"
         )
     return _Reader(document, text).read()
+
+
+def read_leniently(document: SkillDocument) -> Frontmatter:
+    """Read the frontmatter as clients do that list a skill whose YAML is broken: line by line where it has to be.
+
+    Returns:
+        Its fields; none where there is no frontmatter. A field read from a line of its own is text.
+    """
+    try:
+        return read_frontmatter(document) or Frontmatter()
+    except SkillError:
+        text = (document.frontmatter or "")[:MAX_FRONTMATTER_BYTES]
+    first = document.line_of(document.line_starts[1]) if len(document.line_starts) > 1 else 1
+    found: dict[str, Field] = {}
+    for number, line in enumerate(text.splitlines(), first):
+        match = _PLAIN_FIELD.fullmatch(line)
+        if match and match["name"] not in found:
+            found[match["name"]] = Field(match["name"], _unquoted(match["value"]), number)
+    return Frontmatter(Fields(tuple(found.values())))
+
+
+def listed_description(document: SkillDocument) -> str:
+    """Give what clients list a skill by: its description, else the first heading or paragraph of its body."""
+    described = (read_leniently(document).description or "").strip()
+    lines = (line.strip().lstrip("#").strip() for line in document.body.splitlines())
+    return described or next((line for line in lines if line and line != "---"), "")
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if quoted else value
 
 
 class _Reader:

@@ -4,7 +4,7 @@ Each finding has a line of the SKILL.md.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -13,6 +13,7 @@ from itertools import chain
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
+from skillopt.skills.load_commands import find_load_commands
 
 __all__ = ["Finding", "Level", "Severity", "check_trainable", "validate"]
 
@@ -71,7 +72,10 @@ _CLAUDE_KEYS = (
 )
 _CLAUDE_LISTING = 1536
 _CODEX_DESCRIPTION, _CODEX_LISTING, _CODEX_READ = 1024, 8000, 10_000
-_COMMAND = re.compile(r"!`[^`\r\n]+`|^[ \t]*(?:```|~~~)[`~]*[ \t]*!", re.MULTILINE)
+_MOST_SHOWN = 60
+_ALIKE = 0.8
+"""Likeness from which on an unknown key is taken for a mistyped one."""
+
 _FILLED_IN = re.compile(r"\$ARGUMENTS\b|\$\{CLAUDE_\w{1,60}\}")
 
 _NO_DESCRIPTION = "found no description; the first heading or paragraph is listed instead, so say when to use the skill"
@@ -88,9 +92,10 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
         frontmatter = read_frontmatter(skill.document)
     except SkillError as error:
         line, problem = _split(str(error))
-        findings = chain(_encoding(skill.document), (_error(line, problem), _unlisted(line)))
+        findings = chain(_own(skill), _encoding(skill.document), (_error(line, problem), _unlisted(line)))
     else:
         rules = (
+            _own(skill),
             _encoding(skill.document),
             _body(skill.document),
             _regions(skill.document),
@@ -104,14 +109,15 @@ def validate(skill: Skill) -> tuple[Finding, ...]:
 def check_trainable(skill: Skill) -> None:
     """Refuse a skill that cannot be trained at all; what a client merely dislikes does not stop training.
 
+    A frontmatter that is missing or that only some clients can read does not either: edits leave it alone.
+
     Raises:
-        SkillError: The text is not UTF-8, the frontmatter is missing or unreadable, or a protected
-            region is never closed.
+        SkillError: The text is not UTF-8, the frontmatter is never closed, or a protected region is not.
     """
     document = skill.document
-    frontmatter = read_frontmatter(document)
-    missing = _missing() if frontmatter is None else ()
-    for finding in chain(_encoding(document), missing, _regions(document)):
+    if document.frontmatter is None:
+        read_frontmatter(document)
+    for finding in chain(_encoding(document), _regions(document)):
         if finding.severity is Severity.ERROR:
             raise SkillError(f"{skill.name}/SKILL.md:{finding.line}: {finding.message}")
 
@@ -133,7 +139,9 @@ def _split(message: str) -> tuple[int, str]:
 def _missing() -> Iterator[Finding]:
     """Find what a document without frontmatter lacks."""
     yield _error(
-        1, "expected frontmatter with name and description, found none; start the file with '---', both fields, '---'"
+        1,
+        "expected frontmatter with name and description, found none; the specification asks for it: start the file "
+        "with '---', both fields, '---'",
     )
     yield _unlisted(1)
     yield _warning(1, _NO_DESCRIPTION, Level.CLAUDE_CODE)
@@ -143,6 +151,11 @@ def _unlisted(line: int) -> Finding:
     return _error(
         line, "expected a readable frontmatter, found none, so the skill is not listed; repair it", Level.CODEX
     )
+
+
+def _own(skill: Skill) -> Iterator[Finding]:
+    """Find what of the folder is not the skill."""
+    return (_warning(1, reason, Level.OPTIMIZER) for reason in skill.left_out)
 
 
 def _encoding(document: SkillDocument) -> Iterator[Finding]:
@@ -182,11 +195,10 @@ def _regions(document: SkillDocument) -> Iterator[Finding]:
 
 
 def _clients_body(document: SkillDocument) -> Iterator[Finding]:
-    for match in _COMMAND.finditer(document.text, document.body_start):
-        message = (
-            f"{match[0].strip()!r} runs as a command whenever the skill loads; remove the '!' unless that is meant"
-        )
-        yield _warning(document.line_of(match.start()), message, Level.CLAUDE_CODE)
+    for found in find_load_commands(document.body):
+        shown = found.text.strip().splitlines()[0][:_MOST_SHOWN]
+        message = f"{shown!r} runs as a command whenever the skill loads; remove the '!' unless that is meant"
+        yield _warning(document.line_of(document.body_start + found.start), message, Level.CLAUDE_CODE)
     for match in _FILLED_IN.finditer(document.text, document.body_start):
         message = f"{match[0]!r} is filled in by Claude Code only; say it in words that hold without it"
         yield _warning(document.line_of(match.start()), message, Level.CODEX)
@@ -276,14 +288,25 @@ def _optional(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
 
 
 def _keys(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:
-    """Check for keys that nobody or not everybody knows."""
-    for field in frontmatter.fields.items:
-        if field.name in _CLAUDE_KEYS:
-            yield _warning(field.line, f"{field.name!r} is not in the specification; only Claude Code heeds it")
-        elif field.name not in _SPECIFIED:
-            near = get_close_matches(field.name, (*_SPECIFIED, *_CLAUDE_KEYS), 1)
-            remedy = f"did you mean {near[0]!r}?" if near else "move it under 'metadata'"
-            yield _error(field.line, f"expected one of {', '.join(_SPECIFIED)}, found the key {field.name!r}; {remedy}")
+    """Summarise the keys that nobody or not everybody knows: most skills have some, and they do no harm."""
+    known = [field for field in frontmatter.fields.items if field.name in _CLAUDE_KEYS]
+    if known:
+        names = ", ".join(field.name for field in known)
+        yield _warning(known[0].line, f"{_listed(known)} only Claude Code heeds, not the specification: {names}")
+    unknown = [field for field in frontmatter.fields.items if field.name not in (*_SPECIFIED, *_CLAUDE_KEYS)]
+    if unknown:
+        message = f"{_listed(unknown)} the specification does not know: {_names(unknown)}"
+        yield _warning(unknown[0].line, f"{message}; 'metadata' is the place for own keys")
+
+
+def _listed(fields: Sequence[Field]) -> str:
+    return "1 key that" if len(fields) == 1 else f"{len(fields)} keys that"
+
+
+def _names(fields: Sequence[Field]) -> str:
+    """List keys, each with the one that was perhaps meant."""
+    near = {field.name: get_close_matches(field.name, (*_SPECIFIED, *_CLAUDE_KEYS), 1, _ALIKE) for field in fields}
+    return ", ".join(f"{name} (did you mean {found[0]!r}?)" if found else name for name, found in near.items())
 
 
 def _claude(_: Skill, frontmatter: Frontmatter) -> Iterator[Finding]:

@@ -18,10 +18,11 @@ from io import BytesIO
 from pathlib import Path
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
-from skillopt.skills.folder import is_shipped
+from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, translate_write_errors, try_git
+from skillopt.versions.links import LINK, follow_links
 
 __all__ = ["NewVersion", "Repository"]
 
@@ -158,14 +159,31 @@ class Repository:
         return frozenset(Path(name) for name in names if name)
 
     def read_folder(self, commit: str, path: str) -> tuple[File, ...]:
-        """Read the regular files of a folder as a commit has them, sorted by path; none when it is not there."""
+        """Read the files of a folder as a commit has them, sorted by path; none when it is not there.
+
+        Symbolic links that stay inside the repository are followed, all others are left out.
+        """
+        found = self._files(commit, path)
+        names = sorted(found)
+        contents = self._objects([found[name] for name in names])
+        return tuple(File(name, content) for name, content in zip(names, contents, strict=True))
+
+    def _files(self, commit: str, path: str) -> dict[str, str]:
+        """Give the object of each file of a folder."""
         prefix = "" if path == "." else f"{path}/"
-        entries = [entry for entry in self.tree(commit, prefix) if entry[0].startswith("100")]
-        contents = self._objects([sha for _, sha, _ in entries])
-        files = (
-            File(name.removeprefix(prefix), content) for (_, _, name), content in zip(entries, contents, strict=True)
-        )
-        return tuple(sorted(files, key=lambda file: file.path))
+        entries = self.tree(commit, prefix)
+        if any(mode == LINK for mode, _, _ in entries):
+            return self._followed(commit, path)
+        return {name.removeprefix(prefix): sha for mode, sha, name in entries if mode.startswith("100")}
+
+    def _followed(self, commit: str, path: str) -> dict[str, str]:
+        """Give the object of each file of a folder, following its symbolic links."""
+        rows = self.tree(commit, "")
+        links = [(name, sha) for mode, sha, name in rows if mode == LINK]
+        targets = self._objects([sha for _, sha in links])
+        regular = {name: sha for mode, sha, name in rows if mode.startswith("100")}
+        led = {name: os.fsdecode(target) for (name, _), target in zip(links, targets, strict=True)}
+        return {shown: regular[real] for shown, real in follow_links(regular, led, path).items()}
 
     def tree(self, commit: str, prefix: str) -> list[tuple[str, str, str]]:
         """List (mode, object, path) of all files of a commit below a prefix, which ends in a slash or is empty."""
@@ -303,17 +321,32 @@ class Repository:
         prefix = "" if new.path == "." else f"{new.path}/"
         entries = self.tree(new.parent, prefix) if new.parent else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
+        known = self._files(new.parent, new.path) if new.parent else {}
+        kept = {prefix + file.path for file in new.files}
+        gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
+        # Of a folder of which only a part ships, what is not in the new version may be in the next one.
+        if gone and self._is_over_limits([sha for path, sha in known.items() if is_shipped(path)]):
+            gone = []
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
             shas = self._write_blobs([file.content for file in new.files], Path(folder))
-            names = [prefix + file.path for file in new.files]
-            rows = [f"{modes.get(name, '100644')} {sha}\t{name}\0" for sha, name in zip(shas, names, strict=True)]
-            gone = [name for name in modes if name not in set(names) and is_shipped(name.removeprefix(prefix))]
+            # A file that is the same stays as it is, be it reached by a link.
+            changed = [
+                (sha, file.path) for sha, file in zip(shas, new.files, strict=True) if known.get(file.path) != sha
+            ]
+            rows = [f"{modes.get(prefix + path, '100644')} {sha}\t{prefix}{path}\0" for sha, path in changed]
             rows = [*(f"0 {'0' * len(new.parent)}\t{name}\0" for name in gone), *rows]
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
             run_git(self.root, "read-tree", new.parent or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
             run_git(self.root, "update-index", "-z", "--index-info", stdin=listed, env=private)
             return run_git(self.root, "write-tree", env=private).decode().strip()
+
+    def _is_over_limits(self, shas: Sequence[str]) -> bool:
+        """Tell whether files are more or larger than a skill may be; one that is missing here has no size."""
+        asked = "".join(f"{sha}\n" for sha in shas).encode()
+        rows = [row.split() for row in run_git(self.root, "cat-file", "--batch-check", stdin=asked).splitlines()]
+        sizes = [int(row[2]) for row in rows if len(row) == 3]  # noqa: PLR2004 - object, type, size
+        return len(shas) > MAX_FILES or sum(sizes) > MAX_SKILL_BYTES
 
     def _write_blobs(self, contents: Sequence[bytes], folder: Path) -> list[str]:
         """Write contents with one process."""

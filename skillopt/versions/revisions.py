@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from pathlib import Path, PurePosixPath
 
 from skillopt.errors import RepositoryError, UsageError
+from skillopt.skills.discovery import name_skills
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.git_process import run_git, try_git
@@ -20,6 +21,7 @@ __all__ = [
     "changed_folders",
     "changed_in_worktree",
     "find_commit",
+    "find_skill_folder",
     "merge_base",
     "read_revision_file",
     "worktree_folders",
@@ -129,6 +131,18 @@ def worktree_folders(repository: Repository) -> tuple[str, ...]:
     paths = (PurePosixPath(os.fsdecode(name)) for name in listed.split(b"\0") if name)
     found = {path.parent.as_posix() for path in paths if path.name == SKILL_FILE}
     return tuple(sorted(folder for folder in found if (repository.root / folder / SKILL_FILE).is_file()))
+
+
+def find_skill_folder(repository: Repository, commit: str, name: str) -> str | None:
+    """Find the folder of a skill in a commit by the skill's name; None where there is none, or several.
+
+    The names that the skills of the commit have come first, then the names of their folders.
+    """
+    texts = [PurePosixPath(path) for _, _, path in repository.tree(commit, "") if path.endswith(SKILL_FILE)]
+    folders = [path.parent.as_posix() for path in texts if path.name == SKILL_FILE]
+    named = [folder for folder, known in name_skills(folders, name).items() if known == name]
+    found = named or [folder for folder in folders if PurePosixPath(folder).name == name]
+    return found[0] if len(found) == 1 else None
 
 
 def read_revision_file(repository: Repository, commit: str, path: str) -> bytes | None:

@@ -12,11 +12,11 @@ from skillopt.runs.lineage import commit_kind, resolve_version
 from skillopt.runs.version_record import RecordedVersion, recorded_versions
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
-from skillopt.skills.folder import SKILL_FILE, is_shipped
-from skillopt.tasks import File
+from skillopt.skills.folder import is_shipped
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DRAFT
 from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["ShownVersion", "show"]
 
@@ -85,7 +85,6 @@ def _diff(repository: Repository, version: Version, skill: str) -> str:
 
 def _files(repository: Repository, commit: str, skill: str) -> dict[str, bytes]:
     """Read the skill wherever the commit has it."""
-    ending = f"{skill}/{SKILL_FILE}"
-    places = [name for _, _, name in repository.tree(commit, "") if name == ending or name.endswith(f"/{ending}")]
-    files: tuple[File, ...] = repository.read_folder(commit, min(places)[: -len(SKILL_FILE) - 1]) if places else ()
+    place = find_skill_folder(repository, commit, skill)
+    files = repository.read_folder(commit, place) if place else ()
     return {file.path: file.content for file in files if is_shipped(file.path)}

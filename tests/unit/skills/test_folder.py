@@ -15,6 +15,7 @@ from skillopt.skills.folder import (
     decode_skill,
     encode_skill,
     files_of,
+    find_skill_folders,
     is_shipped,
     read_skill,
     skill_from_files,
@@ -65,22 +66,79 @@ def test_a_relative_or_linked_folder_keeps_the_name_it_was_given(
     assert read_skill(tmp_path / "alias").name == "alias"
 
 
-@pytest.mark.parametrize("target", ["SKILL.md", "/etc/passwd", "nowhere", "."])
-def test_symbolic_links_inside_are_refused(tmp_path: Path, target: str) -> None:
-    folder = make(tmp_path, {})
+def test_links_inside_are_followed_and_files_and_folders_behind_them_ship(tmp_path: Path) -> None:
+    folder = make(tmp_path / "skills", {"AGENTS.md": b"read", "evals/private.md": b"x"})
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "a.md").write_bytes(b"a")
+    (folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    (folder / "refs").symlink_to("../../shared")
+
+    skill = read_skill(folder, tmp_path)
+
+    assert [(file.path, file.content) for file in skill.files] == [
+        ("AGENTS.md", b"read"),
+        ("CLAUDE.md", b"read"),
+        ("refs/a.md", b"a"),
+    ]
+    assert skill.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("/etc/passwd", "leads out of"),
+        ("../../outside", "leads out of"),
+        ("../.git/config", "leads out of"),
+        ("nowhere", "leads to nothing"),
+        ("notes.md", "leads to nothing"),
+        (".", "leads to a folder around it"),
+        ("..", "leads to a folder around it"),
+    ],
+)
+def test_a_link_that_leads_out_or_nowhere_or_around_is_left_out_with_the_reason(
+    tmp_path: Path, target: str, why: str
+) -> None:
+    repository = tmp_path / "repository"
+    folder = make(repository, {"kept.md": b"x"})
+    (tmp_path / "outside").write_text("secret")
+    (repository / ".git").mkdir()
+    (repository / ".git" / "config").write_text("token")
     (folder / "notes.md").symlink_to(target)
 
-    with pytest.raises(SkillError, match=r"notes\.md: .* symbolic link; put a copy"):
-        read_skill(folder)
+    skill = read_skill(folder, repository)
+
+    assert [file.path for file in skill.files] == ["kept.md"]
+    assert [why in reason for reason in skill.left_out] == [True]
 
 
-def test_a_linked_skill_file_is_refused(tmp_path: Path) -> None:
+def test_two_folders_that_link_to_each_other_come_to_an_end(tmp_path: Path) -> None:
+    folder = make(tmp_path, {"a/1": b"", "b/2": b""})
+    (folder / "a" / "b").symlink_to("../b")
+    (folder / "b" / "a").symlink_to("../a")
+
+    paths = [file.path for file in read_skill(folder).files]
+
+    assert "a/b/2" in paths
+    assert "b/a/1" in paths
+
+
+def test_a_skill_file_linked_inside_is_read_and_one_linked_out_is_refused(tmp_path: Path) -> None:
     folder = make(tmp_path, {})
     (folder / "SKILL.md").rename(tmp_path / "real.md")
-    (folder / "SKILL.md").symlink_to(tmp_path / "real.md")
+    (folder / "SKILL.md").symlink_to("../real.md")
 
-    with pytest.raises(SkillError, match="symbolic link"):
+    assert read_skill(folder, tmp_path).text == "---\nname: tidy\n---\n"
+    with pytest.raises(SkillError, match=r"SKILL\.md is left out: the symbolic link leads out"):
         read_skill(folder)
+
+
+def test_a_private_file_is_no_part_of_a_skill_by_a_link_to_it_either(tmp_path: Path) -> None:
+    folder = make(tmp_path, {"open.md": b"", "key.env": b"secret"})
+    (folder / "key.md").symlink_to("key.env")
+
+    skill = read_skill(folder, private=lambda places: [place for place in places if place.name == "key.env"])
+
+    assert [file.path for file in skill.files] == ["open.md"]
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
@@ -145,16 +203,43 @@ def test_what_cannot_be_read_is_refused_with_the_next_step(tmp_path: Path, path:
         (folder / path).chmod(0o700)
 
 
-def test_a_folder_over_its_limits_is_refused(tmp_path: Path) -> None:
-    large = make(tmp_path / "large", {"a": b"x" * (MAX_SKILL_BYTES // 2), "b": b"x" * (MAX_SKILL_BYTES // 2)})
-    many = make(tmp_path / "many", {f"{number}": b"" for number in range(MAX_FILES)})
+def test_of_a_folder_with_too_many_files_those_ship_that_its_text_names(tmp_path: Path) -> None:
+    many = {f"data/{number}": b"" for number in range(MAX_FILES - 2)}
+    folder = make(tmp_path, {**many, "docs/a.md": b"and [b](b.md#top)", "docs/b.md": b""})
+    (folder / "SKILL.md").write_text("See docs/a.md.\n")
+
+    skill = read_skill(folder)
+
+    assert [file.path for file in skill.files] == ["docs/a.md", "docs/b.md"]
+    assert [reason.startswith(f"3 of {MAX_FILES + 1} files ship") for reason in skill.left_out] == [True]
+    (folder / "data" / "0").unlink()
+    whole = read_skill(folder)
+    assert (len(files_of(whole)), whole.left_out) == (MAX_FILES, ())
+
+
+def test_of_a_folder_with_too_many_bytes_what_fits_ships(tmp_path: Path) -> None:
+    half = b"x" * (MAX_SKILL_BYTES // 2)
+    folder = make(tmp_path, {"img/a.bin": half, "img/b.bin": half, "run.py": b"1"})
+    (folder / "SKILL.md").write_text("Look at img/a.bin, img/b.bin, and do run.py.")
+
+    assert [file.path for file in read_skill(folder).files] == ["img/a.bin", "run.py"]
+
+
+def test_a_skill_file_over_the_limit_is_refused(tmp_path: Path) -> None:
+    folder = make(tmp_path, {})
+    (folder / "SKILL.md").write_bytes(b"x" * (MAX_SKILL_BYTES + 1))
 
     with pytest.raises(SkillError, match=f"at most {MAX_SKILL_BYTES} bytes"):
-        read_skill(large)
-    with pytest.raises(SkillError, match=f"at most {MAX_FILES} files"):
-        read_skill(many)
-    (many / "0").unlink()
-    assert len(files_of(read_skill(many))) == MAX_FILES
+        read_skill(folder)
+
+
+def test_skill_folders_are_found_without_git_and_not_in_what_tools_keep(tmp_path: Path) -> None:
+    kept = ("", "skills/a", ".claude/skills/b", "plugins/p/skills/group/c")
+    for folder in (*kept, "node_modules/x/skills/d", ".git/e", ".skillopt/f"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "SKILL.md").touch()
+
+    assert find_skill_folders(tmp_path) == sorted(folder or "." for folder in kept)
 
 
 @given(

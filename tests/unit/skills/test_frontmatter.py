@@ -12,7 +12,9 @@ from skillopt.skills.frontmatter import (
     Field,
     Fields,
     Frontmatter,
+    listed_description,
     read_frontmatter,
+    read_leniently,
 )
 
 
@@ -129,3 +131,34 @@ def test_any_text_is_read_or_refused_with_a_line(yaml: str) -> None:
         assert 1 <= int(line) <= lines
     else:
         assert found is None or all(1 < field.line <= lines for field in found.fields.items)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "name", "description"),
+    [
+        ("name: tone\ndescription: Use when: asked, or not", "tone", "Use when: asked, or not"),
+        ('name: "x"\ndescription: @you', "x", "@you"),
+        ("name: x\nname: y\ndescription: d", "x", "d"),
+        ("name: x\ndescription: plain", "x", "plain"),
+        ("[", None, None),
+    ],
+)
+def test_a_broken_frontmatter_is_read_line_by_line_as_clients_do(
+    yaml: str, name: str | None, description: str | None
+) -> None:
+    found = read_leniently(SkillDocument(f"---\n{yaml}\n---\nbody\n"))
+
+    assert (found.name, found.description) == (name, description)
+
+
+@pytest.mark.parametrize(
+    ("text", "listed"),
+    [
+        ("---\nname: x\ndescription: d\n---\nbody", "d"),
+        ("---\nname: x\n---\n\n# Morning Note\n\nWrite it.", "Morning Note"),
+        ("First line.\n\nSecond.", "First line."),
+        ("", ""),
+    ],
+)
+def test_a_skill_without_a_description_is_listed_by_its_first_heading_or_paragraph(text: str, listed: str) -> None:
+    assert listed_description(SkillDocument(text)) == listed

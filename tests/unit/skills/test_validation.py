@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.validation import Finding, Level, Severity, validate
+from skillopt.skills.validation import Finding, Level, Severity, check_trainable, validate
 
 GOOD = "---\nname: tidy\ndescription: Cleans tables. Use it for CSV files.\n---\n# Tidy\n\n- trim\n"
 
@@ -68,9 +69,19 @@ SPECIFICATION = [
         6,
         "metadata 'version' to be text, found 1.0 (a number)",
     ),
-    (described("licence: MIT\n"), "error", 4, "the key 'licence'; did you mean 'license'?"),
-    (described("version: '1'\n"), "error", 4, "the key 'version'; move it under 'metadata'"),
-    (described("model: haiku\n"), "warning", 4, "'model' is not in the specification; only Claude Code heeds it"),
+    (described("licence: MIT\n"), "warning", 4, "1 key that the specification does not know: licence (did you mean"),
+    (
+        described("version: '1'\nlicense: MIT\nauthor: x\n"),
+        "warning",
+        4,
+        "2 keys that the specification does not know: version, author; 'metadata' is the place for own keys",
+    ),
+    (
+        described("model: haiku\nhooks: {}\n"),
+        "warning",
+        4,
+        "2 keys that only Claude Code heeds, not the specification: model, hooks",
+    ),
     (described(body=" \n"), "warning", 5, "expected instructions after the frontmatter"),
     (described(body="x\n" * 500), "warning", 504, "under 500 lines, found 500"),
     (described(body="x" * 20_000), "warning", 5, "under 5000 tokens, found about 5000 (estimated)"),
@@ -111,6 +122,43 @@ def test_a_broken_rule_of_the_specification_is_found_on_its_line(
     ]
 
     assert [(finding.severity, finding.line) for finding in found] == [(severity, line)]
+
+
+@pytest.mark.parametrize(
+    "body", ["Use `format!`, `vec!` or `x`.", "a!`b`", "C#: `!` operator, (!`x`)", "`Good day!`\n`x`"]
+)
+def test_an_exclamation_mark_inside_a_code_span_runs_nothing(body: str) -> None:
+    assert findings(described(body=f"{body}\n")) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["# No frontmatter", "", "---\nname: tidy\ndescription: Use when: asked\n---\nx", "---\n&a x: *a\n---\nx"]
+)
+def test_what_claude_code_loads_with_a_sloppy_frontmatter_can_be_trained(text: str) -> None:
+    check_trainable(Skill("tidy", SkillDocument(text)))
+
+    assert any(finding.severity is Severity.ERROR for finding in findings(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("---\nname: tidy\n", "SKILL.md:1: expected a second line '---'"),
+        (GOOD + "\udcff", "tidy/SKILL.md:8: expected UTF-8"),
+        (GOOD + "<!-- skillopt:begin guidance -->", "expected an end to the protected region"),
+    ],
+)
+def test_what_edits_could_damage_is_not_trained(text: str, message: str) -> None:
+    with pytest.raises(SkillError, match=message):
+        check_trainable(Skill("tidy", SkillDocument(text)))
+
+
+def test_what_was_left_out_of_the_folder_is_a_warning() -> None:
+    skill = Skill("tidy", SkillDocument(GOOD), left_out=("a.md is left out: the symbolic link leads to nothing",))
+
+    assert [str(finding) for finding in validate(skill)] == [
+        "SKILL.md:1: warning (optimizer): a.md is left out: the symbolic link leads to nothing"
+    ]
 
 
 @pytest.mark.parametrize(("text", "level", "severity", "line", "message"), CLIENTS)

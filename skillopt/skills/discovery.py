@@ -1,0 +1,78 @@
+"""Find the skills of a repository among its paths, and give each a name that no other has."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from skillopt.tasks import digest_of
+
+__all__ = ["HOW_TO_BEGIN", "name_skills", "skill_name"]
+
+HOW_TO_BEGIN: Final = (
+    "no skill here: a skill is a folder with a file SKILL.md, such as skills/my-skill/SKILL.md, which begins with the "
+    "lines '---', 'name: my-skill', 'description: what it does and when to use it', '---'; write one, then run "
+    "`skillopt init`"
+)
+"""What there is to say where nobody has made a skill yet."""
+
+_LONGEST: Final = 64
+"""Characters of a name, as the specification has it."""
+
+_OTHER = re.compile(r"[^a-z0-9]+")
+_GENERIC: Final = ("skills", "plugins", "plugin")
+"""Folders that say nothing about what is in them."""
+
+
+def skill_name(text: str) -> str:
+    """Turn the name of a folder into one that a branch and a table of skillopt.toml can have.
+
+    >>> [skill_name(text) for text in ("tidy-tables", "My_Skill 2")]
+    ['tidy-tables', 'my-skill-2']
+    """
+    name = _OTHER.sub("-", text.lower()).strip("-") or f"skill-{digest_of(text)[:8]}"
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 9].rstrip('-')}-{digest_of(text)[:8]}"
+
+
+def name_skills(
+    paths: Iterable[str], root_name: str = "skill", configured: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Name skills after their folders; where a name occurs twice, after their paths.
+
+    >>> name_skills(["skills/tidy", "plugins/a/skills/sum", "plugins/b/skills/sum"])
+    {'skills/tidy': 'tidy', 'plugins/a/skills/sum': 'a-sum', 'plugins/b/skills/sum': 'b-sum'}
+
+    Args:
+        paths: Their folders in the repository, POSIX, `.` for its root.
+        root_name: What a skill at the root is called.
+        configured: Names of their tables in skillopt.toml, by path; such a name holds where the folder's is not unique.
+
+    Returns:
+        The name of each path, in the order given; no two are the same.
+    """
+    listed = list(dict.fromkeys(paths))
+    folder_names = {path: skill_name(root_name if path == "." else path.rpartition("/")[2]) for path in listed}
+    count = Counter(folder_names.values())
+    given = {path: skill_name(name) for path, name in (configured or {}).items() if path in folder_names}
+    names = {path: name for path, name in given.items() if name == folder_names[path] or count[folder_names[path]] > 1}
+    spellings: Sequence[Callable[[str], str]] = (folder_names.__getitem__, _without_generic, skill_name)
+    for spell in spellings:
+        _name_unique(names, {path: spell(path) for path in listed if path not in names})
+    for path in listed:
+        if path not in names:
+            spelled, taken = skill_name(path), set(names.values())
+            numbered = (f"{spelled}-{number}" for number in range(2, len(listed) + 3))
+            names[path] = spelled if spelled not in taken else next(name for name in numbered if name not in taken)
+    return {path: names[path] for path in listed}
+
+
+def _name_unique(names: dict[str, str], spelled: Mapping[str, str]) -> None:
+    """Take the spellings that no other path has."""
+    count = Counter((*names.values(), *spelled.values()))
+    names.update({path: name for path, name in spelled.items() if count[name] == 1})
+
+
+def _without_generic(path: str) -> str:
+    """Spell a path by the folders that tell it from others."""
+    *folders, last = path.split("/")
+    return skill_name("-".join([*(folder for folder in folders if folder not in _GENERIC), last]))

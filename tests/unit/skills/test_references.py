@@ -1,0 +1,70 @@
+"""The files of a large folder that SKILL.md names are selected, and nothing that is over the limits."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.skills.references import FileLimits, select_referred
+
+LIMITS = FileLimits(files=100, size=1_000_000)
+
+
+def selected(texts: dict[str, str], limits: FileLimits = LIMITS) -> set[str]:
+    sizes = {path: len(text) for path, text in texts.items()}
+    return set(select_referred("SKILL.md", sizes, texts.__getitem__, limits)) - {"SKILL.md"}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Read [the guide](docs/guide.md#part).", {"docs/guide.md", "docs/more.md"}),
+        ("Run `./scripts/run.py --all`.", {"scripts/run.py"}),
+        ('Run "scripts/run.py": it counts.', {"scripts/run.py"}),
+        ("See docs/more.md!", {"docs/more.md"}),
+        ("A [file](with%20space.md)", {"with space.md"}),
+        ("All of scripts/ is for you.", {"scripts/run.py", "scripts/sub/b.py"}),
+        ("The scripts are for you.", set()),
+        ("../docs/more.md is elsewhere, https://x/docs/more.md is too", set()),
+        ("nothing", set()),
+    ],
+)
+def test_what_the_text_names_ships_with_what_that_names_in_turn(text: str, found: set[str]) -> None:
+    others = {
+        "docs/guide.md": "more.md and ../SKILL.md",
+        "docs/more.md": "",
+        "scripts/run.py": "docs/more.md",
+        "scripts/sub/b.py": "",
+        "with space.md": "",
+        "unnamed.bin": "",
+    }
+
+    assert selected({"SKILL.md": text, **others}) == found
+
+
+def test_named_files_come_before_those_of_a_named_folder() -> None:
+    texts = {"SKILL.md": "all/ and last.md", "all/a": "", "all/b": "", "last.md": ""}
+
+    assert selected(texts, FileLimits(files=3, size=100)) == {"last.md", "all/a"}
+
+
+_TEXT = st.lists(st.sampled_from(["a.md", "d/b.md", "d/", "../a.md", "b.md", "c", "x"]), max_size=4).map(" ".join)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a.md", "d/b.md", "d/c", "c", "d/d/a.md"]), _TEXT),
+    _TEXT,
+    st.integers(1, 4),
+    st.integers(40, 90),
+)
+def test_a_selection_keeps_both_limits_and_has_the_first_file(
+    others: dict[str, str], text: str, files: int, size: int
+) -> None:
+    texts = {"SKILL.md": text, **others}
+    sizes = {path: len(content) for path, content in texts.items()}
+
+    found = select_referred("SKILL.md", sizes, texts.__getitem__, FileLimits(files, size))
+
+    assert "SKILL.md" in found
+    assert found <= set(texts)
+    assert len(found) <= files
+    assert sum(sizes[path] for path in found) <= size
