@@ -5,22 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skillopt.cli.options import (
-    HarnessOption,
     JsonOption,
-    MinutesOption,
     QuietOption,
     RepeatsOption,
-    SandboxOption,
-    SeedOption,
-    SetOption,
+    RunOptions,
     SkillArgument,
     SplitOption,
-    SuiteOption,
-    TokensOption,
-    UsdOption,
-    WorkersOption,
-    flags_of,
-    select,
+    with_run_options,
 )
 from skillopt.cli.output import interruptible, show
 
@@ -30,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 
+@with_run_options
 def evaluate(
     skill: SkillArgument = None,
     *,
@@ -43,15 +35,7 @@ def evaluate(
     ] = None,
     split: SplitOption = "val",
     repeats: RepeatsOption = 1,
-    suite: SuiteOption = None,
-    settings: SetOption = None,
-    seed: SeedOption = None,
-    workers: WorkersOption = None,
-    harness: HarnessOption = None,
-    sandbox: SandboxOption = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_minutes: MinutesOption = None,
+    options: RunOptions,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -63,12 +47,9 @@ def evaluate(
     from skillopt.commands.evaluate import evaluate as run
     from skillopt.tasks import Split
 
-    caps = {"max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = flags_of(settings, seed=seed, workers=workers, harness=harness, sandbox=sandbox, **caps)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         subjects = tuple(of or ["worktree"])
-        selection = select(skill, suite, flags)
-        found = run(selection, subjects=subjects, split=Split(split), repeats=repeats, observer=observer)
+        found = run(options.select(skill), subjects=subjects, split=Split(split), repeats=repeats, observer=observer)
     show(found, _text, as_json=as_json)
 
 
