@@ -8,7 +8,7 @@ from skillopt.cli.options import JsonOption
 from skillopt.cli.output import show
 
 if TYPE_CHECKING:
-    from skillopt.commands.docs import Pages
+    from skillopt.commands.docs import DocsPages
 
 __all__ = ["docs"]
 
@@ -29,7 +29,7 @@ def docs(
         show(read_page(page), lambda found: found.text.rstrip(), as_json=as_json)
 
 
-def _listed(found: "Pages") -> str:
+def _listed(found: "DocsPages") -> str:
     width = max(len(page.name) for page in found.pages)
     return "\n".join(
         [*(f"{page.name:{width}}  {page.title}" for page in found.pages), "read one: skillopt docs training"]

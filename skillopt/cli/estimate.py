@@ -1,55 +1,154 @@
 """The command `estimate`: its options, and its result as text."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from skillopt.cli.options import JsonOption, PresetOption, SetOption, SkillArgument, SuiteOption, flags_of, select
+import typer
+
+from skillopt.cli.options import JsonOption, RunOptions, SkillArgument, StartOption, with_run_options
 from skillopt.cli.output import show
 
 if TYPE_CHECKING:
-    from skillopt.commands.estimate import Cost, Estimated
+    from skillopt.commands.estimate import Estimated
+    from skillopt.forecast.foresight import Foresight, MostLikely
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "foresight_line"]
+
+_SURE = 0.05
+_HOUR = 60
 
 
+@with_run_options
 def estimate(
     skill: SkillArgument = None,
     *,
-    suite: SuiteOption = None,
-    preset: PresetOption = None,
-    settings: SetOption = None,
+    options: RunOptions,
+    start: StartOption = "auto",
+    pass_rate: Annotated[
+        float | None,
+        typer.Option("--pass-rate", min=0, max=1, help="Share of tasks that pass now, instead of what is recorded."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate what a run could cost and show; spends nothing.
 
-    Ends with 2 when the suite can show nothing, and says how many tasks or rollouts would do.
+    It takes the options of `optimize`. Ends with 2 when the suite can show nothing, and says how many tasks or
+    rollouts would do.
     """
     from skillopt.commands.estimate import estimate as run
 
-    show(run(select(skill, suite, flags_of(settings, preset=preset))), _text, as_json=as_json)
+    show(run(options.select(skill), start=start, pass_rate=pass_rate), _text, as_json=as_json)
+
+
+def foresight_line(result: "Estimated") -> str:
+    """Give what a run is likely to take, in one line."""
+    likely = result.likely
+    parts = [f"about {_spread(likely.rollouts)} rollouts", f"{_spread(likely.calls)} optimizer calls", _time(likely)]
+    return ", ".join(filter(None, [*parts, _price(likely)]))
 
 
 def _text(result: "Estimated") -> str:
     train, val, test = result.tasks
-    likely = "" if result.bounds else " in four of five simulated runs to their own end"
-    return "\n".join(
-        [
-            f"{result.skill}: {train} train, {val} val, {test} test tasks",
-            f"rollouts: {result.rollouts[0]} to {result.rollouts[1]}{likely}",
-            f"optimizer calls: {result.calls[0]} to {result.calls[1]}{likely}",
-            f"what it can show: {result.prospect.words}",
-            *([f"note: {result.earlier}"] if result.earlier else []),
-            *(_cost(result.cost) if result.cost else []),
-            "nothing was run; recorded rollouts would be free",
-        ]
+    likely = result.likely
+    lines = [
+        f"{result.skill}: {train} train, {val} val, {test} test tasks; {result.harness} and {result.model}",
+        f"rollouts: {_spread(likely.rollouts)}, in 8 of 10 of {likely.runs} simulated runs",
+        f"optimizer calls: {_spread(likely.calls)}",
+        *_costs(result),
+        f"tasks that pass now: {_start(result)}",
+        *_kinds(result),
+        f"what it can show: {result.prospect.words}",
+        *_chances(result),
+        *([f"note: {result.earlier}"] if result.earlier else []),
+        *([f"cap: {result.cap}"] if result.cap else []),
+        *([f"the cap ends {_of_ten(likely.capped)} simulated runs"] if likely.capped > _SURE else []),
+        result.verdict,
+        "nothing was run; recorded rollouts would be free",
+    ]
+    return "\n".join(lines)
+
+
+def _costs(result: "Estimated") -> list[str]:
+    """Say what it takes in time, dollars and tokens; nothing for programs that cost nothing."""
+    likely, known = result.likely, result.known
+    if not likely.tokens.high and result.known.rollouts == 0:
+        return []
+    tokens = f"{_tokens(likely.tokens.median)} ({_tokens(likely.tokens.low)} to {_tokens(likely.tokens.high)}) tokens"
+    figures = [
+        f"a rollout costs as {_source(known.rollouts, 'rollouts')}",
+        f"an optimizer call as {_source(known.calls, 'calls')}",
+    ]
+    return [
+        *([f"time: {_time(likely)} with {result.workers} workers"] if likely.minutes else []),
+        f"cost: {_price(likely) or 'price unknown'}; {tokens}",
+        f"assumed: {', '.join(figures)}",
+    ]
+
+
+def _kinds(result: "Estimated") -> list[str]:
+    """Give a line for each kind of optimizer model."""
+    known = result.known
+    if len(result.kinds) == 1:
+        return [f"the optimizer model as recorded: {known.lasted} of {known.edits} edits stayed"]
+    heading = "the optimizer model has no recorded runs, so three kinds are assumed, equally likely:"
+    return [heading, *(f"  {_kind(kind)}" for kind in result.kinds)]
+
+
+def _kind(kind: "Foresight") -> str:
+    ends = f"{kind.better:.0%} end with a better text, {kind.here:.0%} at least proven here, {kind.proven:.0%} proven"
+    return f"{kind.name}: {_spread(kind.rollouts)} rollouts, {_spread(kind.calls)} calls; {ends}"
+
+
+def _chances(result: "Estimated") -> list[str]:
+    if not result.chances:
+        return []
+    gains, here, proven = (
+        " / ".join(f"{round(100 * share)}" for share in shares)
+        for shares in zip(*((one.gain, one.here, one.proven) for one in result.chances), strict=True)
+    )
+    return [f"chance to show a true gain of {gains} points: {here}% at least proven here, {proven}% proven"]
+
+
+def _start(result: "Estimated") -> str:
+    known = result.known
+    if result.pass_rate is not None:
+        return f"{result.pass_rate:.0%}, as stated"
+    if known.tasks:
+        return f"{known.passed:.0f} of {known.tasks} as recorded"
+    return "nothing is recorded, 17% to 63% assumed; `skillopt evaluate` or --pass-rate makes this narrower"
+
+
+def _source(recorded: int, what: str) -> str:
+    return f"measured on {recorded} {what}" if recorded else "is typical, not measured here"
+
+
+def _tokens(count: float) -> str:
+    for size, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count / size:.{0 if count >= 10 * size else 1}f}{unit}"
+    return f"{count:.0f}"
+
+
+def _of_ten(share: float) -> str:
+    return f"{round(10 * share)} of 10"
+
+
+def _spread(found: "MostLikely") -> str:
+    return f"{found.median:.0f} ({found.low:.0f} to {found.high:.0f})"
+
+
+def _time(likely: "Foresight") -> str:
+    found = likely.minutes
+    return f"{_duration(found.median)} ({_duration(found.low)} to {_duration(found.high)})" if found else ""
+
+
+def _duration(minutes: float) -> str:
+    if minutes < 1:
+        return "under 1 min"
+    return (
+        f"{minutes:.0f} min" if round(minutes) < _HOUR else f"{round(minutes) // _HOUR} h {round(minutes) % _HOUR:02}"
     )
 
 
-def _cost(cost: "Cost") -> list[str]:
-    if not cost.measured_rollouts:
-        return ["cost: unknown until this target is measured; run `skillopt evaluate` first"]
-    dollars = "price unknown" if cost.usd is None else f"${cost.usd[0]:.2f} to ${cost.usd[1]:.2f}"
-    replies = f"{cost.measured_calls} optimizer calls" if cost.measured_calls else "no optimizer call yet, not counted"
-    return [
-        f"cost: {cost.tokens[0]:,} to {cost.tokens[1]:,} tokens, {dollars}",
-        f"measured on {cost.measured_rollouts} rollouts, {replies}",
-    ]
+def _price(likely: "Foresight") -> str:
+    found = likely.usd
+    return f"${found.median:,.2f} (${found.low:,.2f} to ${found.high:,.2f})" if found else ""

@@ -8,23 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from skillopt.cli.options import (
-    HarnessOption,
     JsonOption,
-    MinutesOption,
     QuietOption,
     RepeatsOption,
-    SandboxOption,
-    SeedOption,
-    SetOption,
+    RunOptions,
     SkillArgument,
     SplitOption,
-    SuiteOption,
-    TokensOption,
-    UsdOption,
     VerboseOption,
-    WorkersOption,
-    flags_of,
-    select,
+    with_run_options,
 )
 from skillopt.cli.output import interruptible, show
 from skillopt.safety.escaping import escape_terminal
@@ -41,6 +32,7 @@ _COUNTED: Final = {"lower score": "score lower", "higher score": "score higher",
 """Words for tasks that neither broke nor were fixed."""
 
 
+@with_run_options
 def evaluate(
     skill: SkillArgument = None,
     *,
@@ -54,15 +46,7 @@ def evaluate(
     ] = None,
     split: SplitOption = "val",
     repeats: RepeatsOption = 1,
-    suite: SuiteOption = None,
-    settings: SetOption = None,
-    seed: SeedOption = None,
-    workers: WorkersOption = None,
-    harness: HarnessOption = None,
-    sandbox: SandboxOption = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_minutes: MinutesOption = None,
+    options: RunOptions,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -75,12 +59,9 @@ def evaluate(
     from skillopt.commands.evaluate import evaluate as run
     from skillopt.tasks import Split
 
-    caps = {"max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
-    flags = flags_of(settings, seed=seed, workers=workers, harness=harness, sandbox=sandbox, **caps)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         subjects = tuple(of or ["worktree"])
-        selection = select(skill, suite, flags)
-        found = run(selection, subjects=subjects, split=Split(split), repeats=repeats, observer=observer)
+        found = run(options.select(skill), subjects=subjects, split=Split(split), repeats=repeats, observer=observer)
     show(found, partial(_text, verbose=verbose), as_json=as_json)
 
 

@@ -1,81 +1,74 @@
 """The command `optimize`: its options, and its result as text."""
 
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from skillopt.cli.options import (
-    CallsOption,
-    HarnessOption,
-    JsonOption,
-    MinutesOption,
-    ModelOption,
-    PresetOption,
-    QuietOption,
-    RolloutsOption,
-    SandboxOption,
-    SeedOption,
-    SetOption,
-    SkillArgument,
-    StartOption,
-    SuiteOption,
-    TokensOption,
-    UsdOption,
-    WorkersOption,
-    flags_of,
-    select,
-)
+import typer
+
+from skillopt.cli.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
 from skillopt.cli.output import format_usage, interruptible, show
 
 if TYPE_CHECKING:
     from skillopt.commands.optimize import Optimized
+    from skillopt.project import Selection
+    from skillopt.runs.plan import Start
 
 __all__ = ["optimize"]
 
 
+@with_run_options
 def optimize(
     skill: SkillArgument = None,
     *,
-    suite: SuiteOption = None,
-    preset: PresetOption = None,
-    seed: SeedOption = None,
-    workers: WorkersOption = None,
-    harness: HarnessOption = None,
-    sandbox: SandboxOption = None,
-    model: ModelOption = None,
-    max_rollouts: RolloutsOption = None,
-    max_calls: CallsOption = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_minutes: MinutesOption = None,
+    options: RunOptions,
     start: StartOption = "auto",
-    settings: SetOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")] = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train the skill, or go on with a run.
 
-    The same command continues a run that was interrupted; recorded answers are never paid for again.
+    The same command continues a run that was interrupted; recorded answers are never paid for again. Before money is
+    spent for the first time, a terminal is asked; without a terminal a paid run needs a cap, or --yes.
     """
     from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.optimize import optimize as run
 
-    flags = flags_of(
-        settings,
-        preset=preset,
-        seed=seed,
-        workers=workers,
-        harness=harness,
-        sandbox=sandbox,
-        model=model,
-        max_rollouts=max_rollouts,
-        max_calls=max_calls,
-        max_usd=max_usd,
-        max_tokens=max_tokens,
-        max_minutes=max_minutes,
-    )
-    with interruptible(), ProgressObserver(quiet=quiet, max_rollouts=max_rollouts or 0) as observer:
-        found = run(select(skill, suite, flags), start=start, observer=observer)
+    selection = options.select(skill)
+    _ask_to_spend(selection, start, yes=yes, quiet=quiet)
+    with interruptible(), ProgressObserver(quiet=quiet, max_rollouts=options.max_rollouts or 0) as observer:
+        found = run(selection, start=start, observer=observer)
     show(found, _text, as_json=as_json)
+
+
+def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: bool) -> None:
+    """Say what a run will take where somebody pays or waits for it, and ask before the first money is spent.
+
+    Raises:
+        UsageError: It is paid, has no cap, and there is no terminal to ask.
+    """
+    from skillopt.cli.estimate import foresight_line
+    from skillopt.commands.spending import foresee_spending
+    from skillopt.errors import UsageError
+
+    spending = foresee_spending(selection, start)
+    if spending is None:
+        return
+    line = foresight_line(spending.estimated)
+    asks = spending.paid and not yes
+    terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if asks and not terminal and not spending.capped:
+        message = (
+            f"expected a cap for a run that is paid for, found none, and no terminal to ask; it is likely to take "
+            f"{line}; add {spending.estimated.cap} or --max-usd, or --yes to spend without a cap"
+        )
+        raise UsageError(message)
+    if not quiet:
+        typer.echo(f"likely: {line}", err=True)
+    if asks and terminal and spending.first and not typer.confirm("go on?", err=True):
+        typer.echo("nothing was spent", err=True)
+        raise typer.Exit(1)
 
 
 def _text(result: "Optimized") -> str:

@@ -3,9 +3,11 @@
 Commands are imported when they run, so that `--help` is quick.
 """
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_type_hints
 
 import typer
 
@@ -24,6 +26,7 @@ __all__ = [
     "RepeatsOption",
     "RolloutsOption",
     "RunArgument",
+    "RunOptions",
     "SandboxOption",
     "SeedOption",
     "SetOption",
@@ -38,6 +41,7 @@ __all__ = [
     "WorkersOption",
     "flags_of",
     "select",
+    "with_run_options",
 ]
 
 SkillArgument = Annotated[
@@ -77,6 +81,56 @@ SummaryOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show every detail.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of a run, the same for the commands that train, measure and estimate."""
+
+    suite: SuiteOption = None
+    preset: PresetOption = None
+    seed: SeedOption = None
+    workers: WorkersOption = None
+    harness: HarnessOption = None
+    sandbox: SandboxOption = None
+    model: ModelOption = None
+    max_rollouts: RolloutsOption = None
+    max_calls: CallsOption = None
+    max_usd: UsdOption = None
+    max_tokens: TokensOption = None
+    max_minutes: MinutesOption = None
+    settings: SetOption = None
+
+    def select(self, skill: str | None) -> "Selection":
+        """Select project, skill and suite from what the user names."""
+        named = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("suite", "settings")}
+        return select(skill, self.suite, flags_of(self.settings, **named))
+
+
+def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `RunOptions`, which it takes as one argument `options`.
+
+    Args:
+        command: All its other parameters stay as they are.
+    """
+    shared = inspect.signature(RunOptions).parameters
+    hints, kinds = get_type_hints(command, include_extras=True), get_type_hints(RunOptions, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name == "options":
+            only = inspect.Parameter.KEYWORD_ONLY
+            parameters += [one.replace(kind=only, annotation=kinds[one.name]) for one in shared.values()]
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    def run(**given: object) -> None:
+        options = RunOptions(**{name: given.pop(name) for name in shared})  # type: ignore[arg-type]  # Typer read them by these very types
+        command(**given, options=options)
+
+    run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what `inspect` reads first
+    return run
 
 
 def select(name: str | None, suite: Path | None = None, flags: Mapping[str, object] | None = None) -> "Selection":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skillopt.errors import UsageError
 
-__all__ = ["Page", "Pages", "list_pages", "read_page"]
+__all__ = ["DocsPage", "DocsPages", "list_pages", "read_page"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
@@ -17,7 +17,7 @@ _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class DocsPage:
     """A page: its name, its title, and its Markdown."""
 
     name: str
@@ -26,13 +26,13 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class DocsPages:
     """All pages, by name."""
 
-    pages: tuple[Page, ...]
+    pages: tuple[DocsPage, ...]
 
 
-def list_pages() -> Pages:
+def list_pages() -> DocsPages:
     """List the pages by name.
 
     Raises:
@@ -41,10 +41,10 @@ def list_pages() -> Pages:
     folder = next((folder for folder in _FOLDERS if (folder / "training.md").is_file()), None)
     if folder is None:
         raise UsageError("expected the documentation beside the program, found none; install skillopt-mcp again")
-    return Pages(tuple(_read(path) for path in sorted(folder.glob("*.md"))))
+    return DocsPages(tuple(_read(path) for path in sorted(folder.glob("*.md"))))
 
 
-def read_page(name: str) -> Page:
+def read_page(name: str) -> DocsPage:
     """Read one page.
 
     Args:
@@ -62,7 +62,7 @@ def read_page(name: str) -> Page:
     return pages[wanted]
 
 
-def _read(path: Path) -> Page:
+def _read(path: Path) -> DocsPage:
     text = path.read_text(encoding="utf-8")
     title = _TITLE.search(text)
-    return Page(path.stem, title[1] if title else path.stem, text)
+    return DocsPage(path.stem, title[1] if title else path.stem, text)

@@ -1,169 +1,256 @@
-"""The user action `estimate`: what `optimize` would ask for, before anything is spent."""
+"""The user action `estimate`: what `optimize` would take and show, from simulated runs, before anything is spent."""
 
-from contextlib import closing
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.commands.prospect import Prospect, describe_earlier_runs, what_it_can_show
-from skillopt.errors import SkilloptError, UsageError
+from skillopt.commands.prospect import GainChance, Prospect, chances_of_gains, describe_earlier_runs, what_it_can_show
+from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
-from skillopt.gate.gate import GATE_ROUNDS
-from skillopt.loop.minibatches import MERGE_SIZE
-from skillopt.loop.rollout_plan import plan_rollouts, settle_folds
-from skillopt.project import Selection, Target
-from skillopt.settings import GateRule, Settings
+from skillopt.execution.recording import check_cap
+from skillopt.forecast.foresight import CallCost, Foresight, foresee
+from skillopt.forecast.proposer import PROPOSERS, Proposer
+from skillopt.forecast.typical_costs import typical_call, typical_rollout
+from skillopt.forecast.world import StartingRates
+from skillopt.loop.rollout_plan import settle_folds
+from skillopt.project import Project, Selection, Target
+from skillopt.runs.plan import Start, incumbent_of
+from skillopt.runs.recorded_success import recorded_edits, recorded_rates
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.mean_costs import MeanCost, mean_cost
 from skillopt.tasks import Split, Suite
 
-__all__ = ["Cost", "Estimated", "estimate"]
+__all__ = ["Estimated", "Known", "estimate"]
 
-_ROLLOUTS_A_TASK: Final = (5, 16)
-_FEWEST_CALLS, _CALLS_OF_FEW, _CALLS_A_TASK = 3, 12, 0.6
-"""What lay between the first and the last tenth of 228 simulated runs of the default loop to their own end, in 19
-worlds with 8 to 96 tasks: rollouts for each train task beyond the baseline, and optimizer calls."""
+_RUNS: Final = 12
+"""Simulated runs of each kind of optimizer model."""
+
+_FEWEST_RUNS: Final = 3
+_SECONDS: Final = 4.0
+"""After which no more runs are simulated, on a slow machine."""
+
+_FEWEST_ROLLOUTS: Final = 3
+"""Recorded rollouts from which their mean cost says more than a typical one."""
+
+_FEWEST_EDITS: Final = 8
+"""Recorded edits from which an optimizer model is known by what became of them."""
+
+_GATED_TWICE: Final = 12
+"""Rollouts a `val` task from which a cap leaves the last gate all it can use."""
+
+_WORTH_A_RUN: Final = 0.3
+_SHOWN: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """What a run could cost, from what recorded calls of the same target and model did.
+class Known:
+    """What is recorded for a forecast.
 
     Args:
-        measured_rollouts: Rollouts that were measured; with none, nothing is known.
-        measured_calls: Optimizer calls that were measured.
-        tokens: From and to.
-        usd: From and to in US dollars, None when some price is not known.
+        tasks: Tasks that were run under the text that training would start from.
+        passed: How many of those passed, in the mean of their runs.
+        rollouts: Rollouts of this target whose cost is known.
+        calls: Optimizer calls of this model whose cost is known.
+        edits: Edits of this model that were tested in training.
+        lasted: How many of those stayed.
     """
 
-    measured_rollouts: int
-    measured_calls: int
-    tokens: tuple[int, int]
-    usd: tuple[float, float] | None
+    tasks: int = 0
+    passed: float = 0.0
+    rollouts: int = 0
+    calls: int = 0
+    edits: int = 0
+    lasted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Estimated:
-    """What a run takes; the caps of the settings are applied.
+    """What a run takes and shows; the caps of the settings are applied.
 
     Args:
         skill: Name of the skill.
         tasks: Tasks in train, val and test; with folds all of them are in train and in val.
-        rollouts: Fewest and most rollouts.
-        calls: Fewest and most optimizer calls.
-        bounds: Whether these are bounds; else four of five simulated runs lie between them.
-        prospect: What the run could show, simulated.
+        harness: Of the target.
+        model: The optimizer model.
+        workers: Calls made at a time.
+        pass_rate: As it was stated; None where it was not.
+        known: What is recorded.
+        likely: What is foreseen.
+        kinds: The same for each kind of optimizer model that is assumed; one row where the model is known.
+        chances: How often a gain of some size is shown.
+        prospect: What the suite can show.
         earlier: What earlier runs with another preset on the same tasks mean; empty when there were none.
-        cost: What it could cost; None when target or model cannot be loaded.
+        cap: The option that caps the run where the settings have no cap on what it spends; empty where they do.
+        go: Whether a run is worth it.
+        verdict: Why, in a sentence.
     """
 
     skill: str
     tasks: tuple[int, int, int]
-    rollouts: tuple[int, int]
-    calls: tuple[int, int]
-    bounds: bool
+    harness: str
+    model: str
+    workers: int
+    pass_rate: float | None
+    known: Known
+    likely: Foresight
+    kinds: tuple[Foresight, ...]
+    chances: tuple[GainChance, ...]
     prospect: Prospect
     earlier: str
-    cost: Cost | None
+    cap: str
+    go: bool
+    verdict: str
 
 
-def estimate(selection: Selection) -> Estimated:
-    """Compute what a run could take; runs nothing and spends nothing.
+def estimate(
+    selection: Selection,
+    *,
+    start: Start = "auto",
+    pass_rate: float | None = None,
+    runs: int = _RUNS,
+    clock: Callable[[], float] = time.monotonic,
+) -> Estimated:
+    """Simulate runs of a suite; runs nothing and spends nothing.
+
+    Args:
+        selection: The skill, its suite and settings.
+        start: Which text to begin with when work tree and branch differ.
+        pass_rate: Share of tasks that pass now, in [0, 1], over what is recorded; None where it is not stated.
+        runs: Simulated runs of each kind of optimizer model, ≥ 1.
+        clock: Seconds; on a slow machine fewer runs are simulated.
 
     Raises:
         UsageError: Something is missing or wrong, or the suite can show nothing; the message says what would do.
     """
     project = selection.project()
     target = project.target(selection)
-    target.skill()
-    settings, suite = target.settings, target.suite()
+    skill, settings, suite = _start(project, target, start), target.settings, target.suite()
     prospect = what_it_can_show(suite, settings)
     if not prospect.can_show:
         raise UsageError(prospect.words)
-    settled = settle_folds(suite, settings)
+    check_cap(suite, settings)
+    records = _read_records(project.root, target, skill, suite)
+    ends = clock() + _SECONDS
+    rows = foresee(
+        suite,
+        settings,
+        StartingRates(records.rates, pass_rate),
+        records.proposers,
+        records.costs(settings, suite, skill),
+        lambda done: done < runs and (done < _FEWEST_RUNS or clock() < ends),
+    )
+    likely, settled = rows[-1], settle_folds(suite, settings)
     train, val, test = (len(settled.tasks(split)) for split in Split)
-    tasks = (train or val, val, test)
-    rollouts, calls = _likely(settled, settings) if settings.patch_tests else _published(settings, tasks)
-    cap, most_calls = settings.max_rollouts or rollouts[1], settings.max_calls or calls[1]
-    rollouts = min(rollouts[0], cap), min(rollouts[1], cap)
-    calls = min(calls[0], most_calls), min(calls[1], most_calls)
+    go, verdict = _decide(likely, prospect)
     return Estimated(
         target.name,
-        tasks,
-        rollouts,
-        calls,
-        not settings.patch_tests,
+        (train or val, val, test),
+        settings.harness,
+        settings.model,
+        settings.executor.workers,
+        pass_rate,
+        records.known,
+        likely,
+        rows[:-1],
+        chances_of_gains(suite, settings),
         prospect,
-        _earlier_runs(project.root, target, suite),
-        _cost(project.root, target, rollouts, calls),
+        records.earlier,
+        _cap(likely, settings, val),
+        go,
+        verdict,
     )
 
 
-def _likely(suite: Suite, settings: Settings) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Give the rollouts and the calls that four of five simulated runs take, the held-out test on top."""
-    plan, train = plan_rollouts(suite, settings), len(suite.tasks(Split.TRAIN)) or len(suite.splits)
-    fixed = plan.baseline + plan.test
-    least, most = (fixed + share * train for share in _ROLLOUTS_A_TASK)
-    return (least, most), (_FEWEST_CALLS, max(_CALLS_OF_FEW, round(_CALLS_A_TASK * train)))
-
-
-def _published(settings: Settings, tasks: tuple[int, int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Give bounds of the published loop: from no candidate at all to one that is gated in every step."""
-    train, val, test = tasks
-    steps = -(-train // settings.batch_size) * settings.epochs
-    fixed = val * settings.baseline_repeats + train * settings.epochs
-    updates = settings.epochs - 1 if settings.slow_tasks else 0
-    fixed += updates * 2 * min(settings.slow_tasks, train)
-    gate = val * (1 if settings.gate is GateRule.STRICT else 2 * GATE_ROUNDS)
-    return (fixed, fixed + (steps + updates) * gate + 2 * test), (steps, _most_calls(settings, train))
-
-
-def _earlier_runs(root: Path, target: Target, suite: Suite) -> str:
+def _start(project: Project, target: Target, start: Start) -> Skill:
+    """Give the text that training would begin with; the folder's own outside of a repository."""
     try:
-        with closing(Ledger.open(root, read_only=True)) as ledger:
-            return describe_earlier_runs(ledger, target.name, suite, target.settings)
-    except SkilloptError:
-        return ""  # there is no ledger yet
+        repository = project.repository()
+    except RepositoryError:
+        return target.skill()
+    return incumbent_of(target, repository, start)
 
 
-def _cost(root: Path, target: Target, rollouts: tuple[int, int], calls: tuple[int, int]) -> Cost | None:
-    """Foresee the cost: the fewest of both at the low means, the most at the high ones."""
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """What the ledger has of the tasks, the target and the optimizer model."""
+
+    known: Known
+    rates: dict[str, tuple[int, int]]
+    rollout: MeanCost | None
+    call: MeanCost | None
+    earlier: str
+
+    @property
+    def proposers(self) -> tuple[Proposer, ...]:
+        """Give the optimizer model as it is known; else kinds that are assumed."""
+        if self.known.edits < _FEWEST_EDITS:
+            return PROPOSERS
+        return (Proposer("as recorded", (self.known.lasted + 1) / (self.known.edits + 2)),)
+
+    def costs(self, settings: Settings, suite: Suite, skill: Skill) -> tuple[CallCost, CallCost]:
+        """Give the cost of a rollout and of a call: as measured, else as typical."""
+        workers = settings.executor.workers
+        return (
+            _measured(self.rollout, workers, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS),
+            _measured(self.call, 1, typical_call(settings, skill), 1),
+        )
+
+
+def _measured(mean: MeanCost | None, workers: int, typical: CallCost, fewest: int) -> CallCost:
+    """Give the cost of a call: as measured where it was measured often enough; what was not measured is typical."""
+    if mean is None or mean.calls < fewest:
+        return typical
+    tokens, error = mean.tokens
+    seconds = typical.seconds if mean.pace is None or typical.seconds is None else mean.pace * workers
+    return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0)
+
+
+def _read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> _Records:
     try:
-        drivers = load_drivers(target.settings, target.suite(), root)
-        with closing(Ledger.open(root, read_only=True)) as ledger:
-            done = ledger.mean_cost(drivers.target_identity)
-            asked = ledger.mean_cost(drivers.model.identity) if drivers.model else None
+        ledger = Ledger.open(root, read_only=True)
     except SkilloptError:
-        return None
-    if done is None:
-        return Cost(0, 0, (0, 0), None)
-    low, high = _range(done.tokens, rollouts, asked.tokens if asked else (0.0, 0.0), calls)
-    priced = done.usd is not None and (asked is None or asked.usd is not None)
-    usd = _range(done.usd or (0.0, 0.0), rollouts, (asked.usd if asked else None) or (0.0, 0.0), calls)
-    return Cost(done.calls, asked.calls if asked else 0, (round(low), round(high)), usd if priced else None)
+        return _Records(Known(), {}, None, None, "")  # nothing was run yet
+    with closing(ledger):
+        earlier = describe_earlier_runs(ledger, target.name, suite, target.settings)
+        target_identity = model_identity = ""
+        with suppress(SkilloptError):  # a client that is missing has recorded nothing that could be found
+            drivers = load_drivers(target.settings, suite, root)
+            target_identity = drivers.target_identity
+            model_identity = drivers.model.identity if drivers.model else ""
+        rates = dict(recorded_rates(ledger, skill.digest, target_identity, suite))
+        lasted, edits = recorded_edits(ledger, model_identity)
+        rows = ledger.costs()
+    rollout, call = mean_cost(rows, "rollout", target_identity), mean_cost(rows, "reply", model_identity)
+    known = Known(
+        len(rates),
+        sum(passed / runs for passed, runs in rates.values()),
+        rollout.calls if rollout else 0,
+        call.calls if call else 0,
+        edits,
+        lasted,
+    )
+    return _Records(known, rates, rollout, call, earlier)
 
 
-def _range(
-    rollout: tuple[float, float], rollouts: tuple[int, int], call: tuple[float, float], calls: tuple[int, int]
-) -> tuple[float, float]:
-    """Multiply means, two standard errors to either side."""
-    (mean, error), (call_mean, call_error) = rollout, call
-    low = rollouts[0] * max(0.0, mean - 2 * error) + calls[0] * max(0.0, call_mean - 2 * call_error)
-    return low, rollouts[1] * (mean + 2 * error) + calls[1] * (call_mean + 2 * call_error)
+def _cap(likely: Foresight, settings: Settings, val: int) -> str:
+    """Give the option for a cap that nine of ten simulated runs stay below, and that leaves the last gate enough."""
+    if settings.max_rollouts or settings.max_usd or settings.max_tokens:
+        return ""
+    most = max(likely.rollouts.high, _GATED_TWICE * val)
+    return f"--max-rollouts {-(-round(most) // 10) * 10}"
 
 
-def _most_calls(settings: Settings, train: int) -> int:
-    """Count calls if failures and successes both fill their minibatches and every step must rank."""
-    total = 0
-    for start in range(0, train, settings.batch_size):
-        batch = min(settings.batch_size, train - start)
-        if not settings.minibatch_size:  # what does not fit one prompt is halved, and there is nothing to merge
-            total += batch * settings.proposal_groups
-            continue
-        level = reflections = -(-batch // settings.minibatch_size) + 1
-        merges = 1
-        while level > 1:
-            level = -(-level // MERGE_SIZE)
-            merges += level
-        total += (reflections + merges) * settings.proposal_groups + 2
-    updates = 2  # guidance and notes
-    return total * settings.epochs + (updates * (settings.epochs - 1) if settings.slow_tasks else 0)
+def _decide(likely: Foresight, prospect: Prospect) -> tuple[bool, str]:
+    """Say whether a run is worth it."""
+    better, here, proven = (f"{share:.0%}" for share in (likely.better, likely.here, likely.proven))
+    ends = f"{better} of simulated runs end with a better text"
+    if likely.better < _WORTH_A_RUN:
+        return False, f"no-go: {ends}; add tasks, raise the cap, or choose a stronger optimizer model"
+    if likely.here < _SHOWN and prospect.least_here is not None:
+        return True, f"go for a draft to read: {ends}, but only {here} with one that is shown to be better; add tasks"
+    return True, f"go: {ends}, {here} with one that is proven or proven here, {proven} with one that is proven"

@@ -3,7 +3,9 @@
 from contextlib import closing
 from dataclasses import dataclass
 
+from skillopt.execution.budget import Caps
 from skillopt.execution.drivers import load_drivers
+from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.execution.scoring import NO_SKILL, ScoredSkill, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
@@ -84,7 +86,10 @@ def evaluate(
     target = project.target(selection)
     suite = target.suite()
     named = [(subject, _subject(project, target, subject)) for subject in subjects]
-    drivers = load_drivers(target.settings, suite, project.root, optimizer=False)
+    # A cap on rollouts in skillopt.toml is on training; one that is given with the command is on the command.
+    most = target.settings.max_rollouts if "max_rollouts" in selection.flags else 0
+    allowance = Meter(Caps(rollouts=most)) if most else None
+    drivers = load_drivers(target.settings, suite, project.root, optimizer=False, allowance=allowance)
     with closing(Ledger.open(project.root)) as ledger:
         if observer is not None and suite.left_out:
             observer.notice(suite.left_out)

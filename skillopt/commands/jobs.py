@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Literal
 
 from skillopt.commands.propose import EditsProposal
+from skillopt.commands.spending import is_capped
 from skillopt.commands.status import RunStatus, run_status
 from skillopt.errors import UsageError
+from skillopt.forecast.typical_costs import is_paid
 from skillopt.loop.event_lines import describe
 from skillopt.loop.events import decode_event
 from skillopt.project import Project, Selection
@@ -130,11 +132,17 @@ def start_training(selection: Selection, *, start: Start = "auto", limits: JobLi
         limits: What it may consume.
 
     Raises:
-        UsageError: Something is missing or wrong; nothing was started.
+        UsageError: Something is missing or wrong, or it is paid for and has no cap; nothing was started.
         BusyError: A job runs for this skill.
     """
-    make_plan(selection)
-    return _start(selection, ["optimize", "--start", start], limits or JobLimits())
+    settings, limits = make_plan(selection).target.settings, limits or JobLimits()
+    if (is_paid(settings.harness) or is_paid(settings.model)) and not (is_capped(settings) or list(limits.flags())):
+        message = (
+            "expected a cap for a job that is paid for, found none; set max_rollouts, max_usd or max_minutes for it "
+            "or in skillopt.toml (`skillopt estimate` says which)"
+        )
+        raise UsageError(message)
+    return _start(selection, ["optimize", "--start", start], limits)
 
 
 def start_proposal(

@@ -13,9 +13,10 @@ from skillopt.suites.planning import plan_splits
 from skillopt.suites.power import Judging, chances, parts_of, smallest_gain_shown
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["Prospect", "describe_earlier_runs", "what_it_can_show"]
+__all__ = ["GainChance", "Prospect", "chances_of_gains", "describe_earlier_runs", "what_it_can_show"]
 
 _TYPICAL_GAIN: Final = 0.2
+_STATED_GAINS: Final = (0.1, 0.2, 0.3)
 _GATE_ROUNDS: Final = 3
 _HERE_ROUNDS: Final = 4
 _COUNTED_ONCE: Final = 5
@@ -40,6 +41,35 @@ class Prospect:
     least_proven: float | None
     least_here: float | None
     words: str
+
+
+@dataclass(frozen=True, slots=True)
+class GainChance:
+    """How often drafts that are truly better by so much are shown to be, simulated.
+
+    Args:
+        gain: Share of what is scored that they mend, in (0, 1].
+        proven: Share of them that is proven, in [0, 1].
+        here: Share that is proven, or proven here.
+    """
+
+    gain: float
+    proven: float
+    here: float
+
+
+def chances_of_gains(suite: Suite, settings: Settings) -> tuple[GainChance, ...]:
+    """Simulate how often gains of 10, 20 and 30 points are shown; none where the gate `strict` shows nothing.
+
+    Args:
+        suite: Its tasks, some to learn from and some to judge by.
+        settings: The gate, the metric and the cap on rollouts.
+    """
+    if settings.gate is GateRule.STRICT:
+        return ()
+    judging = _judging(settle_folds(suite, settings), settings)
+    found = ((gain, chances(judging, gain)) for gain in _STATED_GAINS)
+    return tuple(GainChance(gain, one.proven, one.here) for gain, one in found)
 
 
 def what_it_can_show(suite: Suite, settings: Settings) -> Prospect:

@@ -1,6 +1,7 @@
 """Checks of proposed edits, alone and together: each refusal has a reason that the proposer can act on."""
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 from skillopt.errors import EditConflictError, EditError
 from skillopt.safety.leaks import ProtectedText, find_leaks
@@ -73,6 +74,10 @@ def join_edits(
     """
     patch = Patch(document, ())
     refused: list[Refusal] = []
+    with suppress(EditError):  # most often all go together, which is one application in place of one for each
+        whole = apply_edits(document, [change.edit for change in ranked])
+        if not check_change(document, whole.document, allow):
+            return whole, ()
     for change in ranked:
         together = [kept.edit for kept in patch.changes] + [change.edit]
         try:

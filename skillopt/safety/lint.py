@@ -178,8 +178,9 @@ def _shorten(text: str, limit: int = 120) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def _scan(text: str) -> list[_Match]:
-    """Find all matches of all classes, in the order of the text's lines."""
+@lru_cache(maxsize=16)
+def _scan(text: str) -> tuple[_Match, ...]:
+    """Find all matches of all classes, in the order of the text's lines; each edit is compared with one old text."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     found = [*_hidden(text), *_comments(text), *_commands(text)]
     matches = [replace(match, line=bisect_right(starts, match.line)) for match in found]
@@ -189,7 +190,7 @@ def _scan(text: str) -> list[_Match]:
         if len(line) > _LONGEST_LINE:
             what = f"a line of {len(line):,} characters"
             matches.append(_Match(LintClass.LONG_LINE, line, number, line, what))
-    return sorted(matches, key=lambda match: match.line)
+    return tuple(sorted(matches, key=lambda match: match.line))
 
 
 # What spans lines is found in the whole text; these matches carry their offset for a line.

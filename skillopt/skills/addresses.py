@@ -6,6 +6,7 @@ Nothing is guessed: what is missing or stands there twice is an error that says 
 from collections import Counter
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from skillopt.errors import EditConflictError, ProtectedTextError
 from skillopt.skills.document import Block, Section, SkillDocument
@@ -88,13 +89,14 @@ def line_end(document: SkillDocument, offset: int) -> int:
     return min(ends, default=len(document.text))
 
 
-def _paths(document: SkillDocument) -> list[tuple[Section, tuple[str, ...]]]:
-    """List the sections, each with the titles of the headings above it and its own."""
+@lru_cache(maxsize=16)
+def _paths(document: SkillDocument) -> tuple[tuple[Section, tuple[str, ...]], ...]:
+    """List the sections, each with the titles of the headings above it and its own; edits name them again and again."""
     found: list[tuple[Section, tuple[str, ...]]] = []
     for section in document.sections:
         above = [(other, path) for other, path in found if other.end >= section.end and other.level < section.level]
         found.append((section, (*(above[-1][1] if above else ()), section.title)))
-    return found
+    return tuple(found)
 
 
 def _leads(parts: list[str], path: tuple[str, ...]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 from enum import StrEnum
+from functools import lru_cache
 from itertools import pairwise
 from typing import assert_never
 
@@ -251,14 +252,15 @@ def diff_documents(before: SkillDocument, after: SkillDocument, name: str = "SKI
 
 
 def _change(before: SkillDocument, after: SkillDocument, splice: _Splice, span: tuple[int, int]) -> Change:
-    alone = SkillDocument(before.text[: splice.start] + splice.new + before.text[splice.end :])
-    return Change(
-        splice.edit,
-        after.byte_offset(span[0]),
-        after.byte_offset(span[1]),
-        changed_tokens(before.text[splice.start : splice.end], splice.new),
-        diff_documents(before, alone),
-    )
+    tokens, difference = _difference(before.text, splice.start, splice.end, splice.new)
+    return Change(splice.edit, after.byte_offset(span[0]), after.byte_offset(span[1]), tokens, difference)
+
+
+@lru_cache(maxsize=1024)
+def _difference(text: str, start: int, end: int, new: str) -> tuple[int, str]:
+    """Give the changed tokens and the diff of one splice; a draft is built again and again of the same ones."""
+    alone = SkillDocument(text[:start] + new + text[end:])
+    return changed_tokens(text[start:end], new), diff_documents(SkillDocument(text), alone)
 
 
 def _refuse_overlaps(splices: Sequence[_Splice]) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from math import sqrt
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -25,7 +24,7 @@ from skillopt.storage.locks import state_folder
 from skillopt.storage.schema import create_database, database_uri, explain_errors, prepare_connection
 from skillopt.tasks import digest_of
 
-__all__ = ["Counts", "EventRow", "Ledger", "MeanCost", "ResultRow", "RunRecord", "reply_key", "rollout_key"]
+__all__ = ["CostRow", "Counts", "EventRow", "Ledger", "ResultRow", "RunRecord", "reply_key", "rollout_key"]
 
 _LOCK_SECONDS: Final = 30
 _CHUNK: Final = 500
@@ -43,10 +42,8 @@ SELECT kind, COUNT(*), SUM(input_tokens), SUM(output_tokens), CASE COUNT(usd) WH
     SUM(judge_calls), SUM(judge_tokens), CASE COUNT(judge_usd) WHEN COUNT(*) THEN SUM(judge_usd) END
 FROM calls WHERE run = ? GROUP BY kind
 """
-_MEAN_COST: Final = """
-SELECT COUNT(*), AVG(tokens), AVG(tokens * tokens), CASE COUNT(usd) WHEN COUNT(*) THEN AVG(usd) END, AVG(usd * usd)
-FROM (SELECT input_tokens + output_tokens + judge_tokens AS tokens, usd + judge_usd AS usd FROM calls
-    WHERE identity = ?)
+_COSTS: Final = """
+SELECT kind, identity, at, input_tokens + output_tokens + judge_tokens, usd + judge_usd FROM calls ORDER BY at
 """
 
 
@@ -109,18 +106,14 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanCost:
-    """Mean cost of recorded calls.
+class CostRow:
+    """What one recorded call took: its kind (`rollout` or `reply`), by whom, when it was recorded, tokens, dollars."""
 
-    Args:
-        calls: How many there are, ≥ 1.
-        tokens: Mean tokens of a call, and the standard error of the mean.
-        usd: Mean US dollars of a call, and its standard error; None when some price is not known.
-    """
-
-    calls: int
-    tokens: tuple[float, float]
-    usd: tuple[float, float] | None
+    kind: str
+    identity: str
+    at: str
+    tokens: int
+    usd: float | None
 
 
 def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:
@@ -345,13 +338,9 @@ class Ledger:
                 usage["judge"] = Usage(judge_calls, judge_tokens, 0, judge_usd)
         return usage
 
-    def mean_cost(self, identity: str) -> MeanCost | None:
-        """Give the mean cost of the recorded calls of a target or a model, None when there are none."""
-        ((count, tokens, tokens_squared, usd, usd_squared),) = self._read(_MEAN_COST, [identity])
-        if not count:
-            return None
-        dollars = None if usd is None else (usd, sqrt(max(0.0, usd_squared - usd**2) / count))
-        return MeanCost(count, (tokens, sqrt(max(0.0, tokens_squared - tokens**2) / count)), dollars)
+    def costs(self) -> list[CostRow]:
+        """List what every recorded rollout and reply took, the judge's part included, in the order of recording."""
+        return [CostRow(*row) for row in self._read(_COSTS, [])]
 
     def _payloads(self, query: str, keys: Sequence[str], shape: "type[T]", *values: str) -> "dict[str, T]":
         values_by_key: dict[str, T] = {}

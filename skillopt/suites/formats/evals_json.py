@@ -1,7 +1,7 @@
 """Read evals of a skill: `evals.json` in its many shapes, `cases`, `test-prompts.json`, and sets of triggers.
 
-The file is a list of evals, or has one under some key, or is one eval; `skillopt docs suite-format` describes the keys. An
-eval that cannot be run is skipped with its reason. One that says only whether the skill should be loaded is a trigger.
+The file is a list of evals, or has one under some key, or is one eval; `skillopt docs suite-format` describes the keys.
+An eval that cannot be run is skipped with its reason; one that only says whether to load the skill is a trigger.
 """
 
 from collections import Counter

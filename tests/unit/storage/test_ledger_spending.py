@@ -8,6 +8,7 @@ import pytest
 
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.mean_costs import mean_cost
 
 
 @pytest.fixture
@@ -36,9 +37,32 @@ def test_it_is_told_role_by_role_and_an_unknown_price_stays_unknown(ledger: Ledg
 def test_the_mean_of_a_target_s_calls_has_a_standard_error(ledger: Ledger) -> None:
     for number, usd in enumerate((0.25, 0.75)):
         ledger.store_rollouts("run", [(str(number), rollout(Usage(1, 10 + 20 * number, 0, usd)))], "someone")
-    found = ledger.mean_cost("someone")
+    found = mean_cost(ledger.costs(), "rollout", "someone")
     assert found is not None
     assert found.calls == 2
     assert found.tokens == pytest.approx((20, 10 / 2**0.5))
     assert found.usd == pytest.approx((0.5, 0.25 / 2**0.5))
-    assert ledger.mean_cost("nobody") is None
+    assert mean_cost(ledger.costs(), "rollout", "nobody") is None
+
+
+def test_one_identity_that_does_tasks_and_answers_prompts_has_a_mean_for_each(ledger: Ledger) -> None:
+    ledger.store_rollouts("run", [(str(number), rollout(Usage(1, 10, 0, 0.1))) for number in range(3)], "both")
+    ledger.store_replies("run", [("reply", Reply("x", Usage(1, 5000, 0, None)))], "both")
+    found = {kind: mean_cost(ledger.costs(), kind, "both") for kind in ("rollout", "reply")}
+    assert {kind: (one.calls, one.tokens[0], one.usd and one.usd[0]) for kind, one in found.items() if one} == {
+        "rollout": (3, 10, pytest.approx(0.1)),
+        "reply": (1, 5000, None),
+    }
+
+
+def test_the_pace_is_the_time_between_records_without_pauses(tmp_path: Path) -> None:
+    times = iter(["10:00:00", "10:00:20", "10:00:30", "12:00:00", "12:00:40"])
+    with closing(Ledger.open(tmp_path, now=lambda: f"2026-01-01T{next(times)}+00:00")) as opened:
+        for key in "ab":
+            opened.store_rollouts("run", [(key, rollout(Usage()))], "target")
+        opened.store_replies("run", [("c", Reply("x"))], "model")
+        for key in "de":
+            opened.store_rollouts("run", [(key, rollout(Usage()))], "target")
+        rows = opened.costs()
+    found = [mean_cost(rows, "rollout", "target"), mean_cost(rows, "reply", "model")]
+    assert [one and one.pace for one in found] == [30, 10]

@@ -1,0 +1,181 @@
+"""Ranges of what a run takes, and how often it ends with something, over many simulated runs."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from skillopt.forecast.proposer import Proposer
+from skillopt.forecast.simulated_run import Consumption, SimulatedRun, simulate_run, stand_in
+from skillopt.forecast.world import StartingRates, draw_world
+from skillopt.gate.grades import Grade
+from skillopt.rollouts import Usage
+from skillopt.settings import Metric, Settings
+from skillopt.suites.power import parts_of
+from skillopt.tasks import Suite
+
+__all__ = ["CallCost", "Foresight", "MostLikely", "foresee"]
+
+_OUTER: Final = 0.1
+"""What lies below a range and above it, each."""
+
+_BETTER: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class CallCost:
+    """What one rollout, or one optimizer call, consumes on average.
+
+    Args:
+        tokens: Read and written, ≥ 0.
+        usd: In US dollars; None where nobody knows a price.
+        seconds: From its start to its end; None where nobody knows, as in hand-off.
+        spread: Standard deviation of the logarithm of what it is really on average, ≥ 0; 0 for sure.
+    """
+
+    tokens: float
+    usd: float | None
+    seconds: float | None
+    spread: float = 0.0
+
+    @property
+    def usage(self) -> Usage:
+        """Give it as caps count it."""
+        return Usage(1, round(self.tokens), 0, self.usd)
+
+
+@dataclass(frozen=True, slots=True)
+class MostLikely:
+    """A median, and the range that holds eight of ten simulated runs."""
+
+    low: float
+    median: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What simulated runs took and came to.
+
+    Args:
+        name: Of the optimizer model's kind.
+        runs: How many runs were simulated, ≥ 1.
+        rollouts: Rollouts, the held-out test included.
+        calls: Optimizer calls.
+        minutes: At the workers set; None where nobody knows how long a call takes.
+        tokens: Of target and optimizer model.
+        usd: US dollars of both; None where some price is not known.
+        better: Share of runs that handed over a text that is truly better, in [0, 1].
+        proven: Share that handed over one that was proven better.
+        here: Share that handed over one that was proven, or proven here.
+        capped: Share that a cap ended.
+    """
+
+    name: str
+    runs: int
+    rollouts: MostLikely
+    calls: MostLikely
+    minutes: MostLikely | None
+    tokens: MostLikely
+    usd: MostLikely | None
+    better: float
+    proven: float
+    here: float
+    capped: float
+
+
+def foresee(
+    suite: Suite,
+    settings: Settings,
+    start: StartingRates,
+    proposers: Sequence[Proposer],
+    costs: tuple[CallCost, CallCost],
+    go_on: Callable[[int], bool],
+) -> tuple[Foresight, ...]:
+    """Simulate runs of a suite for each proposer in turn, and sum them up; the last row is of all together.
+
+    Args:
+        suite: Its tasks.
+        settings: Of the run, caps included.
+        start: How the tasks go now.
+        proposers: Kinds of optimizer models, equally likely, at least one.
+        costs: Of a rollout and of an optimizer call.
+        go_on: Given how many runs of each proposer there are, says whether to simulate one more of each.
+    """
+    plain, found = stand_in(suite), [list[_Taken]() for _ in proposers]
+    tasks = [task for _, task in plain.splits]
+    partial = settings.metric is not Metric.HARD and max(parts_of(task) for _, task in suite.splits) > 1
+    consumed = Consumption(costs[0].usage, costs[1].usage)
+    number = 0
+    while number == 0 or go_on(number):
+        for proposer, runs in zip(proposers, found, strict=True):
+            draw = Random(f"{number}/{proposer.name}")
+            world = draw_world(tasks, start, proposer.right, draw, partial=partial)
+            run = simulate_run(plain, settings, world, proposer, number, consumed)
+            runs.append(_taken(run, settings, costs, draw))
+        number += 1
+    rows = [_sum_up(proposer.name, runs) for proposer, runs in zip(proposers, found, strict=True)]
+    together = rows[0] if len(rows) == 1 else _sum_up("any of these", [one for runs in found for one in runs])
+    return (*rows, together)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A simulated run, and what it costs."""
+
+    run: SimulatedRun
+    minutes: float | None
+    tokens: float
+    usd: float | None
+
+
+def _taken(run: SimulatedRun, settings: Settings, costs: tuple[CallCost, CallCost], draw: Random) -> _Taken:
+    rollout, call = costs
+    factors = [math.exp(draw.gauss(0.0, cost.spread)) for cost in costs]
+    counts = (run.rollouts, run.calls)
+    tokens = sum(count * cost.tokens * by for count, cost, by in zip(counts, costs, factors, strict=True))
+    usd = minutes = None
+    if rollout.usd is not None and call.usd is not None:
+        usd = run.rollouts * rollout.usd * factors[0] + run.calls * call.usd * factors[1]
+    if rollout.seconds is not None and call.seconds is not None:
+        seconds = (rollout.seconds * factors[0], call.seconds * factors[1])
+        minutes = sum(-(-many // settings.executor.workers) * seconds[is_call] for many, is_call in run.batches) / 60
+    return _Taken(run, minutes, tokens, usd)
+
+
+def _sum_up(name: str, taken: Sequence[_Taken]) -> Foresight:
+    runs = [one.run for one in taken]
+    minutes = [one.minutes for one in taken if one.minutes is not None]
+    usd = [one.usd for one in taken if one.usd is not None]
+    return Foresight(
+        name,
+        len(runs),
+        _range(run.rollouts for run in runs),
+        _range(run.calls for run in runs),
+        _range(minutes) if minutes else None,
+        _range(one.tokens for one in taken),
+        _range(usd) if usd else None,
+        _share(run.gain > _BETTER for run in runs),
+        _share(run.grade is Grade.PROVEN for run in runs),
+        _share(run.grade in (Grade.PROVEN, Grade.PROVEN_HERE) for run in runs),
+        _share(run.capped for run in runs),
+    )
+
+
+def _range(values: Iterable[float]) -> MostLikely:
+    ranked = sorted(values)
+    return MostLikely(*(_quantile(ranked, share) for share in (_OUTER, 0.5, 1 - _OUTER)))
+
+
+def _quantile(ranked: Sequence[float], share: float) -> float:
+    """Give a quantile below which that share of further draws is expected (Weibull's plotting position)."""
+    place = min(max(share * (len(ranked) + 1) - 1, 0.0), len(ranked) - 1.0)
+    below = int(place)
+    above = min(below + 1, len(ranked) - 1)
+    return ranked[below] + (place - below) * (ranked[above] - ranked[below])
+
+
+def _share(flags: Iterable[bool]) -> float:
+    found = list(flags)
+    return sum(found) / len(found)

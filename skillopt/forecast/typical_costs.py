@@ -1,0 +1,134 @@
+"""Typical cost of a rollout and of an optimizer call by client, for where nothing was measured yet.
+
+Sizes of our own prompts, of the skill and of the tasks are counted. What else goes into these figures is rough: a
+request of an agent begins with its own instructions and tools, about 16,000 tokens in Claude Code and 18,000 in `codex
+exec`, as users of both report for an empty folder (anthropics/claude-code issues 17567 and 95129, openai/codex issue
+16212); a task is taken to have seven requests, of which all but the first read most of their input from the provider's
+cache, and a request to take 10 seconds. So every figure here is right to a factor of about two, for which ranges allow.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final
+
+from skillopt.forecast.foresight import CallCost
+from skillopt.prices import cost_of, find_price
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, estimate_tokens
+from skillopt.tasks import Suite, Task
+
+__all__ = ["PAID_CLIENTS", "is_paid", "typical_call", "typical_rollout"]
+
+_SPREAD: Final = 0.5
+"""Standard deviation of the logarithm: eight of ten figures lie between half and twice the typical one."""
+
+_CACHED: Final = 0.9
+"""Share of the input of a later request that the provider has in its cache."""
+
+_REQUESTS: Final = 7
+_REQUEST_GROWTH: Final = 1_500
+_AGENT_WRITES: Final = 2_500
+_REQUEST_SECONDS: Final = 10.0
+_BYTES_A_TOKEN: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """What a client adds.
+
+    Args:
+        instructions: Tokens that every request begins with.
+        model: The one that it runs where none is named, for its price; empty where a model is always named.
+        paid: Whether its calls cost dollars, or are taken off a subscription.
+        agent: Whether a task is many requests.
+    """
+
+    instructions: int
+    model: str = ""
+    paid: bool = True
+    agent: bool = False
+
+
+_CLIENTS: Final[Mapping[str, _Client]] = {
+    "claude-code": _Client(16_000, "claude-sonnet-5", agent=True),
+    "codex": _Client(18_000, "gpt-5.3-codex", agent=True),
+    "anthropic": _Client(150),
+    "openai": _Client(150),
+    "openai-compatible": _Client(150, paid=False),
+}
+
+PAID_CLIENTS: Final = frozenset(name for name, client in _CLIENTS.items() if client.paid)
+"""Clients whose calls somebody is billed for."""
+
+_CHAT_WRITES: Final = 800
+_CHAT_SECONDS: Final = 10.0
+_CALL_READS: Final = 6_000
+_CALL_WRITES: Final = 2_500
+_CALL_SECONDS: Final = 45.0
+
+
+def is_paid(name: str) -> bool:
+    """Tell whether calls cost money, by the name of a harness or model as settings have it."""
+    return _parts(name)[0] in PAID_CLIENTS
+
+
+def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
+    """Give what a rollout of the target typically costs.
+
+    Args:
+        settings: Harness and own prices.
+        suite: Its tasks, which are part of what is read.
+        skill: So is the skill.
+    """
+    name, model = _parts(settings.harness)
+    client = _CLIENTS.get(name)
+    if client is None:
+        return _of_own(name)
+    first = client.instructions + estimate_tokens(skill.document.text) + fmean(_size(task) for _, task in suite.splits)
+    if not client.agent:
+        return _priced(client, model, settings, (first, 0.0, _CHAT_WRITES), _CHAT_SECONDS)
+    later = sum(first + request * _REQUEST_GROWTH for request in range(1, _REQUESTS))
+    read = (first + (1 - _CACHED) * later, _CACHED * later, _AGENT_WRITES)
+    return _priced(client, model, settings, read, _REQUESTS * _REQUEST_SECONDS)
+
+
+def typical_call(settings: Settings, skill: Skill) -> CallCost:
+    """Give what a call of the optimizer model typically costs.
+
+    Args:
+        settings: The optimizer model and own prices.
+        skill: It is part of every prompt.
+    """
+    name, model = _parts(settings.model)
+    client = _CLIENTS.get(name)
+    if client is None:
+        return _of_own(name)
+    # The optimizer model has no tools, and its system prompt is ours.
+    read = _CALL_READS + estimate_tokens(skill.document.text)
+    return _priced(client, model, settings, (read, 0.0, _CALL_WRITES), _CALL_SECONDS)
+
+
+def _of_own(name: str) -> CallCost:
+    """Give the cost of what runs here: a program that takes no time, or a person who takes any."""
+    return CallCost(0, 0.0, None if name == "handoff" else 0.05)
+
+
+def _priced(
+    client: _Client, model: str, settings: Settings, tokens: tuple[float, float, float], seconds: float
+) -> CallCost:
+    """Put a price on tokens that are read anew, read from a cache, and written."""
+    price = find_price(model or client.model, settings.prices)
+    plain, cached, written = tokens
+    usd = cost_of(price, round(plain), round(written), cache_read=round(cached))
+    return CallCost(sum(tokens), usd, seconds, _SPREAD)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """Give the client and the model that a name chooses, empty for none."""
+    client, _, model = name.removeprefix("chat/").partition("/")
+    return client, model
+
+
+def _size(task: Task) -> float:
+    return estimate_tokens(task.prompt) + sum(len(file.content) for file in task.files) / _BYTES_A_TOKEN

@@ -1,0 +1,61 @@
+"""What earlier runs recorded of a suite's tasks and of an optimizer model, as a forecast can use it."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from skillopt.loop.events import EditScreened, PatchTested, decode_event
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.tasks import Suite
+
+__all__ = ["recorded_edits", "recorded_rates", "training_runs_of"]
+
+_READ = frozenset({EditScreened.__name__, PatchTested.__name__})
+
+
+def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suite) -> Mapping[str, tuple[int, int]]:
+    """Give by task id how many recorded runs of a skill passed, and how many there are; tasks never run are left out.
+
+    Args:
+        ledger: Where they are recorded.
+        skill_digest: Of the text.
+        identity: Of target and judge.
+        suite: Its tasks.
+    """
+    names = {task.id for _, task in suite.splits}
+    found: dict[str, tuple[int, int]] = {}
+    for row in ledger.results([skill_digest], identity):
+        if row.task in names:
+            passed, runs = found.get(row.task, (0, 0))
+            found[row.task] = (passed + row.passed, runs + 1)
+    return found
+
+
+def training_runs_of(ledger: Ledger, identities: Iterable[str]) -> list[RunRecord]:
+    """List the training runs in which any of some targets or models took part, newest first."""
+    wanted = set(identities)
+    return [run for run in ledger.runs() if run.kind == "training" and wanted & set(json.loads(run.config)[1:])]
+
+
+def recorded_edits(ledger: Ledger, model_identity: str) -> tuple[int, int]:
+    """Count the edits of an optimizer model that lasted in training, and those that were tested.
+
+    Args:
+        ledger: Where its runs are recorded.
+        model_identity: Of the model.
+    """
+    lasted = tested = 0
+    for run in training_runs_of(ledger, [model_identity]):
+        if json.loads(run.config)[2] != model_identity:
+            continue
+        kept, seen = set[str](), set[str]()
+        for row in ledger.events(run.id):
+            event = decode_event(row.kind, row.payload) if row.kind in _READ else None
+            match event:
+                case PatchTested():
+                    seen |= {edit.id for edit in event.edits}
+                case EditScreened():
+                    (kept.add if event.kept else kept.discard)(event.edit.id)
+                case _:
+                    pass
+        lasted, tested = lasted + len(kept & seen), tested + len(seen)
+    return lasted, tested

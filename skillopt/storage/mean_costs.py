@@ -1,0 +1,68 @@
+"""Mean cost and pace of recorded rollouts and optimizer calls, each counted apart though one model may do both."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+from math import sqrt
+from statistics import fmean, pstdev
+from typing import Final, Literal
+
+from skillopt.storage.ledger import CostRow
+
+__all__ = ["MeanCost", "mean_cost"]
+
+_PAUSE: Final = 900.0
+"""Seconds without a record after which nobody was waiting for one: the command had ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeanCost:
+    """Mean cost of recorded calls.
+
+    Args:
+        calls: How many there are, ≥ 1.
+        tokens: Mean tokens of a call, and the standard error of the mean.
+        usd: Mean US dollars of a call, and its standard error; None when some price is not known.
+        pace: Seconds from one record to the next, as many at a time as there were workers; None where there is one.
+    """
+
+    calls: int
+    tokens: tuple[float, float]
+    usd: tuple[float, float] | None
+    pace: float | None
+
+
+def mean_cost(rows: Sequence[CostRow], kind: Literal["rollout", "reply"], identity: str) -> MeanCost | None:
+    """Give the mean cost of the rollouts of a target, or of the replies of a model; None when there are none.
+
+    Args:
+        rows: All that is recorded, in the order of recording.
+        kind: Which of the two.
+        identity: Of the target and its judge, or of the model.
+    """
+
+    def wanted(row: CostRow) -> bool:
+        return (row.kind, row.identity) == (kind, identity)
+
+    own = [row for row in rows if wanted(row)]
+    if not own:
+        return None
+    gaps = [_seconds(before, after) for before, after in pairwise(rows) if wanted(after)]
+    waited = [gap for gap in gaps if gap <= _PAUSE]
+    usd = [row.usd for row in own if row.usd is not None]
+    return MeanCost(
+        len(own),
+        _mean(row.tokens for row in own),
+        _mean(usd) if len(usd) == len(own) else None,
+        fmean(waited) if waited else None,
+    )
+
+
+def _mean(values: Iterable[float]) -> tuple[float, float]:
+    found = list(values)
+    return fmean(found), pstdev(found) / sqrt(len(found))
+
+
+def _seconds(before: CostRow, after: CostRow) -> float:
+    return (datetime.fromisoformat(after.at) - datetime.fromisoformat(before.at)).total_seconds()
