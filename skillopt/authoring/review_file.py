@@ -24,6 +24,9 @@ __all__ = ["ReviewEntry", "read_review", "render_review", "task_entry", "without
 _HEADING: Final = re.compile(r"^## \[(?P<tick>[ xX])\] (?P<id>\S+)[ \t]*$")
 _ANY_HEADING: Final = re.compile(r"^##? ")
 _FENCE: Final = re.compile(r"^(?P<marks>`{3,})yaml[ \t]*$")
+_BEYOND: Final = 0x10000
+"""From here on a character needs an escape of eight digits."""
+
 _WIDTH: Final = 1_000_000
 _ORDER: Final = (TrialResult.FAILS, TrialResult.HARMED, TrialResult.HELPED)
 
@@ -147,7 +150,19 @@ def _yaml(entry: dict[str, object]) -> str:
     except YAMLError:
         same = False
     hides = text != escape_hidden(text) or len(text.splitlines()) != text.count("\n") + 1
-    return json.dumps(entry, indent=2) if hides or not same else text
+    return _escaped_json(entry) if hides or not same else text
+
+
+def _escaped_json(entry: dict[str, object]) -> str:
+    """Write JSON in which every character that is not seen is an escape of YAML."""
+
+    def shown(character: str) -> str:
+        if character == "\n" or (character.isprintable() and escape_hidden(character) == character):
+            return character
+        code = ord(character)
+        return f"\\u{code:04x}" if code < _BEYOND else f"\\U{code:08x}"
+
+    return "".join(map(shown, json.dumps(entry, indent=2, ensure_ascii=False)))
 
 
 def _literal(value: Any) -> Any:  # noqa: ANN401 - JSON values, for a library without types

@@ -99,6 +99,8 @@ def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
     Raises:
         SuiteError: Its tasks are written in a form that takes no more.
     """
+    entries = [_entry(block) for block in blocks]
+    wanted = _with_tasks(_value(text, path), entries)
     if not text.strip():
         text = "tasks: []\n"
     empty, begun = _EMPTY.search(text), _TASKS.search(text)
@@ -112,9 +114,13 @@ def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
         after = own + _items(blocks, _INDENT if item is None else item[1]) + text[end:]
     else:
         after = f"{text}{'' if text.endswith(chr(10)) else chr(10)}tasks:\n{_items(blocks, _INDENT)}"
-    if _value(after) != _with_tasks(_value(text), [_entry(block) for block in blocks]):
-        wanted = _items(blocks, _INDENT)
-        raise SuiteError(f"{path}: expected tasks one below the other, found another form; add them by hand:\n{wanted}")
+    try:
+        as_wanted = _value(after, path) == wanted
+    except SuiteError:
+        as_wanted = False
+    if not as_wanted:
+        lines = _items(blocks, _INDENT)
+        raise SuiteError(f"{path}: expected tasks one below the other, found another form; add them by hand:\n{lines}")
     return after
 
 
@@ -138,22 +144,24 @@ def _entry(block: str) -> dict[str, object]:
     Raises:
         SuiteError: It is none, or no mapping.
     """
-    entry = _value(block)
+    entry = _value(block, Path("the review file"))
     if not isinstance(entry, dict):
         raise SuiteError(f"expected a task as a YAML mapping, found {block[:80]!r}; correct it in the review file")
     return entry
 
 
-def _value(text: str) -> object:
+def _value(text: str, path: Path) -> object:
     try:
         return YAML(typ="safe", pure=True).load(text)
     except YAMLError as error:
         problem = " ".join(str(error).split())[:300]
-        raise SuiteError(f"expected YAML, found: {problem}; correct it in the review file") from error
+        raise SuiteError(f"{path}: expected YAML, found: {problem}; correct it") from error
 
 
 def _with_tasks(value: object, entries: list[dict[str, object]]) -> object:
-    """Give what the file must say with more tasks."""
+    """Give what the file must say with more tasks; None for a file that holds something else."""
+    if value is None:
+        return {"tasks": entries}
     if not isinstance(value, dict):
         return None
     tasks = value.get("tasks") or []
@@ -169,7 +177,7 @@ def tasks_in(suite: Path) -> tuple[Task, ...]:
     path = suite_file_of(suite)
     if not path.exists() and not suite.exists():
         return ()
-    if path.exists() and path.suffix != ".jsonl" and _value(path.read_text(encoding="utf-8")) in _WITHOUT_TASKS:
+    if path.exists() and path.suffix != ".jsonl" and _value(path.read_text(encoding="utf-8"), path) in _WITHOUT_TASKS:
         return ()
     return tuple(task for _, task in load_suite(suite).splits)
 
@@ -180,7 +188,7 @@ def _have_splits(path: Path) -> bool:
     if path.suffix == ".jsonl":
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     else:
-        value = _value(text)
+        value = _value(text, path)
         rows = (value.get("tasks") or []) if isinstance(value, dict) else []
     return bool(rows) and all(isinstance(row, dict) and "split" in row for row in rows)
 
