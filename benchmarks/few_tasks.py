@@ -26,7 +26,14 @@ __all__ = ["cut_suite", "main"]
 _SKILL = "tidy-tables"
 _HANDED = (f"skillopt-draft/{_SKILL}", f"skillopt/{_SKILL}")
 """Branches of what can be handed over; where there is a draft, it is on top of the version."""
-_CONFIG = f'[skills.{_SKILL}]\npath = "skills/{_SKILL}"\nsuite = "suites/tidy_tables/cut.jsonl"\n'
+_CONFIG = f"""\
+harness = "demo"
+model = "demo"
+
+[skills.{_SKILL}]
+path = "skills/{_SKILL}"
+suite = "suites/tidy_tables/cut.jsonl"
+"""
 
 
 @dataclass(frozen=True, slots=True)

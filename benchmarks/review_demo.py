@@ -54,6 +54,9 @@ class _Change:
 _SCRATCH: Final = Path(__file__).resolve().parent.parent / ".demo" / "review"
 _TASKS: Final = {"train": 24, "val": 24, "test": 24}
 _CONFIG: Final = """\
+harness = "demo"   # a program that understands table rules only, not a language model
+model = "demo"
+
 [nightly]
 forge = "none"    # pull requests are files in .skillopt/pull-requests
 

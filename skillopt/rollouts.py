@@ -57,6 +57,8 @@ class Stream(Enum):
     """Comparisons of two epochs' skills on train tasks."""
     INCREMENT = 6
     """Comparisons of a draft with the proven version that it builds on."""
+    DRAFTED_TASKS = 8
+    """Trials of drafted tasks: which of them became tasks was decided by how they went."""
 
     def repeat(self, number: int) -> int:
         """Give the index of a repeat of a task.

@@ -252,19 +252,19 @@ class Settings(AdvancedSettings):
     harness: Annotated[
         str,
         Field(
-            description="How the target is run: `demo`, `claude-code`, `codex` (`/MODEL` chooses its model), "
-            "`chat/PROVIDER/MODEL`, or `handoff`.",
-            min_length=1,
+            description="How the target is run: `claude-code`, `codex` (`/MODEL` chooses its model), "
+            "`chat/PROVIDER/MODEL`, `handoff`, or `demo` (a program that understands table rules only). None is the "
+            "default: `skillopt init` writes one."
         ),
-    ] = "demo"
+    ] = ""
     model: Annotated[
         str,
         Field(
             description="The optimizer model: `anthropic/MODEL`, `openai/MODEL`, `openai-compatible/MODEL`, "
-            "`claude-code` or `codex` (`/MODEL` chooses which), `handoff`, or `demo`.",
-            min_length=1,
+            "`claude-code` or `codex` (`/MODEL` chooses which), `handoff`, or `demo`. None is the default, as for "
+            "`harness`."
         ),
-    ] = "demo"
+    ] = ""
     judge: Annotated[
         str, Field(description="The model that judges rubrics, named like `model`; empty for the optimizer model.")
     ] = ""

@@ -28,6 +28,7 @@ from skillopt.cli import (
     transfer,
     tune,
     watch,
+    write_tasks,
 )
 from skillopt.cli.grouped_help import GroupedHelp
 from skillopt.cli.history import blame, diff, log, rollback, show
@@ -35,7 +36,14 @@ from skillopt.cli.history import blame, diff, log, rollback, show
 __all__ = ["app"]
 
 _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
-    "Start here": (init.init, doctor.doctor, estimate.estimate, optimize.optimize, docs.docs),
+    "Start here": (
+        init.init,
+        write_tasks.write_tasks,
+        doctor.doctor,
+        estimate.estimate,
+        optimize.optimize,
+        docs.docs,
+    ),
     "Measure": (evaluate.evaluate, transfer.transfer, gate.gate, bisect.bisect),
     "Versions and drafts": (
         status.status,

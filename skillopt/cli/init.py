@@ -1,17 +1,28 @@
-"""The command `init`: its options, and its result as text."""
+"""The command `init`: its options, what it asks on a terminal, and its result as text."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from skillopt.cli.options import JsonOption
-from skillopt.cli.output import show
+from skillopt.cli.options import HarnessOption, JsonOption, ModelOption
+from skillopt.cli.output import interruptible, show
+from skillopt.safety.escaping import escape_terminal
+from skillopt.skills.discovery import HOW_TO_BEGIN
 
 if TYPE_CHECKING:
     from skillopt.agents.registration import Registered
     from skillopt.commands.init import Initialized
+    from skillopt.execution.available import Choice
+    from skillopt.project import FoundSkill
 
 __all__ = ["init"]
+
+_MOST_OFFERS: Final = 3
+"""With more skills without tasks, nobody wants to be asked about each."""
+
+_SCAFFOLD: Final = 2
 
 
 def init(
@@ -21,27 +32,101 @@ def init(
     ] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Take what --client added out again.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what --client would change.")] = False,
+    harness: HarnessOption = None,
+    model: ModelOption = None,
+    scaffold: Annotated[
+        list[str] | None,
+        typer.Option("--scaffold", metavar="SKILL", help="Write a suite to start from for a skill without tasks."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take the first choice; ask nothing.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write skillopt.toml for the skills that are there."""
+    """Write skillopt.toml for the skills that are there.
+
+    Looks for Claude Code, Codex, API keys and local model servers, and writes who does the tasks and who proposes
+    edits; asks on a terminal. A file that is there keeps its lines, and gets those that are missing.
+    """
     if client or undo or dry_run:
         from skillopt.agents.registration import register
 
         register(client, announce=lambda result: show(result, _registered, as_json=as_json), undo=undo, dry_run=dry_run)
         return
+    from skillopt.commands.init import Wishes
     from skillopt.commands.init import init as run
 
-    show(run(), _text, as_json=as_json)
+    asks = not (yes or as_json) and sys.stdin.isatty() and sys.stderr.isatty()
+    choose = _ask if asks else (lambda choices: choices[0]) if yes else None
+    with interruptible():
+        result = run(Wishes(harness or "", model or "", tuple(scaffold or ())), choose=choose)
+    show(result, _text, as_json=as_json)
+    if asks:
+        for skill in [skill.name for skill in result.skills if not skill.suite][:_MOST_OFFERS]:
+            if _wants_scaffold(skill):
+                typer.echo(f"wrote {run(Wishes(scaffold=(skill,))).scaffolds[0]}; put tasks of your own into it")
+
+
+def _wants_scaffold(skill: str) -> bool:
+    """Ask what to do about a skill without tasks."""
+    name = escape_terminal(skill)
+    typer.echo(f"The skill {name} has no tasks.", err=True)
+    typer.echo(f"  1. leave it; `skillopt write-tasks {name}` drafts some for you to read", err=True)
+    typer.echo(f"  2. write suites/{name}/suite.yaml with examples to replace", err=True)
+    return int(typer.prompt("Number", default=1, type=int, err=True)) == _SCAFFOLD
+
+
+def _ask(choices: "Sequence[Choice]") -> "Choice | None":
+    """Ask who does the tasks: numbered, Enter for the first."""
+    typer.echo("Who should do the tasks and propose edits?", err=True)
+    for number, choice in enumerate(choices, 1):
+        typer.echo(f"  {number}. {_told(choice)}", err=True)
+    typer.echo(f"  {len(choices) + 1}. leave it open; the choices stand in the file as comments", err=True)
+    number = 0
+    while not 1 <= number <= len(choices) + 1:
+        number = typer.prompt("Number", default=1, type=int, err=True)
+    return choices[number - 1] if number <= len(choices) else None
+
+
+def _told(choice: "Choice") -> str:
+    missing = f"; {choice.missing}" if choice.missing else ""
+    return f'{escape_terminal(choice.label)}: harness = "{choice.harness}", model = "{choice.model}"{missing}'
 
 
 def _text(result: "Initialized") -> str:
-    lines = [f"{'wrote' if result.created else 'kept'} {result.config}"]
-    lines += [
-        f"skill {name}: {path}, {f'suite {suite}' if suite else 'no suite yet'}" for name, path, suite in result.skills
-    ]
+    state = "wrote" if result.created else "extended" if result.added else "kept"
+    lines = [f"{state} {result.config}"]
+    lines += [f"  + {line}" for line in result.added]
+    lines += _choice_lines(result)
+    lines += [f"wrote {path}; put tasks of your own into it" for path in result.scaffolds]
+    lines += _skill_lines(result)
+    return "\n".join([*lines, *(["next: skillopt doctor"] if result.skills else [])])
+
+
+def _choice_lines(result: "Initialized") -> "Iterator[str]":
+    if result.chosen is not None:
+        yield f"chose {_told(result.chosen)}"
+    elif result.choices:
+        yield "harness and model are left open; choose with --harness and --model, or --yes for the first:"
+        yield from (f"  {_told(choice)}" for choice in result.choices)
+    elif result.created:
+        yield "found no agent, API key or local model server; set harness and model in the file (docs/drivers.md)"
+
+
+def _skill_lines(result: "Initialized") -> "Iterator[str]":
+    for skill in result.skills:
+        if skill.name in result.listed:
+            yield _skill(skill)
+    more = len(result.skills) - len(result.listed)
+    if more:
+        yield f"{more} more skills have no tasks and no table yet: skillopt write-tasks NAME drafts some"
     if not result.skills:
-        lines.append("no skills found; name one in the file")
-    return "\n".join([*lines, "next: skillopt doctor"])
+        yield HOW_TO_BEGIN
+
+
+def _skill(skill: "FoundSkill") -> str:
+    name = escape_terminal(skill.name)
+    if skill.suite:
+        return f"skill {name}: {skill.path}, suite {skill.suite}"
+    return f"skill {name}: {skill.path}, no tasks yet: skillopt write-tasks {name}, or init --scaffold {name}"
 
 
 def _registered(result: "Registered") -> str:
@@ -52,5 +137,5 @@ def _registered(result: "Registered") -> str:
         lines.append(f"{change.client}: {does} {place} {change.path}{f', {change.reason}' if change.reason else ''}")
         lines += [f"  {'-' if change.action == 'remove' else '+'} {line}" for line in change.text.splitlines()]
     if not result.program:
-        lines.append("skillopt-mcp is not on the PATH; install it with: pipx install skillopt-mcp")
+        lines.append("skillopt-mcp is not on the PATH; install it from a clone of skillopt: pipx install PATH-OF-CLONE")
     return "\n".join(lines)

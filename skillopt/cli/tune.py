@@ -54,7 +54,7 @@ def tune(
     """Search for settings under which training gains more.
 
     Every trial runs the real loop once for each seed. Nothing is committed and the held-out test is not touched. The
-    same command continues a search that was interrupted. Needs Optuna: pip install 'skillopt-mcp[tune]'.
+    same command continues a search that was interrupted. Needs Optuna: pip install 'PATH-OF-CLONE[tune]'.
     """
     from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.tune import TuneOptions

@@ -9,6 +9,7 @@ from typing import Final
 
 from skillopt.commands.prospect import what_it_can_show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
+from skillopt.execution.available import expect_chosen
 from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
 from skillopt.execution.logins import find_login, nested_session
@@ -148,6 +149,10 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[Check]:
     except SkilloptError:
         return  # the row of the skill says it
     folder = project.root / ".skillopt" / "handoff"
+    try:
+        expect_chosen(settings, harness=True, model=True)
+    except SkilloptError as error:
+        yield Check(f"target and optimizer {name}", ok=False, found=str(error))
 
     def harness() -> Harness:
         return load_target(settings, project.root)
@@ -156,7 +161,11 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[Check]:
         return load_model(chosen, settings, folder)
 
     roles = [
-        _Role("target", settings.harness, lambda: harness().identity, lambda: _probe_harness(harness())),
+        *(
+            [_Role("target", settings.harness, lambda: harness().identity, lambda: _probe_harness(harness()))]
+            if settings.harness
+            else []
+        ),
         *(
             _Role(role, chosen, lambda of=chosen: model(of).identity, lambda of=chosen: _probe_model(model(of)))  # type: ignore[misc]  # defaults bind the loop variable
             for role, chosen in (("optimizer", settings.model), ("judge", settings.judge))

@@ -7,6 +7,7 @@ from typing import Final
 
 from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
+from skillopt.execution.available import expect_chosen
 from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel
@@ -117,6 +118,7 @@ def load_target(settings: Settings, root: Path) -> Harness:
     Raises:
         SettingsError: There is no such harness, or it lacks what it needs.
     """
+    expect_chosen(settings, harness=True, model=False)
     folder = _handoff(root)
     return load_harness(
         settings.harness,
@@ -175,6 +177,7 @@ def make_drivers(
     Raises:
         SettingsError: A driver has no such name, or lacks what it needs.
     """
+    expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
     folder = _handoff(root)
     if given.harness is None:
         check_recorded_tools(settings.harness, suite)
@@ -212,7 +215,7 @@ def meter_drivers(
 
 def _load_judge(settings: Settings, suite: Suite, folder: Path) -> Model:
     name = settings.judge or settings.model
-    if name == "demo":
+    if name in {"", "demo"}:
         raise SettingsError(
             f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
             'set judge, as in judge = "anthropic/claude-haiku-4-5"'

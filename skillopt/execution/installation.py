@@ -17,7 +17,7 @@ __all__ = ["check_installation", "namesake"]
 _NAME: Final = "skillopt"
 _OURS: Final = "skillopt-mcp"
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
-_AGAIN: Final = "`pip install --force-reinstall --no-deps skillopt-mcp`"
+_AGAIN: Final = "`pip install --force-reinstall --no-deps PATH-OF-CLONE`, the folder of a clone of skillopt"
 _MEND: Final = f"use separate environments, or run `pip uninstall skillopt` and then {_AGAIN}"
 
 

@@ -12,10 +12,11 @@ from typing import Final, cast
 
 from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
+from skillopt.prices import guess_full_names
 from skillopt.protocols import Model
 from skillopt.settings import Settings
 
-__all__ = ["MODELS", "ModelDriver", "load_model"]
+__all__ = ["MODELS", "ModelDriver", "find_model_driver", "load_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,22 @@ MODELS: Final = {
 """Every driver by name; the command lines of agents retry failed calls by themselves."""
 
 
+def find_model_driver(name: str) -> ModelDriver:
+    """Find the driver of a model by its name; nothing is imported.
+
+    Raises:
+        SettingsError: There is no such driver, or it has no models to choose from.
+    """
+    kind, _, model = name.partition("/")
+    if kind not in MODELS:
+        raise SettingsError(_unknown(name, kind))
+    if model and "model" not in MODELS[kind].takes:
+        raise SettingsError(
+            f"expected model {kind!r} without a further name, found {name!r}; leave out {'/' + model!r}"
+        )
+    return MODELS[kind]
+
+
 def load_model(
     name: str, settings: Settings, folder: Path = Path(".skillopt/handoff"), *, target: bool = False
 ) -> Model:
@@ -58,17 +75,7 @@ def load_model(
     Raises:
         SettingsError: There is no such driver, it has no models to choose from, or it lacks what it needs.
     """
-    kind, _, model = name.partition("/")
-    if kind not in MODELS:
-        near = get_close_matches(kind, MODELS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"choose one of {sorted(MODELS)}"
-        message = f"expected the name of a model, found {name!r}; {hint}"
-        raise SettingsError(message)
-    driver = MODELS[kind]
-    if model and "model" not in driver.takes:
-        raise SettingsError(
-            f"expected model {kind!r} without a further name, found {name!r}; leave out {'/' + model!r}"
-        )
+    driver, (_, _, model) = find_model_driver(name), name.partition("/")
     options: dict[str, Callable[[], object]] = {
         "model": lambda: model,
         "prices": lambda: settings.prices,
@@ -82,3 +89,15 @@ def load_model(
     made = {option: options[option]() for option in driver.takes}
     chosen = {option: value for option, value in made.items() if value is not None}
     return cast("Model", getattr(import_module(module), factory)(**chosen))  # the table names only models
+
+
+def _unknown(name: str, kind: str) -> str:
+    """Say what was expected in place of a name, and which name was probably meant."""
+    if kind == "embedded":
+        return "'embedded' is called 'demo' now; rename it"
+    full = guess_full_names(name)
+    if full:
+        return f"expected provider/model, found {name!r}; did you mean {' or '.join(map(repr, full))}?"
+    near = get_close_matches(kind, MODELS, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {sorted(MODELS)}"
+    return f"expected the name of a model, found {name!r}; {hint}"

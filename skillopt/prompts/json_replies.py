@@ -3,16 +3,61 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from skillopt.errors import ReplyError
 
-__all__ = ["find_object"]
+__all__ = ["find_object", "read_object", "schema_of"]
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
 _MOST_TRIES: Final = 5_000
 """Braces at which an object is looked for: no reply has more, and a hostile one takes no longer."""
+
+_ENFORCED = frozenset({"type", "items", "enum", "$ref"})
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def schema_of(shape: type[BaseModel]) -> str:
+    """Write the schema of a reply in the subset that providers enforce: every key required, no other allowed."""
+    return json.dumps(_strict(shape.model_json_schema()), sort_keys=True)
+
+
+def _strict(part: object) -> object:
+    if isinstance(part, list):
+        return [_strict(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {name: _strict(value) for name, value in part.items() if name in _ENFORCED}
+    for name in ("properties", "$defs"):
+        if name in part:
+            kept[name] = {inner: _strict(value) for inner, value in part[name].items()}
+    if "properties" in kept:
+        kept |= {"required": sorted(part["properties"]), "additionalProperties": False}
+    return kept
+
+
+def read_object(reply: str, shape: type[M], key: str) -> M:
+    """Read the JSON object of a reply that has a key.
+
+    Args:
+        reply: What the model wrote.
+        shape: What the object must be.
+        key: What it must have, to be told from others.
+
+    Raises:
+        ReplyError: There is no such object, or it has another shape.
+    """
+    try:
+        return shape.model_validate(find_object(reply, key))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the object"
+        message = f"{place}: {first['msg']}"
+        raise ReplyError(message) from error
 
 
 def find_object(reply: str, key: str, part: str = "") -> dict[str, object]:

@@ -4,18 +4,17 @@
 empty proposal. Edits are read in proposed_edits.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
-from pydantic import BaseModel, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from skillopt.errors import ReplyError
 from skillopt.prompts import fill
 from skillopt.prompts.evidence import fence, shorten_middle
 from skillopt.prompts.failure_kinds import TASK_FAILURE_KINDS, TaskFailureKind, explain_kinds
-from skillopt.prompts.json_replies import find_object
+from skillopt.prompts.json_replies import read_object, schema_of
 from skillopt.prompts.proposed_edits import MOST_EDITS_READ, ProposedEdit
 from skillopt.prompts.tried_edits import TriedEdit, render_tried
 from skillopt.skills.document import GUIDANCE, SkillDocument
@@ -45,7 +44,6 @@ _KINDS = """\
 Say of every task that is shown in full what kind of failure it is, in `"failures"`, a list of
 `{"task": "…", "kind": "…", "reason": "…"}` with one sentence of reason, and give each edit the `"kind"` that it
 is about. The kinds are"""
-_ENFORCED = frozenset({"type", "items", "enum", "$ref"})
 
 _Kind = Annotated[TaskFailureKind | None, WithJsonSchema({"type": "string", "enum": list(TASK_FAILURE_KINDS)})]
 
@@ -120,30 +118,11 @@ class _Memory(BaseModel):
     memory: Annotated[str, Field(max_length=4_000)]
 
 
-def _schema_of(shape: type[BaseModel]) -> str:
-    """Write the schema of a reply in the subset that providers enforce: every key required, no other allowed."""
-    return json.dumps(_strict(shape.model_json_schema()), sort_keys=True)
-
-
-def _strict(part: object) -> object:
-    if isinstance(part, list):
-        return [_strict(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    kept = {name: _strict(value) for name, value in part.items() if name in _ENFORCED}
-    for name in ("properties", "$defs"):
-        if name in part:
-            kept[name] = {inner: _strict(value) for inner, value in part[name].items()}
-    if "properties" in kept:
-        kept |= {"required": sorted(part["properties"]), "additionalProperties": False}
-    return kept
-
-
-EDITS_SCHEMA: Final = _schema_of(_Edits)
-REFLECTION_SCHEMA: Final = _schema_of(_Reflection)
-RANKING_SCHEMA: Final = _schema_of(_Ranking)
-SLOW_UPDATE_SCHEMA: Final = _schema_of(_Guidance)
-META_UPDATE_SCHEMA: Final = _schema_of(_Memory)
+EDITS_SCHEMA: Final = schema_of(_Edits)
+REFLECTION_SCHEMA: Final = schema_of(_Reflection)
+RANKING_SCHEMA: Final = schema_of(_Ranking)
+SLOW_UPDATE_SCHEMA: Final = schema_of(_Guidance)
+META_UPDATE_SCHEMA: Final = schema_of(_Memory)
 
 
 def ask_reflection(document: SkillDocument, evidence: str, aim: Aim, told: Told) -> str:
@@ -199,7 +178,7 @@ def read_ranking(reply: str, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     Raises:
         ReplyError: The reply is not the JSON asked for, or names an edit that was not there.
     """
-    order = _read(reply, _Ranking, "order").order
+    order = read_object(reply, _Ranking, "order").order
     by_id = {edit.id: edit for edit in edits}
     strangers = [identity for identity in order if identity not in by_id]
     if strangers:
@@ -225,7 +204,7 @@ def read_slow_update(reply: str) -> str:
     Raises:
         ReplyError: The reply is not the JSON asked for.
     """
-    return _read(reply, _Guidance, "guidance").guidance.strip()
+    return read_object(reply, _Guidance, "guidance").guidance.strip()
 
 
 def ask_meta_update(memory: str, accepted: Sequence[str], rejected: Sequence[str], comparison: str) -> str:
@@ -245,26 +224,12 @@ def read_meta_update(reply: str) -> str:
     Raises:
         ReplyError: The reply is not the JSON asked for.
     """
-    return _read(reply, _Memory, "memory").memory.strip()
+    return read_object(reply, _Memory, "memory").memory.strip()
 
 
 def ask_repair(prompt: str, reply: str, problem: str) -> str:
     """Ask once more for a reply that could not be read."""
     return fill("repair", problem=problem, reply=fence("reply", shorten_middle(reply, 1000)), prompt=prompt)
-
-
-M = TypeVar("M", bound=BaseModel)
-
-
-def _read(reply: str, shape: type[M], key: str) -> M:
-    """Read the JSON object of a reply that has a key."""
-    try:
-        return shape.model_validate(find_object(reply, key))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the object"
-        message = f"{place}: {first['msg']}"
-        raise ReplyError(message) from error
 
 
 def _lines(lines: Sequence[str]) -> str:

@@ -157,6 +157,6 @@ def check_optuna() -> ModuleType:
     try:
         library, *_ = (import_module(name) for name in ("optuna", "plotly", "scipy"))
     except ImportError as error:
-        raise UsageError("expected Optuna, found none; install it: pip install 'skillopt-mcp[tune]'") from error
+        raise UsageError("expected Optuna, found none; install it: pip install 'PATH-OF-CLONE[tune]'") from error
     library.logging.set_verbosity(library.logging.ERROR)
     return library

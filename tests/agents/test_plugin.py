@@ -104,7 +104,7 @@ def readme_lines(client: str) -> list[str]:
     """Give the lines of the README's shell blocks that start with a client's name; there is nothing else but pipx."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = "".join(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)).splitlines()
-    known = ("#", "pipx install skillopt-mcp", "claude ", "codex ")
+    known = ("#", "pipx install .", "claude ", "codex ")
     assert [line for line in lines if line and not line.startswith(known)] == []
     return [line for line in lines if line.startswith(f"{client} ")]
 

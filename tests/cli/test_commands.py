@@ -25,6 +25,7 @@ ARGUMENTS = {
     "show": ("skillopt/rows",),
     "transfer": ("rows", "--to", "demo"),
     "tune": ("--help",),  # a search takes minutes
+    "write-tasks": ("rows",),
 }
 """What a command is given that needs more than its name; a new command needs no row if it needs nothing."""
 

@@ -103,7 +103,7 @@ def test_a_target_whose_program_is_missing_does_not_keep_the_others_from_being_s
         (to("demo", "dmo"), "did you mean 'demo'?"),
         (to("demo", "chat/openia/x"), "did you mean 'openai'?"),
         (to("demo", FAKE), "base_url"),
-        (to("demo", ""), "expected the name of a harness, found ''"),
+        (to("demo", ""), "expected harness in skillopt.toml, found none"),
         ((*to("demo"), "--version", "v9"), "expected a version"),
         (to(), "--to"),
     ],

@@ -208,7 +208,7 @@ def test_without_optuna_the_command_says_how_to_install_it(project: Path, tmp_pa
     path = os.pathsep.join(filter(None, (str(broken), os.environ.get("PYTHONPATH", ""))))
     ended = skillopt_process(project, *SEARCH, PYTHONPATH=path)
     assert ended.returncode == 2
-    assert "pip install 'skillopt-mcp[tune]'" in ended.stderr
+    assert "pip install 'PATH-OF-CLONE[tune]'" in ended.stderr
     assert skillopt_process(project, "estimate", "rows", PYTHONPATH=path).returncode == 0
 
 

@@ -62,7 +62,8 @@ def test_every_skillopt_and_git_command_to_begin_with_works_in_order(tmp_path: P
         if "draft" in command or command[1] == "take":
             run_events(folder, graded("Write dates as YYYY-MM-DD."), name="my-skill")
         arguments = [git(folder, "rev-parse", "main") if word == "VERSION" else word for word in offline(command[1:])]
-        ended = skillopt(folder, *arguments, *(quick if command[1] == "optimize" else ()))
+        quickly = (*arguments, *(quick if command[1] == "optimize" else ()))
+        ended = skillopt(folder, *quickly, SKILLOPT_HARNESS="demo", SKILLOPT_MODEL="demo")
         assert ended.returncode == 0, f"{command}: {ended.stderr}"
 
 

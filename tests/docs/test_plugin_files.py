@@ -78,3 +78,14 @@ def test_links_of_the_plugin_stay_inside_it() -> None:
 
 def test_the_plugins_readme_says_enough_for_a_directory() -> None:
     assert len((PLUGIN / "README.md").read_text(encoding="utf-8").split()) >= 40
+
+
+def test_nothing_says_that_a_package_index_has_the_package_before_one_has() -> None:
+    pages = [
+        ROOT / "README.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *PLUGIN.rglob("*.md"),
+        *(ROOT / "skillopt").rglob("*.py"),
+    ]
+    claims = re.compile(r"\b(?:pipx?|uv tool|uv pip) install (?:-[\w-]+ )*['\"]?skillopt-mcp|\buvx skillopt-mcp")
+    assert [str(page) for page in pages if claims.search(page.read_text(encoding="utf-8"))] == []

@@ -14,7 +14,9 @@ from tests.fakes.projects import git, make_project, skillopt
 __all__ = ["TOKEN", "Nights", "make_nights"]
 
 TOKEN = "ghp_" + "d4" * 18
-_QUICK = "epochs = 3\nconfidence = 0.7\n\n[advanced]\nbatch_size = 4\nslow_tasks = 4\n"
+_QUICK = (
+    "harness = 'demo'\nmodel = 'demo'\nepochs = 3\nconfidence = 0.7\n\n[advanced]\nbatch_size = 4\nslow_tasks = 4\n"
+)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ def make_project(folder: Path, tasks: int = 8, name: str = "rows") -> Path:
     (folder / "suites").mkdir()
     lines = [json.dumps(_task(split, number)) for split in ("train", "val", "test") for number in range(tasks)]
     (folder / "suites" / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    config = f'[skills.{name}]\npath = "skills/{name}"\nsuite = "suites/{name}.jsonl"\n'
+    config = 'harness = "demo"\nmodel = "demo"\n\n'
+    config += f'[skills.{name}]\npath = "skills/{name}"\nsuite = "suites/{name}.jsonl"\n'
     config += 'gate = "paired"  # eight tasks are too few for the sequential gate\n'
     config += "confidence = 0.8\n"  # and their partial scores for more
     (folder / "skillopt.toml").write_text(config, encoding="utf-8")
@@ -80,7 +81,8 @@ def make_tidy_tables(folder: Path, tasks: int) -> Path:
     lines = (suite / "tasks.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for split in ("train", "val", "test") for line in [x for x in lines if f'"{split}"' in x][:tasks]]
     (suite / "tasks.jsonl").write_text("".join(kept), encoding="utf-8")
-    config = '[skills.tidy-tables]\npath = "skills/tidy-tables"\nsuite = "suites/tidy_tables"\n'
+    config = 'harness = "demo"\nmodel = "demo"\n\n'
+    config += '[skills.tidy-tables]\npath = "skills/tidy-tables"\nsuite = "suites/tidy_tables"\n'
     (folder / "skillopt.toml").write_text(config + "epochs = 10\npatience = 4\n", encoding="utf-8")
     return _commit_all(folder)
 

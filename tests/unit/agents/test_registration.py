@@ -148,7 +148,7 @@ def test_registering_tells_first_and_does_it_once(project: Path) -> None:
     assert first.returncode == 0, first.stderr
     assert '+ "skillopt": {' in first.stdout
     assert "+ [mcp_servers.skillopt]" in first.stdout
-    assert "pipx install skillopt-mcp" in first.stdout
+    assert "from a clone of skillopt: pipx install PATH-OF-CLONE" in first.stdout
     assert json.loads((project / ".mcp.json").read_bytes()) == {"mcpServers": {"skillopt": ENTRY}}
     before = files(project.parent)
     again = skillopt(project, "init", "--client", "both")

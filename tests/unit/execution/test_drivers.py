@@ -1,5 +1,6 @@
 """Putting the drivers of a run together from names."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,46 @@ def test_a_compatible_server_needs_an_address() -> None:
 
 def test_a_rubric_needs_a_judge_that_is_a_real_model(tmp_path: Path) -> None:
     rubric = Suite("s", ((Split.VAL, Task("t", "Do it.", VerifierSpec("rubric", '{"criteria": ["Done."]}'))),))
+    demo = Settings(harness="demo", model="demo")
     with pytest.raises(SettingsError, match=r"expected a model to judge them.*set judge"):
-        load_drivers(Settings(), rubric, tmp_path)
-    assert load_drivers(Settings(judge="handoff"), rubric, tmp_path).judge is not None
-    assert load_drivers(Settings(), Suite("s", ()), tmp_path).judge is None
+        load_drivers(demo, rubric, tmp_path)
+    with pytest.raises(SettingsError, match=r"expected a model to judge them.*set judge"):
+        load_drivers(Settings(harness="demo"), rubric, tmp_path, optimizer=False)
+    assert load_drivers(demo.model_copy(update={"judge": "handoff"}), rubric, tmp_path).judge is not None
+    assert load_drivers(demo, Suite("s", ()), tmp_path).judge is None
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("gpt-5", "expected provider/model, found 'gpt-5'; did you mean 'openai/gpt-5'?"),
+        ("sonnet", "did you mean 'anthropic/claude-sonnet-5' or 'claude-code/sonnet'?"),
+        ("gpt-oss:20b", "did you mean 'openai-compatible/gpt-oss:20b'?"),
+        ("claude", "did you mean 'claude-code'?"),
+        ("embedded", "'embedded' is called 'demo' now; rename it"),
+    ],
+)
+def test_a_model_without_its_provider_is_refused_with_the_whole_name(name: str, meant: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(meant)):
+        load_model(name, SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("gpt-5", "did you mean 'chat/openai/gpt-5'?"),
+        ("openai/gpt-5", "did you mean 'chat/openai/gpt-5'?"),
+        ("sonnet", "did you mean 'chat/anthropic/claude-sonnet-5' or 'claude-code/sonnet'?"),
+        ("embedded", "'embedded' is called 'demo' now; rename it"),
+    ],
+)
+def test_a_model_in_place_of_a_harness_is_refused_with_the_whole_name(name: str, meant: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(meant)):
+        harness(name)
+
+
+def test_without_harness_and_model_both_are_asked_for_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^expected harness and model in skillopt\.toml, found none; choose with"):
+        load_drivers(Settings(), Suite("s", ()), tmp_path)
+    with pytest.raises(SettingsError, match=r"^expected harness in skillopt\.toml, found none"):
+        load_drivers(Settings(), Suite("s", ()), tmp_path, optimizer=False)

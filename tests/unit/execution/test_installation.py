@@ -86,7 +86,7 @@ def test_where_the_other_package_overwrote_files_every_command_says_so_and_ends(
         assert code == 2
         assert told.count("\n") == 1
         assert "the package `skillopt` 0.2.0, which is another one with the same import name, has overwritten" in told
-        assert "run `pip uninstall skillopt` and then `pip install --force-reinstall --no-deps skillopt-mcp`" in told
+        assert "run `pip uninstall skillopt` and then `pip install --force-reinstall --no-deps PATH-OF-CLONE`" in told
     pip(programs, "uninstall", "--yes", "skillopt")
     code, told = said(programs, "skillopt", "doctor")
     assert code == 2

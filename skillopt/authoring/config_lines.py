@@ -1,0 +1,146 @@
+"""Add lines to skillopt.toml and keep every line that is there."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import SettingsError, UsageError
+
+__all__ = ["ConfigLines", "add_to_config", "put_file", "quote_toml", "skill_header"]
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_HEADER: Final = re.compile(r"[ \t]*\[")
+_ABOVE: Final = re.compile(r"[ \t]*(?:#.*)?")
+"""A blank line or a comment, which belongs to the table below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigLines:
+    """What to add to skillopt.toml.
+
+    Args:
+        top: Settings for all skills, each as `KEY = VALUE` with or without a comment, or a comment alone.
+        skills: Lines by the name of a skill; its table is made where it is missing.
+        comment: Lines of comment at the end.
+    """
+
+    top: tuple[str, ...] = ()
+    skills: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    comment: tuple[str, ...] = ()
+
+
+def quote_toml(text: str) -> str:
+    r"""Write a text as a TOML string.
+
+    >>> print(quote_toml('C:\\x "y"'))
+    "C:\\x \"y\""
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
+
+
+def skill_header(name: str) -> str:
+    """Give the header of a skill's table.
+
+    >>> skill_header("my.skill")
+    '[skills."my.skill"]'
+    """
+    return f"[skills.{name if _BARE.fullmatch(name) else quote_toml(name)}]"
+
+
+def add_to_config(text: str, lines: ConfigLines, path: Path) -> str:
+    """Add lines to the text of a skillopt.toml.
+
+    Args:
+        text: The file as it is; empty for a new one.
+        lines: What to add; no setting of it may be there already.
+        path: The file, for the error.
+
+    Raises:
+        SettingsError: The file is not readable as TOML, or is written in a way that lines cannot be added to; the
+            message has the lines to add by hand.
+    """
+    added = _append_tables(_insert_top(text, lines.top), lines)
+    try:
+        before = tomllib.loads(text)
+    except ValueError as error:
+        raise SettingsError(f"{path}: not readable as TOML: {error}") from error
+    try:
+        as_wanted = tomllib.loads(added) == _merged(before, lines)
+    except ValueError:
+        as_wanted = False
+    if not as_wanted:
+        wanted = "\n".join(("", *lines.top, *_tables(lines.skills)))
+        raise SettingsError(f"{path}: expected a file to which lines can be added, found another form; add:{wanted}")
+    return added
+
+
+def put_file(path: Path, text: str) -> None:
+    """Write a file aside and put it in place, its folder made where it is missing.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    real = path.resolve()
+    aside = real.with_name(f"{real.name}.new")
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(text, encoding="utf-8", newline="")
+        aside.replace(real)
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror}; make the folder writable or run this elsewhere"
+        raise UsageError(message) from error
+
+
+def _insert_top(text: str, top: tuple[str, ...]) -> str:
+    """Put settings for all skills before the first table and the comments that belong to it."""
+    if not top:
+        return text
+    lines = text.splitlines(keepends=True)
+    at = next((number for number, line in enumerate(lines) if _HEADER.match(line)), len(lines))
+    if at < len(lines):
+        while at and _ABOVE.fullmatch(lines[at - 1].rstrip("\r\n")) and lines[at - 1].strip():
+            at -= 1
+    head, tail = "".join(lines[:at]), "".join(lines[at:])
+    head += "" if not head or head.endswith("\n") else "\n"
+    return head + _block(top) + ("\n" if tail else "") + tail
+
+
+def _append_tables(text: str, lines: ConfigLines) -> str:
+    """Add lines below the header of their skill, or a table at the end."""
+    new: dict[str, tuple[str, ...]] = {}
+    for name, own in lines.skills.items():
+        header = re.compile(rf"^[ \t]*{re.escape(skill_header(name))}[^\n]*\n?", re.MULTILINE)
+        found = header.search(text)
+        if found is None:
+            new[name] = own
+            continue
+        end = "" if found[0].endswith("\n") else "\n"
+        text = text[: found.end()] + end + _block(own) + text[found.end() :]
+    parts = [*_tables(new), *(("", *lines.comment) if lines.comment else ())]
+    start = "" if not text or text.endswith("\n") else "\n"
+    return text + start + _block(parts)
+
+
+def _block(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _tables(skills: Mapping[str, tuple[str, ...]]) -> list[str]:
+    return [line for name, own in skills.items() for line in ("", skill_header(name), *own)]
+
+
+def _merged(before: dict[str, object], lines: ConfigLines) -> dict[str, object]:
+    """Give what the file must say with the lines added."""
+    merged = {**before, **tomllib.loads("\n".join(lines.top))}
+    if not lines.skills:
+        return merged
+    known = before.get("skills", {})
+    skills = dict(known) if isinstance(known, dict) else {}
+    for name, own in lines.skills.items():
+        entry = skills.get(name, {})
+        skills[name] = {**(entry if isinstance(entry, dict) else {}), **tomllib.loads("\n".join(own))}
+    return {**merged, "skills": skills}

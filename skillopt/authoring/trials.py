@@ -1,0 +1,244 @@
+"""Try drafted tasks: which checks can be trusted, and which tasks an agent fails that has the skill.
+
+A check that an empty answer passes, or the request itself, tells nothing. A task that the optimizer model cannot do may
+be wrong. What the target passes with and without the skill needs no skill.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from skillopt.errors import SuiteError
+from skillopt.prompts.task_drafts import TaskDraft
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout, Stream
+from skillopt.safety.escaping import truncate
+from skillopt.sandbox.workspace import check_path
+from skillopt.skills.document import Skill
+from skillopt.tasks import Task
+from skillopt.verifiers import load_verifier
+
+__all__ = ["RunRequests", "TrialLimits", "TrialResult", "TrialRunners", "Tried", "try_drafts"]
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_LONGEST: Final = 300
+"""Characters of a detail that are shown."""
+
+_NO_CALLS: Final = "the cap on optimizer calls leaves none for it; raise max_calls"
+_NO_ROLLOUTS: Final = "the cap on rollouts leaves none for it; raise max_rollouts"
+
+_LEAST_ANSWER: Final = 4
+"""Shorter answers, as `yes` or `42`, stand in many a request by chance."""
+
+RunRequests = Callable[[Sequence[RolloutRequest]], Sequence[Rollout]]
+"""Runs rollouts and answers in the order of the requests."""
+
+
+class TrialResult(StrEnum):
+    """What the trials of a drafted task showed; the first three are kept for a person to choose from."""
+
+    FAILS = "fails with the skill"
+    HELPED = "passes with the skill, fails without"
+    HARMED = "fails with the skill, passes without"
+    EASY = "passes with the skill and without"
+    EMPTY_PASSES = "an empty answer passes its checks"
+    ECHO_PASSES = "the request itself passes its checks"
+    LEAKS = "its answer stands in its prompt"
+    UNSOLVED = "the model's own answer does not pass"
+    TWICE = "there is such a task already"
+    BROKEN = "its checks or files are wrong"
+    NOT_TRIED = "not tried"
+
+    @property
+    def kept(self) -> bool:
+        """Tell whether a task is worth a person's look."""
+        return self in {TrialResult.FAILS, TrialResult.HELPED, TrialResult.HARMED}
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A drafted task and how its trials went.
+
+    Args:
+        draft: The task.
+        result: What they showed.
+        detail: Why, in one line: an error, or what the checks found.
+        passed_with: Runs of the target with the skill that passed.
+        passed_without: Runs without it that passed.
+        runs: Runs of the target of each kind; 0 where it was not run.
+    """
+
+    draft: TaskDraft
+    result: TrialResult
+    detail: str = ""
+    passed_with: int = 0
+    passed_without: int = 0
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRunners:
+    """Who answers in a trial.
+
+    Args:
+        empty: Answers nothing.
+        echo: Answers with the request.
+        solver: The optimizer model, with the skill in its prompt.
+        target: The target.
+    """
+
+    empty: RunRequests
+    echo: RunRequests
+    solver: RunRequests
+    target: RunRequests
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLimits:
+    """How much a trial may take.
+
+    Args:
+        repeats: Runs of the target with the skill, and as many without, ≥ 1.
+        solved: Most drafts that the solver is asked to do.
+        measured: Most drafts that the target is run on.
+    """
+
+    repeats: int = 1
+    solved: int = 1_000
+    measured: int = 1_000
+
+
+def try_drafts(
+    drafts: Sequence[TaskDraft], skill: Skill, runners: TrialRunners, known: Sequence[Task], limits: TrialLimits
+) -> tuple[Tried, ...]:
+    """Try drafts, what costs nothing first; what is out is tried no further.
+
+    Args:
+        drafts: The tasks, with ids that differ.
+        skill: What the solver and the target get.
+        runners: Who answers.
+        known: Tasks that are there already.
+        limits: How often the target is run, and on how many drafts.
+
+    Returns:
+        All drafts in their order.
+    """
+    out: dict[str, Tried] = {}
+    contents = {task.content_digest for task in known}
+    for draft in drafts:
+        found = _at_sight(draft, contents)
+        out |= {} if found is None else {draft.task.id: found}
+        contents.add(draft.task.content_digest)
+    left = [draft for draft in drafts if draft.task.id not in out]
+    empty = runners.empty([_request(None, draft.task) for draft in left])
+    out |= _dropped(left, empty, TrialResult.EMPTY_PASSES, passing=True)
+    # A judge costs something, and is not taken in by a request that comes back.
+    left = [draft for draft in drafts if draft.task.id not in out and not draft.task.verifier.judged]
+    echo = runners.echo([_request(None, draft.task) for draft in left])
+    out |= _dropped(left, echo, TrialResult.ECHO_PASSES, passing=True)
+    left = [draft for draft in drafts if draft.task.id not in out]
+    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_CALLS) for draft in left[limits.solved :]}
+    left = left[: limits.solved]
+    solved = runners.solver([_request(skill, draft.task) for draft in left])
+    out |= _dropped(left, solved, TrialResult.UNSOLVED, passing=False)
+    left = [draft for draft in drafts if draft.task.id not in out]
+    out |= {draft.task.id: Tried(draft, TrialResult.NOT_TRIED, _NO_ROLLOUTS) for draft in left[limits.measured :]}
+    out |= _measured(left[: limits.measured], skill, runners.target, limits.repeats)
+    return tuple(out[draft.task.id] for draft in drafts)
+
+
+def _at_sight(draft: TaskDraft, contents: set[str]) -> Tried | None:
+    """Find what is wrong with a draft before anything is run."""
+    task = draft.task
+    if task.content_digest in contents:
+        return Tried(draft, TrialResult.TWICE)
+    paths = [file.path for file in task.files]
+    if len(set(paths)) < len(paths):
+        return Tried(draft, TrialResult.BROKEN, "expected each input file once, found one twice")
+    try:
+        for path in paths:
+            check_path(path)
+        load_verifier(task.verifier)
+    except SuiteError as error:
+        return Tried(draft, TrialResult.BROKEN, _line(str(error)))
+    said = _words(task.prompt)
+    leaked = next((texts for texts in _answers(task) if all(_words(text) in said for text in texts)), ())
+    return Tried(draft, TrialResult.LEAKS, _line(", ".join(leaked))) if leaked else None
+
+
+def _answers(task: Task) -> Iterator[list[str]]:
+    """Yield per check the texts that a right answer must have, where they are long enough to say something."""
+    for part in task.verifier.parts:
+        if part.kind in {"exact", "json"}:
+            texts = list(_leaves(json.loads(part.options).get("value")))
+            if sum(len(_words(text).strip()) for text in texts) >= _LEAST_ANSWER:
+                yield texts
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _words(text: str) -> str:
+    """Write the words of a text without case and punctuation, one space around each."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def _dropped(
+    drafts: Sequence[TaskDraft], rollouts: Sequence[Rollout], result: TrialResult, *, passing: bool
+) -> dict[str, Tried]:
+    """Give the drafts that a trial takes out: those whose rollout passed, or those whose did not."""
+    out = {}
+    for draft, rollout in zip(drafts, rollouts, strict=True):
+        if rollout.score is None:
+            out[draft.task.id] = Tried(draft, TrialResult.NOT_TRIED, _line(rollout.reason))
+        elif rollout.score.passed is passing:
+            out[draft.task.id] = Tried(draft, result, _line(rollout.score.feedback))
+    return out
+
+
+def _measured(drafts: Sequence[TaskDraft], skill: Skill, run: RunRequests, repeats: int) -> dict[str, Tried]:
+    """Run the target with the skill and without it."""
+    sides = (skill, None)
+    requests = [
+        _request(side, draft.task, number) for draft in drafts for side in sides for number in range(1, repeats + 1)
+    ]
+    rollouts = iter(run(requests))
+    found = {}
+    for draft in drafts:
+        with_skill, without = ([next(rollouts) for _ in range(repeats)] for _ in sides)
+        found[draft.task.id] = _compared(draft, with_skill, without)
+    return found
+
+
+def _compared(draft: TaskDraft, with_skill: Sequence[Rollout], without: Sequence[Rollout]) -> Tried:
+    broken = next((rollout for rollout in (*with_skill, *without) if rollout.score is None), None)
+    if broken is not None:
+        return Tried(draft, TrialResult.NOT_TRIED, _line(broken.reason))
+    passed = [
+        sum(rollout.score is not None and rollout.score.passed for rollout in side) for side in (with_skill, without)
+    ]
+    runs = len(with_skill)
+    detail = next((rollout.score.feedback for rollout in with_skill if rollout.score and not rollout.score.passed), "")
+    if passed[0] == runs:
+        result = TrialResult.EASY if passed[1] == runs else TrialResult.HELPED
+    else:
+        result = TrialResult.HARMED if passed[1] > passed[0] else TrialResult.FAILS
+    return Tried(draft, result, _line(detail), passed[0], passed[1], runs)
+
+
+def _request(skill: Skill | None, task: Task, number: int = 0) -> RolloutRequest:
+    return RolloutRequest(skill, task, Stream.DRAFTED_TASKS.repeat(number))
+
+
+def _line(text: str) -> str:
+    """Put a text on one line and cut it."""
+    flat = " ".join(text.split())
+    return truncate(flat, _LONGEST)

@@ -1,0 +1,218 @@
+"""Ask for drafts of tasks from a skill's text, and read them: prompt, input files and checks of each.
+
+A part of a reply that is no task is named with the reason and left out; the other tasks are taken.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
+
+from skillopt.errors import ReplyError
+from skillopt.prompts import fill
+from skillopt.prompts.evidence import fence, shorten_middle
+from skillopt.prompts.json_replies import find_object, schema_of
+from skillopt.rollouts import readable
+from skillopt.skills.document import Skill
+from skillopt.tasks import File, Task, VerifierSpec
+
+__all__ = ["TASK_DRAFTS_SCHEMA", "DraftReading", "TaskDraft", "ask_task_drafts", "read_task_drafts"]
+
+_SKILL_TOKENS: Final = 12_000
+_FILES_TOKENS: Final = 6_000
+_KNOWN_TOKENS: Final = 3_000
+_MOST_READ: Final = 40
+_LONGEST_ID: Final = 48
+_NOTHING: Final = "(none)"
+_CRITERIA: Final = """;
+- {"kind": "criteria", "criteria": ["…"]}: a model judges the result by each of these sentences; each says one
+  thing so exactly that two people would judge alike"""
+_JUDGED: Final = " Use `criteria` only for what none of them can tell, last in the list."
+
+
+def _as_text(value: object) -> object:
+    """Take JSON values, and null, where text was asked for."""
+    if value is None:
+        return ""
+    return readable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _or_empty(value: object) -> object:
+    return [] if value is None else value
+
+
+def _or_false(value: object) -> object:
+    return False if value is None else value
+
+
+_Text = Annotated[str, BeforeValidator(_as_text)]
+_Flag = Annotated[bool, BeforeValidator(_or_false), WithJsonSchema({"type": "boolean"})]
+
+
+class _File(BaseModel):
+    path: _Text
+    text: _Text
+
+
+class _Check(BaseModel):
+    kind: Literal["regex", "exact", "numeric", "json", "criteria"]
+    file: _Text = ""
+    pattern: _Text = ""
+    value: _Text = ""
+    absent: _Flag = False
+    ignore_case: _Flag = False
+    criteria: Annotated[tuple[_Text, ...], BeforeValidator(_or_empty), Field(max_length=20)] = ()
+
+
+class _Task(BaseModel):
+    id: _Text = ""
+    prompt: Annotated[str, BeforeValidator(_as_text), Field(pattern=r"\S", max_length=20_000)]
+    files: Annotated[tuple[_File, ...], BeforeValidator(_or_empty), Field(max_length=20)] = ()
+    checks: Annotated[tuple[_Check, ...], Field(min_length=1, max_length=12)]
+    near_miss: _Flag = False
+    why: _Text = ""
+
+
+class _Tasks(BaseModel):
+    tasks: tuple[_Task, ...]
+
+
+TASK_DRAFTS_SCHEMA: Final = schema_of(_Tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDraft:
+    """A task that a model drafted; nobody has looked at it yet.
+
+    Args:
+        task: The task.
+        near_miss: Whether it only looks like work for a rule of the skill.
+        why: What it tests, in the model's words.
+    """
+
+    task: Task
+    near_miss: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftReading:
+    """What a reply held: drafts, and per item that is none its name and the reason."""
+
+    drafts: tuple[TaskDraft, ...]
+    unread: tuple[tuple[str, str], ...] = ()
+
+
+def ask_task_drafts(skill: Skill, count: int, known: Iterable[str], *, judged: bool) -> str:
+    """Ask for drafts of tasks; `read_task_drafts` reads them.
+
+    Args:
+        skill: Its text, and its other files as far as they are text, are shown as data.
+        count: How many, ≥ 1.
+        known: Prompts of tasks that are there already.
+        judged: Whether a model can judge criteria.
+    """
+    texts = ((file.path, file.content) for file in skill.files if b"\0" not in file.content)
+    files = "\n\n".join(f"### {path}\n{content.decode('utf-8', 'replace')}" for path, content in texts)
+    listed = "\n".join(f"- {' '.join(prompt.split())}" for prompt in known)
+    return fill(
+        "write_tasks",
+        count=str(count),
+        criteria=_CRITERIA if judged else "",
+        judged=_JUDGED if judged else "",
+        skill=fence("skill", shorten_middle(skill.text, _SKILL_TOKENS)),
+        files=fence("files", shorten_middle(files, _FILES_TOKENS)) if files else _NOTHING,
+        known=fence("tasks", shorten_middle(listed, _KNOWN_TOKENS)) if listed else _NOTHING,
+    )
+
+
+def read_task_drafts(reply: str, taken: Iterable[str] = ()) -> DraftReading:
+    """Read drafts; ids are made plain and unique.
+
+    Args:
+        reply: What the model wrote.
+        taken: Ids that are taken already.
+
+    Raises:
+        ReplyError: The reply has no list of tasks.
+    """
+    stated = find_object(reply, "tasks", part="prompt")["tasks"]
+    if not isinstance(stated, list) or not stated:
+        raise ReplyError(f"expected a list of tasks, found {str(stated)[:80]!r}")
+    drafts: list[TaskDraft] = []
+    unread: list[tuple[str, str]] = []
+    ids = set(taken)
+    for number, raw in enumerate(stated[:_MOST_READ], 1):
+        named = raw.get("id") if isinstance(raw, dict) else None
+        name = _free(_plain(str(named or f"task-{number}")), ids)
+        try:
+            drafts.append(_draft(name, _Task.model_validate(raw)))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            unread.append((name, f"{'.'.join(map(str, first['loc'])) or 'the task'}: {first['msg']}"))
+        except ReplyError as error:
+            unread.append((name, str(error)))
+        ids.add(name)
+    return DraftReading(tuple(drafts), tuple(unread))
+
+
+def _draft(name: str, read: _Task) -> TaskDraft:
+    files = tuple(File(file.path, file.text.encode("utf-8", "replace")) for file in read.files)
+    specs = [_spec(check) for check in read.checks]
+    task = Task(name, read.prompt.strip(), _joined(specs), files, ("near-miss",) if read.near_miss else ())
+    return TaskDraft(task, read.near_miss, " ".join(read.why.split()))
+
+
+def _spec(check: _Check) -> VerifierSpec:
+    """Make the verifier of a check.
+
+    Raises:
+        ReplyError: It lacks what its kind needs.
+    """
+    if check.kind == "criteria":
+        return VerifierSpec("rubric", _options(criteria=[text for text in check.criteria if text.strip()]))
+    wanted = {"regex": check.pattern, "exact": check.value, "numeric": check.value, "json": check.value}[check.kind]
+    if not wanted.strip():
+        raise ReplyError(f"checks: expected what the check {check.kind!r} looks for, found nothing")
+    own: dict[str, object] = {"pattern" if check.kind == "regex" else "value": wanted}
+    if check.kind == "json":
+        try:
+            own["value"] = json.loads(wanted, parse_constant=_refuse)
+        except (ValueError, RecursionError) as error:
+            raise ReplyError(f"checks: expected JSON in the value of a check, found: {error}") from error
+    if check.kind == "regex" and check.absent:
+        own["absent"] = True
+    if check.kind in {"regex", "exact"} and check.ignore_case:
+        own["ignore_case"] = True
+    return VerifierSpec(check.kind, _options(**own, **({"file": check.file} if check.file else {})))
+
+
+def _refuse(name: str) -> object:
+    raise ValueError(f"{name}, which JSON has no number for")
+
+
+def _joined(specs: Sequence[VerifierSpec]) -> VerifierSpec:
+    """Make one verifier of several, those that cost nothing first."""
+    if len(specs) == 1:
+        return specs[0]
+    ordered = sorted(specs, key=lambda spec: spec.judged)
+    return VerifierSpec(
+        "checks", _options(checks=[{"kind": spec.kind, "options": json.loads(spec.options)} for spec in ordered])
+    )
+
+
+def _options(**options: object) -> str:
+    return json.dumps(options, sort_keys=True, separators=(",", ":"))
+
+
+def _plain(name: str) -> str:
+    """Make a name of letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", name.casefold())[:_LONGEST_ID].strip("-") or "task"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    names = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 2)))
+    return next(one for one in names if one not in taken)

@@ -1,0 +1,85 @@
+"""Lines are added to skillopt.toml, and every line that is there stays."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.authoring.config_lines import ConfigLines, add_to_config, put_file, quote_toml, skill_header
+from skillopt.errors import SettingsError, UsageError
+
+FILE = Path("skillopt.toml")
+TEXT = """\
+# Mine.
+preset = "default"   # kept
+
+# About the nights.
+[nightly]
+forge = "none"
+
+[skills.rows]        # the first
+path = "skills/rows"
+"""
+
+
+def add(text: str, *top: str, **skills: tuple[str, ...]) -> str:
+    return add_to_config(text, ConfigLines(top, skills), FILE)
+
+
+def test_a_setting_for_all_skills_comes_before_the_first_table_and_its_comment() -> None:
+    added = add(TEXT, 'harness = "codex"  # who')
+    assert added == TEXT.replace("# About", 'harness = "codex"  # who\n\n# About')
+
+
+def test_a_skill_gets_its_lines_below_its_header_or_a_table_at_the_end() -> None:
+    added = add(TEXT, rows=('suite = "suites/rows"',), new=('path = "skills/new"',))
+    begun = TEXT.replace("# the first\n", '# the first\nsuite = "suites/rows"\n')
+    assert added == f'{begun}\n[skills.new]\npath = "skills/new"\n'
+
+
+def test_an_empty_file_and_one_without_a_last_line_end_are_extended() -> None:
+    assert add("", 'model = "codex"') == 'model = "codex"\n'
+    assert add("seed = 1", 'model = "codex"', a=("epochs = 2",)) == (
+        'seed = 1\nmodel = "codex"\n\n[skills.a]\nepochs = 2\n'
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'harness = "demo"\n',  # it is set already
+        'skills = {rows = {path = "skills/rows"}}\n',  # an inline table takes no more
+        '[skills]\nrows.path = "skills/rows"\n',
+    ],
+)
+def test_a_file_to_which_lines_cannot_be_added_is_refused_with_the_lines_to_add(text: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        add(text, 'harness = "codex"', rows=('suite = "suites/rows"',))
+    assert str(refused.value).endswith('add:\nharness = "codex"\n\n[skills.rows]\nsuite = "suites/rows"')
+
+
+def test_a_file_that_is_no_toml_is_refused() -> None:
+    with pytest.raises(SettingsError, match=r"^skillopt\.toml: not readable as TOML"):
+        add("[", 'harness = "codex"')
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1), st.text(st.characters(codec="utf-8")))
+def test_any_name_and_any_text_are_read_as_they_were_written(name: str, text: str) -> None:
+    written = f"{skill_header(name)}\npath = {quote_toml(text)}\n"
+    assert tomllib.loads(written) == {"skills": {name: {"path": text}}}
+
+
+def test_a_link_is_followed_and_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real.toml").write_text("old")
+    (tmp_path / "skillopt.toml").symlink_to("real.toml")
+    put_file(tmp_path / "skillopt.toml", "new")
+    assert (tmp_path / "skillopt.toml").is_symlink()
+    assert (tmp_path / "real.toml").read_text() == "new"
+
+
+def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot write"):
+        put_file(tmp_path / "file" / "below", "text")

@@ -1,0 +1,83 @@
+"""Tasks are appended to a suite's file, whose lines stay as they are; a file that takes none is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.authoring.scaffold import scaffold_suite
+from skillopt.authoring.suite_file import add_tasks, append_tasks, suite_file_of, tasks_in
+from skillopt.errors import SuiteError
+from skillopt.suites import load_suite
+
+BLOCK = 'id: new\nprompt: |-\n  Do it.\n\n  Now.\nverifier: {kind: exact, value: "x"}'
+FILE = Path("suite.yaml")
+ITEMS = '  - id: new\n    prompt: |-\n      Do it.\n\n      Now.\n    verifier: {kind: exact, value: "x"}\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", f"tasks:\n{ITEMS}"),
+        ("name: mine\n", f"name: mine\ntasks:\n{ITEMS}"),
+        ("tasks: []  # none yet\n# more\n", f"tasks:\n{ITEMS}# more\n"),
+        ("tasks:\n# none\nname: mine", f"tasks:\n# none\n{ITEMS}name: mine"),
+        ("tasks:\n  - id: a\n    prompt: b", f"tasks:\n  - id: a\n    prompt: b\n{ITEMS}"),
+        (
+            "tasks:\n- id: a\n\n# settings\nname: mine\n",
+            "tasks:\n- id: a\n\n# settings\n"
+            + "".join(f"{line[2:]}\n" if line.strip() else "\n" for line in ITEMS.splitlines())
+            + "name: mine\n",
+        ),
+    ],
+)
+def test_tasks_come_after_those_that_are_there(before: str, after: str) -> None:
+    assert append_tasks(before, [BLOCK], FILE) == after
+
+
+def test_a_scaffold_takes_tasks_and_keeps_its_examples() -> None:
+    after = append_tasks(scaffold_suite("rows"), [BLOCK], FILE)
+    assert after.replace(f"tasks:\n{ITEMS}", "tasks: []\n") == scaffold_suite("rows")
+
+
+@pytest.mark.parametrize("before", ["tasks: [{id: a}]\n", "- a\n", "{tasks: []}\n", "tasks: &x\n  - a\n"])
+def test_a_form_that_takes_no_lines_is_refused_with_the_lines_to_add(before: str) -> None:
+    with pytest.raises(SuiteError, match=r"^suite\.yaml: expected tasks one below the other, found another form"):
+        append_tasks(before, [BLOCK], FILE)
+
+
+def test_lines_of_json_get_a_line(tmp_path: Path) -> None:
+    (tmp_path / "tasks.jsonl").write_text('{"id": "a", "prompt": "b", "verifier": {"kind": "exact", "value": "c"}}')
+    assert suite_file_of(tmp_path) == tmp_path / "tasks.jsonl"
+    assert add_tasks(suite_file_of(tmp_path), [BLOCK]) == ("new",)
+    assert [task.id for _, task in load_suite(tmp_path).splits] == ["a", "new"]
+    assert tasks_in(tmp_path)[1].prompt == "Do it.\n\nNow."
+
+
+def test_a_suite_that_is_not_there_is_begun(tmp_path: Path) -> None:
+    suite = tmp_path / "suites" / "rows"
+    assert tasks_in(suite) == ()
+    assert add_tasks(suite_file_of(suite), [BLOCK]) == ("new",)
+    assert [task.id for task in tasks_in(suite)] == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "said"),
+    [
+        ([BLOCK, BLOCK], "expected ids that no other task has, found new"),
+        ([BLOCK.replace("new", "a")], "expected ids that no other task has, found a"),
+        (["- a"], "expected a task as a YAML mapping"),
+        ([BLOCK.replace("exact", "exactly")], "exactly"),
+    ],
+)
+def test_what_would_spoil_the_suite_is_refused_and_the_file_stays(tmp_path: Path, blocks: list[str], said: str) -> None:
+    text = "tasks:\n- {id: a, prompt: b, verifier: {kind: exact, value: c}}\n"
+    (tmp_path / "suite.yaml").write_text(text)
+    with pytest.raises(SuiteError, match=said):
+        add_tasks(tmp_path / "suite.yaml", blocks)
+    assert (tmp_path / "suite.yaml").read_text() == text
+
+
+def test_a_new_file_that_cannot_be_read_is_not_left_behind(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError):
+        add_tasks(tmp_path / "suite.yaml", [BLOCK.replace("exact", "exactly")])
+    assert not (tmp_path / "suite.yaml").exists()

@@ -1,0 +1,133 @@
+"""Trials of drafted tasks: what measures nothing is dropped before it costs anything, the rest is told apart."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from skillopt.authoring.trials import TrialLimits, TrialResult, TrialRunners, Tried, try_drafts
+from skillopt.prompts.task_drafts import TaskDraft
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Rollout, Stream
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.tasks import File, Task, VerifierSpec
+from skillopt.testing import scored
+
+SKILL = Skill("rows", SkillDocument("# Rows\n"))
+PASSES = {"with": 0.0, "without": 0.0, "solver": 1.0, "empty": 0.0, "echo": 0.0}
+
+
+class Answers:
+    """Runners whose scores stand in a table by task; they remember what they were asked."""
+
+    def __init__(self, **by_task: dict[str, float | None]) -> None:
+        self.by_task = by_task
+        self.asked: list[tuple[str, str, int]] = []
+
+    def runners(self) -> TrialRunners:
+        return TrialRunners(*(self._runner(role) for role in ("empty", "echo", "solver", "target")))
+
+    def _runner(self, role: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - RunRequests
+        def run(requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
+            found = []
+            for request in requests:
+                side = ("without" if request.skill is None else "with") if role == "target" else role
+                self.asked.append((request.task.id, side, request.repeat))
+                found.append(scored(request, (PASSES | self.by_task.get(request.task.id, {}))[side], "found x"))
+            return tuple(found)
+
+        return run
+
+
+def draft(name: str, prompt: str = "", spec: VerifierSpec | None = None, *files: File) -> TaskDraft:
+    return TaskDraft(Task(name, prompt or f"Do {name}.", spec or VerifierSpec("regex", '{"pattern": "x"}'), files))
+
+
+def tried(answers: Answers, *drafts: TaskDraft, limits: TrialLimits | None = None) -> tuple[Tried, ...]:
+    return try_drafts(
+        drafts, SKILL, answers.runners(), [Task("old", "Do old.", VerifierSpec("exact"))], limits or TrialLimits()
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "result"),
+    [
+        ({}, TrialResult.FAILS),
+        ({"with": 1.0}, TrialResult.HELPED),
+        ({"without": 1.0}, TrialResult.HARMED),
+        ({"with": 1.0, "without": 1.0}, TrialResult.EASY),
+        ({"empty": 1.0}, TrialResult.EMPTY_PASSES),
+        ({"echo": 1.0}, TrialResult.ECHO_PASSES),
+        ({"solver": 0.5}, TrialResult.UNSOLVED),
+        ({"with": None}, TrialResult.NOT_TRIED),
+        ({"solver": None}, TrialResult.NOT_TRIED),
+    ],
+)
+def test_how_the_trials_went_says_what_a_draft_is_good_for(
+    scores: dict[str, float | None], result: TrialResult
+) -> None:
+    (found,) = tried(Answers(one=scores), draft("one"))
+    assert found.result is result
+    assert found.result.kept is (result in {TrialResult.FAILS, TrialResult.HELPED, TrialResult.HARMED})
+
+
+@pytest.mark.parametrize(
+    ("made", "result"),
+    [
+        (draft("one", "do  OLD."), TrialResult.TWICE),
+        (draft("one", spec=VerifierSpec("regex", '{"pattern": "("}')), TrialResult.BROKEN),
+        (draft("one", "", None, File("../x", b"")), TrialResult.BROKEN),
+        (draft("one", "", None, File("x", b""), File("x", b"")), TrialResult.BROKEN),
+        (draft("one", "Say: Good  Day!", VerifierSpec("exact", '{"value": "good day"}')), TrialResult.LEAKS),
+        (
+            draft("one", "Ada is 36, as JSON", VerifierSpec("json", '{"value": {"name": "Ada", "age": [36]}}')),
+            TrialResult.LEAKS,
+        ),
+    ],
+)
+def test_what_is_wrong_at_sight_is_never_run(made: TaskDraft, result: TrialResult) -> None:
+    answers = Answers()
+    (found,) = tried(answers, made)
+    assert found.result is result
+    assert answers.asked == []
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        draft("one", "Is it bad? Say yes or no.", VerifierSpec("exact", '{"value": "no"}')),
+        draft("one", "Ada has two dogs, as JSON", VerifierSpec("json", '{"value": {"name": "Ada", "dogs": 2}}')),
+        draft("one", "What is in x.txt?", VerifierSpec("exact", '{"value": "secret"}'), File("x.txt", b"secret")),
+    ],
+)
+def test_an_answer_that_must_be_worked_out_is_no_leak(made: TaskDraft) -> None:
+    assert tried(Answers(), made)[0].result is TrialResult.FAILS
+
+
+def test_a_twin_of_an_earlier_draft_is_dropped_and_the_first_stays() -> None:
+    found = tried(Answers(), draft("one", "Same."), draft("two", "same."))
+    assert [one.result for one in found] == [TrialResult.FAILS, TrialResult.TWICE]
+
+
+def test_no_rollout_of_a_trial_is_one_that_a_gate_could_read() -> None:
+    answers = Answers()
+    tried(answers, draft("one"), limits=TrialLimits(repeats=3))
+    assert {repeat // Stream.DRAFTED_TASKS.repeat(0) for _, _, repeat in answers.asked} == {1}
+    with_skill = {repeat for _, side, repeat in answers.asked if side == "with"}
+    assert len(with_skill) == 3
+    assert not with_skill & {repeat for _, side, repeat in answers.asked if side == "solver"}
+
+
+def test_limits_leave_the_last_drafts_untried() -> None:
+    answers = Answers()
+    drafts = [draft(name) for name in "abcd"]
+    found = tried(answers, *drafts, limits=TrialLimits(solved=3, measured=2))
+    assert [one.result for one in found] == [TrialResult.FAILS] * 2 + [TrialResult.NOT_TRIED] * 2
+    assert ["max_rollouts" in found[2].detail, "max_calls" in found[3].detail] == [True, True]
+    assert {name for name, side, _ in answers.asked if side == "solver"} == {"a", "b", "c"}
+
+
+def test_a_judge_is_not_asked_about_a_request_that_comes_back() -> None:
+    answers = Answers()
+    tried(answers, draft("one", spec=VerifierSpec("rubric", json.dumps({"criteria": ["Kind."]}))))
+    assert [side for _, side, _ in answers.asked] == ["empty", "solver", "with", "without"]
