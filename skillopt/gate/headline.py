@@ -98,13 +98,14 @@ def passed_words(passed: float, tasks: int) -> str:
     return f"{passed:.1f}".removesuffix(".0") + f" of {tasks}"
 
 
-def tally_words(tally: Tally) -> str:
+def tally_words(tally: Tally, place: str = "") -> str:
     """Say what one skill came to.
 
     >>> tally_words(Tally(0.71, 0.25, 48, 0))
     '12 of 48 tasks passed (score 0.71)'
     """
-    return f"{passed_words(tally.passed * tally.measured, tally.measured)} tasks passed (score {tally.score:.2f})"
+    passed = passed_words(tally.passed * tally.measured, tally.measured)
+    return f"{passed} {f'{place} ' if place else ''}tasks passed (score {tally.score:.2f})"
 
 
 def headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline | None:
