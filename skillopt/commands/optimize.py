@@ -14,7 +14,7 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.recording import check_cap
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.headline import Headline
-from skillopt.loop.events import BaselineMeasured, HeldOutTestMeasured
+from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.loop.gained import gained_by_draft, why_nothing
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
@@ -104,7 +104,7 @@ def optimize(
         versions = plan.repository.versions(name, record.base) if record.base else ()
         spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
         done = run_training(run, plan.suite, released_of(plan, ledger, record), spent=spent)
-    if not any(isinstance(event, BaselineMeasured) for event in done.events):
+    if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise InvalidMeasurementError(f"the run ended before anything was measured: {done.reason}")
     return Optimized(
         done.run,

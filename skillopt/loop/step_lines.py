@@ -47,6 +47,7 @@ _TOLD_AT_ONCE: Final = (
     VerifierSuspected,
     PromptSkipped,
     EditUnreadable,
+    EpochEnded,
     TasksSetAside,
     ReleaseCheckWithheld,
 )
