@@ -11,7 +11,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 __all__ = ["main", "make_repository"]
@@ -19,6 +18,7 @@ __all__ = ["main", "make_repository"]
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _SCRATCH = _CHECKOUT / ".demo"
 _SKILL = "tidy-tables"
+_DIFF_LINES = 12
 _CONFIG = f"""\
 [skills.{_SKILL}]
 path = "skills/{_SKILL}"
@@ -39,25 +39,20 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     folder = chosen.folder.resolve()
     make_repository(folder)
-    print(f"A scratch repository with the weak skill and its tasks: {_shown(folder)}")
-    print("The target and the optimizer here are small rule-following programs, not language models.\n")
-    started = time.monotonic()
-    run = ["optimize", _SKILL, "--seed", str(chosen.seed), "--preset", chosen.preset]
-    result = json.loads(_skillopt(folder, *run, "--json", capture=True))
-    test = result["test"]
-    if test is None:
+    print(f"Trains a weak skill for cleaning tables, in a scratch repository: {_shown(folder)}")
+    print("Offline and simulated: target and optimizer model are the program `demo`, not a language model.\n")
+    _skillopt(folder, "optimize", _SKILL, "--seed", str(chosen.seed), "--preset", chosen.preset)
+    run = json.loads(_skillopt(folder, "report", "--json", shown=False))
+    if not any(version["number"] for version in run["versions"]):
         print("No version was accepted; try another --seed.")
         return 1
-    before, after = test["before"], test["after"]
-    print(f"\nHeld-out test, {after['measured']} tasks nobody trained on, {time.monotonic() - started:.0f} s:")
-    print(f"  weak skill     score {before['score']:.3f}   tables exactly right {before['passed']:.0%}")
-    print(f"  trained skill  score {after['score']:.3f}   tables exactly right {after['passed']:.0%}\n")
-    _skillopt(folder, "log", _SKILL)
-    _skillopt(folder, "diff", _SKILL)
-    print("Look further:")
-    for command in (f"log -p skillopt/{_SKILL}", f"show skillopt/{_SKILL}:skills/{_SKILL}/SKILL.md"):
-        print(f"  git -C {_shown(folder)} {command}")
-    for command in (f"report {result['run']}", f"evaluate {_SKILL} --of none --of worktree --of skillopt/{_SKILL}"):
+    changed = _skillopt(folder, "diff", _SKILL, shown=False).splitlines()
+    print(f"$ skillopt diff {_SKILL}")
+    print("\n".join(changed[:_DIFF_LINES]))
+    print(f"[{len(changed) - _DIFF_LINES} more lines]\n\nLook further:")
+    print(f"  git -C {_shown(folder)} log -p skillopt/{_SKILL}")
+    both = f"evaluate {_SKILL} --of worktree --of skillopt/{_SKILL}"
+    for command in (f"log {_SKILL}", f"diff {_SKILL}", f"report {run['run']}", both):
         print(f"  .venv/bin/skillopt -C {_shown(folder)} {command}")
     return 0
 
@@ -94,14 +89,15 @@ def _git(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=folder, check=True, env=outside)
 
 
-def _skillopt(folder: Path, *arguments: str, capture: bool = False) -> str:
-    """Show a command, run it, and give its stdout when asked for."""
-    print(f"$ skillopt {shlex.join(argument for argument in arguments if argument != '--json')}", flush=True)
+def _skillopt(folder: Path, *arguments: str, shown: bool = True) -> str:
+    """Run a command; show it with what it prints, or give that."""
+    if shown:
+        print(f"$ skillopt {shlex.join(arguments)}", flush=True)
     command = [sys.executable, "-m", "skillopt", *arguments]
-    ended = subprocess.run(command, cwd=folder, check=False, stdout=subprocess.PIPE if capture else None, text=True)
+    ended = subprocess.run(command, cwd=folder, check=False, stdout=None if shown else subprocess.PIPE, text=True)
     if ended.returncode:
         sys.exit(ended.returncode)
-    if not capture:
+    if shown:
         print(flush=True)
     return ended.stdout or ""
 

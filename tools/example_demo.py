@@ -1,4 +1,4 @@
-"""The picture of `make demo` in the README: what its terminal shows, shortened, as an SVG."""
+"""The picture of `make demo` in the README: what its terminal shows, as an SVG."""
 
 import html
 import io
@@ -15,15 +15,13 @@ from rich.text import Text
 __all__ = ["make_demo", "picture_text"]
 
 _CHECKOUT: Final = Path(__file__).resolve().parent.parent
-_WIDTH: Final = 112  # columns
-_FIRST_STEPS: Final = 10
-_DIFF_LINES: Final = 17
+_WIDTH: Final = 120  # columns
 _STYLES: Final = {
     r"\$ ": "bold",
-    r"  (weak|trained) skill|step \d+: version|.*: accept \(": "bold green",
-    r"step \d+: kept|\+": "green",
+    r"gained|gate, .* accepted as version": "bold green",
+    r"\+": "green",
     r"-": "red",
-    r"step \d+: dropped|\[\.\.\.\]": "dim",
+    r"\[\d+ more lines\]": "dim",
 }
 # Rich's own format names fonts on another host; a picture in a README may fetch nothing.
 _FORMAT: Final = """\
@@ -61,7 +59,7 @@ def make_demo(folder: Path) -> dict[str, str]:
     ended = subprocess.run(
         command, cwd=_CHECKOUT, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
-    return {"demo.svg": _drawn(_shortened(_steady(ended.stdout)))}
+    return {"demo.svg": _drawn(_steady(ended.stdout, folder))}
 
 
 def picture_text(picture: str) -> str:
@@ -72,21 +70,11 @@ def picture_text(picture: str) -> str:
     return "\n".join(line.rstrip() for line in rows.values())
 
 
-def _steady(printed: str) -> list[str]:
-    """Leave out what differs from run to run."""
-    lines = [line for line in printed.splitlines() if not re.search(r": rollouts: \d+/\d+$", line)]
-    return [re.sub(r", \d+ s:$", ":", line) for line in lines]
-
-
-def _shortened(lines: Sequence[str]) -> list[str]:
-    """Keep the beginning of the training, its verdicts, and the beginning of the difference."""
-    start = next(at for at, line in enumerate(lines) if line.startswith("$ skillopt optimize"))
-    trained = next(at for at, line in enumerate(lines) if line.startswith("Held-out test"))
-    log, changed = (lines.index(f"$ skillopt {command} tidy-tables") for command in ("log", "diff"))
-    first, rest = lines[start : start + _FIRST_STEPS], lines[start + _FIRST_STEPS : trained]
-    verdicts = [line for line in rest if re.search(r": accept \(|: version |^held-out test", line)]
-    shown = ["$ make demo", *first, "[...]", *verdicts, "", *lines[trained:log], *lines[changed:][:_DIFF_LINES]]
-    return [*shown, "[...]"]
+def _steady(printed: str, folder: Path) -> list[str]:
+    """Leave out what differs from run to run: times, ids, commits, and lines that are printed every ten seconds."""
+    lines = [line for line in printed.splitlines() if not re.match(r"[a-z]+( \d+)?: (rollouts|calls), ", line)]
+    named = [re.sub(r"\b[0-9a-f]{10,12}\b", "ID", line.replace(str(folder), ".demo/repository")) for line in lines]
+    return ["$ make demo", *(re.sub(r"  \[\d+:\d\d, ", "  [", line) for line in named)]
 
 
 def _drawn(lines: Sequence[str]) -> str:
@@ -94,7 +82,7 @@ def _drawn(lines: Sequence[str]) -> str:
     console = Console(
         record=True,
         width=_WIDTH,
-        height=len(lines),
+        height=sum(-(-max(1, len(line)) // _WIDTH) for line in lines),
         file=io.StringIO(),
         force_terminal=True,
         color_system="truecolor",

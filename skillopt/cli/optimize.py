@@ -2,12 +2,21 @@
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from skillopt.cli.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
-from skillopt.cli.output import format_usage, interruptible, show
+from skillopt.cli.options import (
+    JsonOption,
+    QuietOption,
+    RunOptions,
+    SkillArgument,
+    StartOption,
+    VerboseOption,
+    with_run_options,
+)
+from skillopt.cli.output import SHORT, format_usage, interruptible, show
+from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.commands.optimize import Optimized
@@ -15,6 +24,16 @@ if TYPE_CHECKING:
     from skillopt.runs.plan import Start
 
 __all__ = ["optimize"]
+
+_DECLINED: Final = 130
+"""As after Ctrl-C: the user ended it."""
+
+_TESTED: Final = {
+    "accept": "shown to be better",
+    "reject": "no better",
+    "inconclusive": "these tasks do not tell",
+    "invalid": "too little was measured",
+}
 
 
 @with_run_options
@@ -24,6 +43,7 @@ def optimize(
     options: RunOptions,
     start: StartOption = "auto",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")] = False,
+    verbose: VerboseOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -37,7 +57,7 @@ def optimize(
 
     selection = options.select(skill)
     _ask_to_spend(selection, start, yes=yes, quiet=quiet)
-    with interruptible(), ProgressObserver(quiet=quiet, max_rollouts=options.max_rollouts or 0) as observer:
+    with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
         found = run(selection, start=start, observer=observer)
     show(found, _text, as_json=as_json)
 
@@ -68,38 +88,62 @@ def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: b
         typer.echo(f"likely: {line}", err=True)
     if asks and terminal and spending.first and not typer.confirm("go on?", err=True):
         typer.echo("nothing was spent", err=True)
-        raise typer.Exit(1)
+        raise typer.Exit(_DECLINED)
 
 
 def _text(result: "Optimized") -> str:
-    lines = [f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {result.reason}"]
-    if result.test is None:
-        kept = f"{len(result.versions)} versions on branch {result.branch}, not tested"
-        kept += f": {result.withheld}" if result.withheld else ""
-        lines.append(kept if result.versions else "no version was accepted; the skill is as it was")
-    else:
-        test = result.test
-        lines.append(f"held-out test score: {test.before.score:.3f} -> {test.after.score:.3f}")
-        lines.append(f"held-out test passed: {test.before.passed:.0%} -> {test.after.passed:.0%}")
-        lines.append(f"test verdict: {test.verdict.outcome.value}, {test.verdict.reason}")
-        lines.append(f"{len(result.versions)} versions on branch {result.branch}, newest {result.versions[-1][:10]}")
-    lines.append(
+    head = (
+        f"{'continued' if result.resumed else 'ran'} {result.run} on {result.skill}: {escape_terminal(result.reason)}"
+    )
+    return "\n".join([head, *_gained(result), *_draft(result), *_used(result), *_next(result)])
+
+
+def _gained(result: "Optimized") -> Iterator[str]:
+    """Say what was gained, or why nothing was accepted."""
+    from skillopt.reports.length_limits import count_noun
+
+    if not result.versions:
+        yield f"no version was accepted: {escape_terminal(result.why_nothing)}"
+        return
+    if result.headline is not None:
+        yield f"gained: {result.headline.words}"
+    test = result.test
+    if test is not None:
+        verdict, found = test.verdict, _TESTED[test.verdict.outcome.value]
+        yield f"held-out test: {found}; {verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse"
+    elif result.withheld:
+        yield f"not tested on held-out tasks: {result.withheld}"
+    made = count_noun(len(result.versions), "version")
+    yield f"{made} on branch {result.branch}, newest {result.versions[-1][:SHORT]}"
+
+
+def _draft(result: "Optimized") -> Iterator[str]:
+    """Say what is in the draft, and what was shown of it."""
+    from skillopt.gate.grade_words import grade_words
+
+    draft = result.draft
+    if draft is not None and draft.commit:
+        passed = f"{result.draft_headline.words}, " if result.draft_headline else ""
+        yield f"draft on branch {draft.branch}: {passed}{grade_words(draft.grading)}"
+    elif draft is not None:
+        yield f"the draft was not published: {escape_terminal(draft.note)}"
+
+
+def _used(result: "Optimized") -> Iterator[str]:
+    yield (
         f"asked: {result.rollouts} rollouts, {result.calls} optimizer calls; "
         f"newly run: {result.paid_rollouts} rollouts, {result.paid_calls} calls, the rest was recorded"
     )
-    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
-    return "\n".join([*lines, *_next(result)])
+    for role, usage in result.spent.items():
+        yield f"spent by the {role}: {format_usage(usage)}"
 
 
 def _next(result: "Optimized") -> Iterator[str]:
-    """Say where the draft is and what was shown of it, and the commands to go on with."""
-    from skillopt.gate.grade_words import grade_words
-
-    skill, draft = result.skill, result.draft
-    if draft is not None and draft.commit:
-        yield f"draft on branch {draft.branch}, {grade_words(draft.grading)}"
-        yield f"next: skillopt diff {skill} draft; to make it a version: skillopt take {skill}"
-    elif draft is not None:
-        yield f"the draft was not published: {draft.note}"
-    if result.versions:
-        yield f"look further: skillopt log {skill}; skillopt diff {skill}; skillopt report {result.run}"
+    """Give the one command to go on with."""
+    skill = result.skill
+    if result.draft is not None and result.draft.commit:
+        yield f"next: skillopt take {skill}    (makes the draft a version; read it first: skillopt diff {skill} draft)"
+    elif result.versions:
+        yield f"next: git merge {result.branch}    (read it first: skillopt diff {skill})"
+    else:
+        yield f"next: skillopt report {result.run}    (every edit, and what became of it)"

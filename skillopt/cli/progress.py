@@ -1,20 +1,31 @@
-"""Progress of a run on stderr: a live line on a terminal, plain lines elsewhere."""
+"""Progress of a run on stderr: one line a step, and a live line on a terminal; every event where it is asked for."""
 
 import time
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Final, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from skillopt.execution.runner import Activity, RunObserver
 from skillopt.loop.event_lines import describe
-from skillopt.loop.events import Event, RunStarted, StepStarted
+from skillopt.loop.events import Event, RunStarted, StepStarted, TrainMeasured
+from skillopt.loop.step_lines import StepLines
+from skillopt.rollouts import Usage
+from skillopt.safety.escaping import escape_terminal
+
+if TYPE_CHECKING:
+    from skillopt.settings import Settings
 
 __all__ = ["ProgressObserver"]
 
-_PLAIN_EVERY = 10.0
+_PLAIN_EVERY: Final = 10.0
 """Seconds between plain progress lines inside one batch."""
+
+_MINUTE: Final = 60
+_SOON: Final = 0.05
+"""Share of a cap from which on the time that is left is foretold."""
 
 
 class ProgressObserver(RunObserver):
@@ -22,20 +33,26 @@ class ProgressObserver(RunObserver):
 
     Args:
         quiet: Show nothing.
-        max_rollouts: Cap of the run, 0 for none; what is left of it is shown.
+        verbose: Show every event instead of one line a step.
+        clock: A monotonic clock, in seconds.
     """
 
-    def __init__(self, *, quiet: bool = False, max_rollouts: int = 0) -> None:
+    def __init__(
+        self, *, quiet: bool = False, verbose: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
-        self._cap = max_rollouts
+        self._verbose, self._clock = verbose, clock
+        self._steps = StepLines()
+        self._settings: Settings | None = None
         self._asked = 0
-        self._step = "baseline"
-        self._epochs = False
-        self._score = ""
-        self._last_plain = time.monotonic()
+        self._spent = Usage()
+        self._place = "starting"
+        self._planned = 0
+        self._done = 0
+        self._began = self._last_plain = clock()
         self._bar: Progress | None = None
         if self._console.is_terminal and not quiet:
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), MofNCompleteColumn())
             self._bar = Progress(*columns, console=self._console, transient=True)
             self._task = self._bar.add_task("starting", total=None)
 
@@ -52,29 +69,88 @@ class ProgressObserver(RunObserver):
         if self._bar:
             self._bar.stop()
 
+    def begins(self, settings: "Settings") -> None:
+        """Show what is used of its caps from here on."""
+        self._settings = settings
+
     def notice(self, text: str) -> None:
         """Show it above the live line."""
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._print(escape_terminal(text) if "\n" not in text else text)
 
     def event(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
         if isinstance(event, RunStarted):
-            self._epochs = event.steps > 0
-        elif isinstance(event, StepStarted):
-            self._step = f"epoch {event.epoch} step {event.step}" if self._epochs else f"step {event.step}"
-        line = describe(event)
-        if line:
-            self._console.print(line, markup=False, soft_wrap=True)
+            self._planned = event.steps
+            self._place = "baseline"
+        elif isinstance(event, StepStarted | TrainMeasured):
+            self._done = event.step - 1
+            self._place = f"step {event.step}{f' of {self._planned}' if self._planned else ''}"
+        if self._verbose:
+            line = describe(event)
+            if line:
+                self._print(line)
+            return
+        for line in self._steps.lines(event):
+            used = f"  [{self._used()}]" if line.startswith(("step ", "gate, ")) else ""
+            self._print(f"{line}{used}")
 
     def activity(self, activity: Activity) -> None:
         """Show how far the batch is."""
-        if activity.kind == "rollouts" and activity.done == activity.total:
-            self._asked += activity.total
-        left = f", {max(0, self._cap - self._asked)} rollouts left" if self._cap else ""
-        score = "" if activity.score is None else f", score {activity.score:.3f}"
-        text = f"{self._step}: {activity.kind}{score}{left}"
+        self._spent, self._asked = activity.spent, activity.asked
+        text = f"{self._place}: {activity.kind}, {self._used()}"
         if self._bar:
             self._bar.update(self._task, description=text, completed=activity.done, total=activity.total)
-        elif time.monotonic() - self._last_plain > _PLAIN_EVERY:
-            self._last_plain = time.monotonic()
-            self._console.print(f"{text}: {activity.done}/{activity.total}", markup=False, soft_wrap=True)
+        elif self._clock() - self._last_plain > _PLAIN_EVERY:
+            self._last_plain = self._clock()
+            self._print(f"{text}: {activity.done} of {activity.total}")
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
+
+    def _used(self) -> str:
+        """Say the time, what was used of each cap, and how long the rest may take at most."""
+        elapsed = self._clock() - self._began
+        left = self._time_left(elapsed)
+        parts = [_time(elapsed), *self._amounts(), *([f"at most {_time(left)} left"] if left is not None else [])]
+        return ", ".join(parts)
+
+    def _amounts(self) -> Iterator[str]:
+        caps, spent = self._settings, self._spent
+        tokens = spent.input_tokens + spent.output_tokens
+        yield f"{self._asked:,}{_of(caps.max_rollouts if caps else 0)} rollouts"
+        if spent.usd or (caps and caps.max_usd):
+            most = f" of ${caps.max_usd:,.2f}" if caps and caps.max_usd else ""
+            yield f"${spent.usd or 0.0:,.2f}{most}"
+        if spent.usd is None or (caps and caps.max_tokens):
+            yield f"{tokens:,}{_of(caps.max_tokens if caps else 0)} tokens"
+
+    def _time_left(self, elapsed: float) -> float | None:
+        """Foretell by the cap that is used up most; None without one, or too early."""
+        caps, spent = self._settings, self._spent
+        if caps is None:
+            return None
+        tokens = spent.input_tokens + spent.output_tokens
+        pairs = (
+            (self._asked, caps.max_rollouts),
+            (spent.usd or 0.0, caps.max_usd),
+            (tokens, caps.max_tokens),
+            (elapsed / _MINUTE, caps.max_minutes),
+            (self._done, self._planned),
+        )
+        share = max((used / cap for used, cap in pairs if cap), default=0.0)
+        return elapsed * (1.0 - min(1.0, share)) / share if share >= _SOON else None
+
+
+def _of(cap: int) -> str:
+    return f" of {cap:,}" if cap else ""
+
+
+def _time(seconds: float) -> str:
+    """Write a time in hours, minutes and seconds.
+
+    >>> _time(7.4), _time(125), _time(3725)
+    ('0:07', '2:05', '1:02:05')
+    """
+    minutes, rest = divmod(int(seconds), _MINUTE)
+    hours, minutes = divmod(minutes, _MINUTE)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -39,3 +39,4 @@ def report(
         typer.echo(text.rstrip("\n"))
     else:
         write_report(output, text.rstrip("\n"))
+        typer.echo(f"written to {output}", err=True)

@@ -14,8 +14,8 @@ from skillopt.commands.spending import is_capped
 from skillopt.commands.status import RunStatus, run_status
 from skillopt.errors import UsageError
 from skillopt.forecast.typical_costs import is_paid
-from skillopt.loop.event_lines import describe
 from skillopt.loop.events import decode_event
+from skillopt.loop.step_lines import StepLines
 from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start, make_plan
 from skillopt.storage.jobs import Job, JobState, cancel_job, list_jobs, start_job, wait_for_job
@@ -216,8 +216,8 @@ def _report(root: Path, found: Job) -> JobReport:
             record = _run_of(ledger, found)
             if record is not None:
                 run = run_status(root, ledger, record)
-                events = [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]
-                lines = [line for event in events if (line := describe(event))]
+                events, steps = (decode_event(row.kind, row.payload) for row in ledger.events(record.id)), StepLines()
+                lines = [line for event in events for line in steps.lines(event)]
     return JobReport(found, run, tuple(lines[-_LINES:]), _next_step(found))
 
 

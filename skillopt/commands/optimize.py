@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 from skillopt.api import run_training
 from skillopt.commands.prospect import describe_earlier_runs, what_it_can_show
-from skillopt.errors import UsageError
+from skillopt.errors import InvalidMeasurementError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import check_cap
 from skillopt.execution.runner import RunObserver
-from skillopt.loop.events import HeldOutTestMeasured
+from skillopt.gate.headline import Headline
+from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.gained import gained_by_draft, why_nothing
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.draft_publication import DraftState
@@ -46,6 +48,10 @@ class Optimized:
         resumed: Whether an interrupted run went on.
         spent: What each role consumed in this command.
         draft: What the run had in hand at its end, None for nothing.
+        headline: Tasks passed before training and by the newest version, on the same tasks; None where nothing was
+            accepted.
+        draft_headline: The same of the draft against the newest version; None where it was not measured.
+        why_nothing: Why nothing was accepted; empty where something was.
     """
 
     run: str
@@ -62,6 +68,9 @@ class Optimized:
     resumed: bool
     spent: Mapping[str, Usage]
     draft: DraftState | None = None
+    headline: Headline | None = None
+    draft_headline: Headline | None = None
+    why_nothing: str = ""
 
 
 def optimize(
@@ -78,7 +87,8 @@ def optimize(
     Raises:
         UsageError: Something is missing or wrong; nothing was spent.
         BusyError: Another run trains this skill.
-        InvalidMeasurementError: Too little could be measured; the same command continues.
+        InvalidMeasurementError: Too little could be measured, or a cap was reached before anything was; the same
+            command continues.
     """
     plan = make_plan(selection, allowance=allowance)
     check_cap(plan.suite, plan.target.settings)
@@ -94,6 +104,8 @@ def optimize(
         versions = plan.repository.versions(name, record.base) if record.base else ()
         spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
         done = run_training(run, plan.suite, released_of(plan, ledger, record), spent=spent)
+    if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
+        raise InvalidMeasurementError(f"the run ended before anything was measured: {done.reason}")
     return Optimized(
         done.run,
         name,
@@ -109,4 +121,7 @@ def optimize(
         resumed,
         done.usage,
         run.draft,
+        done.headline,
+        gained_by_draft(done.events),
+        why_nothing(done.events),
     )

@@ -10,7 +10,7 @@ from skillopt.errors import SettingsError
 from skillopt.execution.available import expect_chosen
 from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
-from skillopt.execution.retry import Retry, RetryingModel
+from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.tool_records import check_recorded_tools
 from skillopt.harnesses import HarnessParts, load_harness
@@ -50,12 +50,14 @@ class PlainDrivers:
         model: The optimizer model.
         judge: Judges rubrics.
         verifiers: Own kinds of verifiers, beside those that are built in.
+        waits: Tells why calls of models that were made by their names wait.
     """
 
     harness: Harness | None = None
     model: Model | None = None
     judge: Model | None = None
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
+    waits: WaitNotices = field(default_factory=WaitNotices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Drivers:
         meter: Counts what they consume.
         notice: What the user should know before anything runs, in one line; empty for nothing.
         verifiers: Own kinds of verifiers, beside those that are built in.
+        waits: Tells why calls wait.
     """
 
     harness: Harness
@@ -77,6 +80,7 @@ class Drivers:
     meter: Meter = field(default_factory=lambda: Meter(NO_CAPS))
     notice: str = ""
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
+    waits: WaitNotices = field(default_factory=WaitNotices)
 
     def verifier(self, spec: VerifierSpec) -> Verifier:
         """Make the verifier of a task.
@@ -108,33 +112,44 @@ def caps_of(settings: Settings) -> Caps:
     return Caps(settings.max_usd, settings.max_tokens, settings.max_minutes * 60.0)
 
 
-def load_target(settings: Settings, root: Path) -> Harness:
+def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None) -> Harness:
     """Make the target's harness alone, not metered.
 
     Args:
         settings: Names it.
         root: The project; tasks that are handed off lie below it.
+        waits: Tells why its calls wait; None for nobody.
 
     Raises:
         SettingsError: There is no such harness, or it lacks what it needs.
     """
     expect_chosen(settings, harness=True, model=False)
     folder = _handoff(root)
-    return load_harness(
-        settings.harness,
-        HarnessParts(settings, folder, lambda name: load_retrying_model(name, settings, folder, target=True)),
-    )
+
+    def load(name: str) -> Model:
+        return load_retrying_model(name, settings, folder, target=True, waits=waits)
+
+    return load_harness(settings.harness, HarnessParts(settings, folder, load))
 
 
-def load_retrying_model(name: str, settings: Settings, folder: Path, *, target: bool = False) -> Model:
+def load_retrying_model(
+    name: str, settings: Settings, folder: Path, *, target: bool = False, waits: WaitNotices | None = None
+) -> Model:
     """Make a model by its name, as `load_model` does, whose transient failures are retried.
+
+    Args:
+        name: Its name, as in `openai/MODEL`.
+        settings: Limits, prices, and how long it is retried.
+        folder: Where prompts that are handed off lie.
+        target: Whether it does tasks.
+        waits: Is told of each wait; None for nobody.
 
     Raises:
         SettingsError: There is no such model, or it lacks what it needs.
     """
     model = load_model(name, settings, folder, target=target)
     retried = MODELS[name.partition("/")[0]].retried
-    return RetryingModel(model, Retry(settings.executor.retry_seconds)) if retried else model
+    return RetryingModel(model, Retry(settings.executor.retry_seconds, notices=waits)) if retried else model
 
 
 def load_drivers(
@@ -163,7 +178,7 @@ def load_drivers(
 
 
 def make_drivers(
-    settings: Settings, suite: Suite, root: Path, given: PlainDrivers = PlainDrivers(), *, optimizer: bool = True
+    settings: Settings, suite: Suite, root: Path, given: PlainDrivers | None = None, *, optimizer: bool = True
 ) -> PlainDrivers:
     """Make the drivers that a run needs and that were not given as objects.
 
@@ -171,22 +186,23 @@ def make_drivers(
         settings: Names them.
         suite: Its tasks tell whether a judge is needed.
         root: Prompts that are handed off lie below it.
-        given: Those that are there already.
+        given: Those that are there already; None for none.
         optimizer: Whether an optimizer model will be asked.
 
     Raises:
         SettingsError: A driver has no such name, or lacks what it needs.
     """
+    given = given or PlainDrivers()
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
-    folder = _handoff(root)
+    folder, waits = _handoff(root), given.waits
     if given.harness is None:
         check_recorded_tools(settings.harness, suite)
-    harness = given.harness or load_target(settings, root)
-    model = (given.model or load_retrying_model(settings.model, settings, folder)) if optimizer else None
+    harness = given.harness or load_target(settings, root, waits)
+    model = (given.model or load_retrying_model(settings.model, settings, folder, waits=waits)) if optimizer else None
     judge = None
     if any(task.verifier.judged for _, task in suite.splits):
-        judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder)
-    return PlainDrivers(harness, model, judge, given.verifiers)
+        judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder, waits)
+    return PlainDrivers(harness, model, judge, given.verifiers, waits)
 
 
 def meter_drivers(
@@ -210,17 +226,25 @@ def meter_drivers(
         model = model and MeteredModel(model, one, "optimizer", longest)
         judge = judge and MeteredModel(judge, one, "judge", longest)
     agent = settings.harness.partition("/")[0] in AGENTS
-    return Drivers(harness, model, judge, meter, sandbox_warning(settings.sandbox) if agent else "", drivers.verifiers)
+    return Drivers(
+        harness,
+        model,
+        judge,
+        meter,
+        sandbox_warning(settings.sandbox) if agent else "",
+        drivers.verifiers,
+        drivers.waits,
+    )
 
 
-def _load_judge(settings: Settings, suite: Suite, folder: Path) -> Model:
+def _load_judge(settings: Settings, suite: Suite, folder: Path, waits: WaitNotices) -> Model:
     name = settings.judge or settings.model
     if name in {"", "demo"}:
         raise SettingsError(
             f"suite {suite.name!r} has tasks with a rubric: expected a model to judge them, found none; "
             'set judge, as in judge = "anthropic/claude-haiku-4-5"'
         )
-    return load_retrying_model(name, settings, folder)
+    return load_retrying_model(name, settings, folder, waits=waits)
 
 
 def _handoff(root: Path) -> Path:

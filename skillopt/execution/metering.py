@@ -49,6 +49,12 @@ class Meter:
             return dict(self._drivers)
 
     @property
+    def spent(self) -> Usage:
+        """Give what counts against the caps by now, recorded answers included."""
+        with self._changed:
+            return self._account.spent
+
+    @property
     def rollouts(self) -> int:
         """Count the rollouts that were begun in this command."""
         with self._changed:

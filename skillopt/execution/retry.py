@@ -7,18 +7,45 @@ import time
 from collections.abc import Callable
 from itertools import count
 from random import Random
+from threading import Lock
 from typing import Final, TypeVar
 
 from skillopt.errors import ForgeError, ProviderError
 from skillopt.protocols import Forge, Model, PullRequest
 from skillopt.rollouts import Reply, Usage
 
-__all__ = ["Retry", "RetryingForge", "RetryingModel"]
+__all__ = ["Retry", "RetryingForge", "RetryingModel", "WaitNotices"]
 
 _FIRST: Final = 0.5
 _LONGEST: Final = 30.0
+_TOLD_AGAIN: Final = 10.0
+"""Seconds after which the same failure is told again."""
 
 _Value = TypeVar("_Value")
+
+
+class WaitNotices:
+    """Hands to whoever follows a run why calls wait before they are repeated; the same reason not all the time.
+
+    Args:
+        clock: A monotonic clock, in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.listener: Callable[[str], None] | None = None
+        self._clock = clock
+        self._told: dict[str, float] = {}
+        self._lock = Lock()
+
+    def tell(self, reason: str, pause: float) -> None:
+        """Say that a call failed, and in how many seconds it is made again."""
+        with self._lock:
+            now = self._clock()
+            due = now - self._told.get(reason, -_TOLD_AGAIN) >= _TOLD_AGAIN
+            if due:
+                self._told[reason] = now
+        if due and self.listener is not None:
+            self.listener(f"waiting: {reason}; trying again in {max(1.0, pause):.0f} s")
 
 
 class Retry:
@@ -28,6 +55,7 @@ class Retry:
         seconds: How long a call may be retried; a wait that would end later is not started.
         clock: A monotonic clock, in seconds.
         sleep: Waits so many seconds.
+        notices: Is told of each wait; None for nobody.
     """
 
     def __init__(
@@ -35,10 +63,12 @@ class Retry:
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
+        notices: WaitNotices | None = None,
     ) -> None:
         self._seconds = seconds
         self._clock = clock
         self._sleep = sleep
+        self._notices = notices
         # Calls that failed together must not come back together; which draw each gets changes no result.
         self._draws = Random(0)
 
@@ -60,6 +90,8 @@ class Retry:
                     tried = f"; tried {attempt + 1} times" if attempt else ""
                     asked = f"; it asks to wait {pause:.0f} s" if over and error.retry_after else ""
                     raise error.with_words(f"{tried}{asked}") from error
+                if self._notices is not None:
+                    self._notices.tell(str(error), pause)
                 self._sleep(pause)
         raise AssertionError
 

@@ -4,7 +4,7 @@ Every paid answer is recorded before it is used, so that a rerun pays for nothin
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Final, TypeVar
 
@@ -15,6 +15,7 @@ from skillopt.execution.rollout import run_rollout
 from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Usage, readable
+from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger, reply_key
 
 __all__ = ["PROBE", "Activity", "RecordedRunner", "RunObserver"]
@@ -34,6 +35,8 @@ class Activity:
         total: Answers that this batch asks for.
         paid: Of those done, how many were not recorded before.
         score: Mean score of the rollouts done, None before the first.
+        asked: Rollouts asked for so far, each once, this batch included.
+        spent: What all answers so far consumed, recorded ones included, as caps count it.
     """
 
     kind: str
@@ -41,10 +44,15 @@ class Activity:
     total: int
     paid: int
     score: float | None = None
+    asked: int = 0
+    spent: Usage = field(default_factory=Usage)
 
 
 class RunObserver:
     """Callbacks of a run for a front end; by default they do nothing."""
+
+    def begins(self, settings: Settings) -> None:
+        """Handle the begin of a run; its settings have the caps."""
 
     def event(self, event: Event) -> None:
         """Handle an event, which is recorded and committed already."""
@@ -86,11 +94,14 @@ class RecordedRunner:
         self._executor = executor
         self._observer = observer
         self._breaker = CircuitBreaker(breaker)
+        drivers.waits.listener = observer.notice
         if drivers.notice:
             observer.notice(drivers.notice)
         self._probed = False
         self._counted: set[str] = set()
         self._failures: dict[str, Rollout] = {}
+        self._told: set[str] = set()
+        self._asked: set[str] = set()
         self.paid_rollouts = 0
         self.paid_calls = 0
         self.usage = Usage()
@@ -99,6 +110,7 @@ class RecordedRunner:
         """Run what is not recorded; answer in the order of the requests."""
         keys = [self._drivers.key_of(request) for request in requests]
         wanted = dict(zip(keys, requests, strict=True))
+        self._asked |= wanted.keys()
         # A recorded failure comes before what another run recorded since, so that this run decides as it did.
         known = self._ledger.rollouts(list(wanted)) | self._ledger.failures(self._run_id, list(wanted))
         known |= {key: self._failures[key] for key in wanted if key in self._failures}
@@ -108,7 +120,7 @@ class RecordedRunner:
         if missing:
             self._probe()
         scores = [rollout.score.value for rollout in known.values() if rollout.score is not None]
-        self._observer.activity(Activity("rollouts", recorded, len(wanted), 0, _mean(scores)))
+        self._show(Activity("rollouts", recorded, len(wanted), 0, _mean(scores)))
         for pairs in self._run(lambda key: self._measure(wanted[key]), missing):
             failed = {key: rollout for key, rollout in pairs if rollout.score is None}
             known |= self._ledger.store_rollouts(
@@ -116,9 +128,10 @@ class RecordedRunner:
             )
             known |= failed
             self._failures |= failed
+            self._tell(failed.values())
             self.paid_rollouts += len(pairs)
             scores += [rollout.score.value for _, rollout in pairs if rollout.score is not None]
-            self._observer.activity(Activity("rollouts", len(known), len(wanted), len(known) - recorded, _mean(scores)))
+            self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, _mean(scores)))
         self._counted |= known.keys()
         self.usage += Usage.total(known[key].usage for key in wanted)
         return tuple(_for_task(known[key], request) for key, request in zip(keys, requests, strict=True))
@@ -138,7 +151,7 @@ class RecordedRunner:
             pairs = [(key, replace(reply, text=readable(reply.text))) for key, reply in answers]
             known |= self._ledger.store_replies(self._run_id, pairs, model.identity)
             self.paid_calls += len(pairs)
-            self._observer.activity(Activity("calls", len(known), len(wanted), len(known) - recorded))
+            self._show(Activity("calls", len(known), len(wanted), len(known) - recorded))
         self._counted |= known.keys()
         self.usage += Usage.total(known[key].usage for key in wanted)
         return tuple(known[key] for key in keys)
@@ -148,6 +161,17 @@ class RecordedRunner:
         if self._failures:
             self._ledger.store_failures(self._run_id, list(self._failures.items()))
             self._failures.clear()
+
+    def _show(self, activity: Activity) -> None:
+        self._observer.activity(replace(activity, asked=len(self._asked), spent=self._drivers.meter.spent))
+
+    def _tell(self, failed: Iterable[Rollout]) -> None:
+        """Say once for each reason that a rollout could not be measured."""
+        for rollout in failed:
+            reason = rollout.reason or "it failed without a reason"
+            if reason not in self._told:
+                self._told.add(reason)
+                self._observer.notice(f"task {rollout.task_id} could not be measured: {reason}")
 
     def _count(self, usages: "dict[str, Usage]") -> None:
         """Count the original cost of recorded answers against the caps, each once."""

@@ -96,7 +96,7 @@ class Verdict:
         error: Standard error of the gain.
         error_spent: Error that the gate spent on it; an `accept` spends none.
         grading: What an `accept` shows, with its interval; None for other outcomes.
-        pairs: The tasks measured for both, by id; empty in records of version 0.1.
+        pairs: The tasks measured for both, by id; empty in records of version 0.1.0.
     """
 
     outcome: Outcome

@@ -98,13 +98,14 @@ def passed_words(passed: float, tasks: int) -> str:
     return f"{passed:.1f}".removesuffix(".0") + f" of {tasks}"
 
 
-def tally_words(tally: Tally) -> str:
+def tally_words(tally: Tally, place: str = "") -> str:
     """Say what one skill came to.
 
     >>> tally_words(Tally(0.71, 0.25, 48, 0))
     '12 of 48 tasks passed (score 0.71)'
     """
-    return f"{passed_words(tally.passed * tally.measured, tally.measured)} tasks passed (score {tally.score:.2f})"
+    passed = passed_words(tally.passed * tally.measured, tally.measured)
+    return f"{passed} {f'{place} ' if place else ''}tasks passed (score {tally.score:.2f})"
 
 
 def headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline | None:
@@ -122,7 +123,7 @@ def headline_of_pairs(pairs: Sequence[PairedTask], place: str = "") -> Headline 
 
 
 def headline_of_verdict(verdict: Verdict, place: str = "") -> Headline | None:
-    """Sum up a comparison; None where it was recorded by version 0.1, which kept no tasks passed."""
+    """Sum up a comparison; None where it was recorded by version 0.1.0, which kept no tasks passed."""
     return headline_of_pairs(verdict.pairs, place)
 
 
@@ -158,7 +159,7 @@ def headline_of_tallies(before: Tally, after: Tally, place: str = "") -> Headlin
 
 
 def compared_words(verdict: Verdict, place: str = "", metric: str = "") -> str:
-    """Say a comparison in words, one that version 0.1 recorded by its scores alone.
+    """Say a comparison in words, one that version 0.1.0 recorded by its scores alone.
 
     Args:
         verdict: The comparison.
@@ -170,7 +171,7 @@ def compared_words(verdict: Verdict, place: str = "", metric: str = "") -> str:
 
 
 def passed_cells(verdict: Verdict) -> tuple[str, str]:
-    """Give a comparison for two columns of a table, tasks passed and score; version 0.1 recorded no tasks passed."""
+    """Give a comparison for two columns of a table, tasks passed and score; version 0.1.0 recorded no tasks passed."""
     found = headline_of_verdict(verdict)
     if found is None:
         return "not recorded", f"{verdict.before:.3f} → {verdict.after:.3f}"
@@ -192,7 +193,7 @@ def headline_trailers(verdict: Verdict) -> tuple[tuple[str, str], ...]:
 
 
 def read_headline(trailers: Mapping[str, str]) -> str:
-    """Say the headline of a version by the trailers of its commit, in the form of version 0.1, too; empty for none.
+    """Say the headline of a version by the trailers of its commit, in the form of version 0.1.0, too; empty for none.
 
     >>> read_headline({"Val-Before": "2 of 24", "Val-After": "14 of 24", "Score": "0.71 to 0.86"})
     '2 of 24 → 14 of 24 tasks passed (score 0.71 → 0.86)'

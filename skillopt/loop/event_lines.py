@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
 
-from skillopt.gate.comparison import Outcome
-from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
+from skillopt.gate.headline import VAL, compared_words, passed_words, tally_words
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,
@@ -35,6 +34,7 @@ from skillopt.loop.events import (
     VerifierSuspected,
     VersionAccepted,
 )
+from skillopt.loop.gained import gained_on_test
 
 __all__ = ["describe"]
 
@@ -56,15 +56,15 @@ def _(event: RunStarted) -> str:
 
 @describe.register
 def _(event: BaselineMeasured) -> str:
-    noise = "" if event.noise is None else f", noise ±{event.noise:.3f}"
+    noise = f"; measured twice it differs by {event.noise:.3f} (standard error)" if event.noise is not None else ""
     least = "no gain" if event.least_gain is None else f"{event.least_gain:.0%} more tasks passed"
-    bound = f"; the least that a gate can certify: {least}"
-    return f"baseline: val score {event.tally.score:.3f}, {event.tally.passed:.0%} passed{noise}{bound}"
+    return f"baseline: {tally_words(event.tally, VAL)}{noise}; the least gain that a gate can prove: {least}"
 
 
 @describe.register
 def _(event: TrainMeasured) -> str:
-    return f"step {event.step}: {event.tally.passed:.0%} of {_count(event.tally.measured, 'train task')} pass"
+    passed = passed_words(event.tally.passed * event.tally.measured, event.tally.measured)
+    return f"step {event.step}: {passed} train tasks pass"
 
 
 @describe.register
@@ -83,15 +83,13 @@ def _(event: VerifierSuspected) -> str:
 
 @describe.register
 def _(event: EditsGrounded) -> str:
-    (low, least), (high, most) = (pick(event.numbers, key=lambda pair: pair[1]) for pick in (min, max))
-    proposed = _count(len(event.numbers), "edit")
-    return f"reflection {event.step}: {proposed} proposed, support {least:.2f} ({low}) to {most:.2f} ({high})"
+    return f"reflection {event.step}: {_count(len(event.numbers), 'edit')} proposed"
 
 
 @describe.register
 def _(event: PatchesCompared) -> str:
-    advantages = ", ".join(f"{name} {advantage:+.2f}" for name, advantage in event.advantages)
-    return f"reflection {event.step}: candidate patches, advantage in their group: {advantages}"
+    names = ", ".join(name for name, _ in sorted(event.advantages, key=lambda pair: -pair[1]))
+    return f"reflection {event.step}: {_count(len(event.advantages), 'patch', 'patches')} compared, best first: {names}"
 
 
 @describe.register
@@ -107,12 +105,13 @@ def _(event: EditUnreadable) -> str:
 
 @describe.register
 def _(event: EditRefused) -> str:
-    return f"step {event.step}: left out {event.edit.id}: {_cut(event.reason)}"
+    return f"step {event.step}: left out {event.edit.id}, {_cut(event.edit.summary)}: {_cut(event.reason)}"
 
 
 @describe.register
 def _(event: PatchTested) -> str:
-    moved = f"{len(event.moved)} moved on ({_names(event.moved)})" if event.moved else "none moved on"
+    moved = f"{len(event.passed)} pass, {len(event.moved)} pass or fail otherwise"
+    moved += f" ({_names(event.moved)})" if event.moved else ""
     tried = f"{_count(len(event.edits), 'edit')} together on {_count(len(event.tasks), 'failing task')}"
     return f"step {event.step}: tried {tried}: {moved}"
 
@@ -123,7 +122,8 @@ def _(event: EditScreened) -> str:
     if event.before is not None:
         with_it = "" if event.after is None else f", {event.after:.2f} with it"
         scores = f" (score {event.before:.2f} without it{with_it})"
-    return f"step {event.step}: {'kept' if event.kept else 'dropped'} {event.edit.id}: {event.reason}{scores}"
+    edit = f"{event.edit.id}, {_cut(event.edit.summary)}"
+    return f"step {event.step}: {'kept' if event.kept else 'dropped'} {edit}: {event.reason}{scores}"
 
 
 @describe.register
@@ -143,11 +143,10 @@ def _(event: GateDecided) -> str:
     what = _count(len(event.changes), "edit") if event.changes else event.kind
     verdict = event.verdict
     place = f"step {event.step}: " if event.step else ""
-    chosen = event.passed is None and verdict.outcome is Outcome.ACCEPT
-    expected = expectation(verdict.after, verdict.expected) if chosen else ""
     outcome = verdict.outcome.value if event.passed is None else "passed" if event.passed else "refused"
-    scores = ", ".join(filter(None, (f"{verdict.before:.3f} → {verdict.after:.3f}", expected)))
-    return f"{place}{what}: {outcome} ({scores}, {verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse)"
+    counts = f"{verdict.wins} better / {verdict.ties} equal / {verdict.losses} worse"
+    words = compared_words(verdict, "" if event.judged else VAL)
+    return f"{place}{what}: {outcome}: {words}, {counts}: {_cut(verdict.reason)}"
 
 
 @describe.register
@@ -173,8 +172,7 @@ def _(event: EpochEnded) -> str:
 
 @describe.register
 def _(event: HeldOutTestMeasured) -> str:
-    scores = f"{event.before.score:.3f} → {event.after.score:.3f}"
-    return f"held-out test, look {event.look}: {scores}, {event.verdict.outcome.value}"
+    return f"held-out test, look {event.look}: {gained_on_test(event).words}, {event.verdict.outcome.value}"
 
 
 @describe.register
@@ -193,5 +191,5 @@ def _cut(reason: str) -> str:
     return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]} …"
 
 
-def _count(number: int, of: str) -> str:
-    return f"1 {of}" if number == 1 else f"{number} {of}s"
+def _count(number: int, of: str, several: str = "") -> str:
+    return f"1 {of}" if number == 1 else f"{number} {several or f'{of}s'}"

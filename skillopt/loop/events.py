@@ -150,12 +150,13 @@ class EditRefused:
 
 @dataclass(frozen=True, slots=True)
 class PatchTested:
-    """A patch was run on failing tasks: its edits, the tasks that were run, and those that moved on."""
+    """A patch was run on failing tasks: its edits, the tasks run, those that moved on, and those that pass now."""
 
     step: int
     edits: tuple[Edit, ...]
     tasks: tuple[str, ...]
     moved: tuple[str, ...]
+    passed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

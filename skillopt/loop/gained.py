@@ -3,7 +3,8 @@
 The same tasks on both sides: the held-out test where it was scored, else the gate's tasks that both were run on.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from skillopt.gate.headline import (
     HELD_OUT,
@@ -15,15 +16,18 @@ from skillopt.gate.headline import (
 )
 from skillopt.loop.events import (
     DraftGraded,
+    EditRefused,
     Event,
     GateDecided,
     HeldOutTestMeasured,
+    PatchTested,
     RunStarted,
+    TrainMeasured,
     VersionAccepted,
     newest_draft,
 )
 
-__all__ = ["gained_by_draft", "gained_by_gate", "gained_by_run", "gained_on_test"]
+__all__ = ["gained_by_draft", "gained_by_gate", "gained_by_run", "gained_on_test", "why_nothing"]
 
 
 def gained_by_run(events: Iterable[Event]) -> Headline | None:
@@ -70,3 +74,33 @@ def gained_by_draft(events: Iterable[Event]) -> Headline | None:
         return None
     gates = [event for event in events if isinstance(event, GateDecided) and event.text == draft.text]
     return gained_by_gate(gates[-1]) if gates else None
+
+
+def why_nothing(events: Iterable[Event]) -> str:
+    """Say why a run accepted nothing, by how far its edits came; empty where something was accepted."""
+    happened = list(events)
+    if any(isinstance(event, VersionAccepted) for event in happened):
+        return ""
+    gates = [event for event in happened if isinstance(event, GateDecided)]
+    if gates:
+        found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict
+        return f"the gate did not accept it: {found.words if found else verdict.reason}"
+    return _why_no_gate(happened)
+
+
+def _why_no_gate(happened: Sequence[Event]) -> str:
+    tried = {edit.id for event in happened if isinstance(event, PatchTested) for edit in event.edits}
+    refused = [event for event in happened if isinstance(event, EditRefused)]
+    if tried:
+        return f"{_count(len(tried), 'edit')} tried on failing tasks, and none was kept: nothing failed without them"
+    if refused:
+        (reason, count), *_ = Counter(event.reason for event in refused).most_common(1)
+        return f"{_count(len(refused), 'edit')} proposed, and all were refused; {count} because {reason}"
+    trained = [event.tally for event in happened if isinstance(event, TrainMeasured)]
+    if trained and all(tally.passed == 1.0 for tally in trained):
+        return "every train task passes already, so there was nothing to learn; add tasks that fail"
+    return "no edit was proposed"
+
+
+def _count(number: int, of: str) -> str:
+    return f"1 {of} was" if number == 1 else f"{number} {of}s were"

@@ -42,6 +42,11 @@ class PatchTest:
     after: dict[str, Seen] = field(default_factory=dict)
     harm: bool = False
 
+    @property
+    def passed(self) -> tuple[str, ...]:
+        """List the tasks that pass now, by id."""
+        return tuple(sorted(name for name, seen in self.after.items() if not seen.symptoms))
+
 
 def run_patch_test(learner: Learner, carried: Sequence[Line], good: Sequence[Line], lines: Sequence[Line]) -> PatchTest:
     """Try new lines together on tasks that they cite.

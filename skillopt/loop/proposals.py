@@ -146,7 +146,8 @@ def _test(
     if not lines:
         return []
     test = run_patch_test(learner, [], [], lines)
-    yield PatchTested(1, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
+    tried = tuple(line.edit for line in lines)
+    yield PatchTested(1, tried, tuple(test.after), tuple(sorted(test.moved)), test.passed)
     for line in lines:
         if line not in test.helped:
             yield EditRefused(1, line.edit, "it moved none of the tasks that it cites")

@@ -108,7 +108,8 @@ def _reflect_and_test(run: TrainingRun, learner: Learner, step: int, chain: _Cha
             learner.tries.update(_symptoms(chain.shown))
             return
         test = run_patch_test(learner, chain.carried, chain.good, lines)
-        yield PatchTested(step, tuple(line.edit for line in lines), tuple(test.after), tuple(sorted(test.moved)))
+        moved, edits = tuple(sorted(test.moved)), tuple(line.edit for line in lines)
+        yield PatchTested(step, edits, tuple(test.after), moved, test.passed)
         _continue(learner, chain, lines, test, asked=lines is not revived)
         if not chain.shown or chain.stalled >= _STALLED or not (test.moved or chain.park or lines is revived):
             return

@@ -35,7 +35,7 @@ def test_a_version_says_what_changed_why_and_with_what_result(trained: Trained) 
     folder, _ = trained
     message = git(folder, "log", "-1", "--format=%B", "skillopt/rows")
     assert message.startswith("rows: ")
-    assert "validation tasks the mean score rose from" in message
+    assert "val tasks passed (score " in message
     for key in ("Skill", "Skillopt-Run", "Val-Before", "Val-After", "Wins-Ties-Losses", "Confidence", "Suite-Digest"):
         assert git(folder, "log", "-1", f"--format=%(trailers:key={key},valueonly)", "skillopt/rows")
     assert max(map(len, message.splitlines())) <= 100
@@ -48,7 +48,7 @@ def test_log_diff_status_and_report_show_the_run(trained: Trained) -> None:
     assert f"{result['run']}" in skillopt(folder, "status").stdout
     report = skillopt(folder, "report").stdout
     assert f"run <code>{result['run']}</code>" in report
-    assert "release check on 8 tasks" in report
+    assert "release check: 0 of 8 → 8 of 8 held-out tasks passed" in report
     told = json.loads(skillopt(folder, "report", "rows", "--json").stdout)
     assert [version["commit"] for version in told["versions"][1:]] == result["versions"]
     assert told["splits"] == {"train": 8, "val": 8, "test": 8}

@@ -36,8 +36,8 @@ def test_it_says_where_the_draft_is_what_was_shown_and_what_to_do(
     script(monkeypatch, changed(EMAIL), graded(EMAIL))
     said = skillopt(folder, "optimize", "rows").stdout
     shown = "unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks"
-    assert f"draft on branch skillopt-draft/rows, {shown}" in said
-    assert "next: skillopt diff rows draft; to make it a version: skillopt take rows" in said
+    assert f"draft on branch skillopt-draft/rows: {shown}" in said
+    assert "next: skillopt take rows " in said
     found = json.loads(skillopt(folder, "optimize", "rows", "--json").stdout)["draft"]
     assert found["commit"] == git(folder, "rev-parse", "skillopt-draft/rows")
 
@@ -46,7 +46,7 @@ def test_it_says_why_a_draft_was_not_published(folder: Path, monkeypatch: pytest
     script(monkeypatch, graded(EMAIL, grade=Grade.WORSE, probability=0.1))
     said = skillopt(folder, "optimize", "rows").stdout
     assert "the draft was not published: it is worse: +0.18" in said
-    assert "next:" not in said
+    assert "next: skillopt report " in said
 
 
 def test_an_interrupted_run_says_where_its_draft_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from skillopt.gate.headline import HELD_OUT, VAL, compared_words, metric_label
 from skillopt.loop.release_check import look_confidence
 from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.html.svg import signed
-from skillopt.reports.length_limits import count_noun
 from skillopt.reports.view import RunView, TestView
 from skillopt.rollouts import Usage
 
@@ -61,7 +60,8 @@ def figures_of(view: RunView) -> tuple[Figure, ...]:
     """Choose the headline numbers."""
     figures = [*_gained(view)]
     if view.draft is not None and (grading := view.draft.grading) is not None:
-        note = f"{grading.grade}, {grading.probability:.0%} likely better, on {count_noun(grading.tasks, 'task')}"
+        tasks = "1 task" if grading.tasks == 1 else f"{grading.tasks} tasks"
+        note = f"{grading.grade}, {grading.probability:.0%} likely better, on {tasks}"
         figures.append(Figure("draft, expected gain", signed(grading.gain, 2), note))
     funnel = view.funnel
     if not is_change(view):

@@ -1,7 +1,7 @@
 """Trials of drafted tasks: what measures nothing is dropped before it costs anything, the rest is told apart."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -27,7 +27,7 @@ class Answers:
     def runners(self) -> TrialRunners:
         return TrialRunners(*(self._runner(role) for role in ("empty", "echo", "solver", "target")))
 
-    def _runner(self, role: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - RunRequests
+    def _runner(self, role: str) -> Callable[[Sequence[RolloutRequest]], tuple[Rollout, ...]]:
         def run(requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
             found = []
             for request in requests:

@@ -8,32 +8,55 @@ from skillopt.cli.progress import ProgressObserver
 from skillopt.execution.runner import Activity
 from skillopt.loop.event_lines import describe
 from skillopt.loop.events import GateDecided, StepStarted
+from skillopt.rollouts import Usage
+from skillopt.settings import Settings
 from tests.unit.loop.test_events import EVENTS
 
 
 def test_events_worth_a_line_are_told_in_one_line() -> None:
     lines = [describe(event) for event in EVENTS]
-    assert any(line.startswith("baseline: val score 0.333, 10% passed; the least") for line in lines)
-    assert "step 1: 1 edit: accept (0.100 → 0.300, 5 better / 3 equal / 1 worse)" in lines
+    assert any(line.startswith("baseline: 0.9 of 9 val tasks passed (score 0.33)") for line in lines)
     gate = next(event for event in EVENTS if isinstance(event, GateDecided))
-    lucky = replace(gate, verdict=replace(gate.verdict, error=0.1))
-    assert "(0.100 → 0.300, expect 0.275, " in describe(lucky)
-    assert "1 edit: passed (0.100 → 0.300, 5 better" in describe(replace(lucky, passed=True))
+    assert "step 1: 1 edit: accept: score 0.100 → 0.300, 5 better / 3 equal / 1 worse: better" in lines
+    assert "1 edit: passed: score 0.100" in describe(replace(gate, passed=True))
     assert not [line for line in lines if "\n" in line]
 
 
 def test_without_a_terminal_there_are_plain_lines_on_stderr_and_nothing_on_stdout(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with ProgressObserver(max_rollouts=100) as observer:
+    with ProgressObserver() as observer:
         observer.event(StepStarted(1, 2, 4))
         for event in EVENTS:
             observer.event(event)
         observer.activity(Activity("rollouts", 60, 60, 60, 0.5))
     out, err = capsys.readouterr()
     assert out == ""
+    assert "before training: 0.9 of 9 val tasks passed (score 0.33)" in err
     assert "epoch 1 over: 2 accepted" in err
+    assert "the least gain" not in err
     assert "\x1b" not in err
+
+
+def test_verbose_tells_every_event(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressObserver(verbose=True) as observer:
+        for event in EVENTS:
+            observer.event(event)
+    assert "baseline: 0.9 of 9 val tasks passed (score 0.33); the least gain" in capsys.readouterr().err
+
+
+def test_inside_a_batch_there_is_a_line_every_ten_seconds_with_time_and_what_is_used_of_each_cap(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = [0.0]
+    with ProgressObserver(clock=lambda: now[0]) as observer:
+        observer.begins(Settings(max_rollouts=200, max_usd=4, max_tokens=1000))
+        for now[0] in (5.0, 60.0, 61.0):
+            used = Usage(10, 300, 100, 1.5)
+            observer.activity(Activity("rollouts", int(now[0]) // 10, 30, 15, 0.625, asked=100, spent=used))
+    assert capsys.readouterr().err.splitlines() == [
+        "starting: rollouts, 1:00, 100 of 200 rollouts, $1.50 of $4.00, 400 of 1,000 tokens, at most 1:00 left: 6 of 30"
+    ]
 
 
 def test_without_a_terminal_a_long_line_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,14 +73,14 @@ def test_quiet_means_quiet(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_on_a_terminal_a_live_line_shows_step_score_and_what_is_left_of_the_cap(
+def test_on_a_terminal_a_live_line_shows_step_time_and_what_is_used_of_the_cap(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("TTY_INTERACTIVE", "1")
     monkeypatch.setenv("TERM", "xterm")
-    with ProgressObserver(max_rollouts=100) as observer:
+    with ProgressObserver() as observer:
+        observer.begins(Settings(max_rollouts=100))
         observer.event(StepStarted(1, 2, 4))
-        observer.activity(Activity("rollouts", 30, 30, 30, 0.5))
-        observer.activity(Activity("rollouts", 15, 30, 15, 0.625))
-    assert "step 2: rollouts, score 0.625, 70 rollouts left" in capsys.readouterr().err
+        observer.activity(Activity("rollouts", 15, 30, 15, 0.625, asked=60))
+    assert "step 2: rollouts, 0:00, 60 of 100 rollouts" in capsys.readouterr().err

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import FailureKind, ForgeAccessError, ForgeDownError, ForgeError, ForgeLimitError, ProviderError
-from skillopt.execution.retry import Retry, RetryingForge, RetryingModel
+from skillopt.execution.retry import Retry, RetryingForge, RetryingModel, WaitNotices
 from skillopt.forge.folder import FolderForge
 from skillopt.protocols import Forge
 from skillopt.rollouts import Reply, Usage
@@ -169,3 +169,30 @@ class TestPatientForge(ForgeContract):
 
     def remarks(self, forge: Forge, number: int) -> list[str]:  # noqa: ARG002 - there is one
         return Path(forge.pull_requests("skillopt/rows")[0].url).read_text().strip().split("\n\n---\n\n")[1:]
+
+
+def test_a_wait_is_told_once_in_ten_seconds_for_the_same_reason() -> None:
+    clock, said = Clock(), list[str]()
+    notices = WaitNotices(clock)
+    notices.listener = said.append
+    left = [provider(FailureKind.NETWORK), *[provider(FailureKind.RATE_LIMIT, 8.0)] * 4]
+
+    def call() -> str:
+        if left:
+            raise left.pop(0)
+        return "done"
+
+    assert Retry(60.0, clock, clock.sleep, notices).call(call) == "done"
+    limited = "waiting: rate_limit: words; trying again in 8 s"
+    assert said == ["waiting: network: words; trying again in 1 s", limited, limited]
+
+
+def test_waits_that_nobody_follows_are_waited_out_all_the_same() -> None:
+    clock, left = Clock(), [provider(FailureKind.NETWORK)]
+
+    def call() -> str:
+        if left:
+            raise left.pop(0)
+        return "done"
+
+    assert Retry(60.0, clock, clock.sleep, WaitNotices(clock)).call(call) == "done"

@@ -39,7 +39,7 @@ def test_a_change_that_passed_is_said_to_have_passed_in_every_report() -> None:
         "**passed**: a change by people, <code>not shown to be worse</code>: 4 of 10 → 8 of 10 val tasks passed" in text
     )
     assert "| <code>change</code> | passed | 4 of 10 → 8 of 10 | 0.40 → 0.80" in text
-    assert "passed 0.400 → 0.800 (5/4/1) change" in render_terminal(view)
+    assert "passed: change: 4 of 10 → 8 of 10 tasks passed" in render_terminal(view)
     assert "The change: passed, not shown to be worse" in render_page(view)
     assert pull_request_title(view) == "rows: change passed"
     assert "<failure" not in junit(view)[: junit(view).index("</testsuite>")]

@@ -1,0 +1,99 @@
+"""Every output tells the same of one run: tasks passed before and after, on the same tasks, to the digit."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from skillopt.commands.report import report
+from skillopt.reports.pull_request import pull_request_title
+from skillopt_mcp.version_tools import list_skills_tool
+from tests.fakes.projects import git, make_project, skillopt
+
+FAST = ("--set", "epochs=6", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "patience=0")
+TESTED = re.compile(r"\d+ of \d+ → \d+ of \d+ held-out tasks passed")
+GATED = re.compile(r"([\d.]+ of \d+ → [\d.]+ of \d+) (?:val )?tasks passed \((score [\d.]+ → [\d.]+)\)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(tmp_path_factory.mktemp("headline") / "project")
+
+
+def test_all_outputs_agree_to_the_digit(folder: Path) -> None:
+    ended = skillopt(folder, "optimize", "rows", *FAST)
+    assert ended.returncode == 0, ended.stderr
+    (gained,) = [line for line in ended.stdout.splitlines() if line.startswith("gained: ")]
+    words = gained.removeprefix("gained: ")
+    (passed,) = TESTED.findall(words)
+    view = json.loads(skillopt(folder, "report", "--json").stdout)
+    for told in (
+        ended.stderr,
+        skillopt(folder, "status").stdout,
+        skillopt(folder, "watch", "--once").stdout,
+        skillopt(folder, "report").stdout,
+        skillopt(folder, "report", "--format", "html").stdout,
+        skillopt(folder, "report", "--format", "pull-request").stdout,
+    ):
+        assert words in " ".join(told.split())
+    assert view["headline"]["words"] == words
+    assert pull_request_title(report(folder=folder)) == f"rows: {passed}"
+    assert json.loads(skillopt(folder, "status", "--json").stdout)["runs"][0]["headline"]["tasks"] == 8
+    assert passed.split(" → ")[1].split()[0] == f"{view['headline']['passed_after']:g}"
+
+    # The version's own gate, whose tasks may be others: console, commit, log, show, reports, server and chart.
+    (gate,) = re.findall(rf"gate, .*?: {GATED.pattern}.*: accepted as version 1", ended.stderr)
+    commit = view["versions"][1]["commit"]
+    trailers = dict(
+        line.split(": ", 1) for line in git(folder, "log", "-1", "--format=%(trailers)", commit).splitlines()
+    )
+    assert f"{trailers['Val-Before']} → {trailers['Val-After']}" == gate[0]
+    assert "score " + trailers["Score"].replace(" to ", " → ") == gate[1]
+    words = f"{gate[0]} tasks passed ({gate[1]})"
+    assert words in skillopt(folder, "log", "rows").stdout
+    assert words in skillopt(folder, "log", "rows", "--graph").stdout
+    assert words in list_skills_tool(folder, "rows")
+    for told in (git(folder, "log", "-1", "--format=%B", commit), skillopt(folder, "show", commit).stdout):
+        assert words.replace(" tasks", " val tasks") in " ".join(told.split())
+    assert f"| {gate[0]} | {gate[1].removeprefix('score ')} |" in skillopt(folder, "report").stdout
+    assert [point["passed"] for point in view["curve"][:2]] == gate[0].split(" → ")
+    assert view["versions"][1]["passed"] == gate[0].split(" → ")[1]
+
+
+def test_evaluate_tells_of_the_same_tasks_what_the_held_out_test_told(folder: Path) -> None:
+    if not json.loads(skillopt(folder, "status", "--json").stdout)["runs"]:
+        skillopt(folder, "optimize", "rows", *FAST)
+    view = json.loads(skillopt(folder, "report", "--json").stdout)
+    compared = ("--split", "test", "--of", "worktree", "--of", "skillopt/rows")
+    ended = skillopt(folder, "evaluate", "rows", *compared)
+    words = view["headline"]["words"].replace("held-out ", "")
+    assert f"worktree → skillopt/rows: {words}" in ended.stdout
+    assert "0 rollouts newly run" in ended.stdout
+
+
+def test_evaluate_lists_regressions_first_then_what_was_fixed_and_counts_the_rest(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    text = folder / "skills" / "rows" / "SKILL.md"
+    better = text.read_text() + "- Write e-mail addresses in lower case.\n"
+    git(folder, "checkout", "--quiet", "-b", "better")
+    text.write_text(better)
+    git(folder, "commit", "--quiet", "-am", "Better")
+    compared = ("--of", "main", "--of", "worktree")
+    fixed = skillopt(folder, "evaluate", "rows", *compared).stdout.splitlines()
+    broken = skillopt(folder, "evaluate", "rows", "--of", "worktree", "--of", "main").stdout.splitlines()
+    both = [line.split()[0] for line in fixed if line.startswith(("  fixed", "  broken"))]
+    assert set(both) <= {"fixed"}
+    for line in broken:
+        if line.startswith("  broken "):
+            assert re.search(r"passed 100% → 0%, score \d\.\d\d → \d\.\d\d: \S", line)
+    verbose = skillopt(folder, "evaluate", "rows", *compared, "-v").stdout
+    assert len(re.findall(r"^  (?:broken|fixed|same|lower score|higher score) val", verbose, re.MULTILINE)) == 8
+
+
+def test_a_cap_that_is_reached_before_anything_is_measured_ends_with_3(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    ended = skillopt(folder, "optimize", "rows", "--max-tokens", "50")
+    assert ended.returncode == 3, ended.stdout
+    assert "the run ended before anything was measured: the cap of 50 tokens" in ended.stderr
+    assert "raise max_tokens" in ended.stderr

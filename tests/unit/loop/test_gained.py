@@ -1,0 +1,80 @@
+"""What a run gained is counted on the same tasks before and after; where nothing was accepted, a reason is given."""
+
+from dataclasses import replace
+
+import pytest
+
+from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
+from skillopt.loop.events import (
+    DraftGraded,
+    EditRefused,
+    Event,
+    GateDecided,
+    HeldOutTestMeasured,
+    PatchTested,
+    TrainMeasured,
+    VersionAccepted,
+)
+from skillopt.loop.gained import gained_by_draft, gained_by_run, why_nothing
+from skillopt.skills.edits import Edit, Op
+from tests.fakes.drafts import VERDICT, grading
+
+EDIT = Edit("s1e1", Op.ADD, content="- x")
+
+
+def verdict(**passed: tuple[int, int]) -> Verdict:
+    pairs = tuple(PairedTask(task, before, after, before, after) for task, (before, after) in passed.items())
+    return replace(VERDICT, pairs=pairs)
+
+
+def accepted(number: int, found: Verdict) -> tuple[Event, Event]:
+    return GateDecided(number, "edits", (), found), VersionAccepted(number, 1, number, "edits", "t", (), found, 9)
+
+
+def test_several_versions_are_compared_with_the_start_on_the_tasks_that_both_were_run_on() -> None:
+    first, last = verdict(a=(0, 1), b=(0, 0), c=(0, 1)), verdict(b=(0, 1), c=(1, 1), d=(1, 1))
+    found = gained_by_run([*accepted(1, first), *accepted(2, last)])
+    assert found is not None
+    assert found.words == "0 of 2 → 2 of 2 val tasks passed (score 0.00 → 1.00)"
+
+
+def test_versions_without_a_common_task_are_told_by_the_first_ones_comparison() -> None:
+    found = gained_by_run([*accepted(1, verdict(a=(0, 1))), *accepted(2, verdict(b=(0, 1), c=(1, 1)))])
+    assert found is not None
+    assert found.words == "0 of 1 → 1 of 1 val tasks passed (score 0.00 → 1.00)"
+
+
+def test_the_held_out_test_comes_before_all_gates() -> None:
+    test = HeldOutTestMeasured(Tally(0.5, 0.5, 2, 0), Tally(1, 1, 2, 0), verdict(x=(0, 1), y=(1, 1)))
+    found = gained_by_run([*accepted(1, verdict(a=(0, 1))), test])
+    assert found is not None
+    assert found.passed == "1 of 2 → 2 of 2 held-out tasks passed"
+
+
+def test_a_draft_is_told_by_the_gate_that_graded_its_text() -> None:
+    gate = GateDecided(1, "edits", (), replace(verdict(a=(0, 1), b=(0, 0)), outcome=Outcome.INCONCLUSIVE), "text")
+    graded = DraftGraded("text", (), grading(), "digest", 40)
+    found = gained_by_draft([gate, graded])
+    assert found is not None
+    assert found.passed == "0 of 2 → 1 of 2 val tasks passed"
+    assert gained_by_draft([replace(gate, text="another"), graded]) is None
+    assert gained_by_draft([gate]) is None
+
+
+@pytest.mark.parametrize(
+    ("events", "reason"),
+    [
+        (accepted(1, verdict(a=(0, 1))), ""),
+        ((TrainMeasured(1, Tally(1, 1, 4, 0)),), "every train task passes already"),
+        ((TrainMeasured(1, Tally(1, 0.5, 4, 0)),), "no edit was proposed"),
+        (
+            (EditRefused(1, EDIT, "it adds a host"),),
+            "1 edit was proposed, and all were refused; 1 because it adds a host",
+        ),
+        ((PatchTested(1, (EDIT,), ("t",), ()), EditRefused(1, EDIT, "x")), "1 edit was tried on failing tasks"),
+        (accepted(1, verdict(a=(1, 0)))[:1], "the gate did not accept it: 1 of 1 → 0 of 1 val tasks passed"),
+    ],
+)
+def test_a_run_that_accepted_nothing_says_why(events: tuple[Event, ...], reason: str) -> None:
+    assert why_nothing(events).startswith(reason)
+    assert bool(why_nothing(events)) == bool(reason)
