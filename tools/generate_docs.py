@@ -119,7 +119,7 @@ def few_tasks_table() -> str:
 def names_of(commands: typer.Typer | None) -> list[str]:
     """List the names of commands as they are typed."""
     registered = commands.registered_commands if commands else []
-    return [command.name or command.callback.__name__ for command in registered if command.callback]
+    return [command.name or command.callback.__name__.replace("_", "-") for command in registered if command.callback]
 
 
 def architecture_page() -> str:

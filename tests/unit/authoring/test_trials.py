@@ -1,11 +1,11 @@
 """Trials of drafted tasks: what measures nothing is dropped before it costs anything, the rest is told apart."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
-from skillopt.authoring.trials import TrialLimits, TrialResult, TrialRunners, Tried, try_drafts
+from skillopt.authoring.trials import RunRequests, TrialLimits, TrialResult, TrialRunners, Tried, try_drafts
 from skillopt.prompts.task_drafts import TaskDraft
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Stream
@@ -14,7 +14,7 @@ from skillopt.tasks import File, Task, VerifierSpec
 from skillopt.testing import scored
 
 SKILL = Skill("rows", SkillDocument("# Rows\n"))
-PASSES = {"with": 0.0, "without": 0.0, "solver": 1.0, "empty": 0.0, "echo": 0.0}
+PASSES: dict[str, float | None] = {"with": 0.0, "without": 0.0, "solver": 1.0, "empty": 0.0, "echo": 0.0}
 
 
 class Answers:
@@ -27,7 +27,7 @@ class Answers:
     def runners(self) -> TrialRunners:
         return TrialRunners(*(self._runner(role) for role in ("empty", "echo", "solver", "target")))
 
-    def _runner(self, role: str) -> Callable[[Sequence[RolloutRequest]], tuple[Rollout, ...]]:
+    def _runner(self, role: str) -> RunRequests:
         def run(requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
             found = []
             for request in requests:
