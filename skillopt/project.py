@@ -217,7 +217,8 @@ class Project:
     def skill_names(self) -> dict[str, str]:
         """Give the name of every skill of the project by its folder, sorted by folder; no two are the same."""
         configured = {self._path(name): name for name in self.entries}
-        paths = sorted({*self._skill_folders(), *(path for path in configured if path)})
+        there = {path for path in configured if path and (self.root / path / SKILL_FILE).is_file()}
+        paths = sorted({*self._skill_folders(), *there})
         return name_skills(paths, self._root_name() if "." in paths else "", configured)
 
     def _skill_folders(self) -> list[str]:

@@ -31,7 +31,7 @@ from skillopt.cli import (
     write_tasks,
 )
 from skillopt.cli.grouped_help import GroupedHelp
-from skillopt.cli.history import blame, diff, log, rollback, show
+from skillopt.cli.history import blame, diff, log, rename, rollback, show
 
 __all__ = ["app"]
 
@@ -53,6 +53,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         blame.blame,
         rollback.take,
         rollback.rollback,
+        rename.rename,
     ),
     "Reports": (report.report, watch.watch, serve.serve),
     "Nights and jobs": (nightly.nightly, jobs.jobs, jobs.job, jobs.cancel),

@@ -6,9 +6,10 @@ import typer
 
 from skillopt.cli.options import JsonOption
 from skillopt.cli.output import show
+from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
-    from skillopt.commands.doctor import Diagnosis
+    from skillopt.commands.doctor import Check, Diagnosis
 
 __all__ = ["doctor"]
 
@@ -31,4 +32,9 @@ def doctor(
 
 
 def _text(result: "Diagnosis") -> str:
-    return "\n".join(f"{'ok  ' if check.ok else 'FAIL'} {check.name}: {check.found}" for check in result.checks)
+    return "\n".join(line for check in result.checks for line in _lines(check))
+
+
+def _lines(check: "Check") -> list[str]:
+    state = "FAIL" if not check.ok else "warn" if check.warnings else "ok  "
+    return [f"{state} {check.name}: {check.found}", *(f"     {escape_terminal(line)}" for line in check.warnings)]

@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from skillopt.commands.history.rename import orphaned_branches
 from skillopt.commands.prospect import what_it_can_show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
 from skillopt.execution.available import expect_chosen
@@ -16,12 +17,14 @@ from skillopt.execution.logins import find_login, nested_session
 from skillopt.execution.runner import PROBE
 from skillopt.forge import load_forge
 from skillopt.models import load_model
-from skillopt.project import Project, Selection
+from skillopt.project import CONFIG, Discovered, Project, Selection
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
 from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.sandbox.workspace import Workspace
-from skillopt.skills.validation import Severity, validate
+from skillopt.settings import Settings
+from skillopt.skills.discovery import HOW_TO_BEGIN
+from skillopt.skills.validation import check_trainable, validate
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Task, VerifierSpec
 from skillopt.versions.remotes import Remote
@@ -30,15 +33,27 @@ from skillopt.versions.repository import Repository
 __all__ = ["Check", "Diagnosis", "doctor"]
 
 _PROBE_SECONDS: Final = 180.0
+_MOST_CHECKED: Final = 4
+"""Skills that are checked where none is configured."""
+
+_DEMO: Final = "the demo is a program that understands table rules only, not a language model"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One row: what was checked, whether it is well, what was found or how to mend it."""
+    """One row.
+
+    Args:
+        name: What was checked.
+        ok: Whether a run can do with it.
+        found: What was found, or how to mend it.
+        warnings: What a run can do with and a person may want to mend.
+    """
 
     name: str
     ok: bool
     found: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +86,8 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
         yield Check("import name", ok=False, found=clash)
     yield _check("git", lambda: _repository(folder))
     missing = sandbox_warning("auto")
-    yield Check("sandbox", ok=True, found=missing or "bubblewrap works; agents run in it")
+    found = "none" if missing else "bubblewrap works; agents run in it"
+    yield Check("sandbox", ok=True, found=found, warnings=(missing,) if missing else ())
     nested = nested_session()
     inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
     yield Check("session", ok=True, found=inside if nested else "not inside an agent's session")
@@ -84,12 +100,44 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     nightly = project.values.get("nightly")
     if isinstance(nightly, dict) and nightly.get("forge", "none") != "none":
         yield _check("forge", lambda: _forge(project))
-    if not project.entries:
-        yield Check("skills", ok=False, found=f"none configured in {project.config}; run `skillopt init`")
-    for name in project.entries:
-        yield _check(f"skill {name}", lambda name=name: _skill(project, name))  # type: ignore[misc]  # default binds the loop variable
-        yield _check(f"suite {name}", lambda name=name: _suite(project, name))  # type: ignore[misc]  # as above
+    discovered = project.discover()
+    yield _skills(project, discovered)
+    if (orphans := _orphans(project)) is not None:
+        yield orphans
+    names = project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
+    for name in names:
+        yield _skill(project, name)
+        yield _check(f"suite {name}", lambda name=name: _suite(project, name))  # type: ignore[misc]  # default binds the loop variable
         yield from _drivers(project, name, probe=probe)
+
+
+def _skills(project: Project, discovered: Discovered) -> Check:
+    """Count the skills that are here."""
+    if not discovered.skills:
+        return Check("skills", ok=False, found=HOW_TO_BEGIN)
+    count = (
+        f"{len(discovered.skills)} here, {len(discovered.with_tasks)} with tasks, {len(project.entries)} in {CONFIG}"
+    )
+    if project.entries:
+        return Check("skills", ok=True, found=count)
+    missing = f"none is in {CONFIG}: `skillopt init` writes it; commands take the name or folder of a skill without it"
+    return Check("skills", ok=True, found=count, warnings=(missing,))
+
+
+def _orphans(project: Project) -> Check | None:
+    """Find branches of skills whose folder is gone, perhaps because it was renamed."""
+    try:
+        found = orphaned_branches(project)
+    except SkilloptError:
+        return None
+    if not found:
+        return None
+    warnings = tuple(
+        f"branch skillopt/{old}: no skill of that name is here; if its folder was renamed, `skillopt rename {old} "
+        f"{new or 'NEW'}` keeps its history"
+        for old, new in found.items()
+    )
+    return Check("branches", ok=True, found=f"{len(found)} without a skill", warnings=warnings)
 
 
 def _check(name: str, probe: Callable[[], str]) -> Check:
@@ -122,14 +170,16 @@ def _forge(project: Project) -> str:
     return f"{settings.forge}, a token is set, branches go to {remote.name}"
 
 
-def _skill(project: Project, name: str) -> str:
-    skill = project.target(Selection(name)).skill()
-    findings = validate(skill)
-    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    if errors:
-        message = f"SKILL.md:{errors[0].line}: {errors[0].message}"
-        raise SkilloptError(message)
-    return f"valid, {len(findings)} warnings"
+def _skill(project: Project, name: str) -> Check:
+    """Check that a skill can be trained; what a client or the specification finds wrong with it are warnings."""
+    try:
+        target = project.target(Selection(name))
+        skill = replace(target.skill(), name=target.folder.name)
+        check_trainable(skill)
+    except SkilloptError as error:
+        return Check(f"skill {name}", ok=False, found=str(error))
+    found = tuple(map(str, validate(skill)))
+    return Check(f"skill {name}", ok=True, found=f"{len(found)} warnings" if found else "valid", warnings=found)
 
 
 def _suite(project: Project, name: str) -> str:
@@ -172,13 +222,32 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[Check]:
             if chosen
         ),
     ]
+    yield from _judge(project, name, settings)
     for role in roles:
         row = _check(f"{role.name} {name}", role.identity)
-        yield row
+        yield replace(row, warnings=(_DEMO,)) if row.ok and role.chosen == "demo" else row
         ready, found = find_login(role.chosen.removeprefix("chat/").partition("/")[0])
         yield Check(f"{role.name} {name} login", ok=ready, found=found)
         if probe and row.ok and ready:
             yield _check(f"{role.name} {name} probe", role.probe)
+
+
+def _judge(project: Project, name: str, settings: Settings) -> Iterator[Check]:
+    """Check who judges, where tasks have criteria in words and no judge is set."""
+    try:
+        suite = project.target(Selection(name)).suite()
+    except SkilloptError:
+        return  # the row of the suite says it
+    judged = sum(task.verifier.kind == "rubric" for _, task in suite.splits)
+    if not judged or settings.judge:
+        return
+    line = 'set one in skillopt.toml, as in judge = "anthropic/claude-haiku-4-5"'
+    count = f"{judged} of {len(suite.splits)} tasks have criteria that a model must judge"
+    if settings.model in ("", "demo"):
+        yield Check(f"judge {name}", ok=False, found=f"{count}: expected a judge, found none; {line}")
+    else:
+        told = f"no judge is set, so {settings.model}, which proposes the edits, judges them too; {line}"
+        yield Check(f"judge {name}", ok=True, found=count, warnings=(told,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import skill_from_files
 from skillopt.versions.commit_message import Version, single_line
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
-from skillopt.versions.repository import Repository
+from skillopt.versions.repository import RENAMED_FROM, Repository
 
 __all__ = [
     "ACCEPTED",
@@ -38,12 +38,18 @@ TAKEN = "Taken-By"
 
 
 def commit_kind(version: Version) -> str:
-    """Say what a commit is: `accepted`, `taken`, `rollback`, `draft`, or `start`, the text that training started from.
+    """Say what a commit is: `accepted`, `taken`, `rollback`, `renamed`, `draft`, or `start`, where training started.
 
     Args:
         version: Of the skill's branch, or its draft.
     """
-    kinds = ((ACCEPTED, "accepted"), (TAKEN, "taken"), (ROLLBACK, "rollback"), (GRADE, "draft"))
+    kinds = (
+        (ACCEPTED, "accepted"),
+        (TAKEN, "taken"),
+        (ROLLBACK, "rollback"),
+        (RENAMED_FROM, "renamed"),
+        (GRADE, "draft"),
+    )
     return next((kind for trailer, kind in kinds if version.trailer(trailer)), "start")
 
 
@@ -71,12 +77,12 @@ def starting_commit(versions: Sequence[Version]) -> str:
 
 
 def newest_version(versions: Sequence[Version]) -> str:
-    """Give the newest commit that was accepted, taken or rolled back to; a text that training starts from is neither.
+    """Give the newest commit that was accepted, taken or rolled back to; where training starts is no such commit.
 
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    published = (version.sha for version in versions if commit_kind(version) != "start")
+    published = (version.sha for version in versions if commit_kind(version) not in ("start", "renamed"))
     return next(published, versions[0].sha)
 
 
@@ -119,7 +125,7 @@ def skill_at(repository: Repository, target: Target, commit: str) -> Skill:
         UsageError: There is no such commit, or it has no such skill.
     """
     path = repository.relative(target.folder)
-    files = repository.read_folder(resolve_version(repository, target, commit), path)
+    files = repository.read_skill_files(target.name, resolve_version(repository, target, commit), path)
     if not files:
         message = f"version {commit!r} has no {path}/SKILL.md; see `skillopt log`"
         raise UsageError(message)
@@ -167,6 +173,6 @@ def texts_of(repository: Repository, target: Target) -> tuple[TextState, ...]:
 def _text_at(repository: Repository, name: str, commit: str, path: str) -> Skill | None:
     """Read a skill as a commit has it, None where it has none that can be read."""
     try:
-        return skill_from_files(name, repository.read_folder(commit, path))
+        return skill_from_files(name, repository.read_skill_files(name, commit, path))
     except SkillError:
         return None

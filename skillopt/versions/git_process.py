@@ -18,7 +18,7 @@ from pathlib import Path
 from skillopt.errors import InfrastructureError, RepositoryError
 from skillopt.versions.commit_message import single_line
 
-__all__ = ["disabled_hooks", "read_config", "run_git", "translate_write_errors", "try_git"]
+__all__ = ["disabled_hooks", "read_config", "read_identity", "run_git", "translate_write_errors", "try_git"]
 
 _SAFE = (
     "core.hooksPath=/dev/null",
@@ -36,6 +36,11 @@ _ENVIRONMENT = {
     "GIT_LITERAL_PATHSPECS": "1",
 }
 _KEPT = ("GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+_IDENTITY = (
+    ("GIT_AUTHOR_NAME", "user.name", "SkillOpt"),
+    ("GIT_AUTHOR_EMAIL", "user.email", "skillopt@localhost"),
+)
+_CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
 _NOT_FOUND = 127
 _NO_GIT = "expected git on the PATH, found none that runs; install git and run this again"
 
@@ -104,6 +109,14 @@ def read_config(folder: Path, pattern: str) -> list[tuple[str, str]]:
     listed = os.fsdecode(try_git(folder, ["config", "--null", "--get-regexp", pattern])[1])
     rows = (row.partition("\n") for row in listed.split("\0") if row)
     return [(key, value) for key, _, value in rows]
+
+
+def read_identity(folder: Path) -> tuple[str, str]:
+    """Give the name and address that commits are made under, from the environment or the configuration."""
+    user = dict(read_config(folder, r"^user\.(name|email)$"))
+    found = ((single_line(os.environ.get(name) or user.get(key, "")), last) for name, key, last in _IDENTITY)
+    name, email = (text.strip(_CRUD) or fallback for text, fallback in found)
+    return name, email
 
 
 def disabled_hooks(folder: Path) -> dict[str, str]:

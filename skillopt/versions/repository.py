@@ -18,21 +18,23 @@ from io import BytesIO
 from pathlib import Path
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
-from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, is_shipped
+from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
-from skillopt.versions.git_process import disabled_hooks, read_config, run_git, translate_write_errors, try_git
+from skillopt.versions.git_process import disabled_hooks, read_identity, run_git, translate_write_errors, try_git
 from skillopt.versions.links import LINK, follow_links
 
-__all__ = ["NewVersion", "Repository"]
+__all__ = ["RENAMED_FROM", "RENAMED_PATH", "NewVersion", "Repository"]
 
-_IDENTITY = (
-    ("GIT_AUTHOR_NAME", "user.name", "SkillOpt"),
-    ("GIT_AUTHOR_EMAIL", "user.email", "skillopt@localhost"),
-)
+RENAMED_FROM = "Renamed-From"
+"""Trailer of a commit from which on a skill has another name: what it was called before."""
+
+RENAMED_PATH = "Renamed-Path"
+"""Trailer with the folder that it had before."""
+
+
 _ROLES = ("AUTHOR", "COMMITTER")
 _MOST_VERSIONS = 1000
-_CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
 _BRANCHES = "refs/heads/skillopt/"
 _SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
@@ -51,6 +53,7 @@ class NewVersion:
         at: Time of the commit, ISO 8601 with its offset.
         parent: The commit it is based on, empty for none.
         expected_tip: Commit that the branch must be at, None when it must not exist.
+        moved_from: The folder that moves to `path` with all that is in it, empty for none.
     """
 
     skill: str
@@ -62,6 +65,7 @@ class NewVersion:
     at: str
     parent: str
     expected_tip: str | None
+    moved_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ class Repository:
     @property
     def identity(self) -> str:
         """Give the name and address that versions are committed under."""
-        name, email = self._identity()
+        name, email = read_identity(self.root)
         return f"{name} <{email}>"
 
     def relative(self, folder: Path) -> str:
@@ -203,8 +207,28 @@ class Repository:
         listed = run_git(self.root, "rev-list", "--first-parent", f"--max-count={_MOST_VERSIONS}", tip)
         shas = listed.decode().split()
         commits = zip(shas, self._objects(shas), strict=True)
-        found = (parse_commit(sha, content.decode("utf-8", "replace")) for sha, content in commits)
-        return tuple(version for version in found if ("Skill", skill) in version.trailers)
+        names, found = {skill}, list[Version]()
+        for sha, content in commits:
+            version = parse_commit(sha, content.decode("utf-8", "replace"))
+            if names.intersection(value for key, value in version.trailers if key == "Skill"):
+                found.append(version)
+                names.add(version.trailer(RENAMED_FROM))
+        return tuple(found)
+
+    def read_skill_files(self, skill: str, commit: str, path: str) -> tuple[File, ...]:
+        """Read the files of a skill as a commit has them, also where its folder had another name then.
+
+        Args:
+            skill: Name of the skill.
+            commit: Where.
+            path: Its folder now.
+        """
+        files = self.read_folder(commit, path)
+        if any(file.path == SKILL_FILE for file in files):
+            return files
+        earlier = filter(None, (version.trailer(RENAMED_PATH) for version in self.versions(skill)))
+        found = (self.read_folder(commit, place) for place in earlier)
+        return next((read for read in found if any(file.path == SKILL_FILE for file in read)), files)
 
     def commit(self, sha: str) -> Version:
         """Read a commit, which need not be a version."""
@@ -264,6 +288,15 @@ class Repository:
         """Tell whether a commit is another one or one of its ancestors."""
         return try_git(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0
 
+    def remove_branch(self, skill: str, tip: str) -> None:
+        """Remove the branch of a skill that is at a commit.
+
+        Raises:
+            RepositoryError: It is elsewhere by now, or git cannot.
+        """
+        if problem := self.move_branch(_branch(skill), tip, None):
+            raise RepositoryError(f"{problem}; mend that and run this again")
+
     def checked_out_in(self, branch: str) -> str:
         """Give the work tree that has a branch checked out, empty for none; the branch as `refs/heads/...`."""
         return os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", branch).strip())
@@ -284,15 +317,9 @@ class Repository:
         status, _, problem = try_git(self.root, move, env=disabled_hooks(self.root) | self._signer())
         return "" if status == 0 else f"git could not move {name}: {single_line(problem)}"
 
-    def _identity(self) -> tuple[str, str]:
-        user = dict(read_config(self.root, r"^user\.(name|email)$"))
-        found = ((single_line(os.environ.get(name) or user.get(key, "")), last) for name, key, last in _IDENTITY)
-        name, email = (text.strip(_CRUD) or fallback for text, fallback in found)
-        return name, email
-
     def _signer(self) -> dict[str, str]:
         """Give the variables that name author and committer."""
-        name, email = self._identity()
+        name, email = read_identity(self.root)
         parts = {"NAME": name, "EMAIL": email}
         return {f"GIT_{role}_{part}": value for role in _ROLES for part, value in parts.items()}
 
@@ -334,12 +361,20 @@ class Repository:
                 (sha, file.path) for sha, file in zip(shas, new.files, strict=True) if known.get(file.path) != sha
             ]
             rows = [f"{modes.get(prefix + path, '100644')} {sha}\t{prefix}{path}\0" for sha, path in changed]
-            rows = [*(f"0 {'0' * len(new.parent)}\t{name}\0" for name in gone), *rows]
+            rows = [*(f"0 {'0' * len(new.parent)}\t{name}\0" for name in gone), *rows, *self._moved(new)]
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
             run_git(self.root, "read-tree", new.parent or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
             run_git(self.root, "update-index", "-z", "--index-info", stdin=listed, env=private)
             return run_git(self.root, "write-tree", env=private).decode().strip()
+
+    def _moved(self, new: NewVersion) -> list[str]:
+        """Give the index rows that move a folder, modes and links included."""
+        if not new.moved_from:
+            return []
+        entries = [(mode, sha, name) for mode, sha, name in self.tree(new.parent, f"{new.moved_from}/")]
+        gone = [f"0 {'0' * len(new.parent)}\t{name}\0" for _, _, name in entries]
+        return gone + [f"{mode} {sha}\t{new.path}{name[len(new.moved_from) :]}\0" for mode, sha, name in entries]
 
     def _is_over_limits(self, shas: Sequence[str]) -> bool:
         """Tell whether files are more or larger than a skill may be; one that is missing here has no size."""

@@ -20,6 +20,7 @@ ARGUMENTS = {
     "nightly": ("--remote", ""),
     "optimize": FAST,
     "propose": ("edits.json",),
+    "rename": ("rows", "lines"),
     "rollback": ("rows", "main"),
     "serve": ("--help",),  # it would go on until Ctrl-C; tests/cli/test_serve.py has that
     "show": ("skillopt/rows",),
