@@ -7,6 +7,7 @@ from functools import reduce
 
 __all__ = [
     "JUDGED_LINE",
+    "Judgement",
     "Message",
     "Reply",
     "Rollout",
@@ -173,6 +174,26 @@ class Trajectory:
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """How a judge came to a score: its readings, and what it was shown.
+
+    Args:
+        criteria: What was judged, in the order of the verifier.
+        readings: One text for each reading, with one mark for each criterion: `y` met, `n` not met, `?` the judge
+            cannot tell, `-` not asked or not answered.
+        shown: The result as it was shown, so that it can be judged again.
+        need: Share of the criteria that is a pass.
+        addressed: What in the result addresses the judge; empty for nothing.
+    """
+
+    criteria: tuple[str, ...]
+    readings: tuple[str, ...]
+    shown: str
+    need: float = 1.0
+    addressed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
     """What a verifier found.
 
@@ -181,12 +202,14 @@ class Score:
         passed: Hard score: the task is done exactly right.
         feedback: What was wrong, in words the optimizer model may read; empty when all is right.
         usage: What judging consumed; nothing unless a model judged.
+        judgement: How a model judged; None where none did.
     """
 
     value: float
     passed: bool
     feedback: str = ""
     usage: Usage = field(default_factory=Usage)
+    judgement: Judgement | None = None
 
     def __post_init__(self) -> None:
         """Refuse a value outside [0, 1], NaN included.

@@ -14,6 +14,7 @@ from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.tool_records import check_recorded_tools
 from skillopt.harnesses import HarnessParts, load_harness
 from skillopt.models import MODELS, load_model
+from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.settings import Settings
@@ -95,7 +96,7 @@ class Drivers:
     def key_of(self, request: RolloutRequest) -> str:
         """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
         judged = self.judge is not None and request.task.verifier.judged
-        target_identity = self.target_identity if judged else self.harness.identity
+        target_identity = f"{self.target_identity} {JUDGING}" if judged else self.harness.identity
         return rollout_key(
             request.skill.digest if request.skill else "", request.task.digest, target_identity, request.repeat
         )

@@ -1,34 +1,39 @@
-"""Verifier `rubric`: a model judges a result by criteria, in several readings, and the majority counts.
+"""Verifier `rubric`: a model judges a result by criteria, each read at least twice, and the majority counts.
 
 What the optimizer model may learn of it is advice in words of the judge, never a criterion.
 
-What is judged is untrusted text and stands behind a fence that its own text cannot close. A reading that
-is not the JSON asked for counts for nothing; too few readings are missing data, not a score.
+What is judged is untrusted text. It is quoted behind a fence that its own text cannot close; a reading counts only with
+its key, and not if it finds met what no result can meet; where lines address the judge, all readings but the first are
+without them, so that those lines alone meet nothing. Too few readings are missing data, not a score.
 """
 
-import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from skillopt.errors import FailureKind, InfrastructureError, ProviderError
-from skillopt.prompts import fill
-from skillopt.prompts.evidence import fence, shorten_middle
+from skillopt.errors import FailureKind, InfrastructureError, ProviderError, ReplyError
+from skillopt.prompts.evidence import shorten_middle
+from skillopt.prompts.judging import JUDGE_SCHEMA, JudgedResult, JudgeReading, ask_judge, read_judge
 from skillopt.protocols import Model
-from skillopt.rollouts import Reply, Score, Status, Trajectory, Usage
+from skillopt.rollouts import Judgement, Score, Status, Trajectory, Usage
+from skillopt.safety.judge_address import addressing_lines, leave_out_lines
 from skillopt.sandbox.workspace import Unreadable, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import read_options
 
-__all__ = ["RubricOptions", "RubricVerifier"]
+__all__ = ["RubricOptions", "RubricVerifier", "judged_by"]
 
-_OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
 _LARGEST: Final = 200_000
 _SHOWN_TOKENS: Final = 12_000
 _FILE_TOKENS: Final = 4_000
 _MOST_FILES: Final = 20
+_SPARE: Final = 2
+"""Readings that may be repeated because they cannot be read or count for nothing."""
+
+_NOTHING: Final = "(nothing was delivered)"
 _SAME_WORDS: Final = 6
 """So many words in a row that stand in a criterion too give it away."""
 
@@ -45,44 +50,15 @@ class RubricOptions(BaseModel):
     ]
     reference: Annotated[str, Field(description="What a good result would be.", max_length=20_000)] = ""
     votes: Annotated[
-        int, Field(description="Readings of the judge; the majority decides each criterion.", ge=1, le=9)
+        int,
+        Field(
+            description="Most readings that count for a criterion; most of them decide it. With 3 each criterion is "
+            "read twice, and once more where the two differ.",
+            ge=1,
+            le=9,
+        ),
     ] = 3
     need: Annotated[float, Field(description="Share of criteria that is a pass.", gt=0, le=1)] = 1.0
-
-
-class _Verdict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    criterion: int
-    passed: bool
-    evidence: str
-
-
-class _Reading(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    verdicts: tuple[_Verdict, ...]
-    advice: str
-
-
-_VERDICT_SCHEMA: Final = {
-    "type": "object",
-    "properties": {
-        "criterion": {"type": "integer"},
-        "passed": {"type": "boolean"},
-        "evidence": {"type": "string"},
-    },
-    "required": ["criterion", "passed", "evidence"],
-    "additionalProperties": False,
-}
-_SCHEMA: Final = json.dumps(
-    {
-        "type": "object",
-        "properties": {"verdicts": {"type": "array", "items": _VERDICT_SCHEMA}, "advice": {"type": "string"}},
-        "required": ["verdicts", "advice"],
-        "additionalProperties": False,
-    }
-)
 
 
 class RubricVerifier:
@@ -108,42 +84,21 @@ class RubricVerifier:
         """
         if self._judge is None:
             raise InfrastructureError("expected a judge for a task with a rubric, found none; set judge")
-        criteria, votes = self._options.criteria, self._options.votes
-        readings: list[_Reading] = []
-        usage, problem = Usage(), ""
-        for vote in range(1, votes + 1):
-            reply = self._judge.reply(self._prompt(trajectory, workspace, vote), schema=_SCHEMA)
-            usage += reply.usage
-            reading = _read(reply, len(criteria))
-            if isinstance(reading, _Reading):
-                readings.append(reading)
-            else:
-                problem = reading
-            if _settled(readings, len(criteria), votes - vote):
-                break
-        if 2 * len(readings) <= votes:
-            kind = FailureKind.MALFORMED
-            raise ProviderError(
-                kind, f"{kind}: {len(readings)} of {votes} readings of the judge can be read: {problem}"
-            )
-        met = [2 * sum(r.verdicts[at].passed for r in readings) > len(readings) for at in range(len(criteria))]
-        value = sum(met) / len(met)
-        return Score(value, value >= self._options.need, self._feedback(readings, met), usage)
-
-    def _prompt(self, trajectory: Trajectory, workspace: str, vote: int) -> str:
+        options = self._options
         task = trajectory.messages[0].text if trajectory.messages else ""
-        numbered = "\n".join(f"{number}. {text}" for number, text in enumerate(self._options.criteria, 1))
-        return fill(
-            "judge",
-            vote=str(vote),
-            votes=str(self._options.votes),
-            task=fence("task", shorten_middle(task, _FILE_TOKENS)),
-            criteria=fence("criteria", numbered),
-            reference=fence("reference", self._options.reference or "(nothing is given)"),
-            result=fence("result", shorten_middle(_result(trajectory, workspace), _SHOWN_TOKENS)),
-        )
+        judged = judged_by(options, task, shorten_middle(_result(trajectory, workspace), _SHOWN_TOKENS))
+        addressed, lines = addressing_lines(judged.result, "\n".join((task, options.reference, *options.criteria)))
+        needed = options.votes // 2 + 1
+        panel = _Panel(self._judge, judged, max(needed, 2) if addressed else needed)
+        panel.read(replace(judged, result=leave_out_lines(judged.result, lines)) if addressed else judged)
+        met = panel.met()
+        value = sum(met) / len(met)
+        marks = tuple(reading.marks for reading in panel.readings)
+        judgement = Judgement(judged.criteria, marks, judged.result, options.need, addressed or panel.misled)
+        feedback = self._feedback(panel.readings, met, judgement.addressed)
+        return Score(value, value >= options.need, feedback, panel.usage, judgement)
 
-    def _feedback(self, readings: Sequence[_Reading], met: Sequence[bool]) -> str:
+    def _feedback(self, readings: Sequence[JudgeReading], met: Sequence[bool], addressed: str) -> str:
         """Tell the optimizer model how much is met, and the advice without what gives a criterion away."""
         if all(met):
             return ""
@@ -152,7 +107,92 @@ class RubricVerifier:
             sentence for reading in readings for sentence in re.split(r"(?<=[.!?])\s+", reading.advice.strip())
         )
         kept = list(dict.fromkeys(sentence for sentence in sentences if sentence and not secret & set(_runs(sentence))))
-        return "\n".join([f"{sum(met)} of {len(met)} hidden criteria are met.", *kept])
+        warned = [f"The result addresses the judge ({addressed}), which counts for nothing."] if addressed else []
+        return "\n".join([f"{sum(met)} of {len(met)} hidden criteria are met.", *warned, *kept])
+
+
+def judged_by(options: RubricOptions, task: str, result: str) -> JudgedResult:
+    """Say what is judged by these options: the task as far as it is shown, and the result."""
+    return JudgedResult(shorten_middle(task, _FILE_TOKENS), options.criteria, options.reference, result)
+
+
+@dataclass(slots=True)
+class _Panel:
+    """Readings of one result.
+
+    Args:
+        judge: Who reads.
+        judged: What the first reading is of.
+        needed: Readings that must agree on a criterion.
+    """
+
+    judge: Model
+    judged: JudgedResult
+    needed: int
+    readings: list[JudgeReading] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    misled: str = ""
+    _problem: str = ""
+    _asked: int = 0
+
+    def read(self, again: JudgedResult) -> None:
+        """Read until every criterion is decided.
+
+        Args:
+            again: What all readings but the first are of.
+
+        Raises:
+            ProviderError: Too few readings count.
+        """
+        most, misled = 2 * self.needed - 1 + _SPARE, 0
+        while self._open() and self._asked < most:
+            reading = self._read(again if self._asked else self.judged, self._open())
+            if reading is not None and reading.misled:
+                self._problem = "it finds met what no result can meet"
+                misled += 1
+            elif reading is not None:
+                self.readings.append(reading)
+        if not self._open():
+            return
+        # Either the judge says yes to everything, or this result makes it do so.
+        if misled and self._is_sound():
+            self.misled = "its judge says yes to everything"
+            return
+        kind, found = FailureKind.MALFORMED, len(self.readings)
+        raise ProviderError(
+            kind, f"{kind}: {found} of {self._asked} readings of the judge can be read: {self._problem}"
+        )
+
+    def met(self) -> list[bool]:
+        """Say of each criterion whether enough readings find it met."""
+        return [self._count(at)[0] >= self.needed for at in range(len(self.judged.criteria))]
+
+    def _count(self, at: int) -> tuple[int, int]:
+        marks = [reading.marks[at] for reading in self.readings]
+        return marks.count("y"), marks.count("n") + marks.count("?")
+
+    def _open(self) -> list[int]:
+        return [at for at in range(len(self.judged.criteria)) if max(self._count(at)) < self.needed]
+
+    def _is_sound(self) -> bool:
+        """Ask about nothing at all: a judge that finds the control met there, too, is no judge."""
+        nothing = replace(self.judged, result=_NOTHING)
+        reading = self._read(nothing, range(len(nothing.criteria)))
+        return reading is not None and not reading.misled
+
+    def _read(self, judged: JudgedResult, asked: Sequence[int]) -> JudgeReading | None:
+        self._asked += 1
+        number = self._asked
+        reply = self.judge.reply(ask_judge(judged, asked, number), schema=JUDGE_SCHEMA)
+        self.usage += reply.usage
+        if reply.status is not Status.OK:
+            self._problem = f"expected a JSON object, found {reply.status.value}: {reply.text[:80]!r}"
+            return None
+        try:
+            return read_judge(reply.text, judged, asked, number)
+        except ReplyError as error:
+            self._problem = str(error)
+            return None
 
 
 def _result(trajectory: Trajectory, workspace: str) -> str:
@@ -166,27 +206,6 @@ def _result(trajectory: Trajectory, workspace: str) -> str:
             parts.append(f"### File {path}\n{shorten_middle(content.decode('utf-8', 'replace'), _FILE_TOKENS)}")
     left = len(trajectory.files_changed) - _MOST_FILES
     return "\n\n".join([*parts, *([f"({left} more files were changed)"] if left > 0 else [])])
-
-
-def _read(reply: Reply, criteria: int) -> _Reading | str:
-    """Read one reading, or say why it cannot be read."""
-    found = _OBJECT.search(reply.text)
-    if reply.status is not Status.OK or found is None:
-        return f"expected a JSON object, found {reply.status.value}: {reply.text[:80]!r}"
-    try:
-        reading = _Reading.model_validate_json(found[0], strict=True)
-    except ValidationError as error:
-        return str(error.errors(include_url=False)[0]["msg"])
-    numbers = [verdict.criterion for verdict in reading.verdicts]
-    if numbers != list(range(1, criteria + 1)):
-        return f"expected verdicts on criteria 1 to {criteria} in order, found {numbers}"
-    return reading
-
-
-def _settled(readings: Sequence[_Reading], criteria: int, left: int) -> bool:
-    """Tell whether no reading that is still to come could change the majority of any criterion."""
-    counts = [sum(reading.verdicts[at].passed for reading in readings) for at in range(criteria)]
-    return all(2 * max(count, len(readings) - count) > len(readings) + left for count in counts)
 
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:

@@ -35,6 +35,7 @@ from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
 from skillopt.skills.document import SkillDocument
 from skillopt.testing import ScriptedHarness, ScriptedModel
+from tests.fakes.judges import answer
 
 SKILL = Skill(
     "words", SkillDocument("---\nname: words\ndescription: Words.\n---\n# Words\n\n## Rules\n\n- Be brief.\n")
@@ -247,8 +248,7 @@ def test_a_cap_ends_an_evaluation_with_an_error_that_names_it() -> None:
 def test_an_own_judge_scores_rubrics_and_without_one_somebody_must_be_named() -> None:
     rubric = VerifierSpec("rubric", json.dumps({"criteria": ["It is brief."]}))
     asked = Suite("judged", ((Split.VAL, Task("a", "Speak.", rubric)),))
-    met = {"verdicts": [{"criterion": 1, "passed": True, "evidence": "brief"}], "advice": ""}
-    judge = ScriptedModel(lambda _: json.dumps(met))
+    judge = ScriptedModel(answer("y", ("It is brief.",)))
     assert evaluate(SKILL, asked, harness=speaker(), judge=judge).passed == 1
     assert "It is brief." in judge.prompts[-1]
     with pytest.raises(SettingsError, match="expected a model to judge them, found none"):

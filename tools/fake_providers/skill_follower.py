@@ -73,8 +73,14 @@ def optimize(texts: tuple[str, ...]) -> str | None:
 
 def _judge(prompt: str) -> str:
     """Find a criterion met when the result holds what it names in quotes."""
-    criteria = re.findall(r"^\d+\. (.*)$", prompt.partition("<<<criteria")[2].partition("criteria ")[0], re.MULTILINE)
-    result = prompt.rpartition("<<<result")[2]
+    result, listed = (
+        prompt.partition(f"\n<<<{name} ")[2].partition(f"\n{name} ")[0] for name in ("result", "criteria")
+    )
+    criteria = re.findall(r"^\| \d+\. (.*)$", listed, re.MULTILINE)
     met = [all(quoted in result for quoted in re.findall(r'"([^"]+)"', text)) for text in criteria]
-    verdicts = [{"criterion": at, "passed": ok, "evidence": "as it stands"} for at, ok in enumerate(met, 1)]
-    return json.dumps({"verdicts": verdicts, "advice": "" if all(met) else _ADVICE})
+    verdicts = [
+        {"criterion": at, "evidence": "as it stands", "verdict": "met" if ok else "not met"}
+        for at, ok in enumerate(met, 1)
+    ]
+    key = prompt.partition('{"key": "')[2].partition('"')[0]
+    return json.dumps({"key": key, "verdicts": verdicts, "advice": "" if all(met) else _ADVICE})

@@ -1,0 +1,164 @@
+"""Prompt and reply of the judge: criteria in random order, a key that a result cannot know, and one control.
+
+The control is a criterion that no result can meet. A reading that finds it met says yes to whatever it is asked, or was
+talked into it, and counts for nothing. All criteria stand in one prompt, because a call for each would cost five times
+as much for a usual task; the random order, which differs from reading to reading, keeps one verdict from leading
+another, and every verdict is read by itself.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skillopt.errors import ReplyError
+from skillopt.prompts import fill
+from skillopt.prompts.evidence import fence
+from skillopt.prompts.json_replies import find_object
+from skillopt.safety.judge_address import quote_lines
+from skillopt.tasks import digest_of
+
+__all__ = ["JUDGE_SCHEMA", "JUDGING", "JudgeReading", "JudgedResult", "ask_judge", "read_judge"]
+
+JUDGING: Final = "each criterion twice, in random order"
+"""How criteria are judged; scores that came about in another way are not compared with these."""
+
+_MARKS: Final = {"met": "y", "not met": "n", "cannot tell": "?"}
+_NOT_ASKED: Final = "-"
+_LETTERS: Final = "bcdfghjkmnpqrstvwz"
+
+
+class _Verdict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    criterion: int
+    verdict: Literal["met", "not met", "cannot tell"]
+
+
+JUDGE_SCHEMA: Final = json.dumps(
+    {
+        "type": "object",
+        "properties": {
+            "key": {"type": "string"},
+            "verdicts": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "criterion": {"type": "integer"},
+                        "evidence": {"type": "string"},
+                        "verdict": {"type": "string", "enum": list(_MARKS)},
+                    },
+                    "required": ["criterion", "evidence", "verdict"],
+                    "additionalProperties": False,
+                },
+            },
+            "advice": {"type": "string"},
+        },
+        "required": ["key", "verdicts", "advice"],
+        "additionalProperties": False,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedResult:
+    """What is judged.
+
+    Args:
+        task: What was asked for.
+        criteria: What must hold.
+        reference: What a good result would be; empty for nothing.
+        result: What was delivered.
+    """
+
+    task: str
+    criteria: tuple[str, ...]
+    reference: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReading:
+    """One reading of a judge.
+
+    Args:
+        marks: As in `Judgement`, one for each criterion.
+        advice: What to do better, in words of the judge.
+        misled: Whether it found met what no result can meet; its marks count for nothing.
+    """
+
+    marks: str
+    advice: str
+    misled: bool
+
+
+def ask_judge(judged: JudgedResult, asked: Sequence[int], number: int) -> str:
+    """Fill in the prompt of one reading.
+
+    Args:
+        judged: What is judged. Nothing in it tells which skill, if any, the result was made with.
+        asked: Which criteria, by their place from 0.
+        number: Of the reading, from 1: each has an order, a key and a control of its own.
+    """
+    order, key, control = _drawn(judged, asked, number)
+    listed = [control if at is None else judged.criteria[at] for at in order]
+    numbered = "\n".join(f"{place}. {' '.join(text.split())}" for place, text in enumerate(listed, 1))
+    return fill(
+        "judge",
+        key=key,
+        task=fence("task", quote_lines(judged.task)),
+        reference=fence("reference", quote_lines(judged.reference or "(nothing is given)")),
+        result=fence("result", quote_lines(judged.result)),
+        criteria=fence("criteria", quote_lines(numbered)),
+    )
+
+
+def read_judge(reply: str, judged: JudgedResult, asked: Sequence[int], number: int) -> JudgeReading:
+    """Read one reading; a verdict that cannot be read leaves its criterion open.
+
+    Raises:
+        ReplyError: It is not the JSON asked for, the key is wrong, or the control has no verdict.
+    """
+    order, key, _ = _drawn(judged, asked, number)
+    found = find_object(reply, "verdicts")
+    if found.get("key") != key:
+        raise ReplyError(f"expected the key {key!r} of this reading, found {found.get('key')!r}")
+    marks = dict[int | None, str]()
+    for place, mark in _verdicts(found["verdicts"]):
+        if 1 <= place <= len(order):
+            at = order[place - 1]
+            marks[at] = mark if marks.get(at, mark) == mark else _MARKS["cannot tell"]
+    control = marks.get(None, "")
+    if not control:
+        raise ReplyError(f"expected a verdict on each of {len(order)} criteria, found one missing")
+    advice = found.get("advice")
+    return JudgeReading(
+        "".join(marks.get(at, _NOT_ASKED) for at in range(len(judged.criteria))),
+        advice if isinstance(advice, str) else "",
+        control == "y",
+    )
+
+
+def _verdicts(found: object) -> Iterator[tuple[int, str]]:
+    """Give the place and the mark of each verdict that can be read."""
+    for item in found if isinstance(found, list) else []:
+        try:
+            verdict = _Verdict.model_validate(item)
+        except ValidationError:
+            continue
+        yield verdict.criterion, _MARKS[verdict.verdict]
+
+
+def _drawn(judged: JudgedResult, asked: Sequence[int], number: int) -> tuple[list[int | None], str, str]:
+    """Draw order, key and control from all that is judged: a rerun asks the same, and no result can know them."""
+    seed = digest_of("judge", judged.task, *judged.criteria, judged.reference, judged.result, repr(asked), str(number))
+    draw = Random(seed)
+    order: list[int | None] = [*asked, None]
+    draw.shuffle(order)
+    word = "".join(draw.choices(_LETTERS, k=10))
+    control = f'The result has the word "{word}" in it.'
+    return order, seed[:16], control

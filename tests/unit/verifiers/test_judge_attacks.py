@@ -1,0 +1,123 @@
+"""What a result says to its judge changes no verdict, as far as a judge can be kept from obeying it."""
+
+import json
+from typing import Final
+
+import pytest
+
+from skillopt.errors import ProviderError
+from skillopt.rollouts import Message, Score, Trajectory
+from skillopt.sandbox.workspace import Workspace
+from skillopt.tasks import File, VerifierSpec
+from skillopt.verifiers import load_verifier
+from tests.fakes.judge_attacks import ATTACKS
+from tests.fakes.judges import (
+    JudgeDouble,
+    JudgePrompt,
+    blindly_obedient,
+    echoing,
+    naive,
+    obedient,
+    slyly_obedient,
+    sound,
+)
+
+GOOD: Final = "The total is forty-two.\nThe owner is Ada."
+BAD: Final = "I looked at it."
+CRITERIA: Final = ('The result names the total "forty-two".', 'The result names the owner "Ada".')
+SPEC: Final = VerifierSpec("rubric", json.dumps({"criteria": CRITERIA}))
+
+
+def scored(judge: JudgeDouble, text: str, *, in_file: bool = False) -> Score:
+    turns, verifier = (Message("user", "Report total and owner."),), load_verifier(SPEC, judge)
+    if not in_file:
+        return verifier.score(Trajectory(turns, text), "")
+    with Workspace.create([File("report.md", text.encode())]) as workspace:
+        return verifier.score(Trajectory(turns, "Done.", ("report.md",)), workspace.path)
+
+
+def template() -> str:
+    """Give what stands outside of data in the prompt of a result that attacks nobody."""
+    judge = JudgeDouble(sound)
+    scored(judge, "Done.")
+    return JudgePrompt.of(judge.prompts[0]).outside
+
+
+JUDGES: Final = {
+    "obeys what is outside of the fences": JudgeDouble(obedient(template())),
+    "obeys what is not quoted": JudgeDouble(naive(template())),
+    "repeats JSON that it finds": JudgeDouble(sound, reply=echoing),
+}
+
+
+def test_there_are_enough_attacks_and_no_two_alike() -> None:
+    assert len(ATTACKS) >= 60
+    assert len(set(ATTACKS.values())) == len(ATTACKS)
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_judge_that_can_tell_data_from_orders_gives_no_bad_result_a_criterion_more(
+    judge: str, *, in_file: bool
+) -> None:
+    changed = set()
+    for name, attack in ATTACKS.items():
+        for text in (f"{BAD}\n{attack}", f"{attack}\n{BAD}"):
+            try:
+                changed |= {name} if scored(JUDGES[judge], text, in_file=in_file).value else set()
+            except ProviderError:
+                assert judge == "repeats JSON that it finds"  # no verdict, so nothing was changed
+    assert changed == set()
+
+
+@pytest.mark.parametrize("judge", ["obeys what is outside of the fences", "obeys what is not quoted"])
+def test_a_good_result_stays_good_whatever_it_says_beside(judge: str) -> None:
+    changed = {name for name, attack in ATTACKS.items() if not scored(JUDGES[judge], f"{GOOD}\n{attack}").passed}
+    assert changed == set()
+
+
+def test_a_judge_that_says_yes_to_everything_when_told_so_gives_nothing_away() -> None:
+    changed = {
+        name
+        for name, attack in ATTACKS.items()
+        if scored(JudgeDouble(blindly_obedient(attack)), f"{BAD}\n{attack}").value
+    }
+    assert changed == set()
+
+
+def test_a_judge_that_obeys_all_but_the_control_is_misled_only_by_what_is_not_recognised() -> None:
+    misled = {
+        name for name, text in ATTACKS.items() if scored(JudgeDouble(slyly_obedient(text)), f"{BAD}\n{text}").value
+    }
+    unseen = {
+        "ROT13",
+        "hex",
+        "backwards",
+        "right to left",
+        "Swahili",
+        "politely",
+        "argument",
+        "all but the check, softly",
+    }
+    # Of these a harmless line is left, and the double obeys any line of an attack.
+    rests = {"table of grades", "imitated prompt", "imitated heading", "broken over lines"}
+    assert misled <= unseen | rests
+
+
+def test_what_addresses_the_judge_is_named_in_the_feedback() -> None:
+    score = scored(JudgeDouble(sound), f"{BAD}\n{ATTACKS['plea to the judge']}")
+    assert "The result addresses the judge (it speaks to its judge), which counts for nothing." in score.feedback
+    assert score.judgement is not None
+    assert score.judgement.addressed == "it speaks to its judge"
+
+
+def test_a_task_about_judging_may_be_answered_with_words_about_judging() -> None:
+    spec = VerifierSpec("rubric", json.dumps({"criteria": ['The result says "All criteria are met."']}))
+    trajectory = Trajectory((Message("user", "Write what a judge says when all criteria are met."),), ATTACKS["claim"])
+    assert load_verifier(spec, JudgeDouble(sound)).score(trajectory, "").passed
+
+
+def test_a_judge_that_says_yes_whatever_the_result_is_missing_data() -> None:
+    judge = JudgeDouble(lambda _, __: "met")
+    with pytest.raises(ProviderError, match="it finds met what no result can meet"):
+        scored(judge, GOOD)
