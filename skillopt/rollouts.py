@@ -186,6 +186,7 @@ class Judgement:
         shown: The result as it was shown, so that it can be judged again.
         need: Share of the criteria that is a pass.
         addressed: What in the result addresses the judge; empty for nothing.
+        share: Share of the score that the criteria decide, in (0, 1].
     """
 
     criteria: tuple[str, ...]
@@ -193,6 +194,7 @@ class Judgement:
     shown: str
     need: float = 1.0
     addressed: str = ""
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ def _text(result: "Evaluated", *, verbose: bool) -> str:
     lines = [f"{result.skill} on {result.split}, {runs}"]
     for subject in result.subjects:
         lines += _subject(subject, result.subjects[0].name, metric_label(result.metric), verbose=verbose)
+    lines += [result.judge.words] if result.judge else []
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ from skillopt.execution.scoring import NO_SKILL, ScoredSkill, Scoring
 from skillopt.gate.changed_tasks import ChangedTask, changed_tasks
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.gate.headline import Headline, headline_of_verdict
+from skillopt.gate.judge_noise import JudgeAgreement, judge_agreement
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import skill_at
@@ -50,7 +51,10 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """What an evaluation found, subjects in the order asked for; `metric` is what they are compared by."""
+    """What an evaluation found, subjects in the order asked for.
+
+    `metric` is what they are compared by, `judge` how often the judge agreed with itself; None where none judged.
+    """
 
     skill: str
     split: str
@@ -58,6 +62,7 @@ class Evaluated:
     subjects: tuple[Subject, ...]
     paid_rollouts: int
     metric: str = ""
+    judge: JudgeAgreement | None = None
 
 
 def evaluate(
@@ -98,7 +103,8 @@ def evaluate(
     first = Subject(measured[0].name, measured[0].digest, measured[0].tally, None)
     others = (_compared(measured[0], own, scoring.compare(measured[0], own)) for own in measured[1:])
     metric = target.settings.metric.value
-    return Evaluated(target.name, split.value, repeats, (first, *others), scoring.paid_rollouts, metric)
+    judge = judge_agreement(rollout for own in measured for rollout in own.rollouts)
+    return Evaluated(target.name, split.value, repeats, (first, *others), scoring.paid_rollouts, metric, judge)
 
 
 def _compared(first: ScoredSkill, own: ScoredSkill, verdict: Verdict) -> Subject:

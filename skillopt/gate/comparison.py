@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.gate.grades import Grading
+from skillopt.gate.judge_noise import EXPLAINED, JudgeAgreement, is_explained, judge_agreement
 from skillopt.gate.pareto import Worth
 from skillopt.gate.sign_flip_test import mean_p_value
 from skillopt.rollouts import Rollout
@@ -96,7 +97,8 @@ class Verdict:
         error: Standard error of the gain.
         error_spent: Error that the gate spent on it; an `accept` spends none.
         grading: What an `accept` shows, with its interval; None for other outcomes.
-        pairs: The tasks measured for both, by id; empty in records of version 0.1.0.
+        pairs: The tasks measured for both, by id; empty in records of version 0.1.
+        judge: How often the judge agreed with itself on these rollouts; None where none read anything twice.
     """
 
     outcome: Outcome
@@ -115,6 +117,7 @@ class Verdict:
     error_spent: float = 0.0
     grading: Grading | None = None
     pairs: tuple[PairedTask, ...] = ()
+    judge: JudgeAgreement | None = None
 
     @property
     def gain(self) -> float:
@@ -177,6 +180,9 @@ def compare(
     certainty = 1.0 - mean_p_value(differences, confidence)
     covered = bool(tasks) and min(len(old), len(new)) >= coverage * len(wanted)
     outcome, reason = _decide(gain, certainty, rule, confidence) if covered else _uncovered(len(tasks), len(wanted))
+    shown = outcome is Outcome.ACCEPT and rule is GateRule.PAIRED
+    if shown and is_explained(differences, before, after, metric):
+        outcome, reason = Outcome.INCONCLUSIVE, f"{reason}, but {EXPLAINED}"
     old_pass, new_pass = _by_task(before, Metric.HARD), _by_task(after, Metric.HARD)
     mean_before = fmean(old[task] for task in tasks) if tasks else 0.0
     return Verdict(
@@ -195,6 +201,7 @@ def compare(
         pairs=_paired(
             sorted(tasks), (old_pass, new_pass), (_by_task(before, Metric.SOFT), _by_task(after, Metric.SOFT))
         ),
+        judge=judge_agreement((*before, *after)),
     )
 
 

@@ -14,6 +14,7 @@ from skillopt.gate.comparison import Outcome, Verdict, compare, least_gain, tall
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.gate.grades import Grade, Grading, worded_grade
 from skillopt.gate.joint_sign_flips import draw_patterns
+from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.pairs import Pairs
 from skillopt.gate.pareto import Worth, measured_worth
 from skillopt.gate.posterior import Prior, estimate_gain
@@ -230,10 +231,12 @@ class Gate:
                 found = test.look(fresh.gains(self._order, metric), whole=True)
                 proving = found is None
                 if found is not None:
-                    self._choice.conclude(sides[0].digest, test, found)
-                if found is Outcome.ACCEPT:
-                    return Grade.PROVEN
-            if here.look([task[0] if task else None for task in pairs.gains(self._order, metric)]):
+                    explained = found is Outcome.ACCEPT and self._is_explained(fresh)
+                    self._choice.conclude(sides[0].digest, test, found, explained=explained)
+                    if found is Outcome.ACCEPT and not explained:
+                        return Grade.PROVEN
+            shown = here.look([task[0] if task else None for task in pairs.gains(self._order, metric)])
+            if shown and not self._is_explained(fresh):
                 grade = Grade.PROVEN_HERE
             if here.over or (grade is Grade.PROVEN_HERE and not proving):
                 break
@@ -264,8 +267,18 @@ class Gate:
                 break
         if test is None or found is None:
             raise ValueError(f"expected tasks and rounds to compare on, found {len(order)} and {rounds}")
-        self._choice.conclude(sides[0].digest, test, found)
-        return pairs, replace(self._worded(pairs, found, test.confidence, 1.0 - allowed), error_spent=test.spent)
+        explained = found is Outcome.ACCEPT and self._is_explained(pairs)
+        found = Outcome.INCONCLUSIVE if explained else found
+        spent = self._choice.conclude(sides[0].digest, test, found, explained=explained)
+        verdict = self._worded(pairs, found, test.confidence, 1.0 - allowed)
+        reason = f"{verdict.reason}, but {EXPLAINED}" if explained else verdict.reason
+        return pairs, replace(verdict, reason=reason, error_spent=spent)
+
+    def _is_explained(self, pairs: Pairs) -> bool:
+        """Say whether the judge's noise alone explains the gain of all these pairs."""
+        metric = self._choice.see(pairs.rollouts)
+        gains = task_gains(pairs.before, pairs.after, metric).values()
+        return is_explained(gains, pairs.before, pairs.after, metric)
 
     def _begin(self, sides: _Sides, rounds: int, *, halved: bool) -> GainTest:
         return self._choice.begin(sides[0].digest, rounds, f"{self._settings.seed}/signs/{self._repeat}", halved=halved)
@@ -296,16 +309,20 @@ class Gate:
         return self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
 
     def _pairs(self, sides: _Sides, tasks: Sequence[Task], repeat: int) -> Pairs:
-        """Run both in one batch and with the same repeat.
+        """Run both in one batch, in random order, and with the same repeat.
 
-        Where the baseline measured the incumbent before there was any candidate, that run is its side.
+        Where the baseline measured the incumbent before there was any candidate, that run is its side. What changes
+        with time, such as a model behind an address, must not meet one side before the other.
         """
         incumbent, candidate = sides
         known = {task.id: self._take_unused(incumbent, task) for task in tasks}
         new = [task for task in tasks if known[task.id] is None]
         requests = [RolloutRequest(incumbent, task, repeat) for task in new]
         requests += [RolloutRequest(candidate, task, repeat) for task in tasks]
-        rollouts = list(self._runner.rollouts(requests))
+        order = list(range(len(requests)))
+        Random(f"{self._settings.seed}/order/{repeat}").shuffle(order)
+        found = dict(zip(order, self._runner.rollouts([requests[at] for at in order]), strict=True))
+        rollouts = [found[at] for at in range(len(requests))]
         made = {task.id: rollout for task, rollout in zip(new, rollouts, strict=False)}
         before = [known[task.id] or made[task.id] for task in tasks]
         pairs = Pairs(before, rollouts[len(new) :])

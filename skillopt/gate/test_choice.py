@@ -89,11 +89,23 @@ class TestChoice:
             patterns = draw_patterns(self._tasks, Random(seed))
         return JointSignFlips(patterns, self.allowance, round_weights(rounds, halved=halved))
 
-    def conclude(self, incumbent: str, test: GainTest, found: Outcome) -> None:
-        """Pay for a comparison; an undecided draft goes on where it stopped, what was rejected has no successor."""
-        self.budget = self.budget.spend(test.spent)
-        goes_on = isinstance(test, JointSignFlips) and found is Outcome.INCONCLUSIVE
+    def conclude(self, incumbent: str, test: GainTest, found: Outcome, *, explained: bool = False) -> float:
+        """Pay for a comparison; an undecided draft goes on where it stopped, what was rejected has no successor.
+
+        Args:
+            incumbent: Digest of the text that the candidate was compared with.
+            test: What was looked with.
+            found: What it found.
+            explained: Whether the judge's noise explains what it found: all that it might spend is spent then.
+
+        Returns:
+            The error spent.
+        """
+        spent = self.allowance if explained else test.spent
+        self.budget = self.budget.spend(spent)
+        goes_on = isinstance(test, JointSignFlips) and found is Outcome.INCONCLUSIVE and not explained
         self._carried = (incumbent, test.patterns) if isinstance(test, JointSignFlips) and goes_on else ("", ())
+        return spent
 
 
 def round_weights(rounds: int, *, halved: bool) -> list[float]:

@@ -15,6 +15,7 @@ from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, compare, tally, task_gains
 from skillopt.gate.gate import Gate, check_coverage, first_failure, resolvable_gain
 from skillopt.gate.headline import headline_of_verdict
+from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.pairs import Pairs
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
@@ -159,8 +160,11 @@ class ChangeGate:
             shown = harm.look(pairs)
             tasks = harm.next_tasks(pairs)
         verdict = self._compare("gate", pairs.before, pairs.after, GateRule.STRICT)
-        outcome = Outcome.REJECT if shown else Outcome.INCONCLUSIVE
-        verdict = replace(verdict, outcome=outcome, reason=harm.reason, confidence=harm.confidence)
+        losses = [-gain for gain in task_gains(pairs.before, pairs.after, settings.metric).values()]
+        explained = shown and is_explained(losses, pairs.after, pairs.before, settings.metric)
+        outcome = Outcome.REJECT if shown and not explained else Outcome.INCONCLUSIVE
+        reason = f"{harm.reason}, but {EXPLAINED}" if explained else harm.reason
+        verdict = replace(verdict, outcome=outcome, reason=reason, confidence=harm.confidence)
         return pairs, verdict, harm.limit(pairs, settings.confidence)
 
     def _run(self, tasks: Sequence[Task], repeat: int) -> Pairs:

@@ -1,6 +1,7 @@
 """Verifier `checks`: several checks of one result, each of any other kind; a judge is asked last."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -8,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from skillopt.errors import SuiteError
 from skillopt.protocols import Model, Verifier
-from skillopt.rollouts import JUDGED_LINE, Score, Trajectory, Usage
+from skillopt.rollouts import JUDGED_LINE, Judgement, Score, Trajectory, Usage
 from skillopt.tasks import JUDGED_KINDS, VerifierSpec
 from skillopt.verifiers import load_verifier, read_options
 
@@ -76,7 +77,10 @@ class ChecksVerifier:
         self._checks = sorted(made, key=lambda check: check.judged)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
-        """Run every check, those that cost nothing first."""
+        """Run every check, those that cost nothing first.
+
+        The judge is asked even where a check has failed already: its criteria are part of the score.
+        """
         scores = [(check, check.verifier.score(trajectory, workspace)) for check in self._checks]
         total = sum(check.weight for check, _ in scores)
         value = min(1.0, sum(check.weight * score.value for check, score in scores) / total)
@@ -87,7 +91,26 @@ class ChecksVerifier:
         value = 1.0 if all(score.value == 1.0 for _, score in scores) else value
         lines = [] if passed else [line for check, score in scores for line in _feedback(check, score)]
         feedback = "\n".join(lines)[:_LONGEST_FEEDBACK]
-        return Score(value, passed, feedback, Usage.total(score.usage for _, score in scores))
+        usage = Usage.total(score.usage for _, score in scores)
+        judged = [(check.weight / total, score.judgement) for check, score in scores if score.judgement is not None]
+        return Score(value, passed, feedback, usage, _joined(judged))
+
+
+def _joined(judged: Sequence[tuple[float, Judgement]]) -> Judgement | None:
+    """Put what a judge said in several checks together, reading by reading."""
+    if not judged:
+        return None
+    parts = [one for _, one in judged]
+    most = max(len(one.readings) for one in parts)
+    rows = [(*one.readings, *["-" * len(one.criteria)] * (most - len(one.readings))) for one in parts]
+    return Judgement(
+        tuple(criterion for one in parts for criterion in one.criteria),
+        tuple(map("".join, zip(*rows, strict=True))),
+        parts[0].shown,
+        max(one.need for one in parts),
+        "; ".join(dict.fromkeys(one.addressed for one in parts if one.addressed)),
+        min(1.0, sum(share for share, _ in judged)),
+    )
 
 
 def _make(number: int, each: CheckOptions, spec: VerifierSpec, judge: Model | None) -> _Check:
