@@ -28,6 +28,9 @@ _FIRST_ROUND: Final = 0.9
 _LEAST_ERROR: Final = 0.001
 """With less error left than this, no comparison can end in `accept`."""
 
+_NOTHING: Final = 1e-12
+"""In place of no error at all, with which a test could not be set up: as little lets nothing be accepted either."""
+
 GainTest = JointSignFlips | RoundBets
 """A sequential test of the gain on new tasks."""
 
@@ -90,7 +93,7 @@ class TestChoice:
         """
         noisy = self._noise is not None and self._noise.high
         if self._partial:
-            return RoundBets(self._tasks, self.allowance, round_shares(rounds, noisy=noisy))
+            return RoundBets(self._tasks, max(self.allowance, _NOTHING), round_shares(rounds, noisy=noisy))
         carried, patterns = self._carried
         if carried != incumbent or not patterns:
             patterns = draw_patterns(self._tasks, Random(seed))
