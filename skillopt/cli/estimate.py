@@ -118,7 +118,7 @@ def _start(result: "Estimated") -> str:
 
 
 def _source(recorded: int, what: str) -> str:
-    return f"measured on {recorded} {what}" if recorded else "is typical, not measured here"
+    return f"measured on {recorded} {what}" if recorded else "typical, not measured here"
 
 
 def _tokens(count: float) -> str:

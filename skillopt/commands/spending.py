@@ -1,15 +1,15 @@
 """What a paid training must be asked before it begins: whether to spend, or which cap it lacks."""
 
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.commands.estimate import Estimated, estimate
-from skillopt.errors import SkilloptError
-from skillopt.execution.drivers import load_drivers
+from skillopt.errors import UsageError
 from skillopt.forecast.typical_costs import is_paid
-from skillopt.project import Selection, Target
-from skillopt.runs.plan import Start
+from skillopt.project import Selection
+from skillopt.runs.plan import Start, make_plan
 from skillopt.runs.recorded_success import training_runs_of
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
@@ -51,13 +51,12 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> Spending | 
     Raises:
         UsageError: Something is missing or wrong, or the suite can show nothing.
     """
-    project = selection.project()
-    target = project.target(selection)
-    settings = target.settings
+    plan = make_plan(selection)
+    settings = plan.target.settings
     if {settings.harness, settings.model} <= _FREE:
         return None
     paid, capped = is_paid(settings.harness) or is_paid(settings.model), is_capped(settings)
-    first = not _trained_before(project.root, target)
+    first = not _trained_before(selection.project().root, plan.identities[:2])
     if not first and (capped or not paid):
         return None
     return Spending(paid, first, capped, estimate(selection, start=start, runs=_RUNS))
@@ -68,11 +67,8 @@ def is_capped(settings: Settings) -> bool:
     return bool(settings.max_usd or settings.max_tokens or settings.max_rollouts or settings.max_minutes)
 
 
-def _trained_before(root: Path, target: Target) -> bool:
-    """Tell whether a training with the target or the optimizer model is recorded."""
-    with suppress(SkilloptError):  # no ledger yet, or a client that is missing, of which the run will tell
-        drivers = load_drivers(target.settings, target.suite(), root)
-        identities = [drivers.harness.identity, *([drivers.model.identity] if drivers.model else [])]
-        with closing(Ledger.open(root, read_only=True)) as ledger:
-            return bool(training_runs_of(ledger, identities))
+def _trained_before(root: Path, identities: Sequence[str]) -> bool:
+    """Tell whether a training with one of some targets or models is recorded."""
+    with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
+        return bool(training_runs_of(ledger, identities))
     return False

@@ -47,7 +47,7 @@ class Proposer:
     harmful: float = 0.15
 
 
-PROPOSERS: Final = (Proposer("strong", 0.8), Proposer("typical", 0.5), Proposer("weak", 0.2))
+PROPOSERS: Final = (Proposer("strong", 0.85), Proposer("typical", 0.5), Proposer("weak", 0.25))
 """What is assumed side by side where no run of the optimizer model is recorded."""
 
 

@@ -30,8 +30,8 @@ _NEEDS_OF_PARTS: Final = (1, 2, 3, 4, 6)
 
 _FEWEST_RULES: Final = 2
 _MOST_RULES: Final = 24
-_HOPELESS: Final = 0.35
-"""Largest share of failing tasks that no text mends."""
+_HOPELESS: Final = (-0.2, 0.35)
+"""From and to which the share of failing tasks that no text mends is drawn; below 0 there is none."""
 
 _HARM: Final = 0.85
 """What each harmful line multiplies every chance by."""
@@ -109,7 +109,7 @@ def draw_world(tasks: Sequence[Task], start: StartingRates, proposals: float, dr
     failing = _failing(tasks, start, draw)
     most = max(_FEWEST_RULES, min(_MOST_RULES, len(failing)))
     rules = round(math.exp(draw.uniform(math.log(_FEWEST_RULES), math.log(most))))
-    hopeless = draw.uniform(0, _HOPELESS)
+    hopeless = draw.uniform(*_HOPELESS)
     needs: dict[str, tuple[int, ...]] = {task.id: () for task in tasks}
     for at, name in enumerate(failing):
         if draw.random() < hopeless:
@@ -117,7 +117,7 @@ def draw_world(tasks: Sequence[Task], start: StartingRates, proposals: float, dr
             continue
         count = min(rules, draw.choice(_NEEDS_OF_PARTS if partial else _NEEDS))
         needs[name] = tuple(sorted(draw.sample(range(rules), count)))
-    ability = {rule: draw.betavariate(2 * proposals, 2 * (1 - proposals)) for rule in range(rules)}
+    ability = {rule: draw.betavariate(4 * proposals, 4 * (1 - proposals)) for rule in range(rules)}
     return World(needs, ability, draw.choice(_FLIPS), partial, draw.choice(_FEEDBACK))
 
 

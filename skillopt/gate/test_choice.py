@@ -26,6 +26,9 @@ _FIRST_ROUND: Final = 0.9
 _LEAST_ERROR: Final = 0.001
 """With less error left than this, no comparison can end in `accept`."""
 
+_NOTHING: Final = 1e-12
+"""In place of no error at all, with which a test could not be set up: as little lets nothing be accepted either."""
+
 GainTest = JointSignFlips | RoundBets
 """A sequential test of the gain on new tasks."""
 
@@ -83,7 +86,11 @@ class TestChoice:
             halved: Whether the first look is at half of the tasks.
         """
         if self._partial:
+<<<<<<< HEAD
             return RoundBets(self._tasks, self.allowance, round_shares(rounds))
+=======
+            return RoundBets(self._tasks, max(self.allowance, _NOTHING), round_shares(rounds, noisy=noisy))
+>>>>>>> a00480e2726343f1921cbc55d3703b70534a384b
         carried, patterns = self._carried
         if carried != incumbent or not patterns:
             patterns = draw_patterns(self._tasks, Random(seed))

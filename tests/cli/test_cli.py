@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -267,30 +268,42 @@ def test_doctor_names_what_is_amiss_and_ends_with_2(project: Path) -> None:
     assert [check["name"] for check in json.loads(ended.stdout)["checks"] if not check["ok"]] == ["suite rows"]
 
 
-def test_estimate_bounds_what_the_published_loop_asks_for(project: Path) -> None:
+def test_estimate_simulates_the_published_loop_too(project: Path) -> None:
     paper = ("rows", "--json", "--preset", "paper", "--set", "epochs=2", "--set", "batch_size=4")
-    bounds = json.loads(skillopt(project, "estimate", *paper).stdout)
-    assert bounds["bounds"]
+    likely = json.loads(skillopt(project, "estimate", *paper).stdout)["likely"]
     asked = json.loads(skillopt(project, "optimize", *paper).stdout)
     for kind in ("rollouts", "calls"):
-        assert bounds[kind][0] <= asked[kind] <= bounds[kind][1]
+        assert likely[kind]["low"] / 2 <= asked[kind] <= 2 * likely[kind]["high"]
 
 
-def test_estimate_says_what_simulated_runs_took_and_keeps_to_the_caps(project: Path) -> None:
-    likely = json.loads(skillopt(project, "estimate", "rows", "--json").stdout)
-    assert not likely["bounds"]
-    assert 8 < likely["rollouts"][0] < likely["rollouts"][1]
-    capped = json.loads(skillopt(project, "estimate", "rows", "--json", "--set", "max_rollouts=60").stdout)
-    assert capped["rollouts"][1] == 60
-    assert "in four of five simulated runs" in skillopt(project, "estimate", "rows").stdout
+def test_estimate_says_what_simulated_runs_took_and_that_a_cap_ends_them(project: Path) -> None:
+    likely = json.loads(skillopt(project, "estimate", "rows", "--json").stdout)["likely"]
+    assert 8 < likely["rollouts"]["low"] < likely["rollouts"]["median"] < likely["rollouts"]["high"]
+    capped = skillopt(project, "estimate", "rows", "--max-rollouts", "60").stdout
+    assert re.search(r"^the cap ends ([5-9]|10) of 10 simulated runs$", capped, re.MULTILINE), capped
+    assert "cap: " not in capped
+    assert (
+        json.loads(skillopt(project, "estimate", "rows", "--json", "--max-rollouts", "60").stdout)["likely"][
+            "rollouts"
+        ]["high"]
+        <= 60 + 2 * 8
+    )
+
+
+@pytest.mark.parametrize("command", ["estimate", "evaluate"])
+def test_the_options_of_optimize_are_those_of_other_commands(project: Path, command: str) -> None:
+    options = ["--harness", "demo", "--model", "demo", "--seed", "3", "--preset", "default", "--workers", "1"]
+    caps = ["--max-rollouts", "90", "--max-calls", "50", "--max-usd", "5", "--max-tokens", "9000000"]
+    ended = skillopt(project, command, "rows", *options, *caps, "--max-minutes", "30", "--set", "metric=soft")
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_the_environment_sits_between_the_file_and_the_flags(project: Path) -> None:
     paper = ("estimate", "rows", "--preset", "paper")
     assert "SKILLOPT" not in skillopt(project, *paper).stderr
     few = json.loads(skillopt(project, *paper, "--json", SKILLOPT_EPOCHS="1").stdout)
-    many = json.loads(skillopt(project, *paper, "--json", "--set", "epochs=2", SKILLOPT_EPOCHS="1").stdout)
-    assert many["calls"][0] == 2 * few["calls"][0]
+    many = json.loads(skillopt(project, *paper, "--json", "--set", "epochs=3", SKILLOPT_EPOCHS="1").stdout)
+    assert many["likely"]["calls"]["median"] > few["likely"]["calls"]["median"]
     assert skillopt(project, "estimate", "rows", SKILLOPT_EPOCSH="1").returncode == 2
 
 

@@ -36,7 +36,17 @@ def project(tmp_path: Path) -> Path:
 
 
 def command(name: str = "anthropic") -> tuple[str, ...]:
-    return ("optimize", "rows", "--json", "--harness", f"chat/{name}/fake", "--model", f"{name}/fake", *SETTINGS)
+    return (
+        "optimize",
+        "rows",
+        "--json",
+        "--yes",
+        "--harness",
+        f"chat/{name}/fake",
+        "--model",
+        f"{name}/fake",
+        *SETTINGS,
+    )
 
 
 Serve = Callable[[], AbstractContextManager[LoopbackServer]]
@@ -214,14 +224,15 @@ def test_an_estimate_is_a_range_once_something_was_measured(project: Path, monke
     settings = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", *SETTINGS)
     with fake_anthropic() as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        assert "unknown until this target is measured" not in skillopt(project, "estimate", "rows").stdout
+        assert "a rollout costs as typical, not measured here" in skillopt(project, "estimate", *settings).stdout
         assert skillopt(project, "evaluate", "rows", *settings).returncode == 0
-        assert "cost: " in skillopt(project, "estimate", "rows", *settings).stdout
+        assert "a rollout costs as measured on 6 rollouts" in skillopt(project, "estimate", "rows", *settings).stdout
         result = json.loads(skillopt(project, *command()).stdout)
-        foreseen = json.loads(skillopt(project, "estimate", "rows", "--json", *settings).stdout)["cost"]
+        foreseen = json.loads(skillopt(project, "estimate", "rows", "--json", *settings).stdout)
     spent = sum(role["usd"] for role in result["spent"].values())
-    assert foreseen["measured_rollouts"] > 0
-    assert foreseen["usd"][0] / 2 <= spent <= 2 * foreseen["usd"][1]  # in simulation four of five runs lie between
+    assert foreseen["known"]["calls"] > 0
+    usd = foreseen["likely"]["usd"]
+    assert usd["low"] / 2 <= spent <= 2 * usd["high"]  # in simulation four of five runs lie between
 
 
 def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(

@@ -89,6 +89,13 @@ def test_who_has_spent_error_before_is_asked_for_more_and_gets_nothing_when_it_i
     assert spent.decide("here", OLD, NEW).outcome is not Outcome.ACCEPT
 
 
+def test_partial_scores_are_compared_and_not_accepted_when_all_error_is_spent() -> None:
+    runner = ScriptedRunner(lambda request: scored(request, 0.75 if request.skill == NEW else 0.25), str)
+    verdict = keeper(runner, looked=(0.1,)).decide("here", OLD, NEW)
+    assert verdict.outcome is Outcome.INCONCLUSIVE
+    assert verdict.error_spent == 0
+
+
 def test_a_verdict_says_what_error_it_spent_and_an_accept_spends_none() -> None:
     gate = keeper(better_by(24))
     assert gate.decide("here", OLD, NEW).error_spent == 0.0
