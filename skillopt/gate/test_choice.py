@@ -86,11 +86,7 @@ class TestChoice:
             halved: Whether the first look is at half of the tasks.
         """
         if self._partial:
-<<<<<<< HEAD
-            return RoundBets(self._tasks, self.allowance, round_shares(rounds))
-=======
-            return RoundBets(self._tasks, max(self.allowance, _NOTHING), round_shares(rounds, noisy=noisy))
->>>>>>> a00480e2726343f1921cbc55d3703b70534a384b
+            return RoundBets(self._tasks, max(self.allowance, _NOTHING), round_shares(rounds))
         carried, patterns = self._carried
         if carried != incumbent or not patterns:
             patterns = draw_patterns(self._tasks, Random(seed))
