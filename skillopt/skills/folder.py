@@ -41,6 +41,17 @@ MAX_FILES = 512
 """Most files that a skill has, SKILL.md included."""
 
 _NOT_SHIPPED = "evals"
+_TASK_FILES = frozenset(
+    f"{folder}{name}"
+    for folder in ("", "tests/")
+    for name in (
+        *("evals.json", "test-prompts.json", "triggers.json", "trigger-evals.json", "trigger-eval.json"),
+        *("trigger_evals.json", "trigger_eval.json", "trigger-queries.json", "trigger_queries.json"),
+        *("eval_queries.json", "eval-queries.json"),
+    )
+)
+"""Files of tasks outside of `evals/`: an agent that could read them would know the answers."""
+
 _LEFT_OUT = frozenset(
     (
         *(".git", ".hg", ".svn", ".jj", ".skillopt", ".venv", "node_modules", ".DS_Store", "Thumbs.db"),
@@ -76,14 +87,14 @@ def find_skill_folders(root: Path) -> list[str]:
 def is_shipped(path: str) -> bool:
     """Tell whether a path inside a skill folder is part of the skill.
 
-    >>> [is_shipped(path) for path in ("scripts/run.py", "evals/evals.json", "scripts/__pycache__/run.pyc")]
+    >>> [is_shipped(path) for path in ("scripts/run.py", "evals/evals.json", "test-prompts.json")]
     [True, False, False]
 
     Args:
         path: A relative POSIX path of a file or folder.
     """
     parts = PurePosixPath(path).parts
-    if parts[:1] == (_NOT_SHIPPED,):
+    if parts[:1] == (_NOT_SHIPPED,) or path in _TASK_FILES:
         return False
     return not _LEFT_OUT.intersection(parts) and not path.endswith(_LEFT_OUT_SUFFIXES)
 

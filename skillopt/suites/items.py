@@ -61,7 +61,7 @@ _SKILLS: Final = ("expectedskill", "expectedskills")
 _SEVERAL_TURNS: Final = ("turns", "messages", "conversation", "steps")
 _OBJECT_TEXTS: Final = (
     *("text", "description", "criterion", "check", "assertion", "expectation", "requirement", "statement", "question"),
-    *("label", "rule", "content", "criteria", "prompt", "name", "title", "id"),
+    *("passif", "expected", "label", "rule", "content", "criteria", "prompt", "name", "title", "id"),
 )
 _LIKE_THE_REFERENCE: Final = "The result agrees with the expected output."
 _NOT_LETTERS: Final = re.compile(r"[\W_]+")
@@ -187,7 +187,7 @@ def _points(value: object) -> Iterator[tuple[str, object]]:
                 yield value, value
         case list():
             for each in value:
-                yield from _points(each)
+                yield from _object(each) if isinstance(each, dict) else _points(each)
         case dict() if any(spelling(key) in _OBJECT_TEXTS or key == "type" for key in value):
             yield from _object(value)
         case int() | float() if not isinstance(value, bool):
@@ -197,8 +197,11 @@ def _points(value: object) -> Iterator[tuple[str, object]]:
 
 
 def _object(value: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    texts = {spelling(key): each for key, each in value.items() if isinstance(each, str) and each.strip()}
-    yield next((texts[key] for key in _OBJECT_TEXTS if key in texts), ""), value
+    texts = {key: each for key, each in value.items() if isinstance(each, str) and each.strip()}
+    known = {spelling(key): each for key, each in texts.items()}
+    named = next((known[key] for key in _OBJECT_TEXTS if key in known), "")
+    typed = "type" in value or "kind" in value
+    yield named if named or typed else "; ".join(f"{key}: {each}" for key, each in texts.items()), value
 
 
 def _files(keys: Mapping[str, object]) -> tuple[str | tuple[str, str], ...]:

@@ -44,7 +44,7 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
                 *("eval_queries", "eval-queries", "trigger-queries", "trigger_queries", "triggers"),
             )
         ),
-        _EVALS,
+        "skillopt.suites.formats.evals_json:read_triggers",
         tasks=False,
     ),
 }

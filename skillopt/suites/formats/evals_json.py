@@ -21,7 +21,7 @@ from skillopt.suites.sources import Source, ValuePath, error_at, numbered_lines,
 from skillopt.suites.typed_checks import one_line
 from skillopt.tasks import File, Task, VerifierSpec
 
-__all__ = ["read_evals"]
+__all__ = ["read_evals", "read_triggers"]
 
 _INPUTS: Final = "evals/files/"
 _EVAL_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
@@ -54,12 +54,28 @@ def read_evals(path: Path) -> Reading:
     Raises:
         SuiteError: It cannot be read, or holds nothing that looks like an eval; the message starts with file and line.
     """
+    return _read(path, only_triggers=False)
+
+
+def read_triggers(path: Path) -> Reading:
+    """Read a set of triggers: requests that say whether the skill should be loaded, and nothing about results.
+
+    Args:
+        path: A `.json` file, in the skill folder or in a folder of it.
+
+    Raises:
+        SuiteError: It cannot be read, or holds no requests; the message starts with file and line.
+    """
+    return _read(path, only_triggers=True)
+
+
+def _read(path: Path, *, only_triggers: bool) -> Reading:
     skill = _skill_folder(path)
     found = Collection(path)
     entries = list(_entries(path, found))
     if not entries and not found.skipped:
         raise error_at(path, 1, "expected at least one eval, found none; add evals with a `prompt`")
-    reader = _Reader(found, skill, _own_names(entries, skill))
+    reader = _Reader(found, skill, _own_names(entries, skill), only_triggers)
     for number, entry in enumerate(entries, 1):
         reader.add(entry, number)
     names = (text for entry in entries[:1] for key in _NAMES[:2] if (text := entry.around.get(key)))
@@ -165,6 +181,7 @@ class _Reader:
     found: Collection
     skill: Path
     names: frozenset[str]
+    only_triggers: bool
 
     def add(self, entry: _Entry, number: int) -> None:
         """Take one eval, or say why it cannot be run."""
@@ -174,7 +191,9 @@ class _Reader:
             should_trigger = self._should_trigger(entry, item)
             if should_trigger is not None:
                 self.found.triggers.append(Trigger(item.prompt, should_trigger, entry.line))
-            if should_trigger is None or (should_trigger and item.says_result):
+            if self.only_triggers and should_trigger is None:
+                self.found.skip(name, entry.line, "expected `should_trigger`, found none; add true or false")
+            elif not self.only_triggers and (should_trigger is None or (should_trigger and item.says_result)):
                 task = Task(name, item.prompt, self._verifier(item), self._files(item, entry.source.path))
                 self.found.add(task, entry.line)
         except SuiteError as error:
@@ -205,6 +224,9 @@ class _Reader:
         """Read the files and folders of an eval; what stands under `evals/files/` loses this prefix."""
         files: dict[str, File] = {}
         for each in item.files:
+            # The agent has the skill that is tried; the text of today beside it would speak for another one.
+            if each == SKILL_FILE:
+                continue
             for file in [File(each[0], each[1].encode())] if isinstance(each, tuple) else self._read(each, source):
                 taken = next((path for path in files if _collide(path, file.path)), None)
                 if taken is not None and files[taken] != file:
@@ -244,12 +266,12 @@ def _object_of(value: object) -> Mapping[str, object]:
 
 
 def _id_of(entry: _Entry, number: int) -> str:
-    """Name a task by its `id`, else by the key it stands under, else by its number."""
-    found = entry.value.get("id") if isinstance(entry.value, dict) else None
-    if not isinstance(found, str | int) or isinstance(found, bool) or not str(found).strip():
-        key = entry.place[-1] if entry.place else number
-        found = key if isinstance(key, str) else number
-    return f"eval-{'-'.join(str(found).split())[:_LONGEST_ID]}"
+    """Name a task by its `id` or `name`, else by the key it stands under, else by its number."""
+    written = [entry.value.get(key) for key in ("id", "name")] if isinstance(entry.value, dict) else []
+    under = [step for step in entry.place[-1:] if isinstance(step, str)]
+    usable = (each for each in written if isinstance(each, str | int) and not isinstance(each, bool))
+    found = next((text for text in map(str, (*usable, *under)) if text.strip()), str(number))
+    return f"eval-{'-'.join(found.split())[:_LONGEST_ID]}"
 
 
 def _used(script: str) -> TaskCheck:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import SuiteError
+from skillopt.skills.folder import is_shipped
 from skillopt.suites import load_suite, read_tasks
 from skillopt.suites.formats import TASK_FORMATS, find_tasks, find_triggers
 from skillopt.tasks import Split, Task
@@ -103,6 +104,15 @@ def test_a_set_of_triggers_is_no_suite_and_says_what_it_is() -> None:
     assert [path.name for path in find_triggers(fixture_of("triggers"))] == ["trigger-evals.json"]
 
 
+def test_in_a_set_of_triggers_what_says_nothing_about_loading_is_skipped_and_is_no_task(tmp_path: Path) -> None:
+    (tmp_path / "triggers.json").write_text('[{"query": "a", "expected": "b"}]', encoding="utf-8")
+
+    reading = read_tasks(tmp_path / "triggers.json")
+
+    assert (reading.tasks, reading.triggers) == ((), ())
+    assert [each.reason for each in reading.skipped] == ["expected `should_trigger`, found none; add true or false"]
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -158,6 +168,25 @@ def test_files_may_be_written_out_in_the_eval(tmp_path: Path) -> None:
     assert parts(task)[0][1] == {"criteria": ["sum: Says 1"]}
 
 
+def test_a_criterion_object_is_one_criterion_whatever_its_keys_are_called(tmp_path: Path) -> None:
+    points = [{"dimension": "fidelity", "pass_if": "All is there"}, {"tone": "kind", "why": "it helps"}, "short"]
+
+    ((_, task),) = read_tasks(evals(tmp_path, [{"prompt": "a", "criteria": points}])).tasks
+
+    assert parts(task)[0][1] == {"criteria": ["All is there", "tone: kind; why: it helps", "short"]}
+
+
+def test_the_skill_itself_is_no_input_file(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_text(SKILL, encoding="utf-8")
+    (tmp_path / "notes.md").write_text("n", encoding="utf-8")
+
+    ((_, task),) = read_tasks(
+        evals(tmp_path, [{"prompt": "a", "expected": "b", "files": ["SKILL.md", "notes.md"]}])
+    ).tasks
+
+    assert [file.path for file in task.files] == ["notes.md"]
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_suite_of_one_or_two_tasks_loads_with_all_of_them_to_judge(tmp_path: Path, count: int) -> None:
     suite = load_suite(evals(tmp_path, [{"prompt": str(at), "expected": "x"} for at in range(count)]))
@@ -178,3 +207,9 @@ def test_tasks_of_a_skill_are_found_wherever_people_keep_them_and_a_folder_that_
     (tmp_path / "SKILL.md").write_text(SKILL, encoding="utf-8")
 
     assert find_tasks(tmp_path) == tmp_path / found
+
+
+def test_no_file_of_tasks_is_a_part_of_what_an_agent_gets_as_the_skill() -> None:
+    kept = [pattern for name, each in TASK_FORMATS.items() if name != "native" for pattern in each.files]
+
+    assert [pattern for pattern in kept if is_shipped(pattern)] == []
