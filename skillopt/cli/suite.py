@@ -36,7 +36,7 @@ def show(
 ) -> None:
     """Show the tasks of a skill, how each is scored, and what cannot be run.
 
-    Reads any of the formats in docs/suite-format.md; runs nothing and spends nothing.
+    Reads any of the formats in `skillopt docs suite-format`; runs nothing and spends nothing.
     """
     from functools import partial
 

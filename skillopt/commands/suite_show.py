@@ -85,7 +85,7 @@ def show_suite(name: str | None, *, suite: Path | None = None, folder: Path | No
     if target.suite_path is None and not others:
         raise UsageError(
             f"skill {target.name!r} has no tasks; add evals/evals.json, or name a suite with --suite PATH "
-            "(docs/suite-format.md lists the formats)"
+            "(`skillopt docs suite-format` lists the formats)"
         )
     path = target.suite_path or others[0]
     return _shown(read_tasks(path), tuple(other for other in others if other != path))

@@ -17,8 +17,8 @@ from skillopt.tasks import Suite
 __all__ = ["load_suite", "plan_suite", "read_tasks"]
 
 _UNKNOWN: Final = (
-    "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format of docs/suite-format.md, "
-    "found none; add one, or name its file"
+    "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format that `skillopt docs "
+    "suite-format` names, found none; add one, or name its file"
 )
 
 

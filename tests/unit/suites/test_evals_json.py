@@ -205,7 +205,7 @@ def test_a_file_without_evals_is_refused_and_a_single_eval_can_be_scored(tmp_pat
         ("[]", "1: expected at least one eval, found none; add evals with a `prompt`"),
         ("{}", "1: expected at least one eval, found none"),
         ('{\n"evals": {}}', "1: expected at least one eval, found none"),
-        ("3", "1: expected a list of evals, found 3; see docs/suite-format.md"),
+        ("3", "1: expected a list of evals, found 3; see `skillopt docs suite-format`"),
     ],
 )
 def test_a_file_that_is_not_as_described_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:

@@ -157,7 +157,7 @@ def test_dates_and_infinities_in_yaml_stay_text(tmp_path: Path) -> None:
         ("name: " + "[" * 50_000, "1: expected at most 16 levels of nesting"),
         ("splits: {train: " + "9" * 5_000 + "}", "1: expected text or a number, found 5000 digits"),
         ("- a\n", "1: the file: Input should be a valid dictionary"),
-        ("", "1: expected tasks, found an empty file; add tasks (see docs/suite-format.md)"),
+        ("", "1: expected tasks, found an empty file; add tasks (see `skillopt docs suite-format`)"),
         ("? [a]\n: b\n", "1: expected a key that is text"),
         ("nam: x\n", "1: unknown key 'nam'; did you mean 'name'?"),
         ("defaults:\n  timout: 3\n", "2: unknown key 'defaults.timout'; did you mean 'timeout'?"),
