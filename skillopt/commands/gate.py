@@ -169,6 +169,8 @@ class _Gate:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
             yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")
             return
+        if suite.left_out:
+            yield _finding(row, Weight.WARN, "skipped tasks", suite.left_out)
         yield from self._moved(row, target)
 
     def _moved(self, row: GatedChange, target: Target) -> Iterator[ChangeFinding]:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
 from skillopt.skills.folder import is_shipped
@@ -213,3 +215,41 @@ def test_no_file_of_tasks_is_a_part_of_what_an_agent_gets_as_the_skill() -> None
     kept = [pattern for name, each in TASK_FORMATS.items() if name != "native" for pattern in each.files]
 
     assert [pattern for pattern in kept if is_shipped(pattern)] == []
+
+
+KEYS = st.sampled_from(
+    [
+        *("prompt", "input", "id", "name", "expected", "assertions", "criteria", "must_not", "files", "type", "value"),
+        *("text", "evals", "cases", "should_trigger", "expected_skill", "expected_script", "contains", "rubric"),
+        *("pattern", "path"),
+    ]
+)
+WORDS = st.sampled_from(["a", "b c", "(", "../x", "/", "contains", "not_regex", "file_exists", "\0", " ", "9" * 300])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=14,
+)
+
+
+def loaded(path: Path) -> int | str:
+    """Give the number of tasks, or why the file is refused."""
+    try:
+        reading = read_tasks(path)
+    except SuiteError as error:
+        return str(error)
+    if reading.tasks:
+        assert load_suite(path).skipped == len(reading.skipped)
+    return len({task.id for _, task in reading.tasks}) - len(reading.tasks)
+
+
+@settings(max_examples=300)
+@given(value=VALUES | st.lists(st.dictionaries(KEYS, VALUES, min_size=3, max_size=6), min_size=1, max_size=4))
+def test_whatever_stands_in_a_file_it_loads_or_is_refused_with_its_place(
+    tmp_path_factory: pytest.TempPathFactory, value: object
+) -> None:
+    path = evals(tmp_path_factory.mktemp("any"), value)
+
+    found = loaded(path)
+
+    assert found == 0 or str(found).startswith(f"{path}:")
