@@ -32,7 +32,11 @@ def test_help_lists_every_command_once_under_a_heading_and_begins_with_where_to_
     text = capsys.readouterr().out
     headings = re.findall(r"^(\S.*):$", text, re.MULTILINE)
     assert headings[:3] == ["Options", "Start here", "Measure"]
-    names = {(command.name or command.callback.__name__) for command in app.registered_commands if command.callback}
+    names = {
+        (command.name or command.callback.__name__).replace("_", "-")
+        for command in app.registered_commands
+        if command.callback
+    }
     names |= {group.name for group in app.registered_groups if group.name}
     listed = re.findall(r"^  ([a-z][a-z-]*) {2,}\S", text, re.MULTILINE)
     assert sorted(listed) == sorted(names)

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from skillopt.errors import SuiteError
@@ -9,6 +7,7 @@ from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedModel
 from skillopt.verifiers import load_verifier
 from tests.contracts.verifier_contract import VerifierContract, make_spec, score_answer
+from tests.fakes.judges import answer
 
 
 def regex(pattern: str, name: str = "", **more: object) -> dict[str, object]:
@@ -16,12 +15,7 @@ def regex(pattern: str, name: str = "", **more: object) -> dict[str, object]:
 
 
 def judged(*criteria: str) -> dict[str, object]:
-    return {"kind": "rubric", "options": {"criteria": criteria, "votes": 1}, "name": "tone"}
-
-
-def verdicts(*answers: str) -> str:
-    found = [{"criterion": at, "passed": each == "yes", "evidence": "x"} for at, each in enumerate(answers, 1)]
-    return json.dumps({"verdicts": found, "advice": "Be kinder."})
+    return {"kind": "rubric", "options": {"criteria": criteria}, "name": "tone"}
 
 
 class TestChecksVerifier(VerifierContract):
@@ -54,13 +48,14 @@ def test_a_threshold_passes_a_task_of_which_a_check_fails() -> None:
 
 
 def test_checks_that_cost_nothing_run_before_the_judge_and_its_usage_is_counted() -> None:
-    model = ScriptedModel(lambda _: verdicts("yes", "no"))
+    model = ScriptedModel(answer("yn", ("kind", "short")))
     spec = make_spec("checks", checks=[judged("kind", "short"), regex("done", "says done")])
 
     score = load_verifier(spec, model).score(Trajectory(answer="nothing"), ".")
 
     assert score.value == 0.25
-    assert score.usage == Usage(calls=1)
+    assert score.usage == Usage(calls=len(model.prompts))
+    assert model.prompts
     assert score.feedback.startswith("says done: ")
     assert "judged by a model: tone: 1 of 2 hidden criteria are met." in score.feedback
 
@@ -69,16 +64,17 @@ def test_progress_is_seen_in_checks_by_their_names_and_never_in_the_words_of_a_j
     spec = make_spec("checks", checks=[regex("done", "says done"), regex("42", "the sum"), judged("kind")])
     task = Task("t", "Add.", spec)
 
-    def symptoms(answer: str, reply: str) -> frozenset[str]:
-        score = load_verifier(spec, ScriptedModel(lambda _: reply)).score(Trajectory(answer=answer), ".")
+    def symptoms(said: str, mark: str, advice: str = "Be kinder.") -> frozenset[str]:
+        model = ScriptedModel(answer(mark, ("kind",), advice))
+        score = load_verifier(spec, model).score(Trajectory(answer=said), ".")
         return symptoms_of(task, Rollout("t", "", 0, Trajectory(), Status.OK, score))
 
-    none, one = symptoms("no", verdicts("no")), symptoms("done", verdicts("no"))
+    none, one = symptoms("no", "n"), symptoms("done", "n")
 
     assert one < none
     assert any("says done" in line for line in none - one)
-    assert symptoms("done", verdicts("no").replace("kinder", "shorter")) == one
-    assert symptoms("done", verdicts("yes")) < one
+    assert symptoms("done", "n", "Be shorter.") == one
+    assert symptoms("done", "y") < one
 
 
 @pytest.mark.parametrize(
