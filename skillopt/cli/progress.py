@@ -72,6 +72,7 @@ class ProgressObserver(RunObserver):
     def begins(self, settings: "Settings") -> None:
         """Show what is used of its caps from here on."""
         self._settings = settings
+        self._steps = StepLines()
 
     def notice(self, text: str) -> None:
         """Show it above the live line."""
