@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgressObserver"]
 
-_PLAIN_EVERY: Final = 10.0
+_PLAIN_EVERY: Final = 30.0
 """Seconds between plain progress lines inside one batch."""
 
 _MINUTE: Final = 60
