@@ -18,7 +18,7 @@ __all__ = ["main", "make_repository"]
 _CHECKOUT = Path(__file__).resolve().parent.parent
 _SCRATCH = _CHECKOUT / ".demo"
 _SKILL = "tidy-tables"
-_DIFF_LINES = 12
+_DIFF_LINES = 10
 _CONFIG = f"""\
 [skills.{_SKILL}]
 path = "skills/{_SKILL}"

@@ -71,7 +71,7 @@ def picture_text(picture: str) -> str:
 
 
 def _steady(printed: str, folder: Path) -> list[str]:
-    """Leave out what differs from run to run: times, ids, commits, and lines that are printed every ten seconds."""
+    """Leave out what differs from run to run: times, ids, commits, and lines that are printed every half minute."""
     lines = [line for line in printed.splitlines() if not re.match(r"[a-z]+( \d+)?: (rollouts|calls), ", line)]
     named = [re.sub(r"\b[0-9a-f]{10,12}\b", "ID", line.replace(str(folder), ".demo/repository")) for line in lines]
     return ["$ make demo", *(re.sub(r"  \[\d+:\d\d, ", "  [", line) for line in named)]

@@ -9,13 +9,14 @@ import difflib
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 from benchmarks.llm.server import serve
 from benchmarks.llm.training import MOST_ROLLOUTS, Trained, train_skill
 from skillopt import Event, SkilloptError
 from skillopt.execution.results import EvaluateResult
-from skillopt.loop.event_lines import describe
+from skillopt.loop.step_lines import StepLines
 from tools.fetch_llm import MissingLlmError, find_llm
 
 __all__ = ["main"]
@@ -40,7 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"Suite: 40 questions of customers of a made-up shop, at most {MOST_ROLLOUTS} rollouts.\n", flush=True)
     with tempfile.TemporaryDirectory(prefix="skillopt-demo-llm-") as store, serve(files) as base_url:
         try:
-            trained = train_skill(base_url, Path(store), _show, preset=chosen.preset, seed=chosen.seed)
+            trained = train_skill(
+                base_url, Path(store), partial(_show, StepLines()), preset=chosen.preset, seed=chosen.seed
+            )
         except SkilloptError as error:
             print(error, file=sys.stderr)
             return 1
@@ -48,9 +51,8 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _show(event: Event) -> None:
-    line = describe(event)
-    if line:
+def _show(steps: StepLines, event: Event) -> None:
+    for line in steps.lines(event):
         print(line, flush=True)
 
 

@@ -102,9 +102,10 @@ def _changed(tasks: "Sequence[ChangedTask]", *, verbose: bool) -> Iterator[str]:
     shown = set(OutcomeChange) if verbose else {OutcomeChange.BROKEN, OutcomeChange.FIXED}
     for one in tasks:
         if one.change in shown:
+            said = _said(one.feedback) if one.passed_after < 1 else ""
             passed = f"passed {one.passed_before:.0%} → {one.passed_after:.0%}, "
             score = f"score {one.score_before:.2f} → {one.score_after:.2f}"
-            yield f"  {one.change.value} {escape_terminal(one.task)}: {passed}{score}{_said(one.feedback)}"
+            yield f"  {one.change.value} {escape_terminal(one.task)}: {passed}{score}{said}"
     counts = Counter(one.change for one in tasks if one.change not in shown)
     if counts:
         found = ", ".join(f"{counts[change]} {_COUNTED[change]}" for change in OutcomeChange if counts[change])

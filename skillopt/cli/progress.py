@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgressObserver"]
 
-_PLAIN_EVERY: Final = 10.0
+_PLAIN_EVERY: Final = 30.0
 """Seconds between plain progress lines inside one batch."""
 
 _MINUTE: Final = 60
@@ -72,6 +72,7 @@ class ProgressObserver(RunObserver):
     def begins(self, settings: "Settings") -> None:
         """Show what is used of its caps from here on."""
         self._settings = settings
+        self._steps = StepLines()
 
     def notice(self, text: str) -> None:
         """Show it above the live line."""

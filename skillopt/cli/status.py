@@ -27,7 +27,7 @@ def _text(result: "StatusReport") -> str:
     rows = [
         f"{row.run}  {row.started_at}  {row.skill}: {'gate, ' if row.kind == 'gate' else ''}{row.state}"
         f"{'' if row.kind == 'gate' else f', step {row.step}, ' + count_noun(row.versions, 'version')}"
-        f"{_then('' if row.headline is None else row.headline.words)}"
+        f"{_then(row.headline.words if row.headline and row.kind != 'gate' else '')}"
         f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
         f"{f' ({row.reason})' if row.reason else ''}"
         f"{''.join(f'{_INDENT}{role}: {format_usage(usage)}' for role, usage in row.spent.items())}"

@@ -66,9 +66,11 @@ def transfer(
 
 
 def _text(result: "Transferred") -> str:
+    from skillopt.reports.length_limits import count_noun
     from skillopt.versions.staleness import TargetName
 
-    head = f"{result.skill} {result.version[:10]} on {result.split}, {result.repeats} repeat(s) a task"
+    repeats = count_noun(result.repeats, "repeat")
+    head = f"{result.skill} {result.version[:10]} on {result.split}, {repeats} a task"
     trained = f"; trained on {TargetName.parse(result.trained_on)}" if result.trained_on else ""
     paid = sum(row.paid_rollouts for row in result.targets)
     titles = ("target", "no skill", "first", "version", "against no skill", "against the first")

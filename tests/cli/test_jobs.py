@@ -72,7 +72,7 @@ def ended(folder: Path, name: str) -> JobReport:
 def test_an_evaluation_gathers_evidence_and_says_what_to_do_next(project: Path) -> None:
     report = ended(project, start_evaluation(selection(project)).id)
     assert (report.job.state, report.job.exit_code) == (JobState.DONE, 0)
-    assert "incumbent: score" in report.job.output
+    assert "incumbent: 0 of 8 tasks passed (score 0.75)" in report.job.output
     assert "propose edits" in report.next_step
 
 
@@ -158,7 +158,7 @@ def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(proj
     again = ended(project, start_evaluation(selection(project, harness="chat/anthropic/fake")).id)
     assert again.job.state is JobState.DONE
     assert 0 < kept < TASKS
-    assert f"{TASKS - kept} newly run" in again.job.output
+    assert f"{TASKS - kept} rollouts newly run" in again.job.output
 
 
 @pytest.mark.process

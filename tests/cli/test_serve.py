@@ -50,7 +50,8 @@ def test_a_page_shows_rollouts_of_train_tasks_and_of_no_other(folder: Path) -> N
 
 def test_a_report_as_an_html_file_is_the_page(folder: Path, tmp_path: Path) -> None:
     ended = skillopt(folder, "report", "--output", str(tmp_path / "report.html"))
-    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert ended.stderr == f"written to {tmp_path / 'report.html'}\n"
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page(folder=folder) + "\n"
     ended = skillopt(folder, "report", "rows", "--format", "html", "--all-splits")
     assert ended.stdout == page(folder=folder, all_splits=True) + "\n"

@@ -223,7 +223,9 @@ def test_the_demo_ends_with_a_better_skill_and_commands_that_work(tmp_path: Path
     folder = tmp_path / "demo"
     command = [sys.executable, "-m", "benchmarks.demo", "--folder", str(folder)]
     ended = subprocess.run(command, cwd=CHECKOUT, check=True, capture_output=True, text=True)
-    assert len(ended.stdout.splitlines()) + len(ended.stderr.splitlines()) <= 60
+    # A slow machine adds lines that say that it goes on.
+    waited = re.findall(r"^[a-z]+(?: \d+)?: (?:rollouts|calls), ", ended.stderr, re.MULTILINE)
+    assert len(ended.stdout.splitlines()) + len(ended.stderr.splitlines()) - len(waited) <= 60
     assert "simulated" in ended.stdout.splitlines()[1]
     (gained,) = [line for line in ended.stdout.splitlines() if line.startswith("gained: ")]
     before, after, of = (int(number) for number in re.findall(r"(\d+) of \d+ → (\d+) of (\d+)", gained)[0])

@@ -63,7 +63,7 @@ def accept(folder: Path, *files: File, text: str = "", skill: str = "rows") -> s
     kept = {file.path: file for file in repository.read_folder(parent, path)}
     document = kept["SKILL.md"].content + text.encode()
     kept |= {"SKILL.md": File("SKILL.md", document)} | {file.path: file for file in files}
-    scores = (("Val-Before", "0.5000"), ("Val-After", "0.7500"), ("Val-Expected", "0.7100"))
+    scores = (("Val-Before", "4 of 8"), ("Val-After", "6 of 8"), ("Score", "0.50 to 0.75"))
     trailers = (("Skill", skill), *scores, ("Wins-Ties-Losses", "3/5/0"))
     draft = replace(NEW_VERSION, skill=skill, path=path, files=tuple(kept.values()), trailers=trailers)
     return repository.commit_version(replace(draft, parent=parent, expected_tip=tip))

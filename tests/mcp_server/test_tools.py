@@ -62,7 +62,8 @@ async def test_the_list_shows_versions_scores_and_suites(client: Client, project
 
     text = await say(client, "list_skills")
 
-    assert f"| rows | 1 | {version[:10]} | 0.5000 → 0.7500, expect 0.7100 | evals/evals.json | skills/rows |" in text
+    gained = "4 of 8 → 6 of 8 tasks passed (score 0.50 → 0.75)"
+    assert f"| rows | 1 | {version[:10]} | {gained} | evals/evals.json | skills/rows |" in text
 
 
 @EVERY_PROTOCOL
@@ -165,7 +166,7 @@ async def test_the_history_shows_verdicts_newest_first(client: Client, project: 
     text = await say(client, "list_skills", name="rows")
 
     assert text.index(new[:10]) < text.index(old[:10])
-    assert "| 0.5000 → 0.7500, expect 0.7100 | 3/5/0 |" in text
+    assert "| 4 of 8 → 6 of 8 tasks passed (score 0.50 → 0.75) | 3/5/0 |" in text
 
 
 async def test_the_history_shows_what_changed_between_versions_but_not_evals(client: Client, project: Path) -> None:

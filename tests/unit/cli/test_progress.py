@@ -45,7 +45,7 @@ def test_verbose_tells_every_event(capsys: pytest.CaptureFixture[str]) -> None:
     assert "baseline: 0.9 of 9 val tasks passed (score 0.33); the least gain" in capsys.readouterr().err
 
 
-def test_inside_a_batch_there_is_a_line_every_ten_seconds_with_time_and_what_is_used_of_each_cap(
+def test_inside_a_batch_there_is_a_line_every_half_minute_with_time_and_what_is_used_of_each_cap(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     now = [0.0]

@@ -44,6 +44,10 @@ class Notes(RunObserver):
 
     def __init__(self) -> None:
         self.activities: list[Activity] = []
+        self.notices: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.notices.append(text)
 
     def activity(self, activity: Activity) -> None:
         self.activities.append(activity)
@@ -205,6 +209,12 @@ class TestFailures:
         below_a_file = Task("t", "Say.", VerifierSpec("exact"), (File("a", b""), File("a/b", b"")))
         with pytest.raises(InfrastructureError, match="workspace for task 't'"):
             runner(ledger).rollouts([RolloutRequest(SKILL, below_a_file)])
+
+    def test_what_cannot_be_measured_is_said_at_once_and_each_reason_once(self, ledger: Ledger) -> None:
+        notes = Notes()
+        failing = runner(ledger, lambda *_: Trajectory(status=Status.INFRA_ERROR, reason="refused"), observer=notes)
+        failing.rollouts(asked(3))
+        assert notes.notices == ["task t0 could not be measured: refused"]
 
     def test_within_a_run_a_failure_stays_as_the_loop_saw_it(self, ledger: Ledger) -> None:
         going = runner(ledger, lambda *_: Trajectory(status=Status.INFRA_ERROR))
