@@ -202,17 +202,31 @@ class Project:
             ("environment", _environment(os.environ)),
             ("command line", selection.flags),
         ]
-        configured = entry.get("suite")
-        found = selection.suite or (self.root / str(configured) if configured else find_tasks(folder))
-        return Target(self._name_of(folder), folder, found, make_settings(*layers))
+        name, configured = self._name_of(folder), entry.get("suite")
+        found = selection.suite or (self.root / str(configured) if configured else self.find_suite(name, folder))
+        return Target(name, folder, found, make_settings(*layers))
 
     def discover(self) -> Discovered:
         """Find every skill of the project: each SKILL.md that git does not ignore, configured or not."""
         names = self.skill_names()
-        places = {folder: _entries(self.root / folder) for folder in _SUITE_FOLDERS}
-        return Discovered(
-            tuple(FoundSkill(name, path, self._suite(name, path, places)) for path, name in names.items())
-        )
+        given = {self._path(name): entry.get("suite") for name, entry in self.entries.items()}
+        beside = _suites_beside(self.root)
+        found = []
+        for path, name in names.items():
+            own = given.get(path) or _suite(name, beside) or find_tasks(self.root / path) or ""
+            shown = own.relative_to(self.root).as_posix() if isinstance(own, Path) else str(own)
+            found.append(FoundSkill(name, path, shown))
+        return Discovered(tuple(found))
+
+    def find_suite(self, name: str, folder: Path) -> Path | None:
+        """Find the tasks of a skill that no setting names: in a folder of suites, else its own.
+
+        Args:
+            name: The skill's name.
+            folder: Its folder.
+        """
+        beside = _suite(name, _suites_beside(self.root)) if folder.is_relative_to(self.root.resolve()) else ""
+        return self.root / beside if beside else find_tasks(folder)
 
     def skill_names(self) -> dict[str, str]:
         """Give the name of every skill of the project by its folder, sorted by folder; no two are the same."""
@@ -254,16 +268,6 @@ class Project:
 
     def _configured_folder(self, name: str) -> Path:
         return (self.root / str(self.entries[name].get("path", f"skills/{name}"))).resolve()
-
-    def _suite(self, name: str, path: str, places: Mapping[str, frozenset[str]]) -> str:
-        """Find the tasks of a skill: configured, in a folder of suites, or its own."""
-        entry = self._entry_of((self.root / path).resolve())
-        if configured := entry.get("suite"):
-            return str(configured)
-        spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
-        beside = (f"{place}/{spelling}" for place in places for spelling in spellings if spelling in places[place])
-        own = next(beside, None) or find_tasks(self.root / path)
-        return own if isinstance(own, str) else own.relative_to(self.root).as_posix() if own else ""
 
     def _entry(self, name: str | None, base: Path) -> tuple[Mapping[str, object], Path]:
         """Find a skill's table, which may be empty, and its folder."""
@@ -333,6 +337,18 @@ class Project:
         if not folder.is_relative_to(root) or (name in self.entries and self._configured_folder(name) == folder):
             return name
         return self.skill_names().get(folder.relative_to(root).as_posix(), name)
+
+
+def _suites_beside(root: Path) -> dict[str, frozenset[str]]:
+    """List what is in the folders of suites of a project."""
+    return {folder: _entries(root / folder) for folder in _SUITE_FOLDERS}
+
+
+def _suite(name: str, beside: Mapping[str, frozenset[str]]) -> str:
+    """Find the suite that has the name of a skill, empty for none."""
+    spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
+    found = (f"{place}/{spelling}" for place in beside for spelling in spellings if spelling in beside[place])
+    return next(found, "")
 
 
 def _entries(folder: Path) -> frozenset[str]:

@@ -117,7 +117,13 @@ def _skill_lines(result: "Initialized") -> "Iterator[str]":
             yield _skill(skill)
     more = len(result.skills) - len(result.listed)
     if more:
-        yield f"{more} more skills have no tasks and no table yet: skillopt write-tasks NAME drafts some"
+        yield (
+            f"{more} more skills have no tasks and no table; commands take them by name or folder, and "
+            "skillopt write-tasks NAME drafts tasks"
+        )
+    for old, new in result.renamed:
+        command = f"skillopt rename {old} {new or 'NEW'}"
+        yield f"branch skillopt/{old} has no skill here; if its folder was renamed: {command}"
     if not result.skills:
         yield HOW_TO_BEGIN
 

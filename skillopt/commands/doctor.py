@@ -107,7 +107,7 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     names = project.entries or [skill.name for skill in discovered.with_tasks or discovered.skills][:_MOST_CHECKED]
     for name in names:
         yield _skill(project, name)
-        yield _check(f"suite {name}", lambda name=name: _suite(project, name))  # type: ignore[misc]  # default binds the loop variable
+        yield _suite(project, name)
         yield from _drivers(project, name, probe=probe)
 
 
@@ -115,9 +115,8 @@ def _skills(project: Project, discovered: Discovered) -> Check:
     """Count the skills that are here."""
     if not discovered.skills:
         return Check("skills", ok=False, found=HOW_TO_BEGIN)
-    count = (
-        f"{len(discovered.skills)} here, {len(discovered.with_tasks)} with tasks, {len(project.entries)} in {CONFIG}"
-    )
+    here, with_tasks = len(discovered.skills), len(discovered.with_tasks)
+    count = f"{here} here, {with_tasks} with tasks, {len(project.entries)} in {CONFIG}"
     if project.entries:
         return Check("skills", ok=True, found=count)
     missing = f"none is in {CONFIG}: `skillopt init` writes it; commands take the name or folder of a skill without it"
@@ -182,14 +181,20 @@ def _skill(project: Project, name: str) -> Check:
     return Check(f"skill {name}", ok=True, found=f"{len(found)} warnings" if found else "valid", warnings=found)
 
 
-def _suite(project: Project, name: str) -> str:
-    target = project.target(Selection(name))
-    suite = target.suite()
-    prospect = what_it_can_show(suite, target.settings)
+def _suite(project: Project, name: str) -> Check:
+    """Check that there are tasks with which something can be shown; those that cannot be run are a warning."""
+    try:
+        target = project.target(Selection(name))
+        suite = target.suite()
+        prospect = what_it_can_show(suite, target.settings)
+    except SkilloptError as error:
+        return Check(f"suite {name}", ok=False, found=str(error))
     if not prospect.can_show:
-        raise UsageError(prospect.words)
+        return Check(f"suite {name}", ok=False, found=prospect.words)
     sizes = [f"{len(suite.tasks(split))} {split.value}" for split in Split if suite.tasks(split)]
-    return f"{'all in two folds' if suite.folds else ', '.join(sizes)}; {prospect.words}"
+    found = f"{'all in two folds' if suite.folds else ', '.join(sizes)}; {prospect.words}"
+    skipped = f"{suite.skipped} of its tasks cannot be run and are left out: `skillopt suite show {name}` says why"
+    return Check(f"suite {name}", ok=True, found=found, warnings=(skipped,) if suite.skipped else ())
 
 
 def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[Check]:
@@ -238,7 +243,7 @@ def _judge(project: Project, name: str, settings: Settings) -> Iterator[Check]:
         suite = project.target(Selection(name)).suite()
     except SkilloptError:
         return  # the row of the suite says it
-    judged = sum(task.verifier.kind == "rubric" for _, task in suite.splits)
+    judged = sum(task.verifier.judged for _, task in suite.splits)
     if not judged or settings.judge:
         return
     line = 'set one in skillopt.toml, as in judge = "anthropic/claude-haiku-4-5"'

@@ -4,7 +4,7 @@ A skill that fails does not stop the others. A night has no state of its own: wh
 ledger and the forge, so running it again continues.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -169,6 +169,8 @@ def nightly(
 ) -> Nightly:
     """Train every skill that is due, the most promising first, and bring all pull requests up to date.
 
+    They are those that skillopt.toml names; where it names none, all skills of the project that have tasks.
+
     Args:
         budget: Caps of the night.
         flags: Settings that override file and environment.
@@ -181,13 +183,16 @@ def nightly(
         RemoteError: The remote cannot be reached; nothing was spent.
     """
     project = Project.find(folder or Path.cwd())
-    if not project.entries:
-        message = f"expected skills in {project.config}, found none; write it with `skillopt init`"
+    names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
+    if not names:
+        message = (
+            f"expected skills in {project.config}, or skills with tasks, found none; write it with `skillopt init`"
+        )
         raise UsageError(message)
     context = _find_context(project, flags or {})
     with closing(Ledger.open(project.root)) as ledger:
         night = _Night(project, context, ledger, _RemainingBudget(budget or Budget()), observer or RunObserver(), now)
-        rows = tuple(_take_turns(night, flags or {}))
+        rows = tuple(_take_turns(night, names, flags or {}))
     remaining = night.remaining
     return Nightly(rows, remaining.rollouts, remaining.usd, remaining.answered.usd, remaining.failed_calls)
 
@@ -219,11 +224,11 @@ def _find_context(project: Project, flags: Mapping[str, object]) -> NightlyConte
     return NightlyContext(project, forge, remote, tips, DefaultBranch(tips.default_branch, tips.default))
 
 
-def _take_turns(night: _Night, flags: Mapping[str, object]) -> Iterator[SkillNight]:
+def _take_turns(night: _Night, names: Iterable[str], flags: Mapping[str, object]) -> Iterator[SkillNight]:
     """Train the skills that are due, in order, then update the pull requests of all others."""
     due: dict[str, Due] = {}
     turns: dict[str, Selection] = {}
-    for name in night.project.entries:
+    for name in names:
         selection = Selection(name, flags, folder=night.project.root)
         try:
             target = night.project.target(selection)

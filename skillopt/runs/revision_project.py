@@ -87,6 +87,9 @@ class RevisionProject:
         place.mkdir(parents=True, exist_ok=True)
         write_files(self._repository.read_folder(self.commit, path), place)
         target = replace(self._target(place, flags, suite), name=self._name(path))
+        beside = self._real.find_suite(target.name, self._real.root / path) if target.suite_path is None else None
+        if beside is not None and not beside.is_relative_to(self._real.root / path):
+            target = replace(target, suite_path=self._folder / beside.relative_to(self._real.root))
         if suite is None and target.suite_path is not None:
             self._lay_out_suite(target.suite_path)
         return self._on_disk(target)

@@ -351,6 +351,14 @@ class TestWithoutAForge:
         assert ended.returncode == 2
         assert "write it with `skillopt init`" in ended.stderr
 
+    def test_without_tables_the_skills_with_tasks_have_their_turn(self, tmp_path: Path) -> None:
+        nights = make_nights(tmp_path)
+        (nights.folder / "skillopt.toml").unlink()
+        (nights.folder / "skills" / "bare").mkdir()
+        (nights.folder / "skills" / "bare" / "SKILL.md").write_text("# Bare\n")
+        ended = skillopt(nights.folder, "nightly", "--json", "--max-rollouts", "1")
+        assert [row["skill"] for row in json.loads(ended.stdout)["skills"]] == ["rows"]
+
 
 def test_doctor_says_whether_pull_requests_could_be_opened(nights: Nights) -> None:
     def forge(**environment: str) -> tuple[bool, str]:

@@ -92,6 +92,18 @@ async def test_a_configured_skill_is_listed_with_the_suite_it_is_given(project: 
     assert "| suites/rows | skills/rows |" in await say(client, "list_skills")
 
 
+async def test_skills_are_listed_wherever_they_lie(project: Path, client: Client) -> None:
+    for path in ("plugins/a/skills/x", "plugins/b/skills/x", "."):
+        (project / path).mkdir(parents=True, exist_ok=True)
+        (project / path / "SKILL.md").write_text("---\nname: whole\ndescription: x\n---\nx\n", encoding="utf-8")
+
+    text = await say(client, "list_skills")
+
+    assert "| a-x | 0 | none |  |  | plugins/a/skills/x |" in text
+    assert "| b-x | 0 | none |  |  | plugins/b/skills/x |" in text
+    assert "| whole | 0 | none |  |  | . |" in text
+
+
 async def test_the_list_says_why_a_skill_is_not_served(project: Path, client: Client) -> None:
     accept(project, File("SKILL.md", b"Nothing.\n"))
 

@@ -66,6 +66,7 @@ def test_a_mistake_in_the_file_names_the_file(folder: Path, text: str, problem: 
 
 def test_a_skill_without_a_suite_says_how_to_name_one(folder: Path) -> None:
     (folder / "skillopt.toml").unlink()
+    (folder / "suites" / "rows.jsonl").unlink()
     selection = Selection("skills/rows", folder=folder)
     with pytest.raises(UsageError, match="pass --suite PATH"):
         selection.project().target(selection).suite()
@@ -88,6 +89,7 @@ def test_the_evals_of_a_skill_are_its_suite_where_no_other_is_named(folder: Path
     selection = Selection("rows", folder=folder)
     assert selection.project().target(selection).suite_path == folder / "suites" / "rows.jsonl"
     (folder / "skillopt.toml").unlink()
+    (folder / "suites" / "rows.jsonl").unlink()
     selection = Selection("skills/rows", folder=folder)
     target = selection.project().target(selection)
     assert target.suite_path == evals
@@ -95,3 +97,104 @@ def test_the_evals_of_a_skill_are_its_suite_where_no_other_is_named(folder: Path
     evals.unlink()
     with pytest.raises(UsageError, match=r"has no suite; pass --suite PATH, .* or give the skill evals/evals\.json"):
         selection.project().target(selection).suite()
+
+
+def add_skills(folder: Path, *paths: str) -> None:
+    for path in paths:
+        (folder / path).mkdir(parents=True, exist_ok=True)
+        (folder / path / "SKILL.md").write_text(f"---\nname: {Path(path).name}\ndescription: x\n---\nx\n")
+
+
+def found(folder: Path) -> list[tuple[str, str, str]]:
+    return [(skill.name, skill.path, skill.suite) for skill in Project.find(folder).discover().skills]
+
+
+def test_every_skill_that_git_does_not_ignore_is_found_with_its_tasks(folder: Path) -> None:
+    layouts = (".", ".claude/skills/a", ".agents/skills/b", ".github/skills/c", "plugins/p/skills/group/d", "deep/e")
+    add_skills(folder, *layouts, "node_modules/f", "private/g", "my_rows")
+    (folder / "SKILL.md").write_text("---\nname: whole-repository\n---\n")
+    (folder / ".gitignore").write_text("private/\n")
+    (folder / "suites" / "my_rows").mkdir()
+
+    assert found(folder) == [
+        ("whole-repository", ".", ""),
+        ("b", ".agents/skills/b", ""),
+        ("a", ".claude/skills/a", ""),
+        ("c", ".github/skills/c", ""),
+        ("e", "deep/e", ""),
+        ("my-rows", "my_rows", "suites/my_rows"),
+        ("d", "plugins/p/skills/group/d", ""),
+        ("rows", "skills/rows", "suites/rows.jsonl"),
+    ]
+
+
+def test_a_skill_that_is_a_link_to_another_one_is_that_one(folder: Path) -> None:
+    (folder / ".gemini" / "skills" / "alias").mkdir(parents=True)
+    (folder / ".gemini" / "skills" / "alias" / "SKILL.md").symlink_to("../../../skills/rows/SKILL.md")
+    (folder / ".claude").mkdir()
+    (folder / ".claude" / "skills").symlink_to("../skills")
+
+    assert [path for _, path, _ in found(folder)] == ["skills/rows"]
+    selection = Selection(".gemini/skills/alias", folder=folder)
+    assert selection.project().target(selection).folder == folder / "skills" / "rows"
+
+
+def test_without_git_skills_are_found_by_a_walk(tmp_path: Path) -> None:
+    add_skills(tmp_path, "skills/a", "node_modules/b")
+
+    assert found(tmp_path) == [("a", "skills/a", "")]
+
+
+def test_a_skill_without_a_table_is_named_by_its_name_or_its_folder(folder: Path) -> None:
+    add_skills(folder, "plugins/p/skills/lines")
+
+    for name in ("lines", "plugins/p/skills/lines"):
+        selection = Selection(name, folder=folder)
+        target = selection.project().target(selection)
+        assert (target.name, target.folder) == ("lines", folder / "plugins" / "p" / "skills" / "lines")
+
+
+def test_a_folder_name_that_occurs_twice_asks_which_and_each_has_a_branch_of_its_own(folder: Path) -> None:
+    add_skills(folder, "plugins/a/skills/x", "plugins/b/skills/x")
+    selection = Selection("x", folder=folder)
+
+    with pytest.raises(UsageError, match=r"found 2 in folders named 'x'; name one: a-x \(plugins/a/skills/x\), b-x"):
+        selection.project().target(selection)
+    for name in ("b-x", "plugins/b/skills/x"):
+        selection = Selection(name, folder=folder)
+        target = selection.project().target(selection)
+        assert (target.name, target.skill().name) == ("b-x", "b-x")
+
+
+def test_the_only_skill_of_a_project_needs_no_name(folder: Path) -> None:
+    (folder / "skillopt.toml").unlink()
+
+    target = Project.find(folder).target(Selection(folder=folder))
+
+    assert (target.name, target.suite_path) == ("rows", folder / "suites" / "rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("skills", "message"),
+    [
+        ((), "no skill here: a skill is a folder with a file SKILL.md"),
+        (
+            tuple(f"skills/s{number}" for number in range(12)),
+            "skills here: s0, s1, s10, .* and 4 more; `skillopt init`",
+        ),
+    ],
+)
+def test_without_a_table_and_a_name_it_says_what_is_here_and_what_to_run(
+    tmp_path: Path, skills: tuple[str, ...], message: str
+) -> None:
+    add_skills(tmp_path, *skills)
+
+    with pytest.raises(UsageError, match=message):
+        Project.find(tmp_path).target(Selection(folder=tmp_path))
+
+
+def test_a_mistyped_name_is_answered_with_the_nearest_skill_that_is_here(folder: Path) -> None:
+    add_skills(folder, "plugins/p/skills/lines")
+
+    with pytest.raises(UsageError, match="found 'linse'; did you mean 'lines'"):
+        Project.find(folder).target(Selection("linse", folder=folder))

@@ -1,0 +1,93 @@
+"""`skillopt doctor` shows what it warns of, and says what to do where nothing is there yet."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.projects import git, make_project, skillopt, skillopt_process, without_agents
+
+JUDGED = {"id": "t", "prompt": "Greet.", "verifier": {"kind": "rubric", "criteria": ["It is polite."]}}
+
+
+def checks(folder: Path, **environment: str) -> dict[str, dict[str, Any]]:
+    rows = json.loads(skillopt(folder, "doctor", "--json", **environment).stdout)["checks"]
+    return {row["name"]: row for row in rows}
+
+
+def test_warnings_are_shown_and_a_skill_that_clients_load_is_no_failure(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    document = project / "skills" / "rows" / "SKILL.md"
+    document.write_text("# Rows\n\n" + "Trim spaces.\n" * 60_000)
+
+    ended = skillopt(project, "doctor")
+
+    assert ended.returncode == 0
+    assert "warn skill rows: 6 warnings\n     SKILL.md:1: warning (claude-code): found no description" in ended.stdout
+    assert "expected at most 10000 bytes, found 780008" in ended.stdout
+    warnings = checks(project)["skill rows"]["warnings"]
+    assert any("error (specification): expected frontmatter with name and description" in line for line in warnings)
+
+
+def test_no_sandbox_is_a_warning(tmp_path: Path) -> None:
+    # In a process of its own, because one process looks for the sandbox once.
+    project = make_project(tmp_path / "project")
+
+    ended = skillopt_process(project, "doctor", "--json", PATH=without_agents(tmp_path))
+
+    (row,) = (row for row in json.loads(ended.stdout)["checks"] if row["name"] == "sandbox")
+
+    assert (row["ok"], row["found"], len(row["warnings"])) == (True, "none", 1)
+
+
+def test_the_demo_is_said_to_be_one(tmp_path: Path) -> None:
+    row = checks(make_project(tmp_path / "project"))["target rows"]
+
+    assert row["warnings"] == ["the demo is a program that understands table rules only, not a language model"]
+
+
+@pytest.mark.parametrize(
+    ("model", "state", "words"),
+    [
+        ("demo", "FAIL", "expected a judge, found none"),
+        ("openai/gpt-5", "warn", "openai/gpt-5, which proposes the edits, judges them too"),
+    ],
+)
+def test_criteria_in_words_without_a_judge_name_the_line_to_add(
+    tmp_path: Path, model: str, state: str, words: str
+) -> None:
+    project = make_project(tmp_path / "project")
+    tasks = [json.dumps({**JUDGED, "id": f"t{number}", "prompt": f"Greet {number}."}) for number in range(12)]
+    (project / "suites" / "rows.jsonl").write_text("\n".join(tasks))
+
+    said = skillopt(project, "doctor", SKILLOPT_MODEL=model).stdout
+
+    assert f"{state} judge rows: " in said
+    assert words in said
+    assert "12 of 12 tasks have criteria" in said
+    assert 'judge = "anthropic/claude-haiku-4-5"' in said
+
+
+@pytest.mark.parametrize("command", ["doctor", "init"])
+def test_in_an_empty_folder_it_says_what_a_skill_is_and_sends_nobody_in_a_circle(tmp_path: Path, command: str) -> None:
+    git(tmp_path, "init", "--quiet")
+
+    said = skillopt(tmp_path, command).stdout
+
+    assert "no skill here: a skill is a folder with a file SKILL.md" in said
+    assert "next: skillopt doctor" not in said
+
+
+def test_skills_without_a_table_are_counted_and_the_first_with_tasks_are_checked(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    (project / "skillopt.toml").unlink()
+    (project / "plugins" / "bare").mkdir(parents=True)
+    (project / "plugins" / "bare" / "SKILL.md").write_text("# Bare\n")
+
+    found = checks(project)
+
+    assert found["skills"]["found"] == "2 here, 1 with tasks, 0 in skillopt.toml"
+    assert "`skillopt init` writes it" in found["skills"]["warnings"][0]
+    assert "skill rows" in found
+    assert "skill bare" not in found
