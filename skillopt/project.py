@@ -116,7 +116,8 @@ class Target:
         if self.suite_path is None:
             message = (
                 f"skill {self.name!r} has no suite; pass --suite PATH, set it in {CONFIG} under "
-                f"[skills.{self.name}], or give the skill evals/evals.json"
+                f"[skills.{self.name}], let `skillopt write-tasks {self.name}` draft tasks, or give the skill "
+                "evals/evals.json"
             )
             raise UsageError(message)
         return load_suite(self.suite_path)

@@ -88,7 +88,8 @@ def _ask(choices: "Sequence[Choice]") -> "Choice | None":
 
 def _told(choice: "Choice") -> str:
     missing = f"; {choice.missing}" if choice.missing else ""
-    return f'{escape_terminal(choice.label)}: harness = "{choice.harness}", model = "{choice.model}"{missing}'
+    label = f"{escape_terminal(choice.label)}: " if choice.label else ""
+    return f'{label}harness = "{choice.harness}", model = "{choice.model}"{missing}'
 
 
 def _text(result: "Initialized") -> str:
@@ -117,10 +118,8 @@ def _skill_lines(result: "Initialized") -> "Iterator[str]":
             yield _skill(skill)
     more = len(result.skills) - len(result.listed)
     if more:
-        yield (
-            f"{more} more skills have no tasks and no table; commands take them by name or folder, and "
-            "skillopt write-tasks NAME drafts tasks"
-        )
+        others = f"{more} more skills" if result.listed else f"{more} skills"
+        yield f"{others} have no tasks and no table; commands take them by name, skillopt write-tasks NAME drafts tasks"
     for old, new in result.renamed:
         command = f"skillopt rename {old} {new or 'NEW'}"
         yield f"branch skillopt/{old} has no skill here; if its folder was renamed: {command}"

@@ -26,6 +26,8 @@ _HEAD: Final = """\
 preset = "default"
 """
 
+_DEMO: Final = "a program that understands table rules only, not a language model"
+
 Chooser = Callable[[Sequence[Choice]], Choice | None]
 """Asks a person for one of several choices; None leaves it open."""
 
@@ -143,7 +145,7 @@ def _wished(project: Project, wishes: Wishes) -> Choice:
         set_to = project.values.get(key, wanted)
         if set_to != wanted:
             raise UsageError(f"{project.config}: expected no {key} yet, found {key} = {set_to!r}; change it there")
-    return Choice("as asked for", harness, model)
+    return Choice(_DEMO if harness == "demo" else "", harness, model)
 
 
 def _is_agent(model: str) -> bool:
@@ -192,7 +194,7 @@ def _lines(
 
 def _chosen_lines(project: Project, chosen: Choice, others: Sequence[Choice]) -> Iterator[str]:
     meaning = {
-        "harness": f"who does the tasks: {chosen.label}",
+        "harness": f"who does the tasks{f': {chosen.label}' if chosen.label else ''}",
         "model": "who proposes edits",
         "judge": "who judges criteria in words",
         "base_url": "where the model is served",

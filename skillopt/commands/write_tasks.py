@@ -198,7 +198,7 @@ class _Work:
 
         def run(requests: Sequence[RolloutRequest]) -> Sequence[Rollout]:
             if requests:
-                self._observer.notice(f"{what}: {len(requests)} runs")
+                self._observer.notice(f"{what}: {len(requests)} {'run' if len(requests) == 1 else 'runs'}")
             return runner.rollouts(requests)
 
         return run

@@ -11,6 +11,7 @@ import pytest
 
 from skillopt.suites import load_suite
 from tests.fakes.fake_chat import completion, fake_chat
+from tests.fakes.judges import JudgePrompt, judge_reply
 from tests.fakes.projects import git, skillopt
 from tools.fake_providers.loopback import Answer, Body
 
@@ -76,9 +77,7 @@ class Models:
             self.drafting.append(asked)
             return completion(body, self.replies[min(len(self.drafting), len(self.replies)) - 1])
         if "Task: judge" in asked:
-            met = "(none)" not in asked or "Nothing rude" in asked
-            verdicts = [{"criterion": 1, "passed": met, "evidence": "seen"}]
-            return completion(body, json.dumps({"verdicts": verdicts, "advice": ""}))
+            return completion(body, judge_reply(asked, _verdict))
         if body["model"] == "target":
             self.targets.append((request, "# Skill: greeting" in asked))
             greeted = "Good day! Ada" if self.targets[-1][1] else "Hi."
@@ -89,6 +88,12 @@ class Models:
         if "names.txt" in request:
             return '<file path="answer.json">\n["Good day Cleo!", "Good day Dan!"]\n</file>'
         return "Goodbye!" if "farewell" in request else "Hello, hello. Good day!"
+
+
+def _verdict(read: JudgePrompt, criterion: str) -> str:
+    """Find that nothing rude is said even where nothing is said at all."""
+    kind = criterion == "The greeting is kind." and "ello" in read.result
+    return "met" if kind or criterion == "Nothing rude is said." else "not met"
 
 
 @pytest.fixture
