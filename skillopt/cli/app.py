@@ -16,6 +16,7 @@ from skillopt.cli import (
     evaluate,
     evidence,
     gate,
+    handoff,
     init,
     jobs,
     nightly,
@@ -99,3 +100,4 @@ for heading, commands in _COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=heading)(command)
 app.add_typer(suite.suite, name="suite", rich_help_panel="Measure")
+app.add_typer(handoff.handoff, name="handoff", rich_help_panel="Other ways to train")
