@@ -10,6 +10,7 @@ import typer
 from skillopt import __version__
 from skillopt.cli import (
     bisect,
+    clean,
     docs,
     doctor,
     estimate,
@@ -58,6 +59,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
     ),
     "Reports": (report.report, watch.watch, serve.serve),
     "Nights and jobs": (nightly.nightly, jobs.jobs, jobs.job, jobs.cancel),
+    "Remove": (clean.clean,),
     "Other ways to train": (evidence.evidence, propose.propose, tune.tune),
 }
 """Every command under its heading, in the order of help."""

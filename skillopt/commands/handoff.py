@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from skillopt.runs.answer_sheet import Missing, read_answers, render_answers, render_items
 from skillopt.agents.handoff_folder import HandoffFolder, OpenItem
 from skillopt.commands.optimize import Optimized, optimize
 from skillopt.errors import AnswersPendingError, UsageError
 from skillopt.execution.runner import RunObserver
 from skillopt.project import Selection
+from skillopt.runs.answer_sheet import Missing, read_answers, render_answers, render_items
 from skillopt.runs.hand_out import HandoffSession, is_handed_off, load_session
 from skillopt.runs.plan import Start
 
@@ -62,7 +62,7 @@ def next_round(selection: Selection, *, start: Start = "auto", observer: RunObse
     if session is not None and session.skill != target.name and HandoffFolder(folder).open_items():
         raise UsageError(
             f"expected one hand-off at a time, found that of {session.skill!r} open; finish it with `skillopt handoff "
-            f"next {session.skill}`, or drop it with `skillopt clean --handoff`"
+            f"next {session.skill}`, or drop it with `skillopt clean --workspaces`"
         )
     if not is_handed_off(target.settings):
         by_hand = {"harness": "handoff", "model": "handoff"}

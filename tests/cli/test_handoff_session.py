@@ -56,7 +56,7 @@ def test_a_skill_is_trained_by_these_commands_alone_with_a_half_filled_file_and_
             assert (half["taken"], half["round"], len(half["items"])) == (3, 1, len(ids) - 3)
             assert all(one["line"] > 1 for one in half["missing"])
         write(file, items)
-        if number == 3:  # noqa: PLR2004 - in the middle
+        if number == 3:
             with monkeypatch.context() as patch:
                 patch.setattr(hand_out, "look_ahead", interrupted)
                 ended = skillopt(folder, "handoff", "answer", "mine.json")
