@@ -10,12 +10,14 @@ import typer
 from skillopt import __version__
 from skillopt.cli import (
     bisect,
+    clean,
     docs,
     doctor,
     estimate,
     evaluate,
     evidence,
     gate,
+    handoff,
     init,
     jobs,
     nightly,
@@ -57,6 +59,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
     ),
     "Reports": (report.report, watch.watch, serve.serve),
     "Nights and jobs": (nightly.nightly, jobs.jobs, jobs.job, jobs.cancel),
+    "Remove": (clean.clean,),
     "Other ways to train": (evidence.evidence, propose.propose, tune.tune),
 }
 """Every command under its heading, in the order of help."""
@@ -99,3 +102,4 @@ for heading, commands in _COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=heading)(command)
 app.add_typer(suite.suite, name="suite", rich_help_panel="Measure")
+app.add_typer(handoff.handoff, name="handoff", rich_help_panel="Other ways to train")

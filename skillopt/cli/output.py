@@ -70,6 +70,8 @@ def _plain(value: object) -> str:
 
 def format_usage(usage: "Usage") -> str:
     """Give the consumption of a role in words; a price that is not known is named so."""
+    if usage.calls and usage.usd is None and not usage.input_tokens + usage.output_tokens:
+        return f"{usage.calls:,} calls, tokens and price unknown"
     price = "price unknown" if usage.usd is None else f"${usage.usd:.4f}"
     return f"{usage.calls:,} calls, {usage.input_tokens:,} tokens read, {usage.output_tokens:,} written, {price}"
 

@@ -6,21 +6,25 @@ It is the training of the Python API (api), with accepted versions in git (runs.
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from skillopt.api import run_training
 from skillopt.commands.prospect import describe_earlier_runs, what_it_can_show
-from skillopt.errors import InvalidMeasurementError, UsageError
+from skillopt.errors import AnswersPendingError, InvalidMeasurementError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import check_cap
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.headline import Headline
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.loop.gained import gained_by_draft, why_nothing
+from skillopt.loop.optimizer import train
 from skillopt.project import Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.draft_publication import DraftState
 from skillopt.runs.error_spent import spent_by_earlier
-from skillopt.runs.plan import Start, begin_run, make_plan
+from skillopt.runs.hand_out import Handoff, HandoffSession, is_handed_off
+from skillopt.runs.plan import RunPlan, Start, begin_run, make_plan
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
 from skillopt.storage.ledger import Ledger
@@ -101,9 +105,19 @@ def optimize(
         observer.notice("\n".join(filter(None, (prospect.words, earlier))))
         record, resumed = begin_run(plan, ledger, start)
         run = RecordedRun(plan, ledger, record, observer)
+        handoff = _handoff(selection, plan, root, start)
         versions = plan.repository.versions(name, record.base) if record.base else ()
         spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
-        done = run_training(run, plan.suite, released_of(plan, ledger, record), spent=spent)
+        released = released_of(plan, ledger, record)
+        try:
+            done = run_training(run, plan.suite, released, spent=spent)
+        except AnswersPendingError as pending:
+            if handoff is None:
+                raise
+            training = partial(train, run.skill, plan.suite, run.settings, released=released, spent=spent)
+            raise handoff.pause(run, ledger, training) from pending
+        if handoff is not None:
+            handoff.finish()
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
         raise InvalidMeasurementError(f"the run ended before anything was measured: {done.reason}")
     return Optimized(
@@ -125,3 +139,16 @@ def optimize(
         gained_by_draft(done.events),
         why_nothing(done.events),
     )
+
+
+def _handoff(selection: Selection, plan: RunPlan, root: Path, start: Start) -> Handoff | None:
+    """Take up the hand-off of a run, None where nothing is answered by hand."""
+    if not is_handed_off(plan.target.settings):
+        return None
+    flags = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in selection.flags.items()
+        if isinstance(value, str | int | float | bool | tuple)
+    }
+    suite = str(selection.suite.resolve()) if selection.suite else ""
+    return Handoff(root / ".skillopt" / "handoff", HandoffSession(plan.target.name, flags, suite, start))

@@ -14,17 +14,6 @@ from skillopt.tasks import File, digest_of
 __all__ = ["HandoffHarness"]
 
 _LARGEST: Final = 50_000_000
-_PROMPT: Final = """\
-# Do one task
-
-Work only in the folder `workspace/` beside this file.{skill}
-When you are done, write your final answer to `answer.md` beside this file; if all is in files, say so there.
-
-## The task
-
-{task}
-"""
-_SKILL: Final = "\nFirst read `skill/{name}/SKILL.md` and follow it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +52,14 @@ class HandoffHarness:
         """
         skill, task = request.skill, request.task
         key = digest_of(skill.digest if skill else "", task.digest, str(request.repeat))
-        notice = _SKILL.format(name=skill.name) if skill else ""
-        files = [File("prompt.md", _PROMPT.format(skill=notice, task=task.prompt).encode("utf-8", "replace"))]
+        files = [File("prompt.md", task.prompt.encode("utf-8", "replace"))]
         files += [File(f"workspace/{file.path}", file.content) for file in task.files]
         if skill:
             files += [File(f"skill/{skill.name}/{file.path}", file.content) for file in files_of(skill)]
-        answer = HandoffFolder(self.folder).answer("rollouts", key, files).strip()
-        done = self.folder / "rollouts" / key[:20] / "workspace"
+        same = digest_of(skill.digest if skill else "", task.digest)
+        handed = HandoffFolder(self.folder)
+        answer = handed.answer("rollouts", key, files, about=task.id, same=same).strip()
+        done = handed.path / "rollouts" / key[:20] / "workspace"
         for path in changed_files(str(done), task.files):
             _take_back(str(done), path, Path(workspace, path))
         messages = (Message("user", task.prompt), Message("assistant", answer))

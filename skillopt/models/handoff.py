@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from skillopt.agents.handoff_folder import HandoffFolder
 from skillopt.rollouts import Reply, Usage
 from skillopt.tasks import File, digest_of
 
 __all__ = ["HandoffModel"]
+
+_TITLE: Final = 100
+"""Characters of a prompt's first line that are shown as what it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +50,6 @@ class HandoffModel:
         """
         texts = {"prompt.md": prompt, "system.md": system, "schema.json": schema}
         files = [File(name, text.encode("utf-8", "replace")) for name, text in texts.items() if text]
-        answer = HandoffFolder(self.folder).answer("prompts", digest_of(system, prompt), files)
+        about = prompt.lstrip().partition("\n")[0][:_TITLE]
+        answer = HandoffFolder(self.folder).answer("prompts", digest_of(system, prompt), files, about=about)
         return Reply(answer, Usage(calls=1, usd=None))

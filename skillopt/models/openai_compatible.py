@@ -26,6 +26,7 @@ __all__ = ["OpenAICompatibleModel"]
 
 _KEY: Final = "OPENAI_COMPATIBLE_API_KEY"
 _FORMAT = re.compile(r"response_format|json_object|json mode", re.IGNORECASE)
+_VERSION = re.compile(r"/v\d+\w*/?$")
 _ENDS: Final = {
     None: Status.OK,
     "stop": Status.OK,
@@ -113,6 +114,8 @@ class OpenAICompatibleModel(ApiModel):
                 raise api_failure(error) from error
             self._without_json_mode.set()
             return self.reply(prompt, system=system)
+        except openai.NotFoundError as error:
+            raise api_failure(error).with_words(self._hint) from error
         except openai.OpenAIError as error:
             raise api_failure(error) from error
         return self._read(text, system + prompt)
@@ -125,11 +128,18 @@ class OpenAICompatibleModel(ApiModel):
         key = os.environ.get(_KEY) or "none"
         return OpenAI(api_key=key, base_url=self.base_url, timeout=self.timeout, max_retries=0)
 
+    @property
+    def _hint(self) -> str:
+        """Say what most often is wrong with an address that answers otherwise; empty where it is right."""
+        if _VERSION.search(self.base_url):
+            return ""
+        return f"; base_url is {self.base_url!r}: most servers want the version in its path, as in http://HOST:PORT/v1"
+
     def _read(self, text: str, asked: str) -> Reply:
         try:
             completion = _Completion.model_validate_json(text)
         except ValidationError as error:
-            raise malformed_reply("an answer of Chat Completions", text) from error
+            raise malformed_reply("an answer of Chat Completions", text).with_words(self._hint) from error
         choice = completion.choices[0]
         usage = self._usage(completion.usage, asked, choice.message.content or "")
         if choice.message.refusal:

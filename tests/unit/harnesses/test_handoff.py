@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.agents.handoff_folder import HandoffFolder
 from skillopt.errors import AnswersPendingError, UsageError
 from skillopt.harnesses.handoff import HandoffHarness
 from skillopt.models.handoff import HandoffModel
@@ -15,30 +16,11 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
 from tests.contracts.harness_contract import HarnessContract
 from tests.contracts.model_contract import ModelContract
+from tests.fakes.hands import answer_all
 from tests.fakes.projects import make_project, skillopt
-from tools.fake_providers.skill_follower import clean
 
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
 TASK = Task("t", "Clean it.", VerifierSpec("exact"), (File("a.txt", b"a"), File("b.txt", b"b")))
-
-
-def answer_all(folder: Path, model: str = "") -> int:
-    """Do everything that the manifest lists, as somebody who follows skills and knows the optimizer's prompts."""
-    from skillopt.demo.model import DemoModel  # noqa: PLC0415 - what stands in for somebody
-
-    listed = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    for entry in listed["open"]:
-        place = folder / entry["folder"]
-        if entry["kind"] == "prompt":
-            answer = model or DemoModel(seed=1).reply((place / "prompt.md").read_text(encoding="utf-8")).text
-        else:
-            answer = "Wrote output.csv."
-            skills = list(place.glob("skill/*/SKILL.md"))
-            table = (place / "workspace" / "input.csv").read_text(encoding="utf-8")
-            cleaned = clean(skills[0].read_text(encoding="utf-8") if skills else "", table)
-            (place / "workspace" / "output.csv").write_text(cleaned, encoding="utf-8")
-        (place / "answer.md").write_text(answer, encoding="utf-8")
-    return len(listed["open"])
 
 
 class AnsweredModel:
@@ -94,10 +76,54 @@ def test_a_prompt_is_handed_off_and_its_answer_is_the_reply(tmp_path: Path) -> N
     with pytest.raises(AnswersPendingError, match=r"manifest\.json: for each entry do what its prompt.md says"):
         model.reply("Why?", system="Be brief.", schema="{}")
     (folder,) = tmp_path.glob("prompts/*")
-    assert sorted(file.name for file in folder.iterdir()) == ["prompt.md", "schema.json", "system.md"]
+    assert sorted(file.name for file in folder.iterdir()) == ["item.json", "prompt.md", "schema.json", "system.md"]
     assert answer_all(tmp_path, "Because.") == 1
     assert HandoffModel(tmp_path).reply("Why?", system="Be brief.").text == "Because."
     assert model.reply("Why?", system="Be brief.").usage.usd is None
+
+
+def test_repeats_of_a_task_are_handed_out_one_after_the_other(tmp_path: Path) -> None:
+    harness = HandoffHarness(tmp_path)
+    for repeat in (0, 1):
+        with Workspace.create(TASK.files) as workspace, pytest.raises(AnswersPendingError):
+            harness.run(RolloutRequest(SKILL, TASK, repeat), workspace.path)
+    (first,) = HandoffFolder(tmp_path).open_items()
+    HandoffFolder(tmp_path).store({first.id: "Done."})
+    with Workspace.create(TASK.files) as workspace:
+        assert harness.run(RolloutRequest(SKILL, TASK, 0), workspace.path).answer == "Done."
+        with pytest.raises(AnswersPendingError):
+            harness.run(RolloutRequest(SKILL, TASK, 1), workspace.path)
+    (second,) = HandoffFolder(tmp_path).open_items()
+    assert second.id != first.id
+
+
+def test_what_was_read_is_removed_and_what_is_open_or_answered_stays(tmp_path: Path) -> None:
+    folder, model = HandoffFolder(tmp_path), HandoffModel(tmp_path)
+    for question in ("read", "answered", "open", "withdrawn"):
+        with pytest.raises(AnswersPendingError):
+            model.reply(question)
+    by_title = {item.about: item.id for item in folder.open_items()}
+    folder.store({by_title["read"]: "Yes.", by_title["answered"]: "Yes."})
+    folder.begin()
+    assert model.reply("read").text == "Yes."
+    with pytest.raises(AnswersPendingError):
+        model.reply("open")
+    folder.clean()
+    left = {path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/prompt.md")}
+    assert left == {by_title["answered"], by_title["open"]}
+
+
+def test_names_that_lead_out_of_the_folder_are_no_items(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "prompt.md").write_text("mine", encoding="utf-8")
+    folder = HandoffFolder(tmp_path / "handoff")
+    folder.path.mkdir()
+    entry = {"kind": "prompt", "folder": "../outside", "about": "", "same": ""}
+    (folder.path / "manifest.json").write_text(json.dumps({"open": [entry]}), encoding="utf-8")
+    assert folder.open_items() == ()
+    folder.drop(["../outside", "/etc", "prompts/../../outside"])
+    assert outside.is_dir()
 
 
 def test_an_answer_to_what_was_never_asked_is_refused(tmp_path: Path) -> None:
@@ -155,4 +181,5 @@ def test_a_skill_is_trained_by_hand_off_alone_and_nothing_answered_is_asked_agai
     result = json.loads(ended.stdout)
     assert result["versions"]
     assert result["test"] is None  # four held-out tasks can show nothing
-    assert answered == len(list(handed.glob("*/*/prompt.md"))) == result["rollouts"] + result["calls"]
+    assert answered >= result["rollouts"] + result["calls"]  # a little more than was needed was asked ahead
+    assert list(handed.glob("*/*")) == []

@@ -344,3 +344,15 @@ def test_a_response_that_failed_is_told_in_the_provider_s_words() -> None:
 )
 def test_the_wait_that_is_asked_for_is_read_in_every_form(header: str, seconds: float | None) -> None:
     assert retry_after_seconds({"retry-after": header}) == seconds
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [(as_json(404, {"detail": "Not Found"}), "HTTP 404"), (as_json(200, {}), "")]
+)
+def test_an_address_without_a_version_that_answers_otherwise_is_named(answer: Answer, said: str) -> None:
+    with serve(lambda _: answer) as server:
+        with pytest.raises(ProviderError, match=rf"{said}.*: most servers want the version in its path, as in"):
+            OpenAICompatibleModel("own", base_url=server.url).reply("a")
+        with pytest.raises(ProviderError) as raised:
+            OpenAICompatibleModel("own", base_url=f"{server.url}/v1").reply("a")
+    assert "most servers" not in str(raised.value)

@@ -1,0 +1,137 @@
+"""The commands `handoff next` and `handoff answer`: their options, and their results as text."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillopt.cli.options import (
+    CallsOption,
+    HarnessOption,
+    JsonOption,
+    ModelOption,
+    PresetOption,
+    QuietOption,
+    RolloutsOption,
+    SeedOption,
+    SetOption,
+    SkillArgument,
+    StartOption,
+    SuiteOption,
+    flags_of,
+    select,
+)
+from skillopt.cli.output import interruptible, show
+from skillopt.safety.escaping import escape_terminal
+
+if TYPE_CHECKING:
+    from skillopt.commands.handoff import HandoffRound
+    from skillopt.commands.optimize import Optimized
+
+__all__ = ["handoff"]
+
+_UNFINISHED = 3
+
+handoff = typer.Typer(
+    help="Train a skill with tasks and edits done by hand, by a person or another agent.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@handoff.command("next")
+def next_(
+    skill: SkillArgument = None,
+    *,
+    suite: SuiteOption = None,
+    preset: PresetOption = None,
+    seed: SeedOption = None,
+    harness: HarnessOption = None,
+    model: ModelOption = None,
+    max_rollouts: RolloutsOption = None,
+    max_calls: CallsOption = None,
+    start: StartOption = "auto",
+    settings: SetOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Begin a training by hand, or show what is open.
+
+    Harness and model are `handoff` unless one of them is named. What is open lies in .skillopt/handoff/open.md, and
+    .skillopt/handoff/answers.md waits for the answers.
+    """
+    from skillopt.cli.progress import ProgressObserver
+    from skillopt.commands.handoff import next_round
+
+    flags = flags_of(
+        settings,
+        preset=preset,
+        seed=seed,
+        harness=harness,
+        model=model,
+        max_rollouts=max_rollouts,
+        max_calls=max_calls,
+    )
+    with interruptible(), ProgressObserver(quiet=quiet, max_rollouts=max_rollouts or 0) as observer:
+        found = next_round(select(skill, suite, flags), start=start, observer=observer)
+    show(found, _text, as_json=as_json)
+
+
+@handoff.command()
+def answer(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The answers: answers.md, or JSON as `handoff next --json` gives it.")
+    ],
+    *,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take the answers of a file, and go on until more is asked.
+
+    Answers are kept even when some are missing; the command lists those and ends with 3.
+    """
+    from skillopt.cli.progress import ProgressObserver
+    from skillopt.commands.handoff import answer_round
+
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        found = answer_round(file, observer=observer)
+    show(found, lambda result: _text(result, file), as_json=as_json)
+    if found.missing:
+        raise typer.Exit(_UNFINISHED)
+
+
+def _text(found: "HandoffRound", file: Path | None = None) -> str:
+    return "\n".join(_lines(found, file))
+
+
+def _lines(found: "HandoffRound", file: Path | None) -> Iterator[str]:
+    if file is not None:
+        yield f"took {_count(found.taken, 'answer')}"
+    for one in found.missing:
+        place = f"{file}:{one.line}" if one.line else str(file)
+        yield f"{place}: no answer to {one.id} ({escape_terminal(one.about)})"
+    if found.result is not None:
+        yield from _ended(found.result)
+        return
+    kinds = [item.kind for item in found.items]
+    counts = [_count(kinds.count(kind), kind) for kind in ("rollout", "prompt") if kind in kinds]
+    yield f"round {found.round} of about {found.rounds} for {found.skill}: {' and '.join(counts)} open"
+    yield f"read   {found.read}"
+    yield f"write  {found.write}"
+    yield "then   skillopt handoff answer .skillopt/handoff/answers.md"
+
+
+def _ended(result: "Optimized") -> Iterator[str]:
+    yield f"the run {result.run} on {result.skill} is over: {result.reason}"
+    yield f"{_count(result.rollouts, 'rollout')} and {_count(result.calls, 'prompt')} were answered"
+    if result.versions:
+        yield f"{_count(len(result.versions), 'version')} on branch {result.branch}; see skillopt log {result.skill}"
+    else:
+        yield "no version was accepted; the skill is as it was"
+    if result.draft is not None and result.draft.commit:
+        yield f"draft on branch {result.draft.branch}; see skillopt diff {result.skill} draft"
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}" + "s" * (number != 1)

@@ -1,0 +1,193 @@
+"""The user action `clean`: what the program has put into a project and beside it, with its size, and removing it."""
+
+import shutil
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from skillopt.agents.registration import Registered, register
+from skillopt.errors import BusyError, RepositoryError, UsageError
+from skillopt.project import Project
+from skillopt.storage.jobs import JobState, list_jobs
+from skillopt.storage.locks import is_locked
+from skillopt.versions.draft_branch import DRAFT_BRANCHES, FILES_DIGEST
+from skillopt.versions.repository import Repository
+
+__all__ = ["Removable", "Trace", "Traces", "clean", "list_traces"]
+
+_VERSIONS: Final = "refs/heads/skillopt/"
+_WORKSPACES: Final = "handoff"
+
+
+class Trace(StrEnum):
+    """What the program leaves behind, by kind."""
+
+    WORKSPACES = "workspaces"
+    RUNS = "runs"
+    BRANCHES = "branches"
+    CLIENTS = "clients"
+
+
+@dataclass(frozen=True, slots=True)
+class Removable:
+    """Something that can be removed.
+
+    Args:
+        kind: What it is.
+        name: Its path or branch.
+        size: In bytes; None where that says nothing.
+        note: What is lost with it.
+        kept: Why it is not removed, empty when it can be.
+    """
+
+    kind: Trace
+    name: str
+    size: int | None
+    note: str
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """What there is, or what was removed: all of it that has no reason to be kept."""
+
+    items: tuple[Removable, ...]
+    removed: bool = False
+
+
+def list_traces(kinds: Collection[Trace] = tuple(Trace), folder: Path | None = None) -> Traces:
+    """List all that the program has put into a project: its state, its branches, its registrations in clients.
+
+    Args:
+        kinds: What to list.
+        folder: A folder of the project; the current one when None.
+
+    Raises:
+        UsageError: The state folder is a link.
+    """
+    root = Project.find(folder or Path.cwd()).root
+    found = (*_state(root), *_branches(root), *_clients(root))
+    return Traces(tuple(one for one in found if one.kind in kinds))
+
+
+def clean(kinds: Collection[Trace], folder: Path | None = None) -> Traces:
+    """Remove kinds of things; give what was removed, and what was kept with its reason.
+
+    Args:
+        kinds: What to remove.
+        folder: A folder of the project; the current one when None.
+
+    Raises:
+        BusyError: Something is training; nothing was removed.
+        UsageError: A file cannot be written.
+    """
+    root = Project.find(folder or Path.cwd()).root
+    chosen = list_traces(kinds, root)
+    _check_idle(root)
+    remove: dict[Trace, Callable[[Path, Removable], None]] = {
+        Trace.WORKSPACES: _remove_path,
+        Trace.RUNS: _remove_path,
+        Trace.BRANCHES: _remove_branch,
+    }
+    if Trace.CLIENTS in kinds:
+        register("both", announce=lambda _: None, undo=True, folder=root)
+    for one in chosen.items:
+        if one.kind in remove and not one.kept:
+            remove[one.kind](root, one)
+    state = root / ".skillopt"
+    if Trace.RUNS in kinds and state.is_dir() and {path.name for path in state.iterdir()} <= {".gitignore"}:
+        shutil.rmtree(state)
+    return Traces(chosen.items, removed=True)
+
+
+def _state(root: Path) -> Iterator[Removable]:
+    """List what stands in the state folder."""
+    state = root / ".skillopt"
+    if state.is_symlink():
+        raise UsageError(f"expected {state} to be a folder, found a link; remove it by hand")
+    for path in sorted(state.iterdir()) if state.is_dir() else ():
+        shown = f".skillopt/{path.name}"
+        if path.name == _WORKSPACES:
+            note = "tasks and prompts that are handed off, with answers that were not read yet"
+            yield Removable(Trace.WORKSPACES, shown, _size(path), note)
+        elif path.name != ".gitignore":
+            yield Removable(Trace.RUNS, shown, _size(path), _NOTES.get(path.name, "state of runs"))
+
+
+_NOTES: Final = {
+    "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
+    "jobs": "what background jobs printed",
+    "locks": "who trains what now",
+}
+
+
+def _branches(root: Path) -> Iterator[Removable]:
+    """List the branches of versions and of drafts."""
+    try:
+        repository = Repository.find(root)
+    except RepositoryError:
+        return
+    head = repository.head()
+    for name, tip in repository.branches((_VERSIONS, DRAFT_BRANCHES)):
+        shown, kept = name.removeprefix("refs/heads/"), ""
+        if place := repository.checked_out_in(name):
+            kept = f"it is checked out in {place}"
+        if name.startswith(_VERSIONS):
+            count = len(repository.versions(name.removeprefix(_VERSIONS)))
+            merged = "merged" if head and repository.contains(head, tip) else "not merged into what is checked out"
+            note = f"{count} accepted {'version' if count == 1 else 'versions'}, {merged}"
+        else:
+            note = "a draft"
+            if not repository.commit(tip).trailer(FILES_DIGEST):
+                kept = kept or "a person has committed there; remove it with git branch -D"
+        yield Removable(Trace.BRANCHES, shown, None, note, kept)
+
+
+def _clients(root: Path) -> Iterator[Removable]:
+    """List the registrations of the MCP server."""
+    found: list[Registered] = []
+    register("both", announce=found.append, undo=True, dry_run=True, folder=root)
+    for change in found[0].changes:
+        if change.action == "remove":
+            yield Removable(Trace.CLIENTS, change.path, None, f"skillopt-mcp is registered there for {change.client}")
+
+
+def _check_idle(root: Path) -> None:
+    """Refuse to take anything away from under a process.
+
+    Raises:
+        BusyError: Something runs.
+    """
+    for lock in sorted((root / ".skillopt" / "locks").glob("*.lock")):
+        if is_locked(root, lock.stem):
+            raise BusyError(f"a process is training {lock.stem!r}; wait for it or end it, then run this again")
+    for job in list_jobs(root):
+        if job.state is JobState.RUNNING:
+            raise BusyError(f"job {job.id} is running; wait for it, or end it with `skillopt cancel {job.id}`")
+
+
+def _remove_path(root: Path, one: Removable) -> None:
+    path = root / one.name
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot remove {path}: {error.strerror or error}; make it writable") from error
+
+
+def _remove_branch(root: Path, one: Removable) -> None:
+    repository = Repository.find(root)
+    branch = f"refs/heads/{one.name}"
+    if problem := repository.move_branch(branch, repository.ref_tip(branch), None):
+        raise RepositoryError(f"{problem}; mend that and run this again")
+
+
+def _size(path: Path) -> int:
+    """Sum the bytes of a file or of all files below a folder; links are not followed."""
+    if path.is_symlink() or not path.is_dir():
+        return path.lstat().st_size
+    return sum(_size(inside) for inside in path.iterdir())

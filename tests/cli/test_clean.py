@@ -1,0 +1,111 @@
+"""`skillopt clean`: what is left behind is listed, and only what is named is removed."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt.cli import clean as command
+from skillopt.storage.locks import writer_lock
+from tests.fakes.projects import Trained, git, make_project, skillopt
+
+
+def kinds(folder: Path, *options: str) -> set[str]:
+    ended = skillopt(folder, "clean", "--json", *options)
+    assert ended.returncode == 0, ended.stderr
+    return {item["kind"] for item in json.loads(ended.stdout)["items"]}
+
+
+def test_without_an_option_everything_is_listed_with_its_size_and_nothing_removed(trained: Trained) -> None:
+    folder, _ = trained
+    said = skillopt(folder, "clean").stdout
+    assert ".skillopt/ledger.db, " in said
+    assert "KiB: recorded answers, which would be paid for again" in said
+    assert "skillopt/rows: " in said
+    assert "not merged into what is checked out" in said
+    assert "nothing was removed" in said
+    assert (folder / ".skillopt" / "ledger.db").exists()
+
+
+def test_all_removes_the_state_and_the_registration_and_leaves_branches_and_what_is_yours(trained: Trained) -> None:
+    folder, result = trained
+    skillopt(folder, "init", "--client", "claude-code")
+    (folder / ".skillopt" / "handoff").mkdir()
+    assert kinds(folder) == {"runs", "branches", "clients", "workspaces"}
+    assert skillopt(folder, "clean", "--all", "--yes").returncode == 0
+    assert not (folder / ".skillopt").exists()
+    assert not (folder / ".mcp.json").exists()
+    assert (folder / "skillopt.toml").exists()
+    assert git(folder, "rev-parse", "skillopt/rows") == result["versions"][-1]
+    assert kinds(folder) == {"branches"}
+
+
+def test_branches_go_only_where_they_are_named_and_one_that_is_checked_out_stays(trained: Trained) -> None:
+    folder, _ = trained
+    git(folder, "checkout", "--quiet", "skillopt/rows")
+    said = skillopt(folder, "clean", "--branches", "--yes").stdout
+    assert "skillopt/rows" in said
+    assert "kept: it is checked out in" in said
+    git(folder, "checkout", "--quiet", "main")
+    assert skillopt(folder, "clean", "--branches", "--yes").returncode == 0
+    assert git(folder, "branch", "--list", "skillopt/*", "skillopt-draft/*") == ""
+
+
+def test_a_draft_that_a_person_has_committed_to_is_kept(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    git(folder, "branch", "skillopt-draft/rows")
+    assert "kept: a person has committed there" in skillopt(folder, "clean", "--branches", "--yes").stdout
+    assert git(folder, "rev-parse", "skillopt-draft/rows") == git(folder, "rev-parse", "main")
+
+
+def test_nothing_is_removed_while_something_trains(trained: Trained) -> None:
+    folder, _ = trained
+    with writer_lock(folder, "rows"):
+        ended = skillopt(folder, "clean", "--all", "--yes")
+    assert ended.returncode == 2
+    assert "a process is training 'rows'" in ended.stderr
+    assert (folder / ".skillopt" / "ledger.db").exists()
+
+
+def test_a_dry_run_shows_what_would_go_and_removes_nothing(trained: Trained) -> None:
+    folder, _ = trained
+    assert kinds(folder, "--runs", "--dry-run") == {"runs"}
+    assert (folder / ".skillopt" / "ledger.db").exists()
+
+
+def test_where_nobody_can_be_asked_it_takes_yes(trained: Trained) -> None:
+    folder, _ = trained
+    ended = skillopt(folder, "clean", "--runs")
+    assert ended.returncode == 2
+    assert "expected --yes where nobody can be asked" in ended.stderr
+
+
+@pytest.mark.parametrize(("answer", "left"), [("y", False), ("n", True)])
+def test_on_a_terminal_it_asks(answer: str, left: bool, trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001 - an outcome
+    folder, _ = trained
+    monkeypatch.setattr(command, "_is_terminal", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\n"))
+    assert skillopt(folder, "clean", "--runs").returncode == 0
+    assert (folder / ".skillopt" / "ledger.db").exists() == left
+
+
+def test_a_state_folder_that_leads_elsewhere_is_left_alone(tmp_path: Path) -> None:
+    folder, mine = make_project(tmp_path / "project"), tmp_path / "mine"
+    mine.mkdir()
+    (mine / "letter").write_text("Dear", encoding="utf-8")
+    (folder / ".skillopt").symlink_to(mine)
+    ended = skillopt(folder, "clean", "--all", "--yes")
+    assert ended.returncode == 2
+    assert "found a link" in ended.stderr
+    assert (mine / "letter").exists()
+
+
+def test_the_commands_of_the_page_on_removing_remove_everything(trained: Trained) -> None:
+    folder, _ = trained
+    page = (Path(__file__).parents[2] / "docs" / "removing.md").read_text(encoding="utf-8")
+    shown = [line.removeprefix("$ skillopt ") for line in page.splitlines() if line.startswith("$ ")]
+    assert len(shown) == 3
+    for line in shown:
+        assert skillopt(folder, *line.split()).returncode == 0
+    assert skillopt(folder, "clean").stdout == "nothing to remove\n"
