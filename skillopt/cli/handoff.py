@@ -73,7 +73,7 @@ def next_(
         max_rollouts=max_rollouts,
         max_calls=max_calls,
     )
-    with interruptible(), ProgressObserver(quiet=quiet, max_rollouts=max_rollouts or 0) as observer:
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = next_round(select(skill, suite, flags), start=start, observer=observer)
     show(found, _text, as_json=as_json)
 

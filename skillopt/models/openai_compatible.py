@@ -131,7 +131,7 @@ class OpenAICompatibleModel(ApiModel):
     @property
     def _hint(self) -> str:
         """Say what most often is wrong with an address that answers otherwise; empty where it is right."""
-        if _VERSION.search(self.base_url):
+        if not self.base_url or _VERSION.search(self.base_url):
             return ""
         return f"; base_url is {self.base_url!r}: most servers want the version in its path, as in http://HOST:PORT/v1"
 

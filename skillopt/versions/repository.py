@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from io import BytesIO
 from pathlib import Path
 
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
@@ -23,6 +22,7 @@ from skillopt.tasks import File
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import disabled_hooks, read_identity, run_git, translate_write_errors, try_git
 from skillopt.versions.links import LINK, follow_links
+from skillopt.versions.objects import read_objects, size_objects, write_blobs
 
 __all__ = ["RENAMED_FROM", "RENAMED_PATH", "NewVersion", "Repository"]
 
@@ -177,7 +177,7 @@ class Repository:
         """
         found = self._files(commit, path)
         names = sorted(found)
-        contents = self._objects([found[name] for name in names])
+        contents = read_objects(self.root, [found[name] for name in names])
         return tuple(File(name, content) for name, content in zip(names, contents, strict=True))
 
     def _files(self, commit: str, path: str) -> dict[str, str]:
@@ -192,7 +192,7 @@ class Repository:
         """Give the object of each file of a folder, following its symbolic links."""
         rows = self.tree(commit, "")
         links = [(name, sha) for mode, sha, name in rows if mode == LINK]
-        targets = self._objects([sha for _, sha in links])
+        targets = read_objects(self.root, [sha for _, sha in links])
         regular = {name: sha for mode, sha, name in rows if mode.startswith("100")}
         led = {name: os.fsdecode(target) for (name, _), target in zip(links, targets, strict=True)}
         return {shown: regular[real] for shown, real in follow_links(regular, led, path).items()}
@@ -214,7 +214,7 @@ class Repository:
             return ()
         listed = run_git(self.root, "rev-list", "--first-parent", f"--max-count={_MOST_VERSIONS}", tip)
         shas = listed.decode().split()
-        commits = zip(shas, self._objects(shas), strict=True)
+        commits = zip(shas, read_objects(self.root, shas), strict=True)
         names, found = {skill}, list[Version]()
         for sha, content in commits:
             version = parse_commit(sha, content.decode("utf-8", "replace"))
@@ -240,7 +240,7 @@ class Repository:
 
     def commit(self, sha: str) -> Version:
         """Read a commit, which need not be a version."""
-        return parse_commit(sha, self._objects([sha])[0].decode("utf-8", "replace"))
+        return parse_commit(sha, read_objects(self.root, [sha])[0].decode("utf-8", "replace"))
 
     def check_branch(self, skill: str) -> None:
         """Refuse to move a branch that is checked out: its work tree would seem to undo each new version.
@@ -336,21 +336,6 @@ class Repository:
         seconds = int(datetime.fromisoformat(at).timestamp())
         return self._signer() | {f"GIT_{role}_DATE": f"@{seconds} +0000" for role in _ROLES}
 
-    def _objects(self, shas: Sequence[str]) -> list[bytes]:
-        """Read objects with one process."""
-        if not shas:
-            return []
-        out = BytesIO(run_git(self.root, "cat-file", "--batch", stdin="".join(f"{sha}\n" for sha in shas).encode()))
-        contents = []
-        for sha in shas:
-            header = out.readline().split()
-            if len(header) != 3:  # noqa: PLR2004 - object, type, size
-                message = f"object {sha} is missing from {self.root}; fetch the full history"
-                raise RepositoryError(message)
-            contents.append(out.read(int(header[2])))
-            out.readline()
-        return contents
-
     def _write_tree(self, new: NewVersion, env: Mapping[str, str]) -> str:
         """Write the tree of a version with an index of its own."""
         prefix = "" if new.path == "." else f"{new.path}/"
@@ -360,10 +345,11 @@ class Repository:
         kept = {prefix + file.path for file in new.files}
         gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
         # Of a folder of which only a part ships, what is not in the new version may be in the next one.
-        if gone and self._is_over_limits([sha for path, sha in known.items() if is_shipped(path)]):
+        sizes = size_objects(self.root, [sha for path, sha in known.items() if is_shipped(path)]) if gone else []
+        if len(sizes) > MAX_FILES or sum(sizes) > MAX_SKILL_BYTES:
             gone = []
         with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-git-") as folder:
-            shas = self._write_blobs([file.content for file in new.files], Path(folder))
+            shas = write_blobs(self.root, [file.content for file in new.files], Path(folder))
             # A file that is the same stays as it is, be it reached by a link.
             changed = [
                 (sha, file.path) for sha, file in zip(shas, new.files, strict=True) if known.get(file.path) != sha
@@ -383,21 +369,6 @@ class Repository:
         entries = [(mode, sha, name) for mode, sha, name in self.tree(new.parent, f"{new.moved_from}/")]
         gone = [f"0 {'0' * len(new.parent)}\t{name}\0" for _, _, name in entries]
         return gone + [f"{mode} {sha}\t{new.path}{name[len(new.moved_from) :]}\0" for mode, sha, name in entries]
-
-    def _is_over_limits(self, shas: Sequence[str]) -> bool:
-        """Tell whether files are more or larger than a skill may be; one that is missing here has no size."""
-        asked = "".join(f"{sha}\n" for sha in shas).encode()
-        rows = [row.split() for row in run_git(self.root, "cat-file", "--batch-check", stdin=asked).splitlines()]
-        sizes = [int(row[2]) for row in rows if len(row) == 3]  # noqa: PLR2004 - object, type, size
-        return len(shas) > MAX_FILES or sum(sizes) > MAX_SKILL_BYTES
-
-    def _write_blobs(self, contents: Sequence[bytes], folder: Path) -> list[str]:
-        """Write contents with one process."""
-        places = [folder / f"blob-{number}" for number in range(len(contents))]
-        for place, content in zip(places, contents, strict=True):
-            place.write_bytes(content)
-        listed = os.fsencode("".join(f"{place}\n" for place in places))
-        return run_git(self.root, "hash-object", "-w", "--no-filters", "--stdin-paths", stdin=listed).decode().split()
 
 
 def _branch(skill: str) -> str:
