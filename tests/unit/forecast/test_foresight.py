@@ -1,6 +1,6 @@
 """Simulated runs: what they take follows from the tasks, the caps and the optimizer model."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import isclose
 from random import Random
 
@@ -25,11 +25,11 @@ def alike(count: int, kind: str = "exact") -> Suite:
     return plan_splits(tasks).suite("alike", tasks)
 
 
-def foreseen(suite: Suite, start: StartingRates | None = None, runs: int = 5, **settings: object) -> Foresight:
+def foreseen(suite: Suite, start: float = 0.25, runs: int = 5, settings: Mapping[str, object] = {}) -> Foresight:
     """Foresee runs of a good optimizer model, at 100 tokens and a dollar a rollout."""
     costs = (CallCost(100, 1.0, 60.0), CallCost(1000, 2.0, 30.0))
-    start = start or StartingRates(stated=0.25)
-    return foresee(suite, Settings.model_validate(settings), start, [SURE], costs, lambda done: done < runs)[-1]
+    rates = StartingRates(stated=start)
+    return foresee(suite, Settings.model_validate(settings), rates, [SURE], costs, lambda done: done < runs)[-1]
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -37,7 +37,7 @@ def test_the_same_question_has_the_same_answer() -> None:
 
 
 def test_tasks_that_all_pass_take_fewer_rollouts_than_tasks_that_all_fail() -> None:
-    done, open_ = (foreseen(alike(12), StartingRates(stated=share)) for share in (1.0, 0.0))
+    done, open_ = (foreseen(alike(12), share) for share in (1.0, 0.0))
     assert done.rollouts.median < open_.rollouts.median
     assert done.calls.median < open_.calls.median
     assert (done.better, open_.better > 0.5) == (0, True)
@@ -52,14 +52,14 @@ def test_more_tasks_take_more_rollouts_and_are_proven_more_often() -> None:
 
 @pytest.mark.parametrize(("cap", "value"), [("max_rollouts", 60), ("max_usd", 60.0), ("max_tokens", 6_000)])
 def test_a_cap_below_the_range_ends_the_runs_below_it(cap: str, value: float) -> None:
-    free, capped = foreseen(alike(16)), foreseen(alike(16), **{cap: value})
+    free, capped = foreseen(alike(16)), foreseen(alike(16), settings={cap: value})
     assert (free.capped, free.rollouts.median > 60) == (0, True)
     assert capped.capped > 0.5
     assert capped.rollouts.high <= 60
 
 
 def test_a_cap_above_the_range_changes_no_run_that_needs_less() -> None:
-    assert foreseen(alike(8), max_calls=10_000) == foreseen(alike(8))
+    assert foreseen(alike(8), settings={"max_calls": 10_000}) == foreseen(alike(8))
 
 
 def test_cost_and_time_are_those_of_the_calls() -> None:
@@ -67,7 +67,7 @@ def test_cost_and_time_are_those_of_the_calls() -> None:
     assert found.usd is not None
     assert isclose(found.usd.median, found.rollouts.median + 2 * found.calls.median)
     assert isclose(found.tokens.median, 100 * found.rollouts.median + 1000 * found.calls.median)
-    many = foreseen(alike(8), runs=1, executor={"workers": 64})
+    many = foreseen(alike(8), runs=1, settings={"executor": {"workers": 64}})
     assert found.minutes is not None
     assert many.minutes is not None
     assert many.minutes.median < found.minutes.median <= found.rollouts.median + found.calls.median / 2
