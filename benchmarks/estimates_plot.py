@@ -52,7 +52,7 @@ def draw(runs: Sequence[Mapping[str, Any]], file: Path) -> None:
         range(len(ranked)),
         [f"{run['job']['world']}, {run['tasks']} tasks, seed {run['job']['seed']}" for run in ranked],
     )
-    figure.axes[1].legend(loc="lower right", frameon=False)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(file, metadata={"Date": None, "Creator": None})
 
 
