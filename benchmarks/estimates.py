@@ -1,7 +1,6 @@
 """Whether runs take what `estimate` says: each run is estimated before it is made, and held against its range.
 
-    python -m benchmarks.estimates --set check --json runs.jsonl
-    .bench-venvs/plots/bin/python benchmarks/estimates_plot.py runs.jsonl docs/images/estimates.svg
+    python -m benchmarks.estimates --json benchmarks/results/estimates.jsonl --plot docs/images/estimates.svg
 
 The runs are real runs of the default loop: with the demo's target and optimizer model on the example suite cut to some
 size, and in the worlds of `benchmarks.landscapes`, which are other programs than the ones that `estimate` simulates
@@ -13,6 +12,7 @@ state are those of the set `check`, which has other worlds, other sizes and othe
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -31,6 +31,7 @@ from benchmarks.landscapes.target import Target
 from benchmarks.landscapes.tasks import make_suite
 from benchmarks.landscapes.truth import start_of
 from benchmarks.landscapes.worlds import WORLDS
+from benchmarks.peers.environments import interpreter, make_ready
 from skillopt import evaluate, load_skill, load_suite, optimize
 from skillopt.forecast.foresight import CallCost, MostLikely, foresee
 from skillopt.forecast.proposer import PROPOSERS
@@ -90,7 +91,10 @@ class Measured:
     calls: tuple[Range, Range]
 
 
-_CHOOSE_WORLDS: Final = ("real-8", "real-20", "real-40", "two-rules", "four-rules-first", "distractors", "null", "able")
+_CHOOSE_WORLDS: Final = (
+    *("real-8", "real-20", "real-40", "two-rules", "four-rules-first", "distractors", "mostly-distractors", "criteria"),
+    *("null", "able"),
+)
 _CHECK_WORLDS: Final = (
     *("real-12", "real-30", "real-null", "two-rules-first", "three-rules", "all-pairs", "packed", "flips-20"),
     *("strong", "weak", "hostile", "partial", "rare", "redundant", "small"),
@@ -113,10 +117,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--set", dest="chosen", choices=list(_SETS), default="check", help="which runs")
     parser.add_argument("--first", type=int, default=0, help="leave out so many runs")
     parser.add_argument("--runs", type=int, default=1000, help="make so many runs at most")
-    parser.add_argument("--simulated", type=int, default=8, help="simulated runs for each kind of optimizer model")
+    parser.add_argument("--simulated", type=int, default=6, help="simulated runs for each kind of optimizer model")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write one JSON line per run")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw what --json wrote as an SVG")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     given = parser.parse_args(arguments)
+    if given.plot and not given.json:
+        parser.error("expected --json beside --plot, which draws that file")
     jobs = _SETS[given.chosen][given.first : given.first + given.runs]
     print(
         f"set `{given.chosen}`, {3 * given.simulated} simulated runs an estimate; ranges with nothing recorded / with a"
@@ -132,6 +139,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if lines:
                 lines.write(json.dumps(asdict(one)) + "\n")
     print(f"\n{covered(found)}")
+    if given.plot:
+        make_ready("plots")
+        drawing = [interpreter("plots"), Path(__file__).with_name("estimates_plot.py"), given.json, given.plot]
+        subprocess.run(drawing, check=True)
     return 0
 
 

@@ -12,18 +12,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["draw"]
+__all__ = ["draw", "read_runs"]
 
 _RECORDED = 1
 """Which of the two estimates of a run is drawn: the one with a baseline recorded."""
 _INSIDE, _OUTSIDE, _FORESEEN = "#1f77b4", "#d62728", "#b0b0b0"
 
 
+def read_runs(file: Path) -> list[dict[str, Any]]:
+    """Read runs as `benchmarks.estimates` writes them."""
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
 def draw(runs: Sequence[Mapping[str, Any]], file: Path) -> None:
     """Draw a panel for rollouts and one for calls, and write them as one SVG.
 
     Args:
-        runs: As `benchmarks.estimates` writes them.
+        runs: As `read_runs` gives them.
         file: The SVG.
     """
     import matplotlib as mpl  # type: ignore[import-not-found]  # noqa: PLC0415 - drawn in its own environment
@@ -47,9 +52,9 @@ def draw(runs: Sequence[Mapping[str, Any]], file: Path) -> None:
         range(len(ranked)),
         [f"{run['job']['world']}, {run['tasks']} tasks, seed {run['job']['seed']}" for run in ranked],
     )
-    figure.axes[1].legend(loc="lower right", frameon=False)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     figure.savefig(file, metadata={"Date": None, "Creator": None})
 
 
 if __name__ == "__main__":
-    draw([json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()], Path(sys.argv[2]))
+    draw(read_runs(Path(sys.argv[1])), Path(sys.argv[2]))

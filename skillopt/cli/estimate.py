@@ -49,8 +49,9 @@ def foresight_line(result: "Estimated") -> str:
 def _text(result: "Estimated") -> str:
     train, val, test = result.tasks
     likely = result.likely
+    roles = f"{result.harness or 'no harness yet'} and {result.model or 'no optimizer model yet'}"
     lines = [
-        f"{result.skill}: {train} train, {val} val, {test} test tasks; {result.harness} and {result.model}",
+        f"{result.skill}: {train} train, {val} val, {test} test tasks; {roles}",
         f"rollouts: {_spread(likely.rollouts)}, in 8 of 10 of {likely.runs} simulated runs",
         f"optimizer calls: {_spread(likely.calls)}",
         *_costs(result),

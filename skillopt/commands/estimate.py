@@ -121,7 +121,7 @@ def estimate(
         selection: The skill, its suite and settings.
         start: Which text to begin with when work tree and branch differ.
         pass_rate: Share of tasks that pass now, in [0, 1], over what is recorded; None where it is not stated.
-        runs: Simulated runs of each kind of optimizer model, ≥ 1.
+        runs: Simulated runs of each kind of optimizer model, ≥ 1; as many in all where the model is known.
         clock: Seconds; on a slow machine fewer runs are simulated.
 
     Raises:
@@ -135,14 +135,14 @@ def estimate(
         raise UsageError(prospect.words)
     check_cap(suite, settings)
     records = _read_records(project.root, target, skill, suite)
-    ends = clock() + _SECONDS
+    ends, each = clock() + _SECONDS, runs * len(PROPOSERS) // len(records.proposers)
     rows = foresee(
         suite,
         settings,
         StartingRates(records.rates, pass_rate),
         records.proposers,
         records.costs(settings, suite, skill),
-        lambda done: done < runs and (done < _FEWEST_RUNS or clock() < ends),
+        lambda done: done < each and (done < _FEWEST_RUNS or clock() < ends),
     )
     likely, settled = rows[-1], settle_folds(suite, settings)
     train, val, test = (len(settled.tasks(split)) for split in Split)

@@ -14,7 +14,7 @@ from skillopt.loop.optimizer import train
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 from skillopt.settings import Settings
-from skillopt.tasks import Suite, Task, VerifierSpec
+from skillopt.tasks import JUDGED_KINDS, Suite, Task, VerifierSpec
 
 __all__ = ["Consumption", "SimulatedRun", "simulate_run", "stand_in"]
 
@@ -56,7 +56,7 @@ def stand_in(suite: Suite) -> Suite:
     """Give the suite with tasks of the same ids and splits that say nothing, so that simulating them is quick."""
 
     def plain(task: Task) -> Task:
-        kind = _JUDGED if task.verifier.kind == _JUDGED else "exact"
+        kind = _JUDGED if task.verifier.kind in JUDGED_KINDS else "exact"
         return Task(task.id, task.id, VerifierSpec(kind), tags=task.tags)
 
     folds = suite.folds and (tuple(map(plain, suite.folds[0])), tuple(map(plain, suite.folds[1])))

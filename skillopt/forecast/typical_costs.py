@@ -61,6 +61,13 @@ _CLIENTS: Final[Mapping[str, _Client]] = {
 PAID_CLIENTS: Final = frozenset(name for name, client in _CLIENTS.items() if client.paid)
 """Clients whose calls somebody is billed for."""
 
+_READINGS: Final = 2
+"""Times that a judge reads a result, in both orders of its criteria."""
+
+_JUDGE_READS: Final = 2_000
+_JUDGE_WRITES: Final = 400
+_JUDGE_SECONDS: Final = 10.0
+
 _CHAT_WRITES: Final = 800
 _CHAT_SECONDS: Final = 10.0
 _CALL_READS: Final = 6_000
@@ -74,13 +81,20 @@ def is_paid(name: str) -> bool:
 
 
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
-    """Give what a rollout of the target typically costs.
+    """Give what a rollout of the target typically costs, and its judge where there is one.
 
     Args:
-        settings: Harness and own prices.
+        settings: Harness, judge and own prices.
         suite: Its tasks, which are part of what is read.
         skill: So is the skill.
     """
+    judged = fmean(task.verifier.judged for _, task in suite.splits)
+    done = _done(settings, suite, skill)
+    return _sum(done, _judging(settings, judged)) if judged else done
+
+
+def _done(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
+    """Give what the target's part of a rollout typically costs."""
     name, model = _parts(settings.harness)
     client = _CLIENTS.get(name)
     if client is None:
@@ -91,6 +105,24 @@ def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     later = sum(first + request * _REQUEST_GROWTH for request in range(1, _REQUESTS))
     read = (first + (1 - _CACHED) * later, _CACHED * later, _AGENT_WRITES)
     return _priced(client, model, settings, read, _REQUESTS * _REQUEST_SECONDS)
+
+
+def _judging(settings: Settings, share: float) -> CallCost:
+    """Give what judging the results of a share of all tasks typically costs for each rollout."""
+    name, model = _parts(settings.judge or settings.model)
+    client = _CLIENTS.get(name)
+    if client is None:
+        return _of_own(name)
+    times = share * _READINGS
+    read = (times * _JUDGE_READS, 0.0, times * _JUDGE_WRITES)
+    return _priced(client, model, settings, read, times * _JUDGE_SECONDS)
+
+
+def _sum(one: CallCost, other: CallCost) -> CallCost:
+    """Add up what is done one after the other; what is not known of one is not known of both."""
+    usd = None if one.usd is None or other.usd is None else one.usd + other.usd
+    seconds = None if one.seconds is None or other.seconds is None else one.seconds + other.seconds
+    return CallCost(one.tokens + other.tokens, usd, seconds, max(one.spread, other.spread))
 
 
 def typical_call(settings: Settings, skill: Skill) -> CallCost:
@@ -110,7 +142,9 @@ def typical_call(settings: Settings, skill: Skill) -> CallCost:
 
 
 def _of_own(name: str) -> CallCost:
-    """Give the cost of what runs here: a program that takes no time, or a person who takes any."""
+    """Give the cost of what runs here: a program that takes no time, or a person who takes any; of nothing, none."""
+    if not name:
+        return CallCost(0, None, None)
     return CallCost(0, 0.0, None if name == "handoff" else 0.05)
 
 

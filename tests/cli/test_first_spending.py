@@ -1,0 +1,115 @@
+"""Before money is spent: one line of what it is likely to be, a question on a terminal, a cap without one."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skillopt.commands.jobs import start_training
+from skillopt.errors import UsageError
+from skillopt.project import Selection
+from tests.fakes.fake_chat import fake_chat
+from tests.fakes.projects import make_project, skillopt
+from tools.fake_providers.fake_anthropic import fake_anthropic
+
+KEY = "sk-ant-loopback-only-0123456789abcdef"
+PAID = ("--harness", "chat/anthropic/fake", "--model", "anthropic/fake")
+QUICK = ("--set", "epochs=1", "--set", "retry_seconds=0")
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project", tasks=6)
+
+
+def runs(project: Path) -> int:
+    found = skillopt(project, "status", "--json")
+    return len(json.loads(found.stdout)["runs"]) if found.returncode == 0 else 0
+
+
+def test_without_a_terminal_a_paid_run_without_a_cap_is_refused_with_the_option_that_would_do(project: Path) -> None:
+    ended = skillopt(project, "optimize", "rows", *PAID)
+    assert ended.returncode == 2
+    assert "expected a cap for a run that is paid for, found none" in ended.stderr
+    assert "add --max-rollouts " in ended.stderr
+    assert not (project / ".skillopt" / "ledger.db").exists()
+
+
+@pytest.mark.parametrize("allowed", [("--max-rollouts", "40"), ("--yes",)])
+def test_with_a_cap_or_a_yes_it_says_what_it_is_likely_to_take_and_begins(
+    project: Path, monkeypatch: pytest.MonkeyPatch, allowed: tuple[str, ...]
+) -> None:
+    with fake_anthropic() as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ended = skillopt(project, "optimize", "rows", *PAID, *QUICK, *allowed, "--max-calls", "2")
+        again = skillopt(project, "optimize", "rows", *PAID, *QUICK, *allowed, "--max-calls", "2", "--seed", "7")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.startswith("likely: about ")
+    assert " rollouts, " in ended.stderr.splitlines()[0]
+    assert again.stderr.startswith("likely: ") is (allowed == ("--yes",))
+
+
+def test_what_nobody_pays_for_is_not_asked_and_the_demo_is_not_even_foreseen(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fake_chat() as server:
+        monkeypatch.setenv("SKILLOPT_BASE_URL", f"{server.url}/v1")
+        local = ("--harness", "chat/openai-compatible/fake", "--model", "openai-compatible/fake")
+        ended = skillopt(project, "optimize", "rows", *local, *QUICK, "--max-calls", "2")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.startswith("likely: about ")
+    demo = skillopt(project, "optimize", "rows", *QUICK)
+    assert (demo.returncode, "likely: " in demo.stderr) == (0, False)
+
+
+def test_a_job_that_is_paid_for_needs_a_cap(project: Path) -> None:
+    paid = dict(zip(("harness", "model"), PAID[1::2], strict=True))
+    with pytest.raises(UsageError, match="expected a cap for a job that is paid for"):
+        start_training(Selection("rows", paid, folder=project))
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("answer", "code"), [("n", 130), ("y", 3)])
+def test_a_terminal_is_asked_before_the_first_money_is_spent(project: Path, answer: str, code: int) -> None:
+    ours, theirs = pty.openpty()
+    # Nothing listens there: who says yes gets as far as the first call.
+    url = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "TERM": "xterm"}
+    command = [sys.executable, "-m", "skillopt", "optimize", "rows", *PAID, *QUICK]
+    process = subprocess.Popen(
+        command, cwd=project, env={**os.environ, **url}, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    seen = b""
+    while b"go on? [y/N]" not in seen:
+        assert select.select([ours], [], [], 60)[0], seen
+        seen += os.read(ours, 4096)
+    os.write(ours, f"{answer}\n".encode())
+    seen += _rest(ours)
+    assert process.wait(60) == code, seen
+    os.close(ours)
+    assert b"likely: about " in seen
+    assert (b"nothing was spent" in seen) is (answer == "n")
+    assert runs(project) == (answer == "y")
+
+
+def _rest(terminal: int) -> bytes:
+    """Read a terminal until its other end is closed, which Linux tells by an error."""
+    found = b""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:
+            return found
+        if not part:
+            return found
+        found += part

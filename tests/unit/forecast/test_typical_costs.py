@@ -1,0 +1,77 @@
+"""Typical costs: what a client adds, what is paid for, and what nobody knows."""
+
+import pytest
+
+from skillopt.forecast.foresight import CallCost
+from skillopt.forecast.typical_costs import is_paid, typical_call, typical_rollout
+from skillopt.prices import Price
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.suites.planning import plan_splits
+from skillopt.tasks import File, Suite, Task, VerifierSpec
+
+SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n- Trim spaces.\n"))
+
+
+def suite(kind: str = "exact", size: int = 0) -> Suite:
+    tasks = [Task(f"t{number}", f"Do {number}.", VerifierSpec(kind), (File("a", b"x" * size),)) for number in range(4)]
+    return plan_splits(tasks).suite("suite", tasks)
+
+
+def rollout(kind: str = "exact", size: int = 0, **settings: object) -> CallCost:
+    return typical_rollout(Settings.model_validate(settings), suite(kind, size), SKILL)
+
+
+@pytest.mark.parametrize(
+    ("name", "paid"),
+    [
+        *(("claude-code", True), ("claude-code/claude-sonnet-5", True), ("codex", True), ("anthropic/x", True)),
+        *(("chat/anthropic/x", True), ("chat/openai/x", True), ("chat/openai-compatible/x", False)),
+        *(("openai-compatible/x", False), ("handoff", False), ("demo", False), ("", False)),
+    ],
+)
+def test_what_somebody_is_billed_for_is_paid(name: str, *, paid: bool) -> None:
+    assert is_paid(name) is paid
+
+
+def test_an_agent_reads_many_times_what_one_question_reads() -> None:
+    chat, agent = rollout(harness="chat/anthropic/claude-sonnet-5"), rollout(harness="claude-code/claude-sonnet-5")
+    assert agent.tokens > 50 * chat.tokens
+    assert chat.usd is not None
+    assert agent.usd is not None
+    assert 0.001 < chat.usd < 0.02 < agent.usd < 0.5
+
+
+def test_an_agent_without_a_named_model_has_the_price_of_one_that_it_may_run() -> None:
+    assert rollout(harness="codex").usd is not None
+    assert rollout(harness="codex/a-model-nobody-lists").usd is None
+
+
+def test_own_prices_and_input_files_count() -> None:
+    prices = {"mine": Price(input=1.0, output=0.0)}
+    small, large = (rollout(size=size, harness="chat/openai-compatible/mine", prices=prices) for size in (0, 4_000_000))
+    assert small.usd is not None
+    assert large.usd is not None
+    assert large.usd - small.usd == pytest.approx(1.0, rel=0.01)
+
+
+def test_a_judge_costs_on_top_of_each_rollout() -> None:
+    harness, judge = "chat/anthropic/claude-sonnet-5", "openai/gpt-5.4"
+    plain, judged = (rollout(kind, harness=harness, judge=judge) for kind in ("exact", "rubric"))
+    assert plain.usd is not None
+    assert judged.usd is not None
+    assert judged.usd > plain.usd
+    assert rollout("rubric", harness="demo", judge="openai/unknown").usd is None
+
+
+def test_programs_cost_nothing_and_a_person_takes_a_time_that_nobody_knows() -> None:
+    assert (rollout(harness="demo").usd, rollout(harness="handoff").usd) == (0.0, 0.0)
+    assert rollout(harness="handoff").seconds is None
+    assert rollout().usd is None
+    assert typical_call(Settings(model="handoff"), SKILL).seconds is None
+
+
+def test_an_optimizer_call_of_a_listed_model_has_a_price() -> None:
+    found = typical_call(Settings(model="anthropic/claude-sonnet-5"), SKILL)
+    assert found.usd is not None
+    assert 0.01 < found.usd < 0.2
