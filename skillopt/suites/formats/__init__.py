@@ -20,7 +20,8 @@ class TaskFormat:
 
     Args:
         files: Glob patterns relative to a skill folder, the best first. Their last parts are looked for in a folder of
-            tasks too, and recognise a file that is given by its path.
+            tasks too, and recognise a file that is given by its path. Where a folder in a pattern is a wildcard, each
+            task is a folder: the reader is given the folder that holds them all.
         reader: `module:function`; the function takes a path and gives a `Reading`.
         tasks: Whether such files hold tasks; else only what says when the skill should be loaded.
     """
@@ -46,6 +47,25 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
         ),
         "skillopt.suites.formats.evals_json:read_triggers",
         tasks=False,
+    ),
+    "promptfoo": TaskFormat(
+        (
+            "evals/promptfooconfig.y*ml",
+            "promptfooconfig.y*ml",
+            "promptfooconfig.json",
+            "evals/promptfoo*.y*ml",
+        ),
+        "skillopt.suites.formats.promptfoo:read_promptfoo",
+    ),
+    "plugin-eval": TaskFormat(
+        ("evals/**/case.yaml", "evals/**/prompt.md"), "skillopt.suites.formats.plugin_eval:read_plugin_eval"
+    ),
+    "eval.yaml": TaskFormat(
+        ("evals/eval.y*ml", "eval.y*ml", "evals/*.eval.y*ml", "tests/eval.y*ml"),
+        "skillopt.suites.formats.eval_yaml:read_eval_yaml",
+    ),
+    "harbor": TaskFormat(
+        ("evals/**/task.toml", "tasks/*/task.toml", "task.toml"), "skillopt.suites.formats.harbor:read_harbor"
     ),
 }
 """Name → format, in order of preference where a folder has several."""
@@ -97,12 +117,27 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
     if any(_matches(folder, native)):
         yield _NATIVE, folder
     for name, each in TASK_FORMATS.items():
-        patterns = each.files if is_skill else (*each.files, *(Path(pattern).name for pattern in each.files))
+        patterns = each.files if is_skill else (*each.files, *_tails(each.files))
         if name != _NATIVE:
             yield from ((name, file) for file in _matches(folder, patterns))
     if any(_matches(folder, _TASKS_FOLDER)):
         yield _NATIVE, folder
 
 
+def _tails(patterns: tuple[str, ...]) -> Iterator[str]:
+    """Yield the patterns for a folder of tasks: by the name of the file, and without the folder `evals`."""
+    for pattern in patterns:
+        yield Path(pattern).name
+        yield pattern.removeprefix("evals/")
+
+
 def _matches(folder: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
-    return (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())
+    """Yield the files that fit, or the folder around those whose own folders are wildcards."""
+    for pattern in patterns:
+        found = (path for path in sorted(folder.glob(pattern)) if path.is_file())
+        *parents, _ = Path(pattern).parts
+        wild = next((at for at, part in enumerate(parents) if "*" in part), None)
+        if wild is None:
+            yield from found
+        elif any(found):
+            yield folder.joinpath(*parents[:wild])
