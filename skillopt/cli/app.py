@@ -16,6 +16,7 @@ from skillopt.cli import (
     evaluate,
     evidence,
     gate,
+    import_tasks,
     init,
     jobs,
     nightly,
@@ -44,6 +45,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         optimize.optimize,
         docs.docs,
     ),
+    "Tasks": (import_tasks.import_tasks,),
     "Measure": (evaluate.evaluate, transfer.transfer, gate.gate, bisect.bisect),
     "Versions and drafts": (
         status.status,
@@ -60,6 +62,9 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
     "Other ways to train": (evidence.evidence, propose.propose, tune.tune),
 }
 """Every command under its heading, in the order of help."""
+
+_NAMES: Final = {"import_tasks": "import"}
+"""Names that are words of Python's own."""
 
 app = typer.Typer(
     name="skillopt",
@@ -97,5 +102,5 @@ def root(
 
 for heading, commands in _COMMANDS.items():
     for command in commands:
-        app.command(rich_help_panel=heading)(command)
-app.add_typer(suite.suite, name="suite", rich_help_panel="Measure")
+        app.command(_NAMES.get(command.__name__), rich_help_panel=heading)(command)
+app.add_typer(suite.suite, name="suite", rich_help_panel="Tasks")
