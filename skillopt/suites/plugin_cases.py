@@ -21,8 +21,8 @@ _PYTHON_ONLY: Final = (("(?P<", "(?<"), (r"\A", r"(?<![\s\S])"), (r"\Z", r"(?![\
 _FLAGS: Final = {"ignore_case": "i", "multiline": "m", "dotall": "s"}
 _WILD: Final = re.compile(r"[*?\[]")
 
-Grader: TypeAlias = dict[str, object]
-Options: TypeAlias = Mapping[str, object]
+_Grader: TypeAlias = dict[str, object]
+_Options: TypeAlias = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,14 @@ def _case(name: str, task: Task) -> Iterator[File]:
     yield File(f"{name}/case.yaml", yaml_text({**case, "graders": graders}).encode())
 
 
-def _graders(kind: str, options: Options) -> list[Grader]:
+def _graders(kind: str, options: _Options) -> list[_Grader]:
     writer = _WRITERS.get(kind)
     if writer is None:
         raise SuiteError(f"the verifier {kind!r} has no counterpart there; keep the task here")
     return list(writer(options))
 
 
-def _several(options: Options) -> Iterator[Grader]:
+def _several(options: _Options) -> Iterator[_Grader]:
     if options.get("threshold", 1.0) != 1.0:
         raise SuiteError("a threshold has no counterpart there; have all checks pass")
     for check in _list(options["checks"]):
@@ -80,15 +80,15 @@ def _several(options: Options) -> Iterator[Grader]:
         yield from ({**grader, **own, **_numbered(own, at, len(made))} for at, grader in enumerate(made, 1))
 
 
-def _numbered(own: Options, at: int, number: int) -> Grader:
+def _numbered(own: _Options, at: int, number: int) -> _Grader:
     """Keep the names of several graders of one check apart, and its weight the same."""
     if number == 1:
         return {}
-    names: Grader = {"name": f"{own['name']}-{at}"} if "name" in own else {}
+    names: _Grader = {"name": f"{own['name']}-{at}"} if "name" in own else {}
     return {**names, "weight": float(str(own.get("weight", 1.0))) / number}
 
 
-def _criteria(options: Options) -> Iterator[Grader]:
+def _criteria(options: _Options) -> Iterator[_Grader]:
     if options.get("need", 1.0) != 1.0:
         raise SuiteError("a share of criteria has no counterpart there; ask for all of them")
     reference = options.get("reference")
@@ -96,11 +96,11 @@ def _criteria(options: Options) -> Iterator[Grader]:
         yield {"type": "llm", "criteria": f"{text}\n\nA good result would be:\n{reference}" if reference else text}
 
 
-def _pattern(options: Options) -> Iterator[Grader]:
+def _pattern(options: _Options) -> Iterator[_Grader]:
     yield _search(str(options["pattern"]), options, str(options.get("file") or ""))
 
 
-def _exact(options: Options) -> Iterator[Grader]:
+def _exact(options: _Options) -> Iterator[_Grader]:
     value = options.get("value")
     if not isinstance(value, str):
         raise SuiteError("an expected file has no counterpart there; write the text as `value`")
@@ -110,18 +110,18 @@ def _exact(options: Options) -> Iterator[Grader]:
     )
 
 
-def _used(options: Options) -> Iterator[Grader]:
+def _used(options: _Options) -> Iterator[_Grader]:
     yield {"type": "tool_used", **_call(options), **{key: options[key] for key in ("min", "max") if key in options}}
 
 
-def _order(options: Options) -> Iterator[Grader]:
+def _order(options: _Options) -> Iterator[_Grader]:
     steps = _list(options["steps"])
     if len(steps) != 2:  # noqa: PLR2004 - before and after
         raise SuiteError("an order of more than two tools has no counterpart there; write two orders")
     yield {"type": "tool_order", "before": _call(steps[0]), "after": _call(steps[1])}
 
 
-def _search(pattern: str, options: Options, file: str) -> Grader:
+def _search(pattern: str, options: _Options, file: str) -> _Grader:
     """Write a search in the syntax of JavaScript."""
     letters = {_FLAGS[name] for name in _FLAGS if options.get(name)}
     inline = _INLINE.match(pattern)
@@ -130,7 +130,7 @@ def _search(pattern: str, options: Options, file: str) -> Grader:
         pattern = pattern[inline.end() :]
     for python, other in _PYTHON_ONLY:
         pattern = pattern.replace(python, other)
-    grader: Grader = {"type": "regex", "pattern": pattern}
+    grader: _Grader = {"type": "regex", "pattern": pattern}
     if letters:
         grader["flags"] = "".join(sorted(letters))
     if options.get("absent"):
@@ -142,7 +142,7 @@ def _search(pattern: str, options: Options, file: str) -> Grader:
     return grader
 
 
-def _file(options: Options) -> Iterator[Grader]:
+def _file(options: _Options) -> Iterator[_Grader]:
     path, contains, pattern = str(options["path"]), options.get("contains"), options.get("pattern")
     if contains is None and pattern is None:
         yield {"type": "file_exists", "path": path, **({} if options.get("exists", True) else {"exists": False})}
@@ -152,7 +152,7 @@ def _file(options: Options) -> Iterator[Grader]:
     yield _search(re.escape(str(contains)) if pattern is None else str(pattern), options, path)
 
 
-def _call(options: Options) -> Grader:
+def _call(options: _Options) -> _Grader:
     found = options.get("arguments")
     return {"tool": options["tool"], **({"input_match": found} if found else {})}
 
@@ -161,7 +161,7 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-_WRITERS: Final[Mapping[str, Callable[[Options], Iterator[Grader]]]] = {
+_WRITERS: Final[Mapping[str, Callable[[_Options], Iterator[_Grader]]]] = {
     "checks": _several,
     "exact": _exact,
     "file": _file,

@@ -36,18 +36,6 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
     "evals.json": TaskFormat(("evals/evals.json", "evals.json", "tests/evals.json"), _EVALS),
     "cases": TaskFormat(("evals/cases.json", "evals/cases.jsonl", "evals/cases.yaml", "evals/cases.yml"), _EVALS),
     "test-prompts": TaskFormat(("test-prompts.json", "evals/test-prompts.json", "tests/test-prompts.json"), _EVALS),
-    "triggers": TaskFormat(
-        tuple(
-            f"{folder}{name}.json"
-            for folder in ("evals/", "", "tests/")
-            for name in (
-                *("trigger-evals", "trigger-eval", "trigger_evals", "trigger_eval"),
-                *("eval_queries", "eval-queries", "trigger-queries", "trigger_queries", "triggers"),
-            )
-        ),
-        "skillopt.suites.formats.evals_json:read_triggers",
-        tasks=False,
-    ),
     "promptfoo": TaskFormat(
         (
             "evals/promptfooconfig.y*ml",
@@ -66,6 +54,18 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
     ),
     "harbor": TaskFormat(
         ("evals/**/task.toml", "tasks/*/task.toml", "task.toml"), "skillopt.suites.formats.harbor:read_harbor"
+    ),
+    "triggers": TaskFormat(
+        tuple(
+            f"{folder}{name}.json"
+            for folder in ("evals/", "", "tests/")
+            for name in (
+                *("trigger-evals", "trigger-eval", "trigger_evals", "trigger_eval"),
+                *("eval_queries", "eval-queries", "trigger-queries", "trigger_queries", "triggers"),
+            )
+        ),
+        "skillopt.suites.formats.evals_json:read_triggers",
+        tasks=False,
     ),
 }
 """Name → format, in order of preference where a folder has several."""

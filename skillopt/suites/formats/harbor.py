@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.suites.checks import Check, verifier_of
+from skillopt.suites.checks import TaskCheck, verifier_of
 from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, repository_of, task_id, workspace_file
 from skillopt.suites.reading import Collection, Reading
 from skillopt.tasks import File, Task
@@ -77,7 +77,8 @@ def read_harbor(path: Path) -> Reading:
         except SuiteError as error:
             found.skip(place.resolve().name, 1, str(error))
     found.path = path
-    return found.reading("harbor", (path.parent if path.is_file() else path).resolve().name)
+    folder = (path.parent if path.is_file() else path).resolve()
+    return found.reading("harbor", folder.parent.name if folder.name == "evals" else folder.name)
 
 
 def _task(place: Path) -> Task:
@@ -100,7 +101,9 @@ def _task(place: Path) -> Task:
     prompt = _relative(folder.text("instruction.md"), root)
     _refuse_paths("instruction.md", prompt)
     run = f"{_NEEDS_PYTEST if 'pytest' in script else ''}{_RUN}"
-    check = Check("command", {"argv": ["bash", "-c", run], "timeout": entry.verifier.timeout_sec}, files=tuple(placed))
+    check = TaskCheck(
+        "command", {"argv": ["bash", "-c", run], "timeout": entry.verifier.timeout_sec}, files=tuple(placed)
+    )
     name = task_id((entry.task.name or place.resolve().name).rpartition("/")[2], "task")
     return Task(name, prompt, verifier_of([check]), files, entry.task.keywords, entry.agent.timeout_sec)
 

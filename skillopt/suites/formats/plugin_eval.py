@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.suites.checks import Check, criterion, pattern_check, verifier_of
+from skillopt.suites.checks import TaskCheck, criterion, pattern_check, verifier_of
 from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, repository_of, task_id
 from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.scaffold import read_scaffold
@@ -169,23 +169,25 @@ def _is_shown(grader: PluginGrader) -> bool:
     return grader.arm == "with-only" or (grader.type == "tool_used" and grader.tool == _SKILL_TOOL)
 
 
-def _check(grader: PluginGrader, folder: Folder) -> Check:
+def _check(grader: PluginGrader, folder: Folder) -> TaskCheck:
     match grader:
         case PluginGrader(type="regex", pattern=str() as pattern):
             return _searched(grader, pattern)
         case PluginGrader(type="tool_used", tool=str() as tool):
             return _used(grader, tool)
         case PluginGrader(type="tool_order", before=(str() | _Call()) as before, after=(str() | _Call()) as after):
-            return Check("tool_order", {"steps": [_step(before), _step(after)]})
+            return TaskCheck("tool_order", {"steps": [_step(before), _step(after)]})
         case PluginGrader(type="file_exists", path=str() as path):
-            return Check("file", {"path": path, "written": True} if grader.exists else {"path": path, "exists": False})
+            return TaskCheck(
+                "file", {"path": path, "written": True} if grader.exists else {"path": path, "exists": False}
+            )
         case PluginGrader(type="llm" | "baseline", criteria=str() as criteria):
             return _judged(grader, criteria.strip(), folder)
         case _:
             raise SuiteError(f"grader {grader.name!r}: {grader.type!r} is unknown here, or lacks its value; correct it")
 
 
-def _searched(grader: PluginGrader, pattern: str) -> Check:
+def _searched(grader: PluginGrader, pattern: str) -> TaskCheck:
     """Search the last message, one file, or all files that were written."""
     absent = grader.match == "not_contains"
     if not absent and grader.match != "contains":
@@ -202,14 +204,14 @@ def _searched(grader: PluginGrader, pattern: str) -> Check:
             raise SuiteError(f"grader {grader.name!r}: expected the last message or files, found {grader.target!r}")
 
 
-def _used(grader: PluginGrader, tool: str) -> Check:
+def _used(grader: PluginGrader, tool: str) -> TaskCheck:
     bounds: dict[str, object] = {"min": grader.min} if grader.min is not None else {}
     if grader.max is not None:
         bounds = {"min": min(1, grader.max), **bounds, "max": grader.max}
-    return Check("tool_used", {**_step(_Call(tool=tool, input_match=grader.input_match)), **bounds})
+    return TaskCheck("tool_used", {**_step(_Call(tool=tool, input_match=grader.input_match)), **bounds})
 
 
-def _judged(grader: PluginGrader, criteria: str, folder: Folder) -> Check:
+def _judged(grader: PluginGrader, criteria: str, folder: Folder) -> TaskCheck:
     if grader.focus == "trace":
         raise SuiteError(f"grader {grader.name!r}: expected a result to judge, found the trace; judge the result")
     if grader.type == "llm":

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.suites.checks import Check, criterion, pattern_check, text_check, verifier_of
+from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check, verifier_of
 from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, seconds_of, task_id, workspace_file
 from skillopt.suites.reading import Collection, Trigger
 from skillopt.suites.sources import Source
@@ -68,31 +68,33 @@ def add_scenarios(found: Collection, source: Source, config: Mapping[str, object
             found.skip(name, line, str(error))
 
 
-def _checks(entry: Scenario) -> Iterator[Check]:
+def _checks(entry: Scenario) -> Iterator[TaskCheck]:
     for assertion in entry.assertions or ():
         # That the run itself ended well is known of every rollout.
         if assertion.type not in ("exit_success", "run_command_and_assert_success"):
             yield _check(assertion)
     for tool in entry.expect_tools or ():
-        yield Check("tool_used", {"tool": tool})
+        yield TaskCheck("tool_used", {"tool": tool})
     for tool in entry.reject_tools or ():
-        yield Check("tool_used", {"tool": tool, "min": 0, "max": 0})
+        yield TaskCheck("tool_used", {"tool": tool, "min": 0, "max": 0})
     for text in entry.rubric or ():
         yield criterion(text)
 
 
-def _check(assertion: _Assertion) -> Check:
+def _check(assertion: _Assertion) -> TaskCheck:
     kind, text = assertion.type, assertion.value if assertion.value is not None else assertion.pattern
     absent = "_not_" in kind
     match kind.replace("_not_", "_"):
         case "file_exists":
-            return Check("file", {"path": _path(assertion), "written": True} if not absent else _without(assertion))
+            return TaskCheck("file", {"path": _path(assertion), "written": True} if not absent else _without(assertion))
         case "output_contains" if text:
             return text_check(text, ignore_case=True, absent=absent)
         case "output_matches" if text:
             return pattern_check(text, "i", absent=absent)
         case "file_contains" if text:
-            return Check("file", {"path": _path(assertion), "contains": text, **({"absent": True} if absent else {})})
+            return TaskCheck(
+                "file", {"path": _path(assertion), "contains": text, **({"absent": True} if absent else {})}
+            )
         case "file_matches" if text:
             return pattern_check(text, absent=absent, file=_path(assertion))
         case _:

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.suites.checks import Check, criterion, verifier_of
+from skillopt.suites.checks import TaskCheck, criterion, verifier_of
 from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, seconds_of, task_id, workspace_file
 from skillopt.suites.reading import Collection
 from skillopt.suites.sources import Source
@@ -15,16 +15,17 @@ from skillopt.tasks import File, Task
 __all__ = ["SkillgradeTask", "add_skillgrade"]
 
 _SCRIPT_RUNS = """\
-if [ -e reward.json ]; then rm reward.json; fi
-sh -c "$1" > .graded || exit 127
+command -v python3 > /dev/null || exit 127
+sh -c "$1" > .graded
+status=$?
+if [ $status -ge 126 ]; then exit $status; fi
 python3 -I -c '
 import json
 found = json.load(open(".graded"))
-print(found.get("details", ""))
 json.dump({"score": float(found["score"]), "feedback": str(found.get("details", ""))}, open("reward.json", "w"))
-' || exit 127
+'
 """
-"""Runs a grader that prints `{"score": …, "details": …}`; one that breaks has not measured anything."""
+"""Runs a grader that prints `{"score": …, "details": …}`; one that cannot be started has not measured anything."""
 
 
 class _Placed(ForeignEntry):
@@ -72,14 +73,14 @@ def add_skillgrade(found: Collection, source: Source, config: Mapping[str, objec
             found.skip(name, line, str(error))
 
 
-def _check(grader: _Grader, folder: Folder) -> Check:
+def _check(grader: _Grader, folder: Folder) -> TaskCheck:
     if grader.type == "llm_rubric" and grader.rubric:
         return criterion(_text(grader.rubric, folder)[:4_000].strip(), weight=grader.weight)
     if grader.type == "deterministic" and grader.run:
         if grader.setup:
             raise SuiteError("expected a grader that needs no installation, found `setup`; write it as a `command`")
         argv = ["sh", "-c", _SCRIPT_RUNS, "sh", _text(grader.run, folder)]
-        return Check("command", {"argv": argv}, weight=grader.weight, files=_named(grader.run, folder))
+        return TaskCheck("command", {"argv": argv}, weight=grader.weight, files=_named(grader.run, folder))
     raise SuiteError(f"expected a grader 'deterministic' or 'llm_rubric', found {grader.type!r}; correct it")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.suites.checks import Check, criterion, pattern_check, text_check, verifier_of
+from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check, verifier_of
 from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, seconds_of, task_id, workspace_file
 from skillopt.suites.reading import Collection, Trigger
 from skillopt.suites.sources import Source
@@ -96,13 +96,15 @@ def _add(
     if invoked and not entry.rubric and all(_FORBIDS in each.type for each in rest):
         return
     checks = [check for each in rest for check in _checks(each)]
-    checks += [criterion(text) for text in entry.rubric or () if not any(check.kind == "rubric" for check in checks)]
+    if entry.rubric:
+        # The judge that is asked about the rubric judges each of its sentences.
+        checks = [check for check in checks if check.kind != "rubric"] + [criterion(text) for text in entry.rubric]
     seconds = seconds_of(entry.timeout if entry.timeout is not None else limit)
     files = _files(entry.environment, folder)
     found.add(Task(task_id(entry.name, "stimulus"), entry.prompt, verifier_of(checks), files, timeout=seconds), line)
 
 
-def _checks(grader: _Grader) -> Iterator[Check]:
+def _checks(grader: _Grader) -> Iterator[TaskCheck]:
     config = read_entry(_Config, grader.config)
     absent = _FORBIDS in grader.type
     text, path = config.substring or "", (config.path or "").removeprefix("./")
@@ -112,11 +114,11 @@ def _checks(grader: _Grader) -> Iterator[Check]:
         case "output-contains" if text:
             yield text_check(text, absent=absent)
         case "file-exists" if path:
-            yield Check("file", {"path": path, **({"exists": False} if absent else {})})
+            yield TaskCheck("file", {"path": path, **({"exists": False} if absent else {})})
         case "file-matches" if path and config.pattern:
             yield pattern_check(config.pattern, absent=absent, file=path)
         case "file-contains" if path and text:
-            yield Check("file", {"path": path, "contains": text, **({"absent": True} if absent else {})})
+            yield TaskCheck("file", {"path": path, "contains": text, **({"absent": True} if absent else {})})
         case "tool-calls":
             yield from (_tool(each) for each in config.required)
             yield from (_tool(each, forbidden=True) for each in config.disallowed)
@@ -126,7 +128,7 @@ def _checks(grader: _Grader) -> Iterator[Check]:
             raise SuiteError(f"the grader {grader.type!r} has no counterpart here, or lacks a value; write it out")
 
 
-def _tool(call: _ToolCall | str, *, forbidden: bool = False) -> Check:
+def _tool(call: _ToolCall | str, *, forbidden: bool = False) -> TaskCheck:
     """Ask for a tool call; the name is a pattern, of which alternatives and anchors are understood."""
     wanted = _ToolCall(name=call) if isinstance(call, str) else call
     names = wanted.name.removeprefix("(?i)").strip("^$").removeprefix("(").removesuffix(")").split("|")
@@ -136,7 +138,7 @@ def _tool(call: _ToolCall | str, *, forbidden: bool = False) -> Check:
     if len(names) > 1 and not set(names) <= shells:
         raise SuiteError(f"expected one tool, found a choice of tools in {wanted.name!r}; write one")
     options: dict[str, object] = {"tool": names[0], **({"arguments": wanted.command} if wanted.command else {})}
-    return Check("tool_used", {**options, "min": 0, "max": 0} if forbidden else options)
+    return TaskCheck("tool_used", {**options, "min": 0, "max": 0} if forbidden else options)
 
 
 def _files(environment: _Environment | str | None, folder: Folder) -> tuple[File, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.suites.checks import Check, criterion, pattern_check, text_check, verifier_of
+from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check, verifier_of
 from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, seconds_of, task_id, workspace_file
 from skillopt.suites.reading import Collection, Trigger
 from skillopt.suites.sources import Source, read_yaml
@@ -124,14 +124,14 @@ def _add(
     found.add(task, line)
 
 
-def _expected(expected: _Expected) -> Iterator[Check]:
+def _expected(expected: _Expected) -> Iterator[TaskCheck]:
     yield from (text_check(text, ignore_case=True) for text in expected.output_contains)
     yield from (text_check(text, ignore_case=True, absent=True) for text in expected.output_not_contains)
     if expected.output_contains_any:
         yield text_check(expected.output_contains_any, ignore_case=True)
 
 
-def _checks(grader: _Grader) -> Iterator[Check]:
+def _checks(grader: _Grader) -> Iterator[TaskCheck]:
     config = read_entry(_Config, grader.config)
     match grader.type:
         case "text" | "regex":
@@ -144,7 +144,7 @@ def _checks(grader: _Grader) -> Iterator[Check]:
         case "action_sequence" if config.matching_mode == "in_order_match":
             if len(set(config.expected_actions)) < len(config.expected_actions):
                 raise SuiteError("expected each tool once in a sequence, found one twice; write it out")
-            yield Check("tool_order", {"steps": [{"tool": tool} for tool in config.expected_actions]})
+            yield TaskCheck("tool_order", {"steps": [{"tool": tool} for tool in config.expected_actions]})
         case "prompt" | "llm" if config.prompt:
             yield criterion(config.prompt.strip(), name=grader.name)
         # Any answer at all is what every other check asks for too.
@@ -154,7 +154,7 @@ def _checks(grader: _Grader) -> Iterator[Check]:
             raise SuiteError(f"the grader {grader.type!r} has no counterpart here; write it as text, file or prompt")
 
 
-def _texts(config: _Config) -> Iterator[Check]:
+def _texts(config: _Config) -> Iterator[TaskCheck]:
     yield from (text_check(text, ignore_case=True) for text in config.contains)
     yield from (text_check(text, ignore_case=True, absent=True) for text in config.not_contains)
     yield from (text_check(text) for text in config.contains_cs)
@@ -163,18 +163,18 @@ def _texts(config: _Config) -> Iterator[Check]:
     yield from (pattern_check(text, absent=True) for text in config.regex_not_match)
 
 
-def _files(config: _Config) -> Iterator[Check]:
-    yield from (Check("file", {"path": path}) for path in config.must_exist)
-    yield from (Check("file", {"path": path, "exists": False}) for path in config.must_not_exist)
+def _files(config: _Config) -> Iterator[TaskCheck]:
+    yield from (TaskCheck("file", {"path": path}) for path in config.must_exist)
+    yield from (TaskCheck("file", {"path": path, "exists": False}) for path in config.must_not_exist)
     for each in config.content_patterns:
         yield from (pattern_check(text, file=each.path) for text in each.must_match)
         yield from (pattern_check(text, absent=True, file=each.path) for text in each.must_not_match)
 
 
-def _tool(spec: _ToolSpec, *, forbidden: bool = False) -> Check:
+def _tool(spec: _ToolSpec, *, forbidden: bool = False) -> TaskCheck:
     pattern = spec.command_pattern or spec.path_pattern or spec.skill_pattern
     options: dict[str, object] = {"tool": spec.tool, **({"arguments": pattern} if pattern else {})}
-    return Check("tool_used", {**options, "min": 0, "max": 0} if forbidden else options)
+    return TaskCheck("tool_used", {**options, "min": 0, "max": 0} if forbidden else options)
 
 
 def _placed(entry: _Placed, folder: Folder) -> Iterator[File]:

@@ -189,7 +189,9 @@ class _Reader:
                 raise SuiteError(f"expected a file of text for the variable {name!r}, found the script {value!r}")
             else:
                 given[name] = self.folder.text(value.removeprefix(_FILE))
-        return given
+        # A variable that is written out may have places for others.
+        nested = {name: value for name, value in variables.items() if isinstance(value, str) and "{{" in value}
+        return {**given, **{name: fill_template(value, given) for name, value in nested.items()}}
 
 
 def _items(value: object) -> Iterator[object]:

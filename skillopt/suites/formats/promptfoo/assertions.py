@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from skillopt.errors import SuiteError
-from skillopt.suites.checks import Check, criterion, pattern_check, text_check
+from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check
 from skillopt.suites.foreign_files import ForeignEntry, read_entry
 
 __all__ = ["Assertion", "AssertionReader"]
@@ -57,7 +57,7 @@ class AssertionReader:
     read: Callable[[str], str]
     templates: Mapping[str, object]
 
-    def checks(self, values: Sequence[object]) -> list[Check]:
+    def checks(self, values: Sequence[object]) -> list[TaskCheck]:
         """Give the checks of a test.
 
         Raises:
@@ -73,7 +73,7 @@ class AssertionReader:
             return self.templates[name]
         return value
 
-    def _checks(self, value: object) -> list[Check]:
+    def _checks(self, value: object) -> list[TaskCheck]:
         entry = read_entry(Assertion, value)
         kind = entry.type.removeprefix("not-")
         # An assertion of weight 0 is shown and never decides.
@@ -89,7 +89,7 @@ class AssertionReader:
         name = (entry.metric or "").replace("\n", " ")[:100]
         return [replace(check, name=name, weight=entry.weight / len(checks)) for check in checks]
 
-    def _made(self, entry: Assertion, kind: str, *, absent: bool) -> list[Check]:
+    def _made(self, entry: Assertion, kind: str, *, absent: bool) -> list[TaskCheck]:
         if kind in _JUDGED:
             return [self._criterion(entry, kind, absent=absent)]
         if "contains" in kind and kind.removeprefix("i") in _CONTAINS:
@@ -102,14 +102,14 @@ class AssertionReader:
             case "regex":
                 return [pattern_check(self._text(entry), absent=absent)]
             case "is-json" if entry.value is None and not absent:
-                return [Check("command", {"argv": ["python", "-I", "-c", _JSON_READS], "answer": "answer.txt"})]
+                return [TaskCheck("command", {"argv": ["python", "-I", "-c", _JSON_READS], "answer": "answer.txt"})]
             case _:
                 why = "runs a script of the suite" if kind in _SCRIPTS else "has no counterpart here"
                 raise SuiteError(
                     f"the assertion {entry.type!r} {why}; write it as contains, regex, llm-rubric, or a `command`"
                 )
 
-    def _contains(self, entry: Assertion, kind: str, *, absent: bool) -> list[Check]:
+    def _contains(self, entry: Assertion, kind: str, *, absent: bool) -> list[TaskCheck]:
         ignore_case = kind.startswith("i")
         if not kind.endswith("-all"):
             texts = self._texts(entry) if kind.endswith("-any") else [self._text(entry)]
@@ -119,7 +119,7 @@ class AssertionReader:
         together = r"\A" + "".join(f"(?=.*{re.escape(text)})" for text in self._texts(entry))
         return [pattern_check(together, "is" if ignore_case else "s", absent=True)]
 
-    def _criterion(self, entry: Assertion, kind: str, *, absent: bool) -> Check:
+    def _criterion(self, entry: Assertion, kind: str, *, absent: bool) -> TaskCheck:
         texts = self._texts(entry) if isinstance(entry.value, list) else [self._text(entry)]
         if "factuality" in kind:
             return criterion("The answer agrees with the facts of the reference.", texts[0])
@@ -156,11 +156,11 @@ class AssertionReader:
         return [self.fill(each.strip()) if isinstance(each, str) else json.dumps(each) for each in several]
 
 
-def _equals(value: object, *, absent: bool) -> Check:
+def _equals(value: object, *, absent: bool) -> TaskCheck:
     if not isinstance(value, str):
         if absent:
             raise SuiteError("expected text for not-equals, found a structure; correct it")
-        return Check("json", {"value": value})
+        return TaskCheck("json", {"value": value})
     if absent:
         return pattern_check(rf"\A{re.escape(value)}\Z", absent=True)
-    return Check("exact", {"value": value, "strip": False})
+    return TaskCheck("exact", {"value": value, "strip": False})
