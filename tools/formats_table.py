@@ -64,7 +64,7 @@ ROWS: Final = (
     Row(
         "promptfoo",
         "`promptfooconfig.yaml`, in `evals/` too",
-        "`prompts` × `tests` with `vars` and `assert`; tests in YAML, JSON and CSV files",
+        "every one of `prompts` with every one of `tests`: `vars`, `assert`; tests in YAML, JSON and CSV files",
     ),
     Row(
         "plugin-eval",

@@ -40,7 +40,7 @@ _HARMLESS: Final = frozenset(
 )
 _TEST_TOOLS: Final = re.compile(r"pip3? install [^&|;]*pytest[^&|;]*")
 _INSTALLS: Final = re.compile(r"\b(?:apt-get|apk|yum|dnf|curl|wget|uvx|uv|npm|pip3?)\s")
-_LATER_PATHS: Final = re.compile(r"(?<![\w.])/(?:app|workspace|root|home|opt|srv|data|etc/\w|usr/local)\b")
+_LATER_PATHS: Final = re.compile(r"(?<![\w.])/(?:app|workspace|root|home|opt|srv|data|etc/\w+|usr/local)\b")
 
 
 class _Limit(ForeignEntry):

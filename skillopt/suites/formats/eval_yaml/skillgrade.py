@@ -22,7 +22,9 @@ if [ $status -ge 126 ]; then exit $status; fi
 python3 -I -c '
 import json
 found = json.load(open(".graded"))
-json.dump({"score": float(found["score"]), "feedback": str(found.get("details", ""))}, open("reward.json", "w"))
+score = float(found["score"])
+said = "" if score == 1 else str(found.get("details", ""))
+json.dump({"score": score, "feedback": said}, open("reward.json", "w"))
 '
 """
 """Runs a grader that prints `{"score": …, "details": …}`; one that cannot be started has not measured anything."""
