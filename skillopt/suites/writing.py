@@ -103,13 +103,16 @@ def _after(start: str, value: object, indent: str) -> Iterator[str]:
 
 
 def _item(value: object, indent: str) -> Iterator[str]:
-    """Write an item of a list; the first key of a mapping stands behind the dash."""
-    if isinstance(value, dict) and value:
-        lines = list(_mapping(value, f"{indent}  "))
-        yield f"{indent}- {lines[0].lstrip(' ')}"
-        yield from lines[1:]
-    else:
-        yield from _after(f"{indent}-", value, indent)
+    """Write an item of a list; the start of a mapping or list stands behind the dash."""
+    match value:
+        case dict() if value:
+            lines = list(_mapping(value, f"{indent}  "))
+        case list() if value:
+            lines = [line for item in value for line in _item(item, f"{indent}  ")]
+        case _:
+            lines = list(_after(f"{indent}-", value, indent))
+    yield f"{indent}- {lines[0].removeprefix(f'{indent}-').lstrip(' ')}"
+    yield from lines[1:]
 
 
 def _is_block(text: str) -> bool:
