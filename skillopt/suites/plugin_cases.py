@@ -60,7 +60,12 @@ def _case(name: str, task: Task) -> Iterator[File]:
     if task.files:
         case["context"] = {"scaffold_script": "scaffold.sh"}
         yield File(f"{name}/scaffold.sh", write_scaffold(task.files).encode())
-    case["execution"] = {"prompt": task.prompt, "timeout_seconds": round(task.timeout), "allowed_tools": list(_TOOLS)}
+    case["execution"] = {
+        "prompt": task.prompt,
+        "max_turns": 50,
+        "timeout_seconds": round(task.timeout),
+        "allowed_tools": list(_TOOLS),
+    }
     yield File(f"{name}/case.yaml", yaml_text({**case, "graders": graders}).encode())
 
 
