@@ -38,10 +38,8 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
     "test-prompts": TaskFormat(("test-prompts.json", "evals/test-prompts.json", "tests/test-prompts.json"), _EVALS),
     "promptfoo": TaskFormat(
         (
-            "evals/promptfooconfig.y*ml",
-            "promptfooconfig.y*ml",
-            "promptfooconfig.json",
-            "evals/promptfoo*.y*ml",
+            *("evals/promptfooconfig.y*ml", "evals/promptfoo*.y*ml", "evals/promptfooconfig.json"),
+            *("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json"),
         ),
         "skillopt.suites.formats.promptfoo:read_promptfoo",
     ),
@@ -49,12 +47,13 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
         ("evals/**/case.yaml", "evals/**/prompt.md"), "skillopt.suites.formats.plugin_eval:read_plugin_eval"
     ),
     "eval.yaml": TaskFormat(
-        ("evals/eval.y*ml", "eval.y*ml", "evals/*.eval.y*ml", "tests/eval.y*ml"),
+        (
+            *("evals/eval.y*ml", "evals/*.eval.y*ml"),
+            *("eval.yaml", "eval.yml", "tests/eval.yaml", "tests/eval.yml"),
+        ),
         "skillopt.suites.formats.eval_yaml:read_eval_yaml",
     ),
-    "harbor": TaskFormat(
-        ("evals/**/task.toml", "tasks/*/task.toml", "task.toml"), "skillopt.suites.formats.harbor:read_harbor"
-    ),
+    "harbor": TaskFormat(("evals/**/task.toml",), "skillopt.suites.formats.harbor:read_harbor"),
     "triggers": TaskFormat(
         tuple(
             f"{folder}{name}.json"
