@@ -126,7 +126,7 @@ def _environment(folder: Folder) -> tuple[str, tuple[File, ...]]:
             root = rest.strip().rstrip("/")
         elif word.upper() in ("COPY", "ADD"):
             files.update((file.path, file) for file in _copied(rest, root, folder, line))
-        elif word.upper() not in _HARMLESS and not (word.upper() == "RUN" and _is_for_tests(rest)):
+        elif word.upper() not in _HARMLESS and not _is_for_tests(word.upper(), rest):
             raise SuiteError(f"environment/Dockerfile:{line}: {step!r:.80} needs a container")
     return root, tuple(files.values())
 
@@ -144,10 +144,14 @@ def _steps(text: str) -> Iterator[tuple[int, str]]:
             step = ""
 
 
-def _is_for_tests(command: str) -> bool:
-    """Tell whether a command only installs what the tests need, or sets permissions."""
-    parts = [part.strip() for part in re.split(r"&&|;", command)]
-    return all(_TEST_TOOLS.fullmatch(part) or part.startswith(("chmod ", "mkdir -p ")) for part in parts)
+def _is_for_tests(word: str, rest: str) -> bool:
+    """Tell whether a step only installs what the tests need, sets permissions, or tunes Python."""
+    if word == "ENV":
+        return all(name.startswith("PYTHON") for name in rest.split())
+    parts = [part.strip() for part in re.split(r"&&|;", rest)]
+    return word == "RUN" and all(
+        _TEST_TOOLS.fullmatch(part) or part.startswith(("chmod ", "mkdir -p ")) for part in parts
+    )
 
 
 def _copied(rest: str, root: str, folder: Folder, line: int) -> Iterator[File]:

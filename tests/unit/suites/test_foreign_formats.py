@@ -123,6 +123,17 @@ def test_a_test_that_limits_only_cost_and_time_checks_no_result(tmp_path: Path) 
     assert skipped.reason.startswith("expected a check of the result, found none")
 
 
+def test_a_path_may_be_written_from_the_root_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals" / "prompt.txt").write_text("Say: {{question}}", encoding="utf-8")
+    test = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "a"}]}
+
+    reading = promptfoo(tmp_path / "evals", test, prompts=["file://evals/prompt.txt"])
+
+    assert [task.prompt for _, task in reading.tasks] == ["Say: Why?"]
+
+
 def test_every_prompt_runs_with_every_test_and_a_chat_becomes_one_text(tmp_path: Path) -> None:
     (tmp_path / "chat.json").write_text(
         '[{"role": "system", "content": {{ rules | dump }}}, {"role": "user", "content": "{{question}}"}]',
@@ -285,6 +296,7 @@ def test_a_task_of_harbor_that_needs_no_container_runs_its_tests_on_the_workspac
     ("file", "text", "reason"),
     [
         ("environment/Dockerfile", "FROM a\nRUN make\n", "Dockerfile:2: 'RUN make' needs a container"),
+        ("environment/Dockerfile", "FROM a\nENV PYTHONUNBUFFERED=1\nENV TZ=UTC\n", "Dockerfile:3: 'ENV TZ=UTC' needs"),
         ("environment/Dockerfile", "FROM a\nCOPY orders.csv /srv/\n", "leads out of /app"),
         ("environment/compose.yaml", "services: {}\n", "starts several containers"),
         ("tests/test.sh", "apt-get install -y jq\n", "installs programs"),
