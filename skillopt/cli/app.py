@@ -18,6 +18,7 @@ from skillopt.cli import (
     evidence,
     gate,
     handoff,
+    import_tasks,
     init,
     jobs,
     nightly,
@@ -46,6 +47,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         optimize.optimize,
         docs.docs,
     ),
+    "Tasks": (import_tasks.import_tasks,),
     "Measure": (evaluate.evaluate, transfer.transfer, gate.gate, bisect.bisect),
     "Versions and drafts": (
         status.status,
@@ -63,6 +65,9 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
     "Other ways to train": (evidence.evidence, propose.propose, tune.tune),
 }
 """Every command under its heading, in the order of help."""
+
+_NAMES: Final = {"import_tasks": "import"}
+"""Names that are words of Python's own."""
 
 app = typer.Typer(
     name="skillopt",
@@ -100,6 +105,6 @@ def root(
 
 for heading, commands in _COMMANDS.items():
     for command in commands:
-        app.command(rich_help_panel=heading)(command)
-app.add_typer(suite.suite, name="suite", rich_help_panel="Measure")
+        app.command(_NAMES.get(command.__name__), rich_help_panel=heading)(command)
+app.add_typer(suite.suite, name="suite", rich_help_panel="Tasks")
 app.add_typer(handoff.handoff, name="handoff", rich_help_panel="Other ways to train")

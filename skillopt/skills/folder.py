@@ -48,6 +48,7 @@ _TASK_FILES = frozenset(
         *("evals.json", "test-prompts.json", "triggers.json", "trigger-evals.json", "trigger-eval.json"),
         *("trigger_evals.json", "trigger_eval.json", "trigger-queries.json", "trigger_queries.json"),
         *("eval_queries.json", "eval-queries.json"),
+        *("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json", "eval.yaml", "eval.yml"),
     )
 )
 """Files of tasks outside of `evals/`: an agent that could read them would know the answers."""

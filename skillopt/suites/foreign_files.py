@@ -93,7 +93,9 @@ class Folder:
         Raises:
             SuiteError: There is none, or it lies outside.
         """
-        root, real = os.path.realpath(self.root), os.path.realpath(self.base / name)
+        # Some write paths from where they start their tool, the root of the repository.
+        base = self.root if not (self.base / name).exists() and (self.root / name).exists() else self.base
+        root, real = os.path.realpath(self.root), os.path.realpath(base / name)
         if os.path.commonpath((root, real)) != root:
             raise SuiteError(f"expected a file inside {self.root}, found {name!r} that leads out of it; copy it there")
         if not Path(real).exists():

@@ -22,6 +22,7 @@ __all__ = [
     "describe_error",
     "error_at",
     "numbered_lines",
+    "parse_yaml",
     "read_json",
     "read_json_line",
     "read_json_lines",
@@ -168,7 +169,19 @@ def read_yaml(path: Path) -> Source:
     Raises:
         SuiteError: It is not YAML, or it uses anchors, aliases, tags, a key twice or deep nesting.
     """
-    text = _read_text(path)
+    return parse_yaml(path, _read_text(path))
+
+
+def parse_yaml(path: Path, text: str) -> Source:
+    """Read one YAML document of plain values from a text.
+
+    Args:
+        path: Where the text stands.
+        text: All of the file, or its start.
+
+    Raises:
+        SuiteError: It is not YAML, or uses what `read_yaml` refuses.
+    """
     try:
         _refuse_features(path, text)
         yaml = YAML(typ="safe", pure=True)

@@ -75,7 +75,9 @@ class FileVerifier:
         if not self._options.exists:
             return failed(f"{found[0]}: expected no such file, found one") if found else Score(1.0, passed=True)
         if not found:
-            return failed(f"{name}: missing")
+            # A pattern of paths that fits no file names none that holds the text.
+            is_held = not (self._options.absent and _WILD.search(name))
+            return failed(f"{name}: missing") if is_held else Score(1.0, passed=True)
         if self._pattern is None:
             return Score(1.0, passed=True)
         problems = [self._problem(path, workspace) for path in found[:_MOST_SEARCHED]]

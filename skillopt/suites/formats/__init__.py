@@ -20,7 +20,8 @@ class TaskFormat:
 
     Args:
         files: Glob patterns relative to a skill folder, the best first. Their last parts are looked for in a folder of
-            tasks too, and recognise a file that is given by its path.
+            tasks too, and recognise a file that is given by its path. Where a folder in a pattern is a wildcard, each
+            task is a folder: the reader is given the folder that holds them all.
         reader: `module:function`; the function takes a path and gives a `Reading`.
         tasks: Whether such files hold tasks; else only what says when the skill should be loaded.
     """
@@ -35,6 +36,24 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
     "evals.json": TaskFormat(("evals/evals.json", "evals.json", "tests/evals.json"), _EVALS),
     "cases": TaskFormat(("evals/cases.json", "evals/cases.jsonl", "evals/cases.yaml", "evals/cases.yml"), _EVALS),
     "test-prompts": TaskFormat(("test-prompts.json", "evals/test-prompts.json", "tests/test-prompts.json"), _EVALS),
+    "promptfoo": TaskFormat(
+        (
+            *("evals/promptfooconfig.y*ml", "evals/promptfoo*.y*ml", "evals/promptfooconfig.json"),
+            *("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json"),
+        ),
+        "skillopt.suites.formats.promptfoo:read_promptfoo",
+    ),
+    "plugin-eval": TaskFormat(
+        ("evals/**/case.yaml", "evals/**/prompt.md"), "skillopt.suites.formats.plugin_eval:read_plugin_eval"
+    ),
+    "eval.yaml": TaskFormat(
+        (
+            *("evals/eval.y*ml", "evals/*.eval.y*ml"),
+            *("eval.yaml", "eval.yml", "tests/eval.yaml", "tests/eval.yml"),
+        ),
+        "skillopt.suites.formats.eval_yaml:read_eval_yaml",
+    ),
+    "harbor": TaskFormat(("evals/**/task.toml",), "skillopt.suites.formats.harbor:read_harbor"),
     "triggers": TaskFormat(
         tuple(
             f"{folder}{name}.json"
@@ -97,12 +116,27 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
     if any(_matches(folder, native)):
         yield _NATIVE, folder
     for name, each in TASK_FORMATS.items():
-        patterns = each.files if is_skill else (*each.files, *(Path(pattern).name for pattern in each.files))
+        patterns = each.files if is_skill else (*each.files, *_tails(each.files))
         if name != _NATIVE:
             yield from ((name, file) for file in _matches(folder, patterns))
     if any(_matches(folder, _TASKS_FOLDER)):
         yield _NATIVE, folder
 
 
+def _tails(patterns: tuple[str, ...]) -> Iterator[str]:
+    """Yield the patterns for a folder of tasks: by the name of the file, and without the folder `evals`."""
+    for pattern in patterns:
+        yield Path(pattern).name
+        yield pattern.removeprefix("evals/")
+
+
 def _matches(folder: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
-    return (path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file())
+    """Yield the files that fit, or the folder around those whose own folders are wildcards."""
+    for pattern in patterns:
+        found = (path for path in sorted(folder.glob(pattern)) if path.is_file())
+        *parents, _ = Path(pattern).parts
+        wild = next((at for at, part in enumerate(parents) if "*" in part), None)
+        if wild is None:
+            yield from found
+        elif any(found):
+            yield folder.joinpath(*parents[:wild])

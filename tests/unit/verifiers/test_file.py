@@ -79,6 +79,11 @@ def test_one_of_several_files_holding_the_text_is_enough_and_one_is_too_many() -
     )
 
 
+def test_where_no_file_fits_a_pattern_none_holds_the_text() -> None:
+    assert score(make_spec("file", path="**", contains="TODO", absent=True), {}).passed
+    assert not score(make_spec("file", path="a.txt", contains="TODO", absent=True), {}).passed
+
+
 def test_files_that_lay_there_before_do_not_count_as_written() -> None:
     spec = make_spec("file", path="*.txt", written=True)
 

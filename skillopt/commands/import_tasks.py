@@ -1,0 +1,129 @@
+"""Copy tasks of any format into a suite of the native format, or into cases of `claude plugin eval`, for `import`."""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from skillopt.errors import SuiteError, UsageError
+from skillopt.suites import read_tasks
+from skillopt.suites.foreign_files import task_id
+from skillopt.suites.plugin_cases import write_cases
+from skillopt.suites.reading import Reading
+from skillopt.suites.writing import write_suite
+from skillopt.tasks import File
+
+__all__ = ["ImportedTasks", "NotImported", "WrittenFormat", "import_tasks"]
+
+WrittenFormat = Literal["native", "plugin-eval"]
+
+_FOLDERS: Final = {"native": "suites", "plugin-eval": "evals"}
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NotImported:
+    """An item that was left out.
+
+    Args:
+        path: Its file.
+        line: Where it stands, from 1.
+        name: What it is called.
+        reason: Why it was left out, and what to do.
+    """
+
+    path: str
+    line: int
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedTasks:
+    """What was copied.
+
+    Args:
+        source: What was read.
+        format: Its format.
+        to: The new folder.
+        written_as: The format of the new folder.
+        tasks: How many were written.
+        triggers: Requests that say only when the skill should be loaded, which are no tasks.
+        skipped: What was left out.
+    """
+
+    source: str
+    format: str
+    to: str
+    written_as: WrittenFormat
+    tasks: int
+    triggers: int
+    skipped: tuple[NotImported, ...]
+
+
+def import_tasks(source: Path, to: Path | None = None, written_as: WrittenFormat = "native") -> ImportedTasks:
+    """Read tasks and write them into a new folder.
+
+    Args:
+        source: A file or folder in any format.
+        to: The folder; None for one named after the suite.
+        written_as: The format to write.
+
+    Raises:
+        SuiteError: No task can be read, or none written.
+        UsageError: The folder is there already, or cannot be written.
+    """
+    reading = read_tasks(source)
+    skipped = [NotImported(str(each.path), each.line, each.name, each.reason) for each in reading.skipped]
+    if written_as == "native":
+        files = write_suite(reading.name, reading.tasks, reading.shares) if reading.tasks else ()
+        left_out = 0
+    else:
+        cases = write_cases(tuple(task for _, task in reading.tasks))
+        files, left_out = cases.files, len(cases.left_out)
+        skipped += [NotImported(str(reading.path), 1, name, reason) for name, reason in cases.left_out]
+    if not files:
+        raise SuiteError(_nothing(reading, skipped))
+    folder = to or _folder(reading, written_as)
+    _write(folder, files)
+    number = len(reading.tasks) - left_out
+    triggers = len(reading.triggers)
+    return ImportedTasks(str(source), reading.format, str(folder), written_as, number, triggers, tuple(skipped))
+
+
+def _folder(reading: Reading, written_as: WrittenFormat) -> Path:
+    folder = Path(_FOLDERS[written_as])
+    return folder / task_id(reading.name, "tasks") if written_as == "native" else folder
+
+
+def _nothing(reading: Reading, skipped: list[NotImported]) -> str:
+    if not skipped:
+        found = (
+            f"{len(reading.triggers)} requests that say when the skill should be loaded" if reading.triggers else "none"
+        )
+        return f"{reading.path}:1: expected tasks, found {found}; nothing was written"
+    lines = [f"{each.path}:{each.line}: {each.name}: {each.reason}" for each in skipped[:_SHOWN]]
+    more = [f"and {len(skipped) - _SHOWN} more"] if len(skipped) > _SHOWN else []
+    return "\n".join([f"{reading.path}: no task can be imported, nothing was written:", *lines, *more])
+
+
+def _write(folder: Path, files: tuple[File, ...]) -> None:
+    """Write all files aside, then put the folder in its place."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"expected a new folder, found {str(folder)!r}; choose another by --to, or remove it")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        try:
+            aside.chmod(0o755)
+            for file in files:
+                place = aside / file.path
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_bytes(file.content)
+            os.replace(aside, folder)  # noqa: PTH105 - Path.replace cannot be told from str.replace by its name
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(folder)!r}: {error.strerror}; choose another folder by --to") from error

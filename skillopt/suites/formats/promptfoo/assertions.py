@@ -1,0 +1,166 @@
+"""Assertions of promptfoo as checks: texts, patterns, JSON, criteria for a judge."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+from pydantic import Field
+
+from skillopt.errors import SuiteError
+from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check
+from skillopt.suites.foreign_files import ForeignEntry, read_entry
+
+__all__ = ["Assertion", "AssertionReader"]
+
+_LIMITS: Final = frozenset({"cost", "latency", "perplexity", "perplexity-score"})
+"""What they limit is the provider's, not the result's."""
+
+_CONTAINS: Final = frozenset({"contains", "contains-any", "contains-all"})
+_JUDGED: Final = frozenset({"llm-rubric", "g-eval", "model-graded-closedqa", "factuality", "model-graded-factuality"})
+_SCRIPTS: Final = frozenset({"javascript", "python", "ruby", "webhook"})
+_FILE: Final = "file://"
+_CODE: Final = (".js", ".cjs", ".mjs", ".ts", ".py", ".rb")
+_JSON_READS: Final = (
+    "import json, sys\n"
+    "try:\n"
+    "    json.load(open('answer.txt', encoding='utf-8-sig'))\n"
+    "except ValueError as error:\n"
+    "    sys.exit(f'answer: expected JSON, found: {error}')\n"
+)
+
+
+class Assertion(ForeignEntry):
+    """One assertion of a test."""
+
+    type: Annotated[str, Field(min_length=1)]
+    value: object = None
+    weight: float = 1.0
+    metric: str | None = None
+    threshold: float | None = None
+    asserts: Annotated[tuple[object, ...], Field(alias="assert")] = ()
+    transform: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssertionReader:
+    """Turns assertions into checks.
+
+    Args:
+        fill: Fills the places of a text with the variables of the test.
+        read: Reads a file that an assertion names.
+        templates: Assertions that others refer to by `$ref`, by name.
+    """
+
+    fill: Callable[[str], str]
+    read: Callable[[str], str]
+    templates: Mapping[str, object]
+
+    def checks(self, values: Sequence[object]) -> list[TaskCheck]:
+        """Give the checks of a test.
+
+        Raises:
+            SuiteError: One cannot be run here, or is not an assertion.
+        """
+        return [check for value in values for check in self._checks(self._referred(value))]
+
+    def _referred(self, value: object) -> object:
+        if isinstance(value, dict) and isinstance(value.get("$ref"), str):
+            name = str(value["$ref"]).rpartition("/")[2]
+            if name not in self.templates:
+                raise SuiteError(f"expected an assertion template, found none named {name!r}; add it")
+            return self.templates[name]
+        return value
+
+    def _checks(self, value: object) -> list[TaskCheck]:
+        entry = read_entry(Assertion, value)
+        kind = entry.type.removeprefix("not-")
+        # An assertion of weight 0 is shown and never decides.
+        if kind in _LIMITS or entry.weight <= 0:
+            return []
+        if kind == "assert-set":
+            if entry.threshold is not None:
+                raise SuiteError("expected an assert-set without a threshold, found one; write its assertions out")
+            return self.checks(entry.asserts)
+        if entry.transform is not None:
+            raise SuiteError(f"expected {entry.type} without a transform, which is a script, found one; remove it")
+        checks = self._made(entry, kind, absent=entry.type != kind)
+        name = (entry.metric or "").replace("\n", " ")[:100]
+        return [replace(check, name=name, weight=entry.weight / len(checks)) for check in checks]
+
+    def _made(self, entry: Assertion, kind: str, *, absent: bool) -> list[TaskCheck]:
+        if kind in _JUDGED:
+            return [self._criterion(entry, kind, absent=absent)]
+        if "contains" in kind and kind.removeprefix("i") in _CONTAINS:
+            return self._contains(entry, kind, absent=absent)
+        match kind:
+            case "equals":
+                return [_equals(self._value(entry), absent=absent)]
+            case "starts-with":
+                return [pattern_check(r"\A" + re.escape(self._text(entry)), absent=absent)]
+            case "regex":
+                return [pattern_check(self._text(entry), absent=absent)]
+            case "is-json" if entry.value is None and not absent:
+                return [TaskCheck("command", {"argv": ["python", "-I", "-c", _JSON_READS], "answer": "answer.txt"})]
+            case _:
+                why = "runs a script of the suite" if kind in _SCRIPTS else "has no counterpart here"
+                raise SuiteError(
+                    f"the assertion {entry.type!r} {why}; write it as contains, regex, llm-rubric, or a `command`"
+                )
+
+    def _contains(self, entry: Assertion, kind: str, *, absent: bool) -> list[TaskCheck]:
+        ignore_case = kind.startswith("i")
+        if not kind.endswith("-all"):
+            texts = self._texts(entry) if kind.endswith("-any") else [self._text(entry)]
+            return [text_check(texts, ignore_case=ignore_case, absent=absent)]
+        if not absent:
+            return [text_check(text, ignore_case=ignore_case) for text in self._texts(entry)]
+        together = r"\A" + "".join(f"(?=.*{re.escape(text)})" for text in self._texts(entry))
+        return [pattern_check(together, "is" if ignore_case else "s", absent=True)]
+
+    def _criterion(self, entry: Assertion, kind: str, *, absent: bool) -> TaskCheck:
+        texts = self._texts(entry) if isinstance(entry.value, list) else [self._text(entry)]
+        if "factuality" in kind:
+            return criterion("The answer agrees with the facts of the reference.", texts[0])
+        text = "\n".join(texts)
+        return criterion(f"It is not the case that the following holds: {text}" if absent else text)
+
+    def _value(self, entry: Assertion) -> object:
+        value = entry.value
+        if value is None:
+            raise SuiteError(f"expected a value for {entry.type}, found none; add one")
+        if not isinstance(value, str):
+            return value
+        text = self.fill(value)
+        if not text.startswith(_FILE):
+            return text
+        if text.partition(":")[2].endswith(_CODE) or ":" in text.removeprefix(_FILE):
+            raise SuiteError(f"expected a value or a file of text, found the script {text!r}; write the value out")
+        return self.fill(self.read(text.removeprefix(_FILE)))
+
+    def _text(self, entry: Assertion) -> str:
+        value = self._value(entry)
+        if isinstance(value, dict | list):
+            raise SuiteError(f"expected text for {entry.type}, found {value!r:.80}; correct it")
+        text = value if isinstance(value, str) else json.dumps(value)
+        if not text:
+            raise SuiteError(f"expected text for {entry.type}, found none; add it")
+        return text
+
+    def _texts(self, entry: Assertion) -> list[str]:
+        value = self._value(entry)
+        several = value.split(",") if isinstance(value, str) else value
+        if not isinstance(several, list) or not several:
+            raise SuiteError(f"expected a list of texts for {entry.type}, found {value!r:.80}; correct it")
+        return [self.fill(each.strip()) if isinstance(each, str) else json.dumps(each) for each in several]
+
+
+def _equals(value: object, *, absent: bool) -> TaskCheck:
+    if not isinstance(value, str):
+        if absent:
+            raise SuiteError("expected text for not-equals, found a structure; correct it")
+        return TaskCheck("json", {"value": value})
+    if absent:
+        return pattern_check(rf"\A{re.escape(value)}\Z", absent=True)
+    return TaskCheck("exact", {"value": value, "strip": False})

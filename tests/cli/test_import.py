@@ -1,0 +1,72 @@
+"""`skillopt import`: a lasting copy of tasks of other tools."""
+
+import json
+import shutil
+from pathlib import Path
+
+from skillopt.suites import load_suite
+from tests.fakes.projects import skillopt
+from tools.formats_table import fixture_of
+
+
+def project(folder: Path, shape: str) -> Path:
+    shutil.copytree(fixture_of(shape), folder / "orders", dirs_exist_ok=True)
+    return folder
+
+
+def test_tasks_are_copied_into_a_new_suite_and_what_is_left_out_is_listed(tmp_path: Path) -> None:
+    shown = skillopt(project(tmp_path, "promptfoo"), "import", "orders").stdout.splitlines()
+
+    assert shown[0] == "6 tasks of orders (promptfoo) written to suites/orders"
+    assert shown[1] == "1 left out:"
+    assert shown[2].startswith("  orders/evals/promptfooconfig.yaml:39: By a script: the assertion 'javascript' runs ")
+    assert shown[3] == "next: skillopt estimate SKILL --suite suites/orders"
+    assert load_suite(tmp_path / "suites" / "orders").digest == load_suite(tmp_path / "orders").digest
+
+
+def test_importing_again_writes_the_same_bytes_and_never_over_what_is_there(tmp_path: Path) -> None:
+    folder = project(tmp_path, "plugin-eval")
+    skillopt(folder, "import", "orders", "--to", "a")
+    skillopt(folder, "import", "orders", "--to", "b")
+
+    again = skillopt(folder, "import", "orders", "--to", "a")
+
+    assert again.returncode == 2
+    assert "expected a new folder, found 'a'; choose another by --to, or remove it" in again.stderr
+    one, other = (
+        {str(p.relative_to(folder / n)): p.read_bytes() for p in (folder / n).rglob("*") if p.is_file()} for n in "ab"
+    )
+    assert one == other
+    assert sorted(path.name for path in folder.iterdir()) == ["a", "b", "orders"]
+
+
+def test_cases_for_claude_plugin_eval_are_written_and_read_again(tmp_path: Path) -> None:
+    folder = project(tmp_path, "plugin-eval")
+
+    found = json.loads(skillopt(folder, "import", "orders", "--as", "plugin-eval", "--to", "cases", "--json").stdout)
+
+    # A baseline is no counterpart of its own: it comes back as a criterion with what is a good result.
+    assert (found["tasks"], found["written_as"], found["triggers"]) == (2, "plugin-eval", 2)
+    assert [each["name"] for each in found["skipped"]] == ["scaffolded"]
+    assert {path.name for path in (folder / "cases").iterdir()} == {"answer", "late-orders"}
+    assert [task.id for _, task in load_suite(folder / "cases").splits] == ["answer", "late-orders"]
+
+
+def test_what_claude_plugin_eval_has_no_counterpart_for_is_left_out(tmp_path: Path) -> None:
+    folder = project(tmp_path, "harbor")
+
+    ended = skillopt(folder, "import", "orders", "--as", "plugin-eval")
+
+    assert ended.returncode == 2
+    assert "report: the verifier 'command' has no counterpart there; keep the task here" in ended.stderr
+    assert not (folder / "evals").exists()
+
+
+def test_where_nothing_can_be_imported_nothing_is_written(tmp_path: Path) -> None:
+    ended = skillopt(project(tmp_path, "triggers"), "import", "orders/evals/trigger-evals.json")
+
+    assert ended.returncode == 2
+    assert (
+        "expected tasks, found 3 requests that say when the skill should be loaded; nothing was written" in ended.stderr
+    )
+    assert not (tmp_path / "suites").exists()

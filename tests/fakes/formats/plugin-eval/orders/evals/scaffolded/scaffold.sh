@@ -1,0 +1,1 @@
+git clone --quiet /srv/orders .

@@ -1,0 +1,315 @@
+"""Formats of other tools: promptfoo, claude plugin eval, the kinds of eval.yaml, Harbor; on fixtures of our own."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillopt.errors import SuiteError
+from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.workspace import Workspace
+from skillopt.suites import read_tasks
+from skillopt.suites.formats import find_tasks
+from skillopt.suites.reading import Reading
+from skillopt.suites.scaffold import read_scaffold
+from skillopt.tasks import File, Task, VerifierSpec
+from skillopt.verifiers import load_verifier
+from tools.formats_table import fixture_of
+
+
+def tasks_of(reading: Reading) -> dict[str, Task]:
+    return {task.id: task for _, task in reading.tasks}
+
+
+def parts(task: Task) -> list[tuple[str, Any]]:
+    return [(part.kind, json.loads(part.options)) for part in task.verifier.parts]
+
+
+def promptfoo(folder: Path, *tests: Mapping[str, object], **config: object) -> Reading:
+    path = folder / "promptfooconfig.json"
+    path.write_text(json.dumps({"prompts": ["{{question}}"], **config, "tests": list(tests)}), encoding="utf-8")
+    return read_tasks(path)
+
+
+def asserted(folder: Path, *asserts: dict[str, object]) -> Reading:
+    return promptfoo(folder, {"vars": {"question": "How many?"}, "assert": list(asserts)})
+
+
+def passes(task: Task, answer: str) -> bool:
+    return scored(task, (), answer).passed
+
+
+def scored(task: Task, files: tuple[File, ...], answer: str = "") -> Score:
+    with Workspace.create(files) as workspace:
+        return load_verifier(task.verifier).score(Trajectory(answer=answer), workspace.path)
+
+
+def test_promptfoo_fills_prompts_and_gives_the_skill_no_text_of_itself() -> None:
+    tasks = tasks_of(read_tasks(fixture_of("promptfoo")))
+
+    assert list(tasks) == ["late-orders", "totals", "totals-2", "as-json", "test-44", "test-44-2"]
+    assert tasks["late-orders"].prompt == "Which orders are late?\n\nid,total\n1,40\n2,2"
+    assert tasks["totals-2"].prompt.startswith("What is the total in USD?")
+
+
+def test_promptfoo_checks_score_as_there() -> None:
+    tasks = tasks_of(read_tasks(fixture_of("promptfoo")))
+
+    assert scored(tasks["totals"], (), "USD 42").value == 0.5
+    assert passes(tasks["totals"], "USD 42")
+    assert not passes(tasks["totals"], "USD 43")
+    assert passes(tasks["as-json"], '{"a": 1}')
+    assert "expected JSON" in scored(tasks["as-json"], (), "a: 1").feedback
+    assert [kind for kind, _ in parts(tasks["test-44-2"])] == ["regex", "rubric"]
+
+
+@pytest.mark.parametrize(
+    ("assertion", "right", "wrong"),
+    [
+        ({"type": "equals", "value": "12"}, "12", "12."),
+        ({"type": "not-equals", "value": "12"}, "13", "12"),
+        ({"type": "equals", "value": {"n": 1}}, '{"n": 1}', '{"n": 2}'),
+        ({"type": "contains", "value": "a.b"}, "xa.by", "axb"),
+        ({"type": "icontains", "value": "A"}, "a", "b"),
+        ({"type": "not-contains", "value": "a"}, "b", "a"),
+        ({"type": "contains-any", "value": "x, y"}, "y", "z"),
+        ({"type": "icontains-all", "value": ["x", "y"]}, "Y\nX", "x"),
+        ({"type": "not-contains-all", "value": ["x", "y"]}, "x", "y\nx"),
+        ({"type": "starts-with", "value": "a+"}, "a+b", "ba+"),
+        ({"type": "regex", "value": "(?<n>\\d)px"}, "3px", "px"),
+        ({"type": "assert-set", "assert": [{"type": "contains", "value": "a"}]}, "a", "b"),
+    ],
+)
+def test_an_assertion_of_promptfoo_tells_right_from_wrong(
+    tmp_path: Path, assertion: dict[str, object], right: str, wrong: str
+) -> None:
+    ((_, task),) = asserted(tmp_path, assertion).tasks
+
+    assert passes(task, right)
+    assert not passes(task, wrong)
+
+
+@pytest.mark.parametrize(
+    ("assertion", "reason"),
+    [
+        ({"type": "python", "value": "len(output) > 3"}, "'python' runs a script of the suite"),
+        ({"type": "similar", "value": "a"}, "'similar' has no counterpart here"),
+        ({"type": "contains", "value": "file://get.js"}, "found the script 'file://get.js'"),
+        ({"type": "contains", "value": "a", "transform": "output.trim()"}, "without a transform"),
+        ({"type": "contains"}, "expected a value for contains, found none"),
+        ({"type": "regex", "value": "("}, "expected a regular expression"),
+        ({"value": "a"}, "expected the key 'type', found none"),
+        ({"type": "llm-rubric", "value": "file:///etc/hostname"}, "leads out of it"),
+    ],
+)
+def test_an_assertion_that_cannot_be_run_leaves_out_its_test_and_no_other(
+    tmp_path: Path, assertion: dict[str, object], reason: str
+) -> None:
+    other = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "b"}]}
+    wrong = {"vars": {"question": "How?"}, "assert": [{"type": "contains", "value": "a"}, assertion]}
+
+    reading = promptfoo(tmp_path, wrong, other)
+
+    assert [task.prompt for _, task in reading.tasks] == ["Why?"]
+    assert [reason in each.reason for each in reading.skipped] == [True]
+
+
+def test_a_test_that_limits_only_cost_and_time_checks_no_result(tmp_path: Path) -> None:
+    (skipped,) = asserted(tmp_path, {"type": "latency", "threshold": 5}, {"type": "contains", "weight": 0}).skipped
+
+    assert skipped.reason.startswith("expected a check of the result, found none")
+
+
+def test_a_path_may_be_written_from_the_root_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals" / "prompt.txt").write_text("Say: {{question}}", encoding="utf-8")
+    test = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "a"}]}
+
+    reading = promptfoo(tmp_path / "evals", test, prompts=["file://evals/prompt.txt"])
+
+    assert [task.prompt for _, task in reading.tasks] == ["Say: Why?"]
+
+
+def test_every_prompt_runs_with_every_test_and_a_chat_becomes_one_text(tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text(
+        '[{"role": "system", "content": {{ rules | dump }}}, {"role": "user", "content": "{{question}}"}]',
+        encoding="utf-8",
+    )
+    test = {"vars": {"question": "Why?", "rules": 'Be "short".'}, "assert": [{"type": "contains", "value": "a"}]}
+
+    reading = promptfoo(tmp_path, test, prompts=["Say: {{question}}", "file://chat.json"])
+
+    assert [task.prompt for _, task in reading.tasks] == ["Say: Why?", 'Be "short".\n\nWhy?']
+
+
+def test_a_test_of_promptfoo_that_asks_which_skill_is_chosen_is_a_trigger(tmp_path: Path) -> None:
+    tests = [
+        {"metadata": {"skill": "s"}, "vars": {"question": q}, "assert": [{"type": "equals", "value": v}]}
+        for q, v in (("a", "s"), ("b", "t"))
+    ]
+
+    reading = promptfoo(tmp_path, *tests)
+
+    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("a", True), ("b", False)]
+    assert reading.tasks == ()
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"prompts": ["{% if a %}b{% endif %}"]}, "expected only places such as {{name}}"),
+        ({"prompts": ["file://make.js"]}, "which is made by a script"),
+        ({"prompts": ['[{"role": "assistant", "content": "a"}]']}, "expected messages of system and user"),
+        ({"defaultTest": {"options": {"transform": "x"}}}, "without a transform"),
+    ],
+)
+def test_prompts_that_need_more_than_places_are_left_out(
+    tmp_path: Path, config: dict[str, object], reason: str
+) -> None:
+    test = {"vars": {"question": "Why?"}, "assert": [{"type": "contains", "value": "a"}]}
+
+    reading = promptfoo(tmp_path, test, **config)
+
+    assert reading.tasks == ()
+    assert any(reason in each.reason for each in reading.skipped)
+
+
+def test_cases_of_claude_plugin_eval_become_tasks_with_the_graders_that_score() -> None:
+    reading = read_tasks(fixture_of("plugin-eval"))
+    tasks = tasks_of(reading)
+
+    assert [file.path for file in tasks["late-orders"].files] == ["fixture/orders.csv"]
+    assert (tasks["late-orders"].timeout, tasks["late-orders"].tags) == (300.0, ("dates",))
+    assert parts(tasks["late-orders"]) == [
+        ("file", {"path": "*.csv", "written": True}),
+        ("file", {"path": "late.csv", "pattern": "(?m)^3,"}),
+        ("tool_order", {"steps": [{"tool": "Read"}, {"tool": "Write", "arguments": "late"}]}),
+        ("tool_used", {"tool": "Bash", "min": 0, "max": 0}),
+    ]
+    assert parts(tasks["answer"])[0][1]["reference"] == "2: orders 3 and 5.\n"
+    assert [each.should_trigger for each in reading.triggers] == [True, False]
+    assert [each.name for each in reading.skipped] == ["scaffolded"]
+
+
+def test_one_case_is_read_by_its_file_and_all_by_their_folder() -> None:
+    evals = fixture_of("plugin-eval") / "evals"
+
+    assert len(read_tasks(evals / "late" / "case.yaml").tasks) == 1
+    assert read_tasks(evals).tasks == read_tasks(fixture_of("plugin-eval")).tasks
+    assert find_tasks(fixture_of("plugin-eval")) == evals
+
+
+@pytest.mark.parametrize(
+    ("grader", "reason"),
+    [
+        ({"type": "regex", "pattern": "a", "target": "trace"}, "expected the last message or files, found 'trace'"),
+        ({"type": "regex", "pattern": "a", "match": "count:2"}, "the match 'count:2' has no counterpart"),
+        ({"type": "regex", "pattern": "a", "flags": "q"}, "expected flags of ims, found 'q'"),
+        ({"type": "llm", "criteria": "a", "focus": "trace"}, "expected a result to judge, found the trace"),
+        ({"type": "baseline", "criteria": "a"}, "expected a baseline_file"),
+        ({"type": "regex"}, "'regex' is unknown here, or lacks its value"),
+    ],
+)
+def test_a_grader_that_cannot_be_run_leaves_out_its_case(
+    tmp_path: Path, grader: dict[str, object], reason: str
+) -> None:
+    (tmp_path / "a").mkdir()
+    case = {"execution": {"prompt": "Do it."}, "graders": [{"name": "g", **grader}]}
+    (tmp_path / "a" / "case.yaml").write_text(json.dumps(case), encoding="utf-8")
+
+    (skipped,) = read_tasks(tmp_path).skipped
+
+    assert reason in skipped.reason
+
+
+def test_a_scaffold_script_that_does_more_than_place_files_is_not_read() -> None:
+    with pytest.raises(SuiteError, match="found a scaffold script, which is not run"):
+        list(read_scaffold("#!/bin/bash\nrm -rf /\n"))
+
+
+def test_stimuli_ask_for_files_texts_tools_and_routing() -> None:
+    reading = read_tasks(fixture_of("eval-yaml-stimuli"))
+    ((_, task),) = reading.tasks
+
+    assert [file.path for file in task.files] == ["data/orders.csv"]
+    assert parts(task) == [
+        ("file", {"path": "**/report.md", "pattern": "(?i)late"}),
+        ("regex", {"pattern": r"report\.md"}),
+        ("tool_used", {"tool": "bash", "arguments": r"report\.py"}),
+        ("tool_used", {"tool": "delete_order", "min": 0, "max": 0}),
+        ("rubric", {"criteria": ["The report names the late orders."]}),
+    ]
+    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("Which orders are late?", True)]
+
+
+def test_scenarios_of_skill_validator_ask_for_files_output_tools_and_a_rubric() -> None:
+    ((_, task),) = read_tasks(fixture_of("eval-yaml-scenarios")).tasks
+
+    assert [kind for kind, _ in parts(task)] == ["file", "file", "regex", "tool_used", "rubric"]
+    assert (task.timeout, task.files) == (120.0, (File("orders.csv", b"id,due\n3,2024-01-01\n"),))
+
+
+@pytest.mark.parametrize(("report", "value", "feedback"), [(b"3\n", 1.0, ""), (b"4\n", 0.0, "looked for order 3")])
+def test_a_script_of_skillgrade_scores_by_what_it_prints(report: bytes, value: float, feedback: str) -> None:
+    reading = read_tasks(fixture_of("eval-yaml-skillgrade"))
+    ((_, task),) = reading.tasks
+    (_, command), (_, rubric) = parts(task)
+    alone = Task("a", "b", VerifierSpec("command", json.dumps(command), task.verifier.files))
+
+    score = scored(alone, (File("report.md", report),))
+
+    assert (score.value, score.feedback) == (value, feedback)
+    assert rubric == {"criteria": ["The report names the late orders."]}
+    assert task.prompt == "Write report.md about orders.csv.\n"
+
+
+def test_tasks_of_waza_have_their_own_graders_and_those_of_all() -> None:
+    reading = read_tasks(fixture_of("eval-yaml-waza"))
+    ((_, task),) = reading.tasks
+
+    assert scored(task, task.files, "Order 3 is overdue").value == 6 / 7  # no tool was used
+    assert [each.name for each in reading.skipped] == ["scripted"]
+    assert [(each.query, each.should_trigger) for each in reading.triggers] == [("What is the weather today?", False)]
+
+
+def test_an_eval_yaml_of_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "eval.yaml").write_text("model: resnet\nbatch_size: 4\n", encoding="utf-8")
+
+    with pytest.raises(SuiteError, match=r"eval\.yaml:1: expected `stimuli`, `scenarios` or `tasks`"):
+        read_tasks(tmp_path / "eval.yaml")
+
+
+def test_a_task_of_harbor_that_needs_no_container_runs_its_tests_on_the_workspace() -> None:
+    ((_, task),) = read_tasks(fixture_of("harbor")).tasks
+
+    assert task.prompt == "Write the ids of the orders in `./orders.csv` to `./report.txt`.\n"
+    assert (task.id, task.files, task.timeout) == ("report", (File("orders.csv", b"id\n3\n"),), 120.0)
+    assert scored(task, (File("report.txt", b"3\n"),)) == Score(1.0, passed=True)
+    assert (scored(task, (File("report.txt", b"4\n"),)).value) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "reason"),
+    [
+        ("environment/Dockerfile", "FROM a\nRUN make\n", "Dockerfile:2: 'RUN make' needs a container"),
+        ("environment/Dockerfile", "FROM a\nENV PYTHONUNBUFFERED=1\nENV TZ=UTC\n", "Dockerfile:3: 'ENV TZ=UTC' needs"),
+        ("environment/Dockerfile", "FROM a\nCOPY orders.csv /srv/\n", "leads out of /app"),
+        ("environment/compose.yaml", "services: {}\n", "starts several containers"),
+        ("tests/test.sh", "apt-get install -y jq\n", "installs programs"),
+        ("instruction.md", "Read /etc/passwd.\n", "names '/etc/passwd'"),
+        ("task.toml", "[", "expected TOML"),
+    ],
+)
+def test_a_task_of_harbor_that_needs_a_container_is_left_out_with_the_line(
+    tmp_path: Path, file: str, text: str, reason: str
+) -> None:
+    place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
+    (place / file).write_text(text, encoding="utf-8")
+
+    (skipped,) = read_tasks(tmp_path).skipped
+
+    assert reason in skipped.reason
