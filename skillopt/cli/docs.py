@@ -32,5 +32,5 @@ def docs(
 def _listed(found: "DocsPages") -> str:
     width = max(len(page.name) for page in found.pages)
     return "\n".join(
-        [*(f"{page.name:{width}}  {page.title}" for page in found.pages), "read one: skillopt docs training"]
+        [*(f"{page.name:{width}}  {page.title}" for page in found.pages), "read one: skillopt docs first-skill"]
     )
