@@ -27,6 +27,7 @@ from skillopt.execution.drivers import Drivers
 from skillopt.execution.rollout import run_rollout
 from skillopt.execution.runner import RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
+from skillopt.project import Project
 from skillopt.protocols import RolloutRequest
 from skillopt.skills.folder import read_skill
 from skillopt.storage.ledger import Ledger
@@ -36,6 +37,7 @@ from skillopt.tasks import Split
 __all__ = ["main"]
 
 _SEED = 7
+_SKILLS = 500
 _LONG = ("--set", "epochs=12", "--set", "patience=0", "--set", "confidence=0.99")
 
 
@@ -50,6 +52,7 @@ def main() -> int:
             _import_time(),
             _overhead(folder),
             _end_to_end(folder),
+            _listing(folder),
             _server(folder),
             _providers(folder),
             _agents(),
@@ -140,6 +143,22 @@ def _server(scratch: Path) -> Iterator[str]:
     for what, ratio, limit, remark in mcp_ratios(scratch):
         yield _row(f"MCP {what}, times a hello-world's", ratio, "times", limit)
         yield f"  (hello-world {remark}; {SKILLS} skills)"
+
+
+def _listing(scratch: Path) -> Iterator[str]:
+    """Time the list of a large repository's skills."""
+    folder = scratch / "listing"
+    for number in range(_SKILLS):
+        evals = folder / "plugins" / f"group-{number % 20}" / "skills" / f"skill-{number}" / "evals" / "evals.json"
+        evals.parent.mkdir(parents=True)
+        evals.write_text("[]", encoding="utf-8")
+        text = f"---\nname: skill-{number}\ndescription: Does it.\n---\n# Skill\n"
+        (evals.parents[1] / "SKILL.md").write_text(text, encoding="utf-8")
+    for command in (["init", "--quiet"], ["add", "--all"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    project = Project.find(folder)
+    times = [_seconds(project.discover) for _ in range(5)]
+    yield _row(f"listing {_SKILLS} skills and their tasks", median(times), "s", 2)
 
 
 def _providers(scratch: Path) -> Iterator[str]:

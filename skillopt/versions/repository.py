@@ -296,15 +296,6 @@ class Repository:
         """Tell whether a commit is another one or one of its ancestors."""
         return try_git(self.root, ["merge-base", "--is-ancestor", commit, tip])[0] == 0
 
-    def remove_branch(self, skill: str, tip: str) -> None:
-        """Remove the branch of a skill that is at a commit.
-
-        Raises:
-            RepositoryError: It is elsewhere by now, or git cannot.
-        """
-        if problem := self.move_branch(_branch(skill), tip, None):
-            raise RepositoryError(f"{problem}; mend that and run this again")
-
     def checked_out_in(self, branch: str) -> str:
         """Give the work tree that has a branch checked out, empty for none; the branch as `refs/heads/...`."""
         return os.fsdecode(run_git(self.root, "for-each-ref", "--format=%(worktreepath)", branch).strip())

@@ -164,8 +164,8 @@ def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
     assert ended.stdout == ""
 
 
-def test_a_skill_without_frontmatter_is_refused_with_its_line(project: Path) -> None:
-    (project / "skills" / "rows" / "SKILL.md").write_text("# Rows\n")
+def test_a_skill_whose_frontmatter_is_never_closed_is_refused_with_its_line(project: Path) -> None:
+    (project / "skills" / "rows" / "SKILL.md").write_text("---\nname: rows\n# Rows\n")
     ended = skillopt(project, "optimize", "rows")
     assert ended.returncode == 2
     assert "SKILL.md:1:" in ended.stderr

@@ -222,6 +222,7 @@ def test_a_suite_too_small_for_what_is_asked_is_untestable_and_costs_nothing(pro
 
 def test_a_skill_without_a_suite_is_not_called_passed(project: Path) -> None:
     (project / "skillopt.toml").unlink()
+    (project / "suites" / "rows.jsonl").unlink()
     commit(project, SKILL)
     code, report = gate(project)
     assert (code, report["changes"][0]["standing"]) == (0, "untestable")
@@ -288,3 +289,21 @@ def test_a_users_mistake_gets_one_clear_line_and_no_traceback(
     assert problem in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ended.stdout == ""
+
+
+def test_a_suite_with_the_skills_name_measures_it_without_a_table(project: Path) -> None:
+    (project / "skillopt.toml").write_text('harness = "demo"\nmodel = "demo"\n')
+    commit(project, GOOD + "- Be careful.\n")
+    _, report = gate(project)
+    (change,) = report["changes"]
+    assert (change["suite"], change["tasks"]) == ("rows", 8)
+
+
+def test_links_in_a_skill_read_alike_from_git_and_from_the_work_tree(project: Path) -> None:
+    folder = project / "skills" / "rows"
+    (folder / "AGENTS.md").write_text("Read this.\n")
+    (folder / "CLAUDE.md").symlink_to("AGENTS.md")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Add a link")
+    code, report = gate(project, "HEAD", "worktree")
+    assert (code, report["changes"]) == (0, [])

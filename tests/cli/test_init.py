@@ -146,7 +146,7 @@ def test_of_many_skills_only_those_with_tasks_get_a_table(project: Path) -> None
         (project / "skills" / f"more-{number}" / "SKILL.md").write_text(SKILL)
     ended = skillopt(project, "init", "--harness", "demo")
     assert list(config_of(project)["skills"]) == ["rows"]
-    assert "31 more skills have no tasks and no table; commands take them by name or folder" in ended.stdout
+    assert "31 more skills have no tasks and no table; commands take them by name" in ended.stdout
 
 
 def test_a_command_without_a_harness_says_what_is_here_and_what_to_write(project: Path) -> None:

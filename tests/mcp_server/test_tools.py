@@ -63,7 +63,7 @@ async def test_the_list_shows_versions_scores_and_suites(client: Client, project
     text = await say(client, "list_skills")
 
     gained = "4 of 8 → 6 of 8 tasks passed (score 0.50 → 0.75)"
-    assert f"| rows | 1 | {version[:10]} | {gained} | evals/evals.json | skills/rows |" in text
+    assert f"| rows | 1 | {version[:10]} | {gained} | skills/rows/evals/evals.json | skills/rows |" in text
 
 
 @EVERY_PROTOCOL

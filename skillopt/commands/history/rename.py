@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import UsageError, VersionConflictError
+from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.storage.ledger import Ledger
@@ -163,7 +163,8 @@ def _move_versions(repository: Repository, old: str, target: Target, at: str) ->
         moved_from="" if before in (path, ".") else before,
     )
     commit = repository.commit_version(new)
-    repository.remove_branch(old, tip)
+    if problem := repository.move_branch(f"refs/heads/skillopt/{old}", tip, None):
+        raise RepositoryError(f"{problem}; mend that, then remove the branch skillopt/{old}")
     return f"skillopt/{target.name}", commit
 
 
