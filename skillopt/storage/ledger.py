@@ -329,6 +329,14 @@ class Ledger:
                 results[key] = ResultRow(task, skill, repeat, score, bool(passed), key)
         return list(results.values())
 
+    def target_results(self, identity: str) -> list[ResultRow]:
+        """List the results of all recorded rollouts by one target, with their keys, oldest first."""
+        columns = "task, skill, repeat, score, passed, key FROM calls WHERE kind = 'rollout' AND identity = ?"
+        rows = self._read(f"SELECT {columns} ORDER BY at, key", [identity])
+        return [
+            ResultRow(task, skill, repeat, score, bool(passed), key) for task, skill, repeat, score, passed, key in rows
+        ]
+
     def counts(self) -> Counts:
         """Count what is recorded."""
         counts = dict(self._read("SELECT kind, COUNT(*) FROM calls GROUP BY kind", []))
