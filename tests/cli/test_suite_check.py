@@ -14,6 +14,7 @@ from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.loopback import Answer, Body
 
 CLEAR, VAGUE = 'The result names "Ada".', "The result is elegant."
+EVALS = ("--suite", "skills/rows/evals/evals.json")
 KEY = "sk-ant-loopback-only-0123456789abcdef"
 
 
@@ -74,9 +75,9 @@ def test_criteria_that_the_judge_cannot_decide_are_listed(tmp_path: Path, monkey
     project = judged_project(tmp_path)
     with fake_anthropic(wavering()) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        ended = skillopt(project, "suite", "check", "skills/rows", "--run", "--set", "workers=1")
-        again = skillopt(project, "suite", "check", "skills/rows", "--run", "--json")
-        evaluated = skillopt(project, "evaluate", "skills/rows")
+        ended = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--set", "workers=1")
+        again = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--json")
+        evaluated = skillopt(project, "evaluate", "skills/rows", *EVALS)
     assert ended.returncode == 0, ended.stderr
     assert "judge agrees with itself on 50% of 36 criteria (95% interval " in ended.stdout
     assert "6 of 12 criteria the judge cannot decide; word them more exactly:" in ended.stdout
@@ -91,7 +92,7 @@ def test_a_cap_stops_the_readings_and_what_was_paid_is_kept(tmp_path: Path, monk
     project = judged_project(tmp_path)
     with fake_anthropic(wavering()) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        ended = skillopt(project, "suite", "check", "skills/rows", "--run", "--max-tokens", "30000")
+        ended = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--max-tokens", "30000")
         asked = len(server.requests)
     assert ended.returncode == 3
     assert "the cap of 30,000 tokens leaves" in ended.stderr
