@@ -1,22 +1,34 @@
-"""The commands about suites, `suite show`: their options, and their results as text."""
+"""The commands about suites, `suite show` and `suite check`: their options, and their results as text."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from skillopt.cli import output
-from skillopt.cli.options import JsonOption, SuiteOption
-from skillopt.safety.escaping import escape_terminal
+from skillopt.cli.options import JsonOption, QuietOption, RunOptions, SkillArgument, SuiteOption, with_run_options
+from skillopt.safety.escaping import escape_terminal, truncate
 
 if TYPE_CHECKING:
+    from skillopt.commands.suite_check import CheckedSuite
     from skillopt.commands.suite_show import ShownSuite, SuiteTask
 
 __all__ = ["suite"]
 
 _MOST_TASKS: Final = 40
+_MOST_NAMES: Final = 8
+_MOST_CRITERIA: Final = 12
+_MOST_LEAKS: Final = 12
+_LONGEST: Final = 100
+
+_STANDINGS: Final = {
+    "never passes": "never passed under two texts or more: too hard, or the check is wrong",
+    "fails so far": "failed each time under the one text that was run: what training works on",
+    "always passes": "always passed, so there is nothing to learn from it",
+    "flaky": "both passed and failed under one and the same text",
+}
 
 suite = typer.Typer(help="Look at the tasks of a skill.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -44,6 +56,90 @@ def show(
 
     most = None if everything else _MOST_TASKS
     output.show(show_suite(skill, suite=suite), partial(_text, most=most), as_json=as_json)
+
+
+@suite.command()
+@with_run_options
+def check(
+    skill: SkillArgument = None,
+    *,
+    options: RunOptions,
+    run: Annotated[
+        bool,
+        typer.Option("--run", help="Run tasks of train and val three times, and judge results again."),
+    ] = False,
+    readings: Annotated[int, typer.Option("--readings", min=1, help="Further readings of a result, with --run.")] = 4,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check what the tasks can tell: criteria, outcomes, leaks.
+
+    Uses what is recorded, and spends nothing without --run: criteria that the judge cannot decide, tasks that always or
+    never pass, flaky ones, what tasks of one split tell of another's, and the smallest gain that the suite can show.
+    """
+    from skillopt.cli.progress import ProgressObserver
+    from skillopt.commands.suite_check import check_suite
+
+    with output.interruptible(), ProgressObserver(quiet=quiet or not run) as observer:
+        found = check_suite(options.select(skill), run=run, readings=readings, observer=observer)
+    output.show(found, _check_text, as_json=as_json)
+
+
+def _check_text(found: "CheckedSuite") -> str:
+    return "\n".join(_check_lines(found))
+
+
+def _check_lines(found: "CheckedSuite") -> Iterator[str]:
+    yield from _outcome_lines(found)
+    yield from _judge_lines(found)
+    yield from _leak_lines(found)
+    yield f"what it can show: {found.prospect.words}"
+    if found.paid.rollouts or found.paid.judge_calls:
+        calls = _count(found.paid.judge_calls, "judge call")
+        yield f"newly run: {_count(found.paid.rollouts, 'rollout')}, and {calls} to read results again"
+
+
+def _outcome_lines(found: "CheckedSuite") -> Iterator[str]:
+    runs = sum(task.runs for task in found.tasks)
+    known = sum(task.standing != "too few runs" for task in found.tasks)
+    yield f"{escape_terminal(found.skill)}: {_count(len(found.tasks), 'task')}, {_count(runs, 'recorded rollout')}"
+    if found.problem:
+        yield f"recorded rollouts could not be looked up: {escape_terminal(found.problem)}"
+    elif not known:
+        yield "no task has runs enough to say how it goes: `skillopt suite check --run` runs each"
+    for standing, note in _STANDINGS.items():
+        named = [escape_terminal(task.task) for task in found.tasks if task.standing == standing]
+        if named:
+            yield f"{len(named)} of {_count(known, 'task')} {note}: {_some(named)}"
+
+
+def _leak_lines(found: "CheckedSuite") -> Iterator[str]:
+    leaks = found.leaks
+    yield f"{_count(len(leaks), 'leak')} between tasks:" if leaks else "no leak between tasks was found"
+    for leak in leaks[:_MOST_LEAKS]:
+        told = "" if leak.task == leak.other else f" and {escape_terminal(leak.other)} ({leak.parts[1]})"
+        yield f"  {escape_terminal(leak.task)} ({leak.parts[0]}){told}: {leak.reason}"
+    if len(leaks) > _MOST_LEAKS:
+        yield f"  … {len(leaks) - _MOST_LEAKS} more (--json lists them)"
+
+
+def _judge_lines(found: "CheckedSuite") -> Iterator[str]:
+    if found.judge is not None:
+        yield found.judge.words
+    if found.undecided:
+        of = _count(len(found.criteria), "criterion", "criteria")
+        yield f"{len(found.undecided)} of {of} the judge cannot decide; word them more exactly:"
+    for one in found.undecided[:_MOST_CRITERIA]:
+        said = f"two readings differ {one.differs:.0%} of the time"
+        cannot = f", {one.cannot_tell:.0%} cannot tell" if one.cannot_tell else ""
+        yield f"  {escape_terminal(f'{one.task} {one.number}. {truncate(one.text, _LONGEST)}')}: {said}{cannot}"
+    if len(found.undecided) > _MOST_CRITERIA:
+        yield f"  … {len(found.undecided) - _MOST_CRITERIA} more (--json lists them)"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _text(found: "ShownSuite", *, most: int | None) -> str:

@@ -20,7 +20,7 @@ from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, Verifie
 from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
-from skillopt.tasks import Suite, VerifierSpec
+from skillopt.tasks import Suite, Task, VerifierSpec
 from skillopt.verifiers import load_verifier
 
 __all__ = [
@@ -100,11 +100,13 @@ class Drivers:
 
     def key_of(self, request: RolloutRequest) -> str:
         """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
-        judged = self.judge is not None and request.task.verifier.judged
+        return self.recorded_key(request.skill.digest if request.skill else "", request.task, request.repeat)
+
+    def recorded_key(self, skill_digest: str, task: Task, repeat: int) -> str:
+        """Give the key of a repeat of a task under the text with a digest, empty for no skill."""
+        judged = self.judge is not None and task.verifier.judged
         target_identity = f"{self.target_identity} {JUDGING}" if judged else self.harness.identity
-        return rollout_key(
-            request.skill.digest if request.skill else "", request.task.digest, target_identity, request.repeat
-        )
+        return rollout_key(skill_digest, task.digest, target_identity, repeat)
 
 
 def caps_of(settings: Settings) -> Caps:

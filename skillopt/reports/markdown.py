@@ -169,7 +169,7 @@ def _settings(view: RunView) -> str:
     who = [
         ("target", view.target),
         ("optimizer model", view.model),
-        ("judge", view.judge),
+        ("judge", view.judge_words),
         ("suite", view.suite_digest),
     ]
     rows = [f"| {name} | {inline_code(value) or '—'} |" for name, value in (*who, *view.settings)]

@@ -339,6 +339,15 @@ class RunView:
         return headline_of_versions(chosen, "" if self.folded else VAL)
 
     @property
+    def judge_words(self) -> str:
+        """Name the judge, and say how often it agreed with itself where it was asked most; empty for none."""
+        verdicts = [gate.verdict for gate in self.gates] + ([self.test.verdict] if self.test is not None else [])
+        found = [verdict.judge for verdict in verdicts if verdict.judge is not None]
+        if not found:
+            return self.judge
+        return f"{self.judge}; {max(found, key=lambda one: one.criteria).words}"
+
+    @property
     def accepted(self) -> tuple[VersionView, ...]:
         """List the versions that were accepted."""
         return tuple(version for version in self.versions if version.number and version.kind != "change")

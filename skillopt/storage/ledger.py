@@ -33,7 +33,7 @@ _RESULTS: Final = (
     "SELECT task, skill, repeat, score, passed FROM calls WHERE kind = 'rollout' AND identity = ? AND skill IN"
 )
 _RUN_RESULTS: Final = """
-SELECT key, task, skill, repeat, score, passed FROM calls
+SELECT task, skill, repeat, score, passed, key FROM calls
 WHERE kind = 'rollout' AND (run = ? OR identity = ? AND skill IN
 """
 _RENAME: Final = "UPDATE runs SET skill = ?, skill_path = ?, state = 'finished' WHERE skill = ?"
@@ -307,10 +307,7 @@ class Ledger:
         for start in range(0, len(skills), _CHUNK):
             chunk = skills[start : start + _CHUNK]
             query = f"{_RESULTS} ({','.join('?' * len(chunk))}) ORDER BY task, skill, repeat"
-            rows = self._read(query, [identity, *chunk])
-            results += [
-                ResultRow(task, skill, repeat, score, bool(passed)) for task, skill, repeat, score, passed in rows
-            ]
+            results += map(_result, self._read(query, [identity, *chunk]))
         return results
 
     def run_results(self, run: str, skills: Sequence[str], identity: str) -> list[ResultRow]:
@@ -325,9 +322,13 @@ class Ledger:
         for start in range(0, max(len(skills), 1), _CHUNK):
             chunk = skills[start : start + _CHUNK]
             query = f"{_RUN_RESULTS} ({','.join('?' * len(chunk))})) ORDER BY task, skill, repeat"
-            for key, task, skill, repeat, score, passed in self._read(query, [run, identity, *chunk]):
-                results[key] = ResultRow(task, skill, repeat, score, bool(passed), key)
+            results |= {row[-1]: _result(row) for row in self._read(query, [run, identity, *chunk])}
         return list(results.values())
+
+    def target_results(self, identity: str) -> list[ResultRow]:
+        """List the results of all recorded rollouts by one target, with their keys, oldest first."""
+        columns = "task, skill, repeat, score, passed, key FROM calls WHERE kind = 'rollout' AND identity = ?"
+        return [_result(row) for row in self._read(f"SELECT {columns} ORDER BY at, key", [identity])]
 
     def counts(self) -> Counts:
         """Count what is recorded."""
@@ -383,6 +384,11 @@ T = TypeVar("T", Rollout, Reply)
 @cache
 def _adapters() -> dict[type, TypeAdapter[Any]]:
     return {shape: TypeAdapter(shape) for shape in (Rollout, Reply)}
+
+
+def _result(row: Sequence[Any]) -> ResultRow:
+    task, skill, repeat, score, passed, *key = row
+    return ResultRow(task, skill, repeat, score, bool(passed), *key)
 
 
 def _pack(value: Rollout | Reply) -> bytes:

@@ -259,6 +259,7 @@ def test_a_skill_with_evals_is_trained_on_them_by_a_judge_that_costs_its_own(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         run = list(command())
         run[1] = "skills/rows"
+        run += ["--suite", "skills/rows/evals/evals.json"]  # before the suite that is named like the skill
         ended = skillopt(project, *run, "--set", "judge=anthropic/judge-model")
         asked = [request.body for request in server.requests]
     assert ended.returncode == 0, ended.stderr

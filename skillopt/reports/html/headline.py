@@ -97,7 +97,7 @@ def facts_of(view: RunView) -> tuple[tuple[str, str], ...]:
     facts = (
         ("target", view.target),
         ("optimizer model", view.model),
-        ("judge", view.judge),
+        ("judge", view.judge_words),
         ("suite", view.suite),
         ("tasks", splits),
         ("suite digest", view.suite_digest[:12]),

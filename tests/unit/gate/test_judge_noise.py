@@ -69,7 +69,7 @@ def test_without_a_judge_nothing_is_explained() -> None:
 
 
 def test_a_gain_that_the_judges_noise_explains_is_inconclusive() -> None:
-    before, after = side("a", [("n", "y")] * 5 + [("y", "n")] * 20), side("b", [("y", "n")] * 5 + [("y", "y")] * 20)
+    before, after = side("a", [("n", "y")] * 5 + [("y", "n")] * 20), side("b", [("y", "n")] * 10 + [("y", "y")] * 15)
     verdict = compare(before, after, rule=GateRule.PAIRED, metric=Metric.HARD, confidence=0.9, coverage=0.9)
     steady = compare(
         side("a", [("n", "n")] * 5 + [("y", "y")] * 20),
@@ -84,4 +84,4 @@ def test_a_gain_that_the_judges_noise_explains_is_inconclusive() -> None:
     assert verdict.outcome is Outcome.INCONCLUSIVE
     assert verdict.reason.endswith("but the judge's own noise explains as much")
     assert verdict.judge is not None
-    assert (verdict.judge.agreed, verdict.judge.criteria) == (20, 50)
+    assert (verdict.judge.agreed, verdict.judge.criteria) == (15, 50)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from skillopt.gate.grades import Grade
+from skillopt.gate.judge_noise import JudgeAgreement
 from skillopt.loop.events import PromptSkipped, TasksSetAside, VerifierSuspected, VersionAccepted
 from skillopt.reports.markdown import render_markdown
 from tests.fakes.drafts import graded, grading
@@ -100,3 +101,11 @@ def test_steps_show_what_was_tried_together_and_epochs_only_where_there_are_some
     assert "| 1 | 1 | 3 | 2 of 10 tasks passed (score 0.30) | 3 edits: 2 of 3 tasks moved | — |" in text
     endless = replace(make_view(), steps_planned=0)
     assert "| step | train | patch tests | failed |" in render_markdown(endless)
+
+
+def test_the_judge_is_named_with_how_often_it_agrees_with_itself() -> None:
+    view = make_view()
+    gate = view.gates[-1]
+    judged = replace(gate, verdict=replace(gate.verdict, judge=JudgeAgreement(113, 120, 24, 0.88, 0.97)))
+    text = render_markdown(replace(view, judge="a/judge", gates=(*view.gates[:-1], judged)))
+    assert "judge agrees with itself on 94&#x25; of 120 criteria (95&#x25; interval 88&#x25;" in text

@@ -1,0 +1,163 @@
+"""Recorded rollouts of a suite's tasks under any text: which pass always or never, and what a judge made of them."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from skillopt.execution.drivers import Drivers
+from skillopt.rollouts import Rollout
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import Suite, Task
+
+__all__ = [
+    "CriterionMarks",
+    "TaskOutcomes",
+    "TaskStanding",
+    "count_outcomes",
+    "marks_of_criteria",
+    "recorded_rollouts",
+]
+
+_LEAST_RUNS: Final = 3
+"""Runs from which a task that passed always, or never, is said to."""
+
+_UNDECIDED: Final = 0.2
+_CANNOT_TELL: Final = 1 / 3
+_LEAST_MARKS: Final = 4
+"""A criterion is undecided where two readings of one result differ so often, or one says so often that it cannot tell,
+in at least so many readings."""
+
+
+class TaskStanding(StrEnum):
+    """What recorded runs say of a task."""
+
+    ALWAYS = "always passes"
+    NEVER = "never passes"
+    FAILS = "fails so far"
+    FLAKY = "flaky"
+    MIXED = "passes under some texts"
+    UNKNOWN = "too few runs"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutcomes:
+    """Recorded runs of one task.
+
+    Args:
+        task: Its id.
+        runs: How many, under any text.
+        passed: How many of them passed.
+        texts: Under how many texts, no skill counted as one.
+        standing: What that says of it.
+    """
+
+    task: str
+    runs: int
+    passed: int
+    texts: int
+    standing: TaskStanding
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionMarks:
+    """What a judge said of one criterion, over all readings of all results.
+
+    Args:
+        task: Whose criterion it is.
+        number: Of the criterion in its task, from 1.
+        text: The criterion.
+        results: Distinct results that were read.
+        readings: Readings of them.
+        differs: How often two readings of one result differ, in [0, 1].
+        cannot_tell: Share of readings that cannot tell, in [0, 1].
+    """
+
+    task: str
+    number: int
+    text: str
+    results: int
+    readings: int
+    differs: float
+    cannot_tell: float
+
+    @property
+    def undecided(self) -> bool:
+        """Say whether the judge cannot decide it."""
+        return self.readings >= _LEAST_MARKS and (self.differs >= _UNDECIDED or self.cannot_tell >= _CANNOT_TELL)
+
+
+def recorded_rollouts(ledger: Ledger, drivers: Drivers, suite: Suite) -> dict[str, list[Rollout]]:
+    """Give the recorded rollouts of a suite's tasks by one target, oldest first, whatever the text; by task id."""
+    tasks = [task for _, task in suite.splits]
+    wanted: dict[str, Task] = {}
+    for row in ledger.target_results(drivers.target_identity):
+        keys = {drivers.recorded_key(row.skill, task, row.repeat): task for task in tasks}
+        if row.key in keys:
+            wanted[row.key] = keys[row.key]
+    rollouts = ledger.rollouts(list(wanted))
+    found: dict[str, list[Rollout]] = defaultdict(list)
+    for key, task in wanted.items():
+        if key in rollouts:
+            found[task.id].append(rollouts[key])
+    return dict(found)
+
+
+def count_outcomes(suite: Suite, rollouts: Mapping[str, Sequence[Rollout]]) -> tuple[TaskOutcomes, ...]:
+    """Say of each task how it went, in the order of the suite."""
+    return tuple(_outcomes(task.id, rollouts.get(task.id, ())) for _, task in suite.splits)
+
+
+def marks_of_criteria(
+    rollouts: Mapping[str, Sequence[Rollout]], more: Mapping[tuple[str, str], Sequence[str]]
+) -> tuple[CriterionMarks, ...]:
+    """Put together what a judge said of each criterion.
+
+    Args:
+        rollouts: By task id; those that address the judge say nothing of a criterion.
+        more: Further readings, by task id and result as it was shown.
+    """
+    found = []
+    for task, own in rollouts.items():
+        judged = [one.score.judgement for one in own if one.score is not None and one.score.judgement is not None]
+        judged = [one for one in judged if not one.addressed]
+        by_result: dict[str, list[str]] = defaultdict(list)
+        for one in judged:
+            by_result[one.shown] += one.readings
+        results = [[*readings, *more.get((task, shown), ())] for shown, readings in by_result.items()]
+        criteria = judged[-1].criteria if judged else ()
+        found += [_marks(task, at, text, results) for at, text in enumerate(criteria)]
+    return tuple(found)
+
+
+def _outcomes(task: str, rollouts: Sequence[Rollout]) -> TaskOutcomes:
+    by_text: dict[str, list[bool]] = defaultdict(list)
+    for one in rollouts:
+        if one.score is not None:
+            by_text[one.skill_digest].append(one.score.passed)
+    outcomes = [passed for own in by_text.values() for passed in own]
+    return TaskOutcomes(task, len(outcomes), sum(outcomes), len(by_text), _standing(outcomes, by_text.values()))
+
+
+def _standing(outcomes: Sequence[bool], by_text: Collection[Sequence[bool]]) -> TaskStanding:
+    texts = len(by_text)
+    if any(len(set(own)) > 1 for own in by_text):
+        return TaskStanding.FLAKY
+    if len(set(outcomes)) > 1:
+        return TaskStanding.MIXED
+    if len(outcomes) < _LEAST_RUNS:
+        return TaskStanding.UNKNOWN
+    if outcomes[0]:
+        return TaskStanding.ALWAYS
+    return TaskStanding.NEVER if texts > 1 else TaskStanding.FAILS
+
+
+def _marks(task: str, at: int, text: str, results: Iterable[Sequence[str]]) -> CriterionMarks:
+    rows = [[marks[at] for marks in readings if len(marks) > at and marks[at] != "-"] for readings in results]
+    rows = [row for row in rows if row]
+    pairs = [(row.count("y"), len(row)) for row in rows]
+    both = [2 * met * (read - met) / (read * (read - 1)) for met, read in pairs if read > 1]
+    readings = sum(map(len, rows))
+    cannot = sum(row.count("?") for row in rows) / readings if readings else 0.0
+    return CriterionMarks(task, at + 1, text, len(rows), readings, sum(both) / len(both) if both else 0.0, cannot)

@@ -1,0 +1,107 @@
+"""Find leaks between the splits of a suite: tasks that are nearly the same, and answers that stand in prompts.
+
+A task in `val` that is a copy of one in `train` tests memory, not the skill. Input files are compared, too. A
+paraphrase passes unseen.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+from skillopt.tasks import JUDGED_KINDS, Suite, Task
+
+__all__ = ["SplitLeak", "find_split_leaks"]
+
+_RUN: Final = 4
+_ALIKE: Final = 0.8
+"""Share of runs of words in common from which two tasks are nearly the same."""
+
+_LEAST_RUNS: Final = 8
+"""Tasks with fewer runs of words are too short to compare."""
+
+_QUOTE: Final = 8
+"""Words of an answer in a row that make a quote."""
+
+_WORD: Final = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SplitLeak:
+    """Two tasks of different splits, or folds, of which one tells of the other.
+
+    Args:
+        task: The one that tells.
+        other: The one that is told of; the same task where its own prompt holds its answer.
+        parts: Where they are: `train`, `val`, `test`, or `fold 1` and `fold 2`.
+        reason: What they share.
+    """
+
+    task: str
+    other: str
+    parts: tuple[str, str]
+    reason: str
+
+
+def find_split_leaks(suite: Suite) -> tuple[SplitLeak, ...]:
+    """Compare every two tasks of different splits, or of different folds, and every answer with the prompts."""
+    placed = list(_placed(suite))
+    return (*_twins(placed), *_told(placed))
+
+
+def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
+    """Give each task with the part that it is in."""
+    folds = {task.id: number for number, fold in enumerate(suite.folds or (), 1) for task in fold}
+    for split, task in suite.splits:
+        yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task
+
+
+def _twins(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
+    runs = {task.id: _runs(_words(_shown(task)), _RUN) for _, task in placed}
+    for (part, one), (other_part, other) in combinations(placed, 2):
+        first, second = runs[one.id], runs[other.id]
+        if part == other_part or min(len(first), len(second)) < _LEAST_RUNS:
+            continue
+        alike = len(first & second) / len(first | second)
+        if alike >= _ALIKE:
+            reason = f"{alike:.0%} of their wording is the same"
+            yield SplitLeak(one.id, other.id, (part, other_part), reason)
+
+
+def _told(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
+    """Find long answers of one task in the prompt or the files of itself or of another split's."""
+    shown = {task.id: _runs(_words(_shown(task)), _QUOTE) for _, task in placed}
+    for part, task in placed:
+        answer = set[tuple[str, ...]]().union(*(_runs(_words(text), _QUOTE) for text in _answers(task)))
+        for other_part, other in placed:
+            own = other.id == task.id
+            if answer & shown[other.id] and (own or (other_part != part and not answer & shown[task.id])):
+                where = "its own prompt" if own else "the prompt"
+                reason = f"{_QUOTE} words or more of the answer stand in {where} or its files"
+                yield SplitLeak(other.id, task.id, (other_part, part), reason)
+
+
+def _shown(task: Task) -> str:
+    """Put together what the target is shown."""
+    files = (file.content.decode("utf-8", "ignore") for file in task.files if b"\0" not in file.content)
+    return "\n".join((task.prompt, *files))
+
+
+def _answers(task: Task) -> Iterator[str]:
+    """Give the reference answers of a task; criteria, which describe and do not answer, are none."""
+    for spec in task.verifier.parts:
+        options = json.loads(spec.options)
+        if spec.kind in JUDGED_KINDS:
+            yield str(options.get("reference", ""))
+        elif spec.kind == "exact":
+            yield from (str(value) for value in options.values() if isinstance(value, str))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _runs(words: Sequence[str], length: int) -> set[tuple[str, ...]]:
+    return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}

@@ -1,0 +1,99 @@
+"""`skillopt suite check`: what is recorded for nothing, and what is run on demand."""
+
+import json
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.judges import JudgePrompt, judge_reply, sound
+from tests.fakes.projects import make_project, skillopt
+from tools.fake_providers import fake_anthropic as messages
+from tools.fake_providers.fake_anthropic import fake_anthropic
+from tools.fake_providers.loopback import Answer, Body
+
+CLEAR, VAGUE = 'The result names "Ada".', "The result is elegant."
+EVALS = ("--suite", "skills/rows/evals/evals.json")
+KEY = "sk-ant-loopback-only-0123456789abcdef"
+
+
+def judged_project(folder: Path, *, tasks: int = 6) -> Path:
+    project = make_project(folder, tasks=2)
+    evals = project / "skills" / "rows" / "evals"
+    evals.mkdir()
+    entries = [
+        {"id": at, "prompt": f"Write a sentence about Ada, number {at}.", "expectations": [CLEAR, VAGUE]}
+        for at in range(tasks)
+    ]
+    (evals / "evals.json").write_text(json.dumps({"skill_name": "rows", "evals": entries}), encoding="utf-8")
+    (project / "skillopt.toml").write_text(
+        'harness = "chat/anthropic/fake"\njudge = "anthropic/fake"\n', encoding="utf-8"
+    )
+    return project
+
+
+def wavering() -> Callable[[Body], Answer]:
+    """Write of Ada, and judge: what is vague by turns."""
+    turns = count()
+
+    def verdict(read: JudgePrompt, criterion: str) -> str:
+        return ("met", "not met")[next(turns) % 2] if criterion == VAGUE else sound(read, criterion)
+
+    def answer(body: Body) -> Answer:
+        prompt = body["messages"][0]["content"]
+        text = prompt if isinstance(prompt, str) else "".join(block["text"] for block in prompt)
+        said = judge_reply(text, verdict) if "judge a result" in text else "Ada wrote programs."
+        return messages.message(body, [{"type": "text", "text": said}])
+
+    return answer
+
+
+def test_nothing_is_spent_without_run_and_what_is_not_recorded_is_said(tmp_path: Path) -> None:
+    ended = skillopt(make_project(tmp_path), "suite", "check")
+    assert ended.returncode == 0
+    assert ended.stdout.splitlines()[:3] == [
+        "rows: 24 tasks, 0 recorded rollouts",
+        "no task has runs enough to say how it goes: `skillopt suite check --run` runs each",
+        "no leak between tasks was found",
+    ]
+    assert "what it can show: 8 val tasks" in ended.stdout
+
+
+def test_run_measures_the_tasks_but_the_held_out_ones_and_a_rerun_is_free(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    first = json.loads(skillopt(project, "suite", "check", "--run", "--json").stdout)
+    again = json.loads(skillopt(project, "suite", "check", "--json").stdout)
+    assert first["paid"] == {"rollouts": 48, "judge_calls": 0}
+    assert again["tasks"] == first["tasks"]
+    assert {one["task"] for one in first["tasks"] if not one["runs"]} == {f"test{number}" for number in range(8)}
+    assert {one["standing"] for one in first["tasks"] if one["runs"]} == {"fails so far"}
+
+
+def test_criteria_that_the_judge_cannot_decide_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    project = judged_project(tmp_path)
+    with fake_anthropic(wavering()) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ended = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--set", "workers=1")
+        again = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--json")
+        evaluated = skillopt(project, "evaluate", "skills/rows", *EVALS)
+    assert ended.returncode == 0, ended.stderr
+    assert "judge agrees with itself on 50% of 36 criteria (95% interval " in ended.stdout
+    assert "6 of 12 criteria the judge cannot decide; word them more exactly:" in ended.stdout
+    assert f"2. {VAGUE}: two readings differ" in ended.stdout
+    assert f"1. {CLEAR}" not in ended.stdout
+    assert json.loads(again.stdout)["paid"] == {"rollouts": 0, "judge_calls": 0}
+    assert "judge agrees with itself on " in evaluated.stdout
+
+
+def test_a_cap_stops_the_readings_and_what_was_paid_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    project = judged_project(tmp_path)
+    with fake_anthropic(wavering()) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        ended = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--max-tokens", "30000")
+        asked = len(server.requests)
+    assert ended.returncode == 3
+    assert "the cap of 30,000 tokens leaves" in ended.stderr
+    assert 0 < asked < 60
