@@ -114,7 +114,9 @@ def optimize(
         except AnswersPendingError as pending:
             if handoff is None:
                 raise
-            training = partial(train, run.skill, plan.suite, run.settings, released=released, spent=spent)
+            training = partial(
+                train, run.skill, plan.suite, run.settings, released=released, spent=spent, raised=run.raised
+            )
             raise handoff.pause(run, ledger, training) from pending
         if handoff is not None:
             handoff.finish()
