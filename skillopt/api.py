@@ -110,7 +110,9 @@ def run_training(
         InfrastructureError: Something outside failed; what was measured is kept.
     """
     runner, skill = recording.runner, recording.skill
-    events, ended = recording.drive(train(skill, suite, recording.settings, runner, released, spent))
+    events, ended = recording.drive(
+        train(skill, suite, recording.settings, runner, released, spent, raised=recording.raised)
+    )
     texts = [event.text for event in events if isinstance(event, VersionAccepted)]
     return OptimizeResult(
         recording.record.id,

@@ -12,12 +12,11 @@ from skillopt.errors import BusyError, RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.locks import is_locked
-from skillopt.versions.draft_branch import DRAFT_BRANCHES, FILES_DIGEST
+from skillopt.versions.draft_branch import FILES_DIGEST, VERSION_BRANCHES, list_branches
 from skillopt.versions.repository import Repository
 
 __all__ = ["Removable", "Trace", "Traces", "clean", "list_traces"]
 
-_VERSIONS: Final = "refs/heads/skillopt/"
 _WORKSPACES: Final = "handoff"
 
 
@@ -130,12 +129,12 @@ def _branches(root: Path) -> Iterator[Removable]:
     except RepositoryError:
         return
     head = repository.head()
-    for name, tip in repository.branches((_VERSIONS, DRAFT_BRANCHES)):
+    for name, tip in list_branches(repository):
         shown, kept = name.removeprefix("refs/heads/"), ""
         if place := repository.checked_out_in(name):
             kept = f"it is checked out in {place}"
-        if name.startswith(_VERSIONS):
-            count = len(repository.versions(name.removeprefix(_VERSIONS)))
+        if name.startswith(VERSION_BRANCHES):
+            count = len(repository.versions(name.removeprefix(VERSION_BRANCHES)))
             merged = "merged" if head and repository.contains(head, tip) else "not merged into what is checked out"
             note = f"{count} accepted {'version' if count == 1 else 'versions'}, {merged}"
         else:

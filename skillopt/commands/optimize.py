@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from skillopt.api import run_training
 from skillopt.commands.prospect import describe_earlier_runs, what_it_can_show
@@ -24,13 +25,16 @@ from skillopt.rollouts import Usage
 from skillopt.runs.draft_publication import DraftState
 from skillopt.runs.error_spent import spent_by_earlier
 from skillopt.runs.hand_out import Handoff, HandoffSession, is_handed_off
-from skillopt.runs.plan import RunPlan, Start, begin_run, make_plan
+from skillopt.runs.plan import RunPlan, Start, begin_run, make_plan, uncommitted_start
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 
 __all__ = ["Optimized", "optimize"]
+
+
+_KEPT: Final = "the branch of its versions begins with a commit of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ def optimize(
         earlier = describe_earlier_runs(ledger, name, plan.suite, plan.target.settings)
         observer.notice("\n".join(filter(None, (prospect.words, earlier))))
         record, resumed = begin_run(plan, ledger, start)
+        if not resumed and uncommitted_start(plan.repository, record, record.started_at) is not None:
+            observer.notice(f"{plan.skill_path} is trained as it lies there, though git has another text; {_KEPT}")
         run = RecordedRun(plan, ledger, record, observer)
         handoff = _handoff(selection, plan, root, start)
         versions = plan.repository.versions(name, record.base) if record.base else ()
@@ -114,7 +120,9 @@ def optimize(
         except AnswersPendingError as pending:
             if handoff is None:
                 raise
-            training = partial(train, run.skill, plan.suite, run.settings, released=released, spent=spent)
+            training = partial(
+                train, run.skill, plan.suite, run.settings, released=released, spent=spent, raised=run.raised
+            )
             raise handoff.pause(run, ledger, training) from pending
         if handoff is not None:
             handoff.finish()

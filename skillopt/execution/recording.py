@@ -38,15 +38,23 @@ class Recording:
         drivers: Who does rollouts, who answers prompts, who judges.
         settings: How many calls are made at a time, and when to give up.
         watch: Follows it.
+        raised: The same settings with each of the caps that it was raised to.
     """
 
     def __init__(
-        self, ledger: Ledger, record: RunRecord, drivers: Drivers, settings: Settings, watch: RunObserver
+        self,
+        ledger: Ledger,
+        record: RunRecord,
+        drivers: Drivers,
+        settings: Settings,
+        watch: RunObserver,
+        raised: Sequence[Settings] = (),
     ) -> None:
         self.skill = decode_skill(record.skill, record.start)
         self.record = record
         self.drivers = drivers
         self.settings = settings
+        self.raised = tuple(raised)
         executor = ThreadExecutor(settings.executor.workers, watch.notice)
         self.runner = RecordedRunner(ledger, record.id, drivers, executor, watch, settings.executor.breaker)
         self._ledger = ledger

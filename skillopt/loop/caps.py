@@ -72,6 +72,16 @@ class CappedRunner:
         settings = self._settings
         return settings.max_rollouts - self._held_out - self.rollouts_asked if settings.max_rollouts else _MANY
 
+    def raise_caps(self, settings: Settings, held_out: int, kept: int) -> None:
+        """Go on under higher caps.
+
+        Args:
+            settings: The caps.
+            held_out: Rollouts of the held-out test, made or kept back.
+            kept: Rollouts kept back for a last gate.
+        """
+        self._settings, self._held_out, self._kept = settings, held_out, kept
+
     def release(self) -> None:
         """Let the rollouts that were kept back be used."""
         self._kept = 0

@@ -12,6 +12,7 @@ from skillopt.gate.grade_words import grade_words
 from skillopt.gate.headline import VAL, compared_words, passed_words, tally_words
 from skillopt.loop.events import (
     BaselineMeasured,
+    CapsRaised,
     DraftChanged,
     DraftGraded,
     EditRefused,
@@ -52,6 +53,13 @@ def describe(event: Event) -> str:  # noqa: ARG001 - most events are too small t
 def _(event: RunStarted) -> str:
     most = f": at most {_count(event.steps, 'step')}" if event.steps else ""
     return f"{event.skill} on suite {event.suite}{most}"
+
+
+@describe.register
+def _(event: CapsRaised) -> str:
+    caps = {"rollouts": event.max_rollouts, "calls": event.max_calls, "tokens": event.max_tokens}
+    words = [f"{cap:,} {name}" for name, cap in caps.items() if cap] + [f"${event.max_usd:g}"] * bool(event.max_usd)
+    return f"goes on under higher caps: {', '.join(words) or 'none'}"
 
 
 @describe.register

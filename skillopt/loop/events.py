@@ -15,6 +15,7 @@ from skillopt.skills.edits import Change, Edit
 
 __all__ = [
     "BaselineMeasured",
+    "CapsRaised",
     "DraftChanged",
     "DraftGraded",
     "EditRefused",
@@ -291,12 +292,23 @@ class ReleaseCheckWithheld:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """The run is over: why, versions accepted, and what was asked of target and optimizer model."""
+    """The run is over: why, versions accepted, what was asked of target and optimizer model; `capped` by a cap."""
 
     reason: str
     accepted: int
     rollouts: int
     calls: int
+    capped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CapsRaised:
+    """A run that had ended goes on under higher caps; 0 for none."""
+
+    max_rollouts: int
+    max_calls: int
+    max_usd: float
+    max_tokens: int
 
 
 Event = (
@@ -324,6 +336,7 @@ Event = (
     | HeldOutTestMeasured
     | ReleaseCheckWithheld
     | RunEnded
+    | CapsRaised
 )
 
 

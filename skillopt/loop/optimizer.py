@@ -4,13 +4,14 @@ It is deterministic given settings, seed and the runner's answers, which is why 
 """
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 
 from skillopt.errors import SuiteError
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
-from skillopt.loop.events import Event, HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, RunEnded, RunStarted
 from skillopt.loop.grading import grade_draft, name_stuck_tasks
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.recheck import recheck
@@ -27,13 +28,15 @@ from skillopt.tasks import Suite
 __all__ = ["train"]
 
 
-def train(
+def train(  # noqa: PLR0913 - what a run is made of
     skill: Skill,
     suite: Suite,
     settings: Settings,
     runner: Runner,
     released: Released | None = None,
     spent: Sequence[ErrorSpent] = (),
+    *,
+    raised: Sequence[Settings] = (),
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens.
 
@@ -44,6 +47,7 @@ def train(
         runner: Answers rollouts and prompts.
         released: What the last version is compared with on `test`; the start, unless it is given.
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
+        raised: The same settings with higher caps; under each in turn the run goes on from where it ended.
 
     Raises:
         SuiteError: There is no task to learn from, or none to judge by.
@@ -55,27 +59,41 @@ def train(
         found = f"found {train_tasks} and {len(run.val)}"
         raise SuiteError(f"suite {suite.name!r}: expected tasks to learn from and to judge by, {found}; add tasks")
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
+    yield from _train_to_the_caps(run, released or Released(skill), runner)
+    for caps in raised:
+        run.raise_caps(caps)
+        yield CapsRaised(caps.max_rollouts, caps.max_calls, caps.max_usd, caps.max_tokens)
+        yield from _train_to_the_caps(run, released or Released(skill), runner)
+
+
+def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:
+    """Learn until nothing is left to learn or a cap is reached; gate, grade and test what there is then."""
+    settings, capped = run.settings, False
     try:
-        yield from measure_baseline(run)
+        if not run.measured:
+            yield from measure_baseline(run)
+            run.measured = True
         reason = yield from (_learn(run) if settings.patch_tests else learn_as_published(run))
     except BudgetReached as reached:
-        reason = str(reached)
+        reason, capped = str(reached), True
     yield from run.draft_changed()
     yield from run_last_gate(run, run.step)
     if settings.patch_tests:
         yield from grade_draft(run)
         yield from name_stuck_tasks(run)
     asked = run.runner.rollouts_asked
-    if run.versions and run.plan.test:
-        for event in check_release(runner, released or Released(skill), run.draft.incumbent, run.test, settings):
-            asked += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
+    if run.versions > run.tested and run.plan.test:
+        released = replace(released, looks=released.looks + bool(run.test_rollouts))
+        for event in check_release(runner, released, run.draft.incumbent, run.test, settings):
+            run.test_rollouts += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
             yield event
-    yield RunEnded(reason, run.versions, asked, run.runner.calls_asked)
+        run.tested = run.versions
+    yield RunEnded(reason, run.versions, asked + run.test_rollouts, run.runner.calls_asked, capped)
 
 
 def _learn(run: TrainingRun) -> Generator[Event, None, str]:
     """Take step after step until nothing is left to learn; say why it ended."""
-    for step in count(1):
+    for step in count(run.step + 1):
         run.step = step
         learner = next_learner(run)
         if learner is None:

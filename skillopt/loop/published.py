@@ -21,16 +21,20 @@ def learn_as_published(run: TrainingRun) -> Generator[Event, None, str]:
     Raises:
         InvalidMeasurementError: Of a batch, a smaller share than the coverage floor was measured.
     """
-    settings, idle = run.settings, 0
-    for epoch in range(1, settings.epochs + 1):
-        before = run.versions
+    settings, progress = run.settings, run.progress
+    if run.draft.lines:  # a cap came before its gate
+        yield from run_gate(run, progress.steps + 1, progress.epochs + 1)
+    for epoch in range(progress.epochs + 1, settings.epochs + 1):
         for step, batch in _batches(run, epoch):
-            yield from _take_step(run, epoch, step, batch)
+            if step > progress.steps:
+                yield from _take_step(run, epoch, step, batch)
+                progress.steps = step
         yield from update_slowly(run, epoch)
-        yield EpochEnded(epoch, run.versions - before)
-        idle = 0 if run.versions > before else idle + 1
-        if idle == settings.patience > 0:
-            return f"nothing new for {idle} epochs"
+        yield EpochEnded(epoch, run.versions - progress.versions)
+        progress.idle = 0 if run.versions > progress.versions else progress.idle + 1
+        progress.epochs, progress.versions = epoch, run.versions
+        if progress.idle == settings.patience > 0:
+            return f"nothing new for {progress.idle} epochs"
     return f"all {settings.epochs} epochs done"
 
 

@@ -1,6 +1,7 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
@@ -23,10 +24,20 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["TrainingRun"]
+__all__ = ["EpochProgress", "TrainingRun"]
 
 _TRIES_IN_A_FOLD: Final = 3
 """Reflections on one symptom where tasks are few: the rollouts of more of them are worth more in the verdict."""
+
+
+@dataclass(slots=True)
+class EpochProgress:
+    """Where the published loop stands: epochs that are over, steps, versions before this epoch, epochs without one."""
+
+    epochs: int = 0
+    steps: int = 0
+    versions: int = 0
+    idle: int = 0
 
 
 class TrainingRun:
@@ -60,6 +71,11 @@ class TrainingRun:
         self.suspects = SuspectVerifiers(sum(len(one.tasks) for one in self.learners), settings.suspect_share)
         self.protected = index_protected_text(suite) if settings.scan_leaks else None
         self.versions = self.step = 0
+        self.measured = False
+        """Whether there is a baseline."""
+        self.tested = self.test_rollouts = 0
+        """Versions that there were when the held-out test was scored last, and the rollouts that it took."""
+        self.progress = EpochProgress()
         self.gated = self.told = ""
         self._proposals = 0
 
@@ -91,6 +107,13 @@ class TrainingRun:
     def batches(self) -> int:
         """Count the batches of an epoch of the published loop."""
         return -(-len(self._train) // self.settings.batch_size)
+
+    def raise_caps(self, settings: Settings) -> None:
+        """Go on under higher caps, with all that was learned."""
+        self.settings, self.plan = settings, plan_rollouts(self.suite, settings)
+        self.gated = ""  # what the cap kept from being judged is judged now
+        kept = self.plan.gate if settings.patch_tests else 0
+        self.runner.raise_caps(settings, self.plan.test + self.test_rollouts, kept)
 
     def suspicions(self, step: int) -> Iterator[Event]:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""

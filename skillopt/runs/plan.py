@@ -9,6 +9,7 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
 from skillopt.project import Selection, Target
 from skillopt.runs.lineage import TAKEN
+from skillopt.runs.raised_caps import ends_with, find_capped
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
@@ -98,7 +99,19 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
     if interrupted is not None and _started_so(plan, interrupted, start):
         ledger.begin_run(interrupted)
         return interrupted, True
+    capped = find_capped(ledger, plan.target.name, config, suite, settings)
+    if capped is not None and _started_so(plan, capped, start) and _is_untouched(plan, ledger, capped, start):
+        if capped.state == "finished":  # one that is stopped keeps the time of its start, which tells what came before
+            ledger.end_run(capped.id, "stopped", "its caps were raised")
+        return ledger.begin_run(capped), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
+
+
+def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -> bool:
+    """Tell whether training would go on from the text that a run ended with, or has not ended."""
+    if run.state != "finished" or start == "worktree":
+        return True
+    return incumbent_of(plan.target, plan.repository, start).digest == ends_with(ledger, run)
 
 
 def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:

@@ -12,6 +12,7 @@ from skillopt.gate.grade_words import UNGRADED
 from skillopt.loop.events import Event, GateDecided, RunEnded, RunStarted, VersionAccepted
 from skillopt.runs.draft_publication import DraftState, publish_draft
 from skillopt.runs.plan import RunPlan, uncommitted_start
+from skillopt.runs.raised_caps import stages_of
 from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, trailers_of
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
@@ -32,7 +33,8 @@ class RecordedRun(Recording):
     """
 
     def __init__(self, plan: RunPlan, ledger: Ledger, record: RunRecord, watch: RunObserver) -> None:
-        super().__init__(ledger, record, plan.drivers, plan.target.settings, watch)
+        first, *raised = stages_of(ledger, record, plan.target.settings)
+        super().__init__(ledger, record, plan.drivers, first, watch, raised)
         self.commits: list[str] = []
         self.draft: DraftState | None = None
         self._plan = plan

@@ -6,6 +6,7 @@ Invariant: only a commit that training wrote is replaced or removed. A commit of
 place, stays, and so does a branch that is checked out.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,14 +15,17 @@ from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File, digest_of
 from skillopt.versions.commit_message import Version
+from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["DRAFT", "DRAFT_BRANCHES", "FILES_DIGEST", "DraftBranch"]
+__all__ = ["DRAFT", "DRAFT_BRANCHES", "FILES_DIGEST", "VERSION_BRANCHES", "DraftBranch", "list_branches"]
 
 DRAFT: Final = "draft"
 """What users call it where a version can be named."""
 
 DRAFT_BRANCHES: Final = "refs/heads/skillopt-draft/"
+
+VERSION_BRANCHES: Final = "refs/heads/skillopt/"
 
 FILES_DIGEST: Final = "Files-Digest"
 """Trailer with the digest of the skill's files, by which a commit that somebody amended is told from ours."""
@@ -107,6 +111,15 @@ class DraftBranch:
             raise VersionConflictError(f"{message}. Switch to another branch there, then run this again")
         if problem := self.repository.move_branch(branch, tip, commit):
             raise RepositoryError(f"{problem}; mend that and run this again")
+
+
+def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
+    """List the branches of versions and of drafts, by their full names, with their newest commits."""
+    listed = run_git(
+        repository.root, "for-each-ref", "--format=%(objectname) %(refname)", VERSION_BRANCHES, DRAFT_BRANCHES
+    )
+    rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
+    return tuple((name, sha) for sha, name in rows)
 
 
 def _digest(files: Iterable[File]) -> str:

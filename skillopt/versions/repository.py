@@ -137,18 +137,10 @@ class Repository:
 
     def tips(self) -> dict[str, str]:
         """Give the newest commit of every skill's branch, by the skill's name."""
-        found = ((name.removeprefix(_BRANCHES), sha) for name, sha in self.branches((_BRANCHES,)))
-        return {name: sha for name, sha in found if _SKILL_NAME.fullmatch(name)}
-
-    def branches(self, prefixes: Sequence[str]) -> tuple[tuple[str, str], ...]:
-        """List branches with their newest commits.
-
-        Args:
-            prefixes: What their full names begin with, as `refs/heads/skillopt/`.
-        """
-        listed = run_git(self.root, "for-each-ref", "--format=%(objectname) %(refname)", *prefixes)
+        listed = run_git(self.root, "for-each-ref", "--format=%(objectname) %(refname)", _BRANCHES)
         rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
-        return tuple((name, sha) for sha, name in rows)
+        found = ((name.removeprefix(_BRANCHES), sha) for sha, name in rows)
+        return {name: sha for name, sha in found if _SKILL_NAME.fullmatch(name)}
 
     def resolve(self, text: str) -> str:
         """Resolve the name of a version (a commit, branch or tag) to a commit.

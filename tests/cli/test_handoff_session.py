@@ -11,7 +11,7 @@ from skillopt.runs import hand_out
 from tests.fakes.hands import do_item
 from tests.fakes.projects import git, make_project, skillopt
 
-SETTINGS = ("--set", "gate=paired", "--set", "confidence=0.6", "--max-rollouts", "60")
+SETTINGS = ("--set", "gate=paired", "--set", "confidence=0.6", "--max-rollouts", "60", "--start", "worktree")
 ANSWERS = ".skillopt/handoff/answers.md"
 
 
@@ -67,6 +67,7 @@ def test_a_skill_is_trained_by_these_commands_alone_with_a_half_filled_file_and_
     result = found["result"]
     assert result["versions"]
     assert git(folder, "rev-parse", "skillopt/rows") == result["versions"][-1]
+    assert len(json.loads(skillopt(folder, "status", "--json").stdout)["runs"]) == 1
     assert list((folder / ".skillopt" / "handoff").glob("*/*")) == []
 
 

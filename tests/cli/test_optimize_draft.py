@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def script(monkeypatch: pytest.MonkeyPatch, *events: Event, ends: BaseException | None = None) -> None:
-    def train(*_: object) -> Iterator[Event]:
+    def train(*_: object, **__: object) -> Iterator[Event]:
         yield RunStarted("rows", "d", "rows", "s", 4)
         yield from events
         if ends is not None:

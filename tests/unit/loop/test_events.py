@@ -6,6 +6,7 @@ from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import (
     BaselineMeasured,
+    CapsRaised,
     DraftChanged,
     DraftGraded,
     EditRefused,
@@ -66,6 +67,7 @@ EVENTS: list[Event] = [
     HeldOutTestMeasured(TALLY, TALLY, VERDICT, "d3", 2),
     ReleaseCheckWithheld("looked too often"),
     RunEnded("done", 2, 900, 40),
+    CapsRaised(200, 0, 1.5, 0),
 ]
 
 

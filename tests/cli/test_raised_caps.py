@@ -1,0 +1,50 @@
+"""`optimize` with a higher cap: the same run goes on, also after an accept."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.projects import git, make_project, skillopt
+
+PAPER = ("--preset", "paper", "--set", "batch_size=4", "--seed", "1")
+
+
+def trained(folder: Path, cap: int, *more: str) -> dict[str, Any]:
+    ended = skillopt(folder, "optimize", "rows", "--json", *PAPER, "--max-rollouts", str(cap), *more)
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+def test_a_higher_cap_goes_on_with_the_same_run_pays_nothing_twice_and_adds_to_its_versions(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    first, second, third = (trained(folder, cap) for cap in (30, 60, 100))
+    assert first["run"] == second["run"] == third["run"]
+    assert (first["resumed"], second["resumed"], third["resumed"]) == (False, True, True)
+    assert sum(one["paid_rollouts"] for one in (first, second, third)) == third["rollouts"]
+    assert [len(one["versions"]) for one in (first, second, third)] == [1, 1, 2]
+    assert third["versions"][:1] == second["versions"] == first["versions"]
+    assert git(folder, "rev-list", "main..skillopt/rows").split() == third["versions"][::-1]
+    again = trained(folder, 100)
+    assert again["run"] != third["run"], "a run that is over is not begun anew"
+
+
+def test_a_lower_cap_and_a_text_that_was_changed_begin_a_run_of_their_own(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    first = trained(folder, 40)
+    assert trained(folder, 30)["run"] != first["run"]
+    skill = folder / "skills" / "rows" / "SKILL.md"
+    skill.write_text(skill.read_text(encoding="utf-8") + "\n- Keep the order.\n", encoding="utf-8")
+    assert trained(folder, 60, "--start", "worktree")["run"] != first["run"]
+
+
+def test_a_run_that_was_raised_is_reported_whole(tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    trained(folder, 30)
+    last = trained(folder, 60)
+    shown = json.loads(skillopt(folder, "report", last["run"], "--format", "json").stdout)
+    assert shown["rollouts"]["asked"] == last["rollouts"]
+    assert (
+        "goes on under higher caps: 60 rollouts"
+        in skillopt(folder, "optimize", "rows", *PAPER, "-v", "--max-rollouts", "80").stderr
+    )
