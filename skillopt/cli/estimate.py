@@ -49,10 +49,10 @@ def foresight_line(result: "Estimated") -> str:
 def _text(result: "Estimated") -> str:
     train, val, test = result.tasks
     likely = result.likely
-    roles = f"{result.harness or 'no harness yet'} and {result.model or 'no optimizer model yet'}"
+    roles = f"tasks by {result.harness or 'no harness yet'}, edits by {result.model or 'no optimizer model yet'}"
     lines = [
         f"{result.skill}: {train} train, {val} val, {test} test tasks; {roles}",
-        f"rollouts: {_spread(likely.rollouts)}, in 8 of 10 of {likely.runs} simulated runs",
+        f"rollouts: {_spread(likely.rollouts)}: median and 80% range of {likely.runs} simulated runs",
         f"optimizer calls: {_spread(likely.calls)}",
         *_costs(result),
         f"tasks that pass now: {_start(result)}",

@@ -15,7 +15,6 @@ from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["GainChance", "Prospect", "chances_of_gains", "describe_earlier_runs", "what_it_can_show"]
 
-_TYPICAL_GAIN: Final = 0.2
 _STATED_GAINS: Final = (0.1, 0.2, 0.3)
 _GATE_ROUNDS: Final = 3
 _HERE_ROUNDS: Final = 4
@@ -117,14 +116,17 @@ def _judging(suite: Suite, settings: Settings) -> Judging:
 
 
 def _words(suite: Suite, judging: Judging, proven: float | None, here: float) -> str:
-    typical = chances(judging, _TYPICAL_GAIN)
-    share = f"of drafts truly better by {_TYPICAL_GAIN:.0%} of {_scored(judging)}"
-    found = f"{typical.proven:.0%} are `proven` and {typical.here:.0%} at least `proven here`"
-    half = f"from {proven:.0%} on, at least half are `proven`" if proven else "no gain is `proven` in half of the runs"
-    found += f"; {half}" + (f", from {here:.0%} on at least `proven here`" if here != proven else "")
+    scored = _scored(judging)
+    gain = f"a gain of {here:.0%} of {scored}"
+    if proven is None:
+        found = f"{gain} is `proven here` in half of the runs, none is `proven`"
+    elif proven <= here:
+        found = f"{gain} is `proven` in half of the runs"
+    else:
+        found = f"{gain} is `proven here` in half of the runs, one of {proven:.0%} is `proven`"
     alike = len(judging.parts) < _COUNTED_ONCE
     last = f"; a target that always answers alike needs {_COUNTED_ONCE} tasks to show anything" if alike else ""
-    return f"{_judges(suite, judging)}: {share}, {found} (simulated){last}"
+    return f"{_judges(suite, judging)}: {found} (simulated){last}"
 
 
 def _judges(suite: Suite, judging: Judging) -> str:
