@@ -7,8 +7,8 @@ __all__ = ["scaffold_suite"]
 _SCAFFOLD: Final = """\
 # Tasks for the skill NAME: what an agent is asked to do with it, and how the result is checked. No task is here yet.
 # Write your own in the form of the three examples, take the marks "# " away and delete the line "tasks: []"; or let
-# `skillopt write-tasks NAME` draft some. All keys and all kinds of checks: docs/suite-format.md. 8 tasks or more are
-# good to begin with; leave out what the agent does well without the skill.
+# `skillopt write-tasks NAME` draft some. All keys and all kinds of checks: skillopt docs suite-format. 8 tasks or more
+# are good to begin with; leave out what the agent does well without the skill.
 tasks: []
 # tasks:
 #   - id: an-answer                  # a text that is the right answer, or a pattern in it

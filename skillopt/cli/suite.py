@@ -104,7 +104,7 @@ def _outcome_lines(found: "CheckedSuite") -> Iterator[str]:
     known = sum(task.standing != "too few runs" for task in found.tasks)
     yield f"{escape_terminal(found.skill)}: {_count(len(found.tasks), 'task')}, {_count(runs, 'recorded rollout')}"
     if found.problem:
-        yield f"recorded rollouts could not be looked up: {escape_terminal(found.problem)}"
+        yield f"recorded rollouts could not be looked up: {escape_terminal(found.problem.splitlines()[0])}"
     elif not known:
         yield "no task has runs enough to say how it goes: `skillopt suite check --run` runs each"
     for standing, note in _STANDINGS.items():

@@ -107,7 +107,9 @@ def _written(result: "WrittenTasks") -> str:
             f"next: read {result.review}, tick what is right, then skillopt write-tasks {result.skill} --accept"
         )
     else:
-        lines.append("next: another --model, or more drafts with -n; or write tasks yourself (docs/suite-format.md)")
+        lines.append(
+            "next: another --model, or more drafts with -n; or write tasks yourself (skillopt docs suite-format)"
+        )
     return "\n".join(lines)
 
 

@@ -15,7 +15,9 @@ from skillopt.forecast.foresight import CallCost, Foresight, foresee
 from skillopt.forecast.proposer import PROPOSERS, Proposer
 from skillopt.forecast.typical_costs import typical_call, typical_rollout
 from skillopt.forecast.world import StartingRates
+from skillopt.harnesses import find_harness_driver
 from skillopt.loop.rollout_plan import settle_folds
+from skillopt.models import find_model_driver
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.plan import Start, incumbent_of
 from skillopt.runs.recorded_success import recorded_edits, recorded_rates
@@ -130,6 +132,10 @@ def estimate(
     project = selection.project()
     target = project.target(selection)
     skill, settings, suite = _start(project, target, start), target.settings, target.suite()
+    if settings.harness:
+        find_harness_driver(settings.harness)
+    if settings.model:
+        find_model_driver(settings.model)
     prospect = what_it_can_show(suite, settings)
     if not prospect.can_show:
         raise UsageError(prospect.words)

@@ -22,7 +22,7 @@ MOST_TABLES: Final = 20
 
 _HEAD: Final = """\
 # Settings for all skills stand here, settings for one skill in its table.
-# Every setting and its default: docs/settings.md of skillopt-mcp.
+# Every setting and its default: skillopt docs settings.
 preset = "default"
 """
 
@@ -215,7 +215,7 @@ def _open_lines(choices: Sequence[Choice]) -> Iterator[str]:
     """Show the choices as comments."""
     yield "# Who does the tasks (harness) and who proposes edits (model): take the marks away from one pair."
     if not choices:
-        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, a local server, …: docs/drivers.md"
+        yield "# Or codex, chat/anthropic/MODEL and anthropic/MODEL, a local server, …: skillopt docs drivers"
         yield from ('# harness = "claude-code"', '# model = "claude-code"')
     for choice in choices:
         yield f"# {_told(choice)}"

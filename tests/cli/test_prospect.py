@@ -147,3 +147,11 @@ def test_the_documentation_states_what_is_simulated() -> None:
 def alike(count: int, kind: str) -> Suite:
     tasks = [Task(str(number), f"do {number}", VerifierSpec(kind)) for number in range(count)]
     return plan_splits(tasks).suite("alike", tasks)
+
+
+def test_an_estimate_refuses_the_name_of_a_model_or_harness_that_a_run_would_refuse(tmp_path: Path) -> None:
+    project = with_suite(tmp_path, 8, GREET)
+    model = skillopt(project, "estimate", "rows", "--model", "gpt-5")
+    assert (model.returncode, "did you mean 'openai/gpt-5'?" in model.stderr) == (2, True)
+    harness = skillopt(project, "estimate", "rows", "--harness", "claude")
+    assert (harness.returncode, "did you mean" in harness.stderr) == (2, True)
