@@ -28,6 +28,7 @@ Whoever raises says what was expected, what was found and what to do next.
         │   └── ForgeDownError        5xx, a time-out, no connection; passes
         ├── LedgerError               the ledger is unreadable, or a replay diverged from it
         └── InvalidMeasurementError   too little was measured for a verdict
+            └── NothingMeasuredError  a run ended before anything was measured
 """
 
 from enum import StrEnum
@@ -49,6 +50,7 @@ __all__ = [
     "LedgerError",
     "LedgerFormatError",
     "LintError",
+    "NothingMeasuredError",
     "ProtectedTextError",
     "ProviderError",
     "RemoteError",
@@ -240,3 +242,16 @@ class LedgerError(InfrastructureError):
 
 class InvalidMeasurementError(InfrastructureError):
     """Too few rollouts were measured for a verdict; rerun to measure what is missing."""
+
+
+class NothingMeasuredError(InvalidMeasurementError):
+    """A run ended before anything was measured; rerun with a higher cap, or where more is left.
+
+    Args:
+        run: Id of the run.
+        reason: Why it ended.
+    """
+
+    def __init__(self, run: str, reason: str) -> None:
+        super().__init__(f"the run ended before anything was measured: {reason}")
+        self.run = run

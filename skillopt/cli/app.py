@@ -18,7 +18,6 @@ from skillopt.cli import (
     evidence,
     gate,
     handoff,
-    import_tasks,
     init,
     jobs,
     nightly,
@@ -27,14 +26,13 @@ from skillopt.cli import (
     report,
     serve,
     status,
-    suite,
     transfer,
     tune,
     watch,
-    write_tasks,
 )
 from skillopt.cli.grouped_help import GroupedHelp
 from skillopt.cli.history import blame, diff, log, rename, rollback, show
+from skillopt.cli.tasks import import_tasks, suite, write_tasks
 
 __all__ = ["app"]
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from skillopt.commands.optimize import optimize
-from skillopt.errors import BusyError, SkilloptError, UsageError
+from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
 from skillopt.execution.budget import Caps
 from skillopt.execution.metering import Meter
 from skillopt.execution.retry import Retry, RetryingForge
@@ -306,6 +306,10 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
         )
     except BusyError:
         raise
+    except NothingMeasuredError as error:
+        # What the night left too little for goes on in the next one; a run's own cap would end that one, too.
+        training = Training.STOPPED if meter.refused else Training.FAILED
+        reason, run, versions = str(error), error.run, 0
     except SkilloptError as error:
         training, reason, run, versions = Training.FAILED, str(error), "", 0
     finally:

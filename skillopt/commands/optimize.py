@@ -12,7 +12,7 @@ from typing import Final
 
 from skillopt.api import run_training
 from skillopt.commands.prospect import describe_earlier_runs, what_it_can_show
-from skillopt.errors import AnswersPendingError, InvalidMeasurementError, UsageError
+from skillopt.errors import AnswersPendingError, NothingMeasuredError, UsageError
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import check_cap
 from skillopt.execution.runner import RunObserver
@@ -95,8 +95,8 @@ def optimize(
     Raises:
         UsageError: Something is missing or wrong; nothing was spent.
         BusyError: Another run trains this skill.
-        InvalidMeasurementError: Too little could be measured, or a cap was reached before anything was; the same
-            command continues.
+        InvalidMeasurementError: Too little could be measured; the same command continues.
+        NothingMeasuredError: A cap was reached before anything was measured; the same command continues.
     """
     plan = make_plan(selection, allowance=allowance)
     check_cap(plan.suite, plan.target.settings)
@@ -127,7 +127,7 @@ def optimize(
         if handoff is not None:
             handoff.finish()
     if all(isinstance(event, RunStarted | RunEnded) for event in done.events):
-        raise InvalidMeasurementError(f"the run ended before anything was measured: {done.reason}")
+        raise NothingMeasuredError(done.run, done.reason)
     return Optimized(
         done.run,
         name,

@@ -41,6 +41,7 @@ class Meter:
         self._rollouts = 0
         self._answered = Usage()
         self._failed = 0
+        self._refused = False
 
     @property
     def by_role(self) -> Mapping[str, Usage]:
@@ -72,6 +73,12 @@ class Meter:
         with self._changed:
             return self._failed
 
+    @property
+    def refused(self) -> bool:
+        """Tell whether a call or rollout was not made because of a cap."""
+        with self._changed:
+            return self._refused
+
     def admit_rollout(self) -> None:
         """Count a rollout that is about to begin.
 
@@ -81,7 +88,7 @@ class Meter:
         with self._changed:
             cap = self._account.caps.rollouts
             if 0 < cap <= self._rollouts:
-                raise OutOfBudget(f"all {cap} rollouts that it may begin are used up; what was measured is kept")
+                raise self._refuse(f"all {cap} rollouts that it may begin are used up; what was measured is kept")
             self._rollouts += 1
 
     def replayed(self, used: Usage) -> None:
@@ -113,11 +120,11 @@ class Meter:
         with self._changed:
             while not self._account.fits(worst):
                 if self._account.idle:
-                    raise OutOfBudget(self._reached(worst))
+                    raise self._refuse(self._reached(worst))
                 self._changed.wait()
             if 0 < caps.seconds < self._clock() - self._begun + seconds:
                 step = "run the same command to continue" if seconds <= caps.seconds else "raise max_minutes above that"
-                raise OutOfBudget(
+                raise self._refuse(
                     f"the cap of {caps.seconds / 60:g} minutes leaves no time for a call of up to {seconds:g} s; {step}"
                 )
             settle = self._account.reserve(worst)
@@ -132,6 +139,10 @@ class Meter:
                 self._changed.notify_all()
 
         return ended
+
+    def _refuse(self, why: str) -> OutOfBudget:
+        self._refused = True
+        return OutOfBudget(why)
 
     def _reached(self, worst: Usage) -> str:
         caps, spent = self._account.caps, self._account.spent

@@ -171,6 +171,13 @@ def test_a_skill_whose_frontmatter_is_never_closed_is_refused_with_its_line(proj
     assert "SKILL.md:1:" in ended.stderr
 
 
+def test_a_skill_without_frontmatter_is_trained_as_clients_load_it(project: Path) -> None:
+    (project / "skills" / "rows" / "SKILL.md").write_text("# Rows\n")
+    ended = skillopt(project, "optimize", "rows", *FAST)
+    assert ended.returncode == 0, ended.stderr
+    assert git(project, "show", "skillopt/rows:skills/rows/SKILL.md").startswith("# Rows\n")
+
+
 def test_a_leak_between_splits_is_refused_before_anything_runs(project: Path) -> None:
     suite = project / "suites" / "rows.jsonl"
     first = json.loads(suite.read_text().splitlines()[0])

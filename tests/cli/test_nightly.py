@@ -57,7 +57,7 @@ class TestANight:
         (pull,) = forge.pulls.values()
         assert row["offer"]["url"] == "https://github.com/acme/skills/pull/1"
         assert (pull["branch"], pull["base"], pull["state"]) == ("skillopt/rows", "main", "open")
-        assert pull["title"] == "rows: test score 0.375 → 1.000"
+        assert pull["title"] == "rows: 0 of 8 → 8 of 8 held-out tasks passed"
         assert row["run"] in pull["body"]
         assert nights.tip() == git(nights.folder, "rev-parse", "skillopt/rows")
         assert git(nights.bare, "diff", "--name-only", "main", "skillopt/rows") == "skills/rows/SKILL.md"
@@ -86,7 +86,7 @@ class TestANight:
         assert (first["versions"], second["versions"], second["offer"]["action"]) == (1, 1, "updated")
         assert list(forge.pulls) == [1]
         assert second["run"] in forge.pulls[1]["body"]
-        assert re.match(r"rows: test score 0\.\d+ → [01]\.\d+", forge.pulls[1]["title"])
+        assert re.fullmatch(r"rows: 0 of 8 → \d of 8 held-out tasks passed", forge.pulls[1]["title"])
         (said,) = forge.said(1)
         assert f"pushed a newer version, {nights.tip()[:10]}" in said
         assert git(nights.bare, "merge-base", before, nights.tip()) == before
@@ -298,6 +298,15 @@ class TestBudgets:
         assert row["cause"].startswith("its last run ended early")
         assert row["offer"]["action"] == "opened"
 
+    def test_that_end_before_anything_is_measured_stop_a_skill_its_own_cap_fails_it(self, tmp_path: Path) -> None:
+        nights = make_nights(tmp_path)
+        row = nights.run("--max-rollouts", "1")["rows"]
+        assert (row["training"], row["rollouts"], row["versions"]) == ("stopped", 1, 0)
+        assert "before anything was measured: all 1 rollouts that it may begin are used up" in row["reason"]
+        assert row["run"]
+        row = nights.run("--set", "max_tokens=50", expect=3)["rows"]
+        assert (row["training"], "raise max_tokens" in row["reason"]) == ("failed", True)
+
     def test_a_skill_takes_its_share_and_the_last_one_what_is_left(self, tmp_path: Path, forge: FakeForge) -> None:
         nights = make_nights(tmp_path, forge, ("dates", "mail", "rows"))
         config = nights.folder / "skillopt.toml"
@@ -324,7 +333,7 @@ class TestWithoutAForge:
         row = nights.run()["rows"]
         text = nights.folder / ".skillopt" / "pull-requests" / "skillopt-rows.md"
         assert (row["offer"]["action"], row["offer"]["url"]) == ("opened", str(text))
-        assert "# rows: test score 0.375 → 1.000" in text.read_text()
+        assert "# rows: 0 of 8 → 8 of 8 held-out tasks passed" in text.read_text()
         assert nights.tip() == git(nights.folder, "rev-parse", "skillopt/rows")
         assert nights.run()["rows"]["offer"]["action"] == ""
 

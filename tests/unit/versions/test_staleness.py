@@ -95,8 +95,10 @@ def log_of(folder: Path, **environment: str) -> list[dict[str, Any]]:
 
 
 def test_the_log_names_the_target_and_claims_nothing_where_none_is_configured(project: Path) -> None:
+    config = project / "skillopt.toml"
+    config.write_text(config.read_text(encoding="utf-8").replace('harness = "demo"\n', ""), encoding="utf-8")
     assert skillopt(project, "log", "rows").stdout.endswith("  trained on codex 0.169.0 model=large\n")
-    (project / "skillopt.toml").unlink()
+    config.unlink()
     (version,) = log_of(project)
     assert (version["harness"], version["staleness"]) == (CODEX, {"fit": "unknown", "reason": ""})
 
@@ -104,7 +106,7 @@ def test_the_log_names_the_target_and_claims_nothing_where_none_is_configured(pr
 def test_the_log_marks_a_version_stale_when_another_target_is_configured(project: Path) -> None:
     config = project / "skillopt.toml"
     other = 'harness = "chat/openai-compatible/fake"\nbase_url = "http://127.0.0.1:1/v1"\n'
-    config.write_text(other + config.read_text(encoding="utf-8"), encoding="utf-8")
+    config.write_text(config.read_text(encoding="utf-8").replace('harness = "demo"\n', other), encoding="utf-8")
     said = "  stale: trained on codex 0.169.0 model=large, now chat openai-compatible model=fake\n"
     assert skillopt(project, "log", "rows").stdout.endswith(said)
 

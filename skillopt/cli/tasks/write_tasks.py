@@ -26,8 +26,8 @@ from skillopt.cli.output import format_usage, interruptible, show
 from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
-    from skillopt.commands.accept_tasks import AcceptedTasks
-    from skillopt.commands.write_tasks import DraftedTask, WrittenTasks
+    from skillopt.commands.tasks.accept_tasks import AcceptedTasks
+    from skillopt.commands.tasks.write_tasks import DraftedTask, WrittenTasks
 
 __all__ = ["write_tasks"]
 
@@ -77,7 +77,7 @@ def write_tasks(
     )
     selection = select(skill, suite, flags)
     if accept:
-        from skillopt.commands.accept_tasks import accept_tasks
+        from skillopt.commands.tasks.accept_tasks import accept_tasks
 
         show(accept_tasks(selection, ids or ()), _accepted, as_json=as_json)
         return
@@ -86,7 +86,7 @@ def write_tasks(
 
         raise UsageError(f"expected --accept with ids of drafts, found {', '.join(ids)} without it; add --accept")
     from skillopt.cli.progress import ProgressObserver
-    from skillopt.commands.write_tasks import write_tasks as run
+    from skillopt.commands.tasks.write_tasks import write_tasks as run
 
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = run(selection, count=count, repeats=repeats, observer=observer)

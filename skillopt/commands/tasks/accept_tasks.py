@@ -8,7 +8,7 @@ from skillopt.authoring.config_lines import ConfigLines, add_to_config, put_file
 from skillopt.authoring.review_file import ReviewEntry, read_review, without_entries
 from skillopt.authoring.suite_file import add_tasks, suite_file_of
 from skillopt.commands.prospect import what_it_can_show
-from skillopt.commands.write_tasks import review_path
+from skillopt.commands.tasks.write_tasks import review_path
 from skillopt.errors import UsageError
 from skillopt.project import Project, Selection, Target
 from skillopt.suites import load_suite

@@ -12,8 +12,8 @@ from skillopt.cli.options import JsonOption, QuietOption, RunOptions, SkillArgum
 from skillopt.safety.escaping import escape_terminal, truncate
 
 if TYPE_CHECKING:
-    from skillopt.commands.suite_check import CheckedSuite
-    from skillopt.commands.suite_show import ShownSuite, SuiteTask
+    from skillopt.commands.tasks.suite_check import CheckedSuite
+    from skillopt.commands.tasks.suite_show import ShownSuite, SuiteTask
 
 __all__ = ["suite"]
 
@@ -52,7 +52,7 @@ def show(
     """
     from functools import partial
 
-    from skillopt.commands.suite_show import show_suite
+    from skillopt.commands.tasks.suite_show import show_suite
 
     most = None if everything else _MOST_TASKS
     output.show(show_suite(skill, suite=suite), partial(_text, most=most), as_json=as_json)
@@ -78,7 +78,7 @@ def check(
     never pass, flaky ones, what tasks of one split tell of another's, and the smallest gain that the suite can show.
     """
     from skillopt.cli.progress import ProgressObserver
-    from skillopt.commands.suite_check import check_suite
+    from skillopt.commands.tasks.suite_check import check_suite
 
     with output.interruptible(), ProgressObserver(quiet=quiet or not run) as observer:
         found = check_suite(options.select(skill), run=run, readings=readings, observer=observer)

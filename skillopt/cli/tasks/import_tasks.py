@@ -9,7 +9,7 @@ from skillopt.cli.options import JsonOption
 from skillopt.cli.output import interruptible, show
 
 if TYPE_CHECKING:
-    from skillopt.commands.import_tasks import ImportedTasks
+    from skillopt.commands.tasks.import_tasks import ImportedTasks
 
 __all__ = ["import_tasks"]
 
@@ -31,7 +31,7 @@ def import_tasks(
     Reads evals.json, promptfoo configurations, `claude plugin eval` cases, eval.yaml, Harbor task folders and suites.
     What cannot be run is listed with its file, line and reason. An existing folder is never written to.
     """
-    from skillopt.commands.import_tasks import import_tasks as run
+    from skillopt.commands.tasks.import_tasks import import_tasks as run
 
     with interruptible():
         found = run(path, to, written_as)

@@ -1,0 +1,1 @@
+"""The commands on the tasks of a skill: their options and their texts."""
