@@ -207,6 +207,10 @@ class Project:
         found = selection.suite or (self.root / str(configured) if configured else self.find_suite(name, folder))
         return Target(name, folder, found, make_settings(*layers))
 
+    def configured_folder(self, name: str) -> Path:
+        """Give the folder of a skill that has a table in skillopt.toml; it may lie outside the project."""
+        return (self.root / str(self.entries[name].get("path", f"skills/{name}"))).resolve()
+
     def discover(self) -> Discovered:
         """Find every skill of the project: each SKILL.md that git does not ignore, configured or not."""
         names = self.skill_names()
@@ -264,18 +268,15 @@ class Project:
 
     def _path(self, name: str) -> str:
         """Give the folder of a configured skill in the project, empty when it lies outside."""
-        folder, root = self._configured_folder(name), self.root.resolve()
+        folder, root = self.configured_folder(name), self.root.resolve()
         return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else ""
-
-    def _configured_folder(self, name: str) -> Path:
-        return (self.root / str(self.entries[name].get("path", f"skills/{name}"))).resolve()
 
     def _entry(self, name: str | None, base: Path) -> tuple[Mapping[str, object], Path]:
         """Find a skill's table, which may be empty, and its folder."""
         if name is None:
             name = self._only_skill()
         if name in self.entries:
-            return self.entries[name], self._configured_folder(name)
+            return self.entries[name], self.configured_folder(name)
         folder = (base / name).resolve()
         if folder.is_file() and folder.name == SKILL_FILE:
             folder = folder.parent
@@ -329,13 +330,13 @@ class Project:
 
     def _entry_of(self, folder: Path) -> Mapping[str, object]:
         """Find the configured entry of a folder, empty when there is none."""
-        found = (entry for name, entry in self.entries.items() if self._configured_folder(name) == folder)
+        found = (entry for name, entry in self.entries.items() if self.configured_folder(name) == folder)
         return next(found, {})
 
     def _name_of(self, folder: Path) -> str:
         """Name a skill; its folder's name does where a table of skillopt.toml has it."""
         name, root = skill_name(folder.name), self.root.resolve()
-        if not folder.is_relative_to(root) or (name in self.entries and self._configured_folder(name) == folder):
+        if not folder.is_relative_to(root) or (name in self.entries and self.configured_folder(name) == folder):
             return name
         return self.skill_names().get(folder.relative_to(root).as_posix(), name)
 

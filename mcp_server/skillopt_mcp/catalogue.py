@@ -4,7 +4,7 @@ Nothing here looks at the work tree, except for where skillopt.toml says that a 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -13,7 +13,7 @@ from threading import Lock
 
 from skillopt.errors import RepositoryError, SkillError, UsageError
 from skillopt.project import CONFIG, FoundSkill, Project, Selection
-from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, files_of, skill_from_files
+from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, skill_from_files
 from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
@@ -247,16 +247,35 @@ class _Catalogue:
         return self._repository.versions(name, self.tips.get(name))
 
     def _read(self, name: str, version: Version) -> ServedSkill:
-        place = self._paths.get(name) or find_skill_folder(self._repository, version.sha, name)
-        files = self._repository.read_folder(version.sha, place) if place else ()
-        if any(file.path == SKILL_FILE for file in files):
-            return _checked(name, version, files)
-        sought = place or f"a folder {name}"
-        raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {sought} of {version.sha[:10]}, found none")
+        sought = []
+        for place in self._places(name, version.sha):
+            files = self._repository.read_folder(version.sha, place)
+            if any(file.path == SKILL_FILE for file in files):
+                return _checked(name, version, files)
+            sought.append(place)
+        place = " or ".join(sought) or f"a folder {name}"
+        raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {place} of {version.sha[:10]}, found none")
+
+    def _places(self, name: str, commit: str) -> Iterator[str]:
+        """Yield where a skill may lie in a commit: where it is now, then where that commit has its name.
+
+        Raises:
+            RepositoryError: skillopt.toml says that it lies outside of the repository.
+        """
+        if name in self._project.entries:
+            yield self._repository.relative(self._project.configured_folder(name))
+        elif name in self._paths:
+            yield self._paths[name]
+        if place := find_skill_folder(self._repository, commit, name):
+            yield place
+
+    @cached_property
+    def _project(self) -> Project:
+        return Project.read(self._repository.root)
 
     @cached_property
     def _paths(self) -> Mapping[str, str]:
-        return {name: path for path, name in Project.read(self._repository.root).skill_names().items()}
+        return {name: path for path, name in self._project.skill_names().items()}
 
 
 def _catalogue_of(folder: Path) -> _Catalogue:
@@ -305,9 +324,8 @@ def _checked(name: str, version: Version, files: tuple[File, ...]) -> ServedSkil
     skill = skill_from_files(name, files)
     shipped = files_of(skill)
     size = sum(len(file.content) for file in shipped)
-    if len(shipped) > MAX_FILES or size > MAX_SKILL_BYTES:
-        limit = f"at most {MAX_FILES} files of {MAX_SKILL_BYTES} bytes together"
-        raise SkillError(f"skill {name!r}: expected {limit}, found {len(shipped)} of {size}; it is not served")
+    if size > MAX_SKILL_BYTES:
+        raise SkillError(f"skill {name!r}: expected at most {MAX_SKILL_BYTES} bytes, found {size}; it is not served")
     frontmatter = read_frontmatter(skill.document)
     if frontmatter is None or frontmatter.name != name or not frontmatter.description:
         raise SkillError(f"skill {name!r}: expected frontmatter with that name and a description; it is not served")

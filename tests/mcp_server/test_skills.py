@@ -9,6 +9,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, BlobResourceContents, TextResourceContents
 
+from skillopt.skills.folder import MAX_SKILL_BYTES
 from skillopt.tasks import File
 from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask
@@ -252,8 +253,17 @@ async def test_no_other_spelling_of_an_address_is_served(project: Path, uri: str
             assert str(project) not in json.dumps(error.error.model_dump())
 
 
-async def test_a_skill_over_a_limit_is_not_served(project: Path, client: Client) -> None:
-    accept(project, *(File(f"f{number}", b"") for number in range(511)))
+async def test_of_a_large_folder_what_its_text_names_is_served(project: Path, client: Client) -> None:
+    accept(project, *(File(f"f{number}", b"") for number in range(511)), text="- Run f7.\n")
+
+    (skill,) = (await ask(client, "skills/list"))["skills"]
+    assert [resource["uri"] for resource in skill["resources"]] == [MAIN, "skill://rows/f7"]
+    assert (await refused(client, "resources/read", uri="skill://rows/f8")).code == INVALID_PARAMS
+
+
+async def test_a_text_over_the_limit_is_not_served(project: Path, client: Client) -> None:
+    head = b"---\nname: rows\ndescription: Rows.\n---\n"
+    accept(project, File("SKILL.md", head.ljust(MAX_SKILL_BYTES + 1)))
 
     assert (await ask(client, "skills/list"))["skills"] == []
     assert (await refused(client, "skills/get", uri=MAIN)).code == INVALID_PARAMS

@@ -212,5 +212,12 @@ def test_a_version_without_the_skill_is_refused(project: Path) -> None:
     empty = git(project, "mktree", "--missing")
     bare = git(project, "commit-tree", empty, "-m", "Gone\n\nSkill: rows")
     git(project, "update-ref", "refs/heads/skillopt/rows", bare)
-    with pytest.raises(SkillError, match=r"expected 'SKILL\.md' in skills/rows or"):
+    with pytest.raises(SkillError, match=r"expected 'SKILL\.md' in skills/rows of"):
         served_skill(project, "rows")
+
+
+def test_a_version_is_served_from_where_it_has_the_skill_when_the_folder_has_moved_since(project: Path) -> None:
+    git(project, "mv", "skills/rows", "rows")
+    assert text(project).endswith("- Sort.\n")
+    (project / "skillopt.toml").write_text('[skills.rows]\npath = "rows"\n')
+    assert text(project).endswith("- Sort.\n")

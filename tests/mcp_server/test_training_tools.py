@@ -157,7 +157,8 @@ async def test_a_skill_without_a_suite_and_one_in_training_are_told(trainable: P
         with writer_lock(trainable, "rows"):
             told = ended(trainable, await say(client, "start_job", name="rows", work="optimize"))
             assert "is training 'rows' already" in await say(client, "job_status", job_id=told)
-        (trainable / "skillopt.toml").write_text('[skills.rows]\npath = "skills/rows"\n')
+        (trainable / "skillopt.toml").write_text('harness = "demo"\nmodel = "demo"\n')
+        (trainable / "suites" / "rows.jsonl").unlink()
         for tool in ("start_job", "get_evidence"):
             assert "no suite" in await failed(client, tool, name="rows")
 

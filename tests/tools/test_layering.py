@@ -31,7 +31,7 @@ BROKEN = [
     ("skillopt.storage.ledger", "skillopt.commands.status", "layers"),
     ("skillopt.models.openai", "skillopt.harnesses.chat", "layers"),
     ("skillopt.verifiers.exact", "skillopt.loop.caps", "layers"),
-    ("skillopt.safety.leaks", "skillopt.skills.edits", "layers"),
+    ("skillopt.skills.edits", "skillopt.safety.leaks", "layers"),
     ("skillopt.versions.commit_message", "skillopt.versions.repository", "cycles"),
     ("skillopt.storage.ledger", "git", "git"),
     ("skillopt.runs.plan", "skillopt.versions.git_process", "git-commands"),
