@@ -29,7 +29,9 @@ def main(client: str, folder: Path) -> None:
     settings = [part for option in _OPTIONS for part in ("--set", option)]
     with fake_anthropic() as anthropic, fake_openai() as openai:
         os.environ |= {"ANTHROPIC_BASE_URL": anthropic.url, "OPENAI_BASE_URL": f"{openai.url}/v1"}
-        ended = skillopt_process(folder, "optimize", "rows", "--json", "--harness", name, "--model", name, *settings)
+        ended = skillopt_process(
+            folder, "optimize", "rows", "--yes", "--json", "--harness", name, "--model", name, *settings
+        )
         requested = sorted({f"{asked.method} {asked.path}" for asked in (*anthropic.requests, *openai.requests)})
     print(  # noqa: T201 - it is a program whose output the test reads
         json.dumps(

@@ -36,7 +36,7 @@ def test_training_through_a_real_agent_raises_the_score(
         started = time.monotonic()
         settings = [part for option in (*OPTIONS, f"skill_mode={mode}") for part in ("--set", option)]
         ended = skillopt_process(
-            folder, "optimize", "tidy-tables", "--json", "--harness", name, "--model", name, *settings
+            folder, "optimize", "tidy-tables", "--yes", "--json", "--harness", name, "--model", name, *settings
         )
         seconds = time.monotonic() - started
     assert ended.returncode == 0, ended.stderr
