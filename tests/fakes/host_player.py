@@ -167,7 +167,7 @@ def _last_words(steps: tuple[Step, ...]) -> Step:
     lines = [
         f"`{_skill(steps)}` has a new version, {version['sha']}, on a branch of its own; your files are as they were.",
         *(f"Added: {added['line']}" for added in _ADDED.finditer(changed)),
-        f"Score on val: {version['score']}, wins/ties/losses {version['wins']}, confidence {version['sure']}.",
+        f"On val: {version['score']}, wins/ties/losses {version['wins']}, confidence {version['sure']}.",
         f"The gate said {gate['verdict']}: {gate['numbers']}.",
         *(f"Dropped: edit {one['number']}, {one['reason']}." for one in _DROPPED.finditer(job)),
         f"Spent on the proposal: {cost['cost']}. The held-out test was not run.",
