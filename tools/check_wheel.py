@@ -60,7 +60,8 @@ def _check(scratch: Path) -> None:
     _run(scratch, str(programs / "skillopt"), "docs", "training")
     _run(scratch, str(programs / "skillopt-mcp"), "--version")
     skill, suite = _ROOT / "skills" / "tidy-tables", _ROOT / "benchmarks" / "suites" / "tidy_tables"
-    _run(scratch, str(programs / "skillopt"), "evaluate", str(skill), "--suite", str(suite), "--quiet", "--json")
+    demo = ("--harness", "demo", "--quiet", "--json")
+    _run(scratch, str(programs / "skillopt"), "evaluate", str(skill), "--suite", str(suite), *demo)
 
 
 def _run(folder: Path, *command: str) -> None:

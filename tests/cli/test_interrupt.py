@@ -48,7 +48,7 @@ class Running:
 @contextmanager
 def training(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     provider = HeldProvider(PROVEN)
-    command = ["optimize", "rows", "--harness", "chat/anthropic/fake", "--model", "anthropic/fake"]
+    command = ["optimize", "rows", "--yes", "--harness", "chat/anthropic/fake", "--model", "anthropic/fake"]
     with fake_anthropic(provider) as server:
         monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
