@@ -9,8 +9,8 @@ from skillopt.errors import UsageError
 
 __all__ = ["DocsPage", "DocsPages", "list_pages", "read_page"]
 
-_PACKAGE = Path(__file__).resolve().parent.parent
-_FOLDERS = (_PACKAGE / "docs", _PACKAGE.parent / "docs")
+_AROUND = Path(__file__).resolve().parents[2]
+_FOLDERS = (_AROUND / "skillopt_docs", _AROUND / "docs")
 """Where the wheel puts the pages, and where a checkout has them."""
 
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
