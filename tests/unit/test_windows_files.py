@@ -1,0 +1,62 @@
+"""Files as Windows writes them, as far as that can be tested elsewhere: line ends, byte order marks, paths.
+
+Nothing here runs on Windows itself: processes, locks and the sandbox are not tested there.
+"""
+
+import shutil
+from pathlib import Path, PureWindowsPath
+
+import pytest
+
+from skillopt.agents.handoff_folder import OpenItem
+from skillopt.authoring.review_file import read_review
+from skillopt.errors import SkilloptError
+from skillopt.project import Project
+from skillopt.runs.answer_sheet import read_answers, render_answers
+from skillopt.sandbox.workspace import check_path
+from skillopt.suites import read_tasks
+from tools.formats_table import FIXTURES, fixture_of
+
+TEXTS = {".json", ".jsonl", ".yaml", ".yml", ".md", ".toml"}
+SHELL = "harbor"
+"""Scripts of a container's shell have no other line ends anywhere."""
+
+
+@pytest.mark.parametrize("name", sorted(folder.name for folder in FIXTURES.iterdir() if folder.name != SHELL))
+def test_tasks_with_line_ends_of_windows_are_the_same_tasks(tmp_path: Path, name: str) -> None:
+    shutil.copytree(FIXTURES / name, tmp_path / name)
+    copy = tmp_path / name / fixture_of(name).relative_to(FIXTURES / name)
+    for path in (tmp_path / name).rglob("*"):
+        if path.suffix in TEXTS:
+            path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    here, there = read_tasks(fixture_of(name)), read_tasks(copy)
+    assert [task.id for _, task in there.tasks] == [task.id for _, task in here.tasks]
+    assert [task.content_digest for _, task in there.tasks if not task.files] == [
+        task.content_digest for _, task in here.tasks if not task.files
+    ]
+    assert [(one.name, one.line) for one in there.skipped] == [(one.name, one.line) for one in here.skipped]
+    assert len(there.triggers) == len(here.triggers)
+
+
+@pytest.mark.parametrize("path", [str(PureWindowsPath("data", "input.csv")), r"C:\data\input.csv", r"..\secret"])
+def test_a_path_with_backslashes_is_refused_with_the_form_to_write(path: str) -> None:
+    with pytest.raises(SkilloptError, match=r"expected a relative path like 'data/input\.csv'"):
+        check_path(path)
+
+
+def test_settings_with_line_ends_and_byte_order_mark_of_windows_are_read(tmp_path: Path) -> None:
+    (tmp_path / "skillopt.toml").write_bytes(b'harness = "demo"\r\n\r\n[skills.rows]\r\npath = "skills/rows"\r\n')
+    project = Project.read(tmp_path)
+    assert project.values == {"harness": "demo"}
+    assert set(project.entries) == {"rows"}
+
+
+def test_answers_and_ticks_with_line_ends_of_windows_count() -> None:
+    item = OpenItem("prompts/ab12", "prompt", "reflection", "What fails?")
+    sheet = render_answers([item], {item.id: "first line\nsecond line"}).replace("\n", "\r\n")
+    given = read_answers(sheet, "answers.md", [item]).given[item.id]
+    assert given.splitlines() == ["first line", "second line"]
+    review = "# Drafted\n\n## [x] one\n\n```yaml\nid: one\nprompt: Do it.\n```\n".replace("\n", "\r\n")
+    (entry,) = read_review(review)
+    assert (entry.id, entry.ticked) == ("one", True)
+    assert "\r" not in entry.block
