@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -174,6 +175,7 @@ def test_a_job_says_why_it_failed_and_how_to_go_on(project: Path, monkeypatch: p
 
 def test_what_cannot_be_run_is_refused_before_a_process_is_started(project: Path) -> None:
     (project / "skillopt.toml").write_text('[skills.rows]\npath = "skills/rows"\n')
+    shutil.rmtree(project / "suites")
     with pytest.raises(UsageError, match="no suite"):
         start_evaluation(selection(project))
     assert jobs(folder=project).jobs == ()
