@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -17,6 +18,10 @@ __all__ = ["Assertion", "AssertionReader"]
 _LIMITS: Final = frozenset({"cost", "latency", "perplexity", "perplexity-score"})
 """What they limit is the provider's, not the result's."""
 
+_MOST: Final = 100
+"""Assertions of one test: templates that name others twice each would double without end."""
+
+_SET: Final = "assert-set"
 _CONTAINS: Final = frozenset({"contains", "contains-any", "contains-all"})
 _JUDGED: Final = frozenset({"llm-rubric", "g-eval", "model-graded-closedqa", "factuality", "model-graded-factuality"})
 _SCRIPTS: Final = frozenset({"javascript", "python", "ruby", "webhook"})
@@ -63,26 +68,39 @@ class AssertionReader:
         Raises:
             SuiteError: One cannot be run here, or is not an assertion.
         """
-        return [check for value in values for check in self._checks(self._referred(value))]
+        entries = list(islice(self._entries(values, frozenset()), _MOST + 1))
+        if len(entries) > _MOST:
+            raise SuiteError(f"expected at most {_MOST} assertions in a test, found more; write fewer")
+        return [check for entry in entries if entry.type != _SET for check in self._checks(entry)]
 
-    def _referred(self, value: object) -> object:
-        if isinstance(value, dict) and isinstance(value.get("$ref"), str):
-            name = str(value["$ref"]).rpartition("/")[2]
-            if name not in self.templates:
-                raise SuiteError(f"expected an assertion template, found none named {name!r}; add it")
-            return self.templates[name]
-        return value
+    def _entries(self, values: Sequence[object], inside: frozenset[str]) -> Iterator[Assertion]:
+        """Yield the assertions that decide, each set before its own, so that the caller can stop at a number.
 
-    def _checks(self, value: object) -> list[TaskCheck]:
-        entry = read_entry(Assertion, value)
+        Args:
+            values: Assertions, or references to templates.
+            inside: The templates that these stand in.
+        """
+        for value in values:
+            name = _reference(value)
+            if name in inside:
+                raise SuiteError(f"expected assertion templates that end, found {name!r} inside itself; write it out")
+            entry = read_entry(Assertion, value if name is None else self._template(name))
+            # An assertion of weight 0 is shown and never decides.
+            if entry.type.removeprefix("not-") in _LIMITS or entry.weight <= 0:
+                continue
+            yield entry
+            if entry.type == _SET:
+                if entry.threshold is not None:
+                    raise SuiteError("expected an assert-set without a threshold, found one; write its assertions out")
+                yield from self._entries(entry.asserts, inside if name is None else inside | {name})
+
+    def _template(self, name: str) -> object:
+        if name not in self.templates:
+            raise SuiteError(f"expected an assertion template, found none named {name!r}; add it")
+        return self.templates[name]
+
+    def _checks(self, entry: Assertion) -> list[TaskCheck]:
         kind = entry.type.removeprefix("not-")
-        # An assertion of weight 0 is shown and never decides.
-        if kind in _LIMITS or entry.weight <= 0:
-            return []
-        if kind == "assert-set":
-            if entry.threshold is not None:
-                raise SuiteError("expected an assert-set without a threshold, found one; write its assertions out")
-            return self.checks(entry.asserts)
         if entry.transform is not None:
             raise SuiteError(f"expected {entry.type} without a transform, which is a script, found one; remove it")
         checks = self._made(entry, kind, absent=entry.type != kind)
@@ -154,6 +172,12 @@ class AssertionReader:
         if not isinstance(several, list) or not several:
             raise SuiteError(f"expected a list of texts for {entry.type}, found {value!r:.80}; correct it")
         return [self.fill(each.strip()) if isinstance(each, str) else json.dumps(each) for each in several]
+
+
+def _reference(value: object) -> str | None:
+    """Give the name of the template that stands in place of an assertion."""
+    name = value.get("$ref") if isinstance(value, dict) else None
+    return name.rpartition("/")[2] if isinstance(name, str) else None
 
 
 def _equals(value: object, *, absent: bool) -> TaskCheck:

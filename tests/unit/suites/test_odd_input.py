@@ -1,0 +1,44 @@
+"""Task files that are odd or broken: each ends soon, and is read or refused with words for the person who wrote it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt.suites import read_tasks
+
+
+def asserted(folder: Path, templates: dict[str, object], *asserts: object) -> str:
+    """Give the reason why a test of promptfoo is left out, empty where it is not."""
+    config = {"prompts": ["Ask."], "assertionTemplates": templates, "tests": [{"assert": list(asserts)}]}
+    path = folder / "promptfooconfig.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    reading = read_tasks(path)
+    return reading.skipped[0].reason if reading.skipped else ""
+
+
+def both(name: str) -> dict[str, object]:
+    return {"type": "assert-set", "assert": [{"$ref": f"#/assertionTemplates/{name}"}] * 2}
+
+
+def test_assertion_templates_that_double_at_every_step_are_refused(tmp_path: Path) -> None:
+    templates: dict[str, object] = {f"step{at}": both(f"step{at + 1}") for at in range(60)}
+
+    reason = asserted(tmp_path, {**templates, "step60": {"type": "assert-set", "assert": []}}, both("step0"))
+
+    assert reason.startswith("expected at most 100 assertions in a test, found more")
+
+
+@pytest.mark.parametrize("templates", [{"one": both("one")}, {"one": both("two"), "two": both("one")}])
+def test_an_assertion_template_inside_itself_is_refused_by_its_name(
+    tmp_path: Path, templates: dict[str, object]
+) -> None:
+    reason = asserted(tmp_path, templates, {"$ref": "#/assertionTemplates/one"})
+
+    assert reason.startswith("expected assertion templates that end, found 'one' inside itself")
+
+
+def test_an_assertion_template_may_be_used_twice_side_by_side(tmp_path: Path) -> None:
+    templates: dict[str, object] = {"one": both("two"), "two": {"type": "contains", "value": "42"}}
+
+    assert asserted(tmp_path, templates, {"$ref": "#/one"}, {"$ref": "#/two"}) == ""
