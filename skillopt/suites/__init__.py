@@ -16,6 +16,7 @@ from skillopt.tasks import Suite
 
 __all__ = ["load_suite", "plan_suite", "read_tasks"]
 
+_LONGEST_REASON: Final = 300
 _UNKNOWN: Final = (
     "expected a suite: suite.yaml, tasks.jsonl, tasks/*.yaml, evals.json or another format that `skillopt docs "
     "suite-format` names, found none; add one, or name its file"
@@ -53,9 +54,20 @@ def read_tasks(path: Path | str) -> Reading:
     """Read the tasks of a folder or a file, with what cannot be run and why.
 
     Raises:
-        SuiteError: There is nothing, or it is in no known format.
+        SuiteError: There is nothing, it is in no known format, or its reader cannot make sense of it.
     """
     path = Path(path)
+    try:
+        return _read(path)
+    # Suites come from anywhere, and many readers of many formats meet what nobody thought of: a folder where a file is
+    # expected, a number too large, a value nested too deep. For a person each is a wrong suite, never a traceback.
+    except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
+        raise SuiteError(
+            f"{path}:1: expected a suite that can be read, found: {_in_words(error)}; correct the file"
+        ) from error
+
+
+def _read(path: Path) -> Reading:
     if not path.exists():
         raise SuiteError(f"{path}: expected a suite, found nothing; correct the path or create the suite")
     found = recognise(path)
@@ -65,6 +77,12 @@ def read_tasks(path: Path | str) -> Reading:
     module, _, function = TASK_FORMATS[name].reader.partition(":")
     reading = cast("Reading", getattr(import_module(module), function)(file))  # the table names only readers
     return replace(reading, format=name)
+
+
+def _in_words(error: Exception) -> str:
+    """Give the message of an error on one line, or its kind where it has none."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split())[:_LONGEST_REASON] or type(error).__name__
 
 
 def _without_tasks(reading: Reading) -> str:

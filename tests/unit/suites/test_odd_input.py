@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.errors import SuiteError
 from skillopt.suites import read_tasks
 
 
@@ -42,3 +43,25 @@ def test_an_assertion_template_may_be_used_twice_side_by_side(tmp_path: Path) ->
     templates: dict[str, object] = {"one": both("two"), "two": {"type": "contains", "value": "42"}}
 
     assert asserted(tmp_path, templates, {"$ref": "#/one"}, {"$ref": "#/two"}) == ""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(21, "Is a directory"), ValueError("bad\nvalue"), TypeError("odd"), RecursionError(), OverflowError()],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_a_reader_stumbles_over_is_an_error_with_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def stumble(_: Path) -> None:
+        raise error
+
+    monkeypatch.setattr("skillopt.suites.formats.native.read_native", stumble)
+    path = tmp_path / "suite.yaml"
+    path.touch()
+
+    with pytest.raises(SuiteError) as caught:
+        read_tasks(path)
+
+    assert str(caught.value).startswith(f"{path}:1: expected a suite that can be read, found: ")
+    assert "\n" not in str(caught.value)
