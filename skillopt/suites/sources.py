@@ -199,6 +199,8 @@ def parse_yaml(path: Path, text: str) -> Source:
         raise error_at(path, line, problem) from error
     except YAMLError as error:
         raise error_at(path, 1, f"expected YAML, found: {' '.join(str(error).split())}; correct the file") from error
+    except (ValueError, OverflowError) as error:  # an escape such as "\\UFFFFFFFF", which is no character
+        raise error_at(path, 1, f"expected YAML, found: {error}; correct the file") from error
     return Source(path, value, lines)
 
 
@@ -284,6 +286,9 @@ class _Builder:
         if len(node.value) > _LONGEST_NUMBER:
             problem = f"expected text or a number, found {len(node.value)} digits; put them in quotes"
             raise error_at(self.path, node.start_mark.line + 1, problem)
-        value = self.yaml.constructor.construct_object(node)
+        try:
+            value = self.yaml.constructor.construct_object(node)
+        except ValueError:  # only looks like a number, such as `-_` or `0x_`
+            return str(node.value)
         finite = isinstance(value, int | None) or (isinstance(value, float) and isfinite(value))
         return value if finite else str(node.value)

@@ -7,6 +7,7 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites import read_tasks
+from skillopt.suites.sources import parse_yaml
 
 
 def asserted(folder: Path, templates: dict[str, object], *asserts: object) -> str:
@@ -65,3 +66,14 @@ def test_whatever_a_reader_stumbles_over_is_an_error_with_the_path(
 
     assert str(caught.value).startswith(f"{path}:1: expected a suite that can be read, found: ")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["-_", "0x_", "+_", "0b_", "0o_"])
+def test_a_yaml_value_that_only_looks_like_a_number_stays_text(tmp_path: Path, text: str) -> None:
+    assert parse_yaml(tmp_path / "suite.yaml", f"value: {text}\n").value == {"value": text}
+
+
+@pytest.mark.parametrize("escape", [r"\UFFFFFFFF", r"\U00110000"])
+def test_a_yaml_escape_that_is_no_character_is_an_error_of_the_file(tmp_path: Path, escape: str) -> None:
+    with pytest.raises(SuiteError, match=r"suite\.yaml:1: expected YAML, found: "):
+        parse_yaml(tmp_path / "suite.yaml", f'value: "{escape}"\n')
