@@ -41,7 +41,12 @@ def read_scaffold(script: str) -> Iterator[File]:
         step = _STEP.match(rest)
         if step is None:
             break
-        yield workspace_file(split(step["path"])[0], b64decode(step["text"]))
+        try:
+            (path,) = split(step["path"])
+            content = b64decode(step["text"])
+        except ValueError:  # an open quote, several words, or text that is not base64
+            break
+        yield workspace_file(path, content)
         rest = rest[step.end() :]
     if rest:
         raise SuiteError(

@@ -85,7 +85,7 @@ def _task(place: Path) -> Task:
     folder = Folder(repository_of(place), place)
     try:
         entry = read_entry(HarborTask, tomllib.loads(folder.text(_TASK)))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise SuiteError(f"expected TOML, found: {error}; correct the file") from error
     root, files = _environment(folder)
     tests = {file.path: file.content for file in folder.files("tests", "") if (place / "tests").is_dir()}

@@ -105,7 +105,7 @@ def read_plugin_eval(path: Path) -> Reading:
 
 
 def _cases_in(folder: Path) -> list[Path]:
-    found = {file.parent for name in (_CASE, _PROMPT) for file in folder.rglob(name)}
+    found = {file.parent for name in (_CASE, _PROMPT) for file in folder.rglob(name) if file.is_file()}
     return sorted(place for place in found if "results" not in place.relative_to(folder).parts)
 
 

@@ -7,6 +7,10 @@ import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites import read_tasks
+from skillopt.suites.formats.plugin_eval import read_plugin_eval
+from skillopt.suites.formats.promptfoo.templates import fill_prompt
+from skillopt.suites.reading import Reading
+from skillopt.suites.scaffold import read_scaffold, write_scaffold
 from skillopt.suites.sources import parse_yaml
 
 
@@ -77,3 +81,69 @@ def test_a_yaml_value_that_only_looks_like_a_number_stays_text(tmp_path: Path, t
 def test_a_yaml_escape_that_is_no_character_is_an_error_of_the_file(tmp_path: Path, escape: str) -> None:
     with pytest.raises(SuiteError, match=r"suite\.yaml:1: expected YAML, found: "):
         parse_yaml(tmp_path / "suite.yaml", f'value: "{escape}"\n')
+
+
+def test_a_prompt_nested_too_deep_for_a_chat_is_text() -> None:
+    prompt = "[" * 200_000
+
+    assert fill_prompt(prompt, {}) == prompt
+
+
+def test_a_type_that_is_no_text_leaves_out_its_test_and_no_other(tmp_path: Path) -> None:
+    wrong = {"metadata": {"skill": "orders"}, "assert": [{"type": ["equals"]}]}
+    tests = [wrong, {"assert": [{"type": "contains", "value": "42"}]}]
+    path = tmp_path / "promptfooconfig.json"
+    path.write_text(json.dumps({"prompts": ["Ask."], "tests": tests}), encoding="utf-8")
+
+    reading = read_tasks(path)
+
+    assert [skipped.name for skipped in reading.skipped] == ["test 1"]
+    assert len(reading.tasks) == 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_tests_in_a_table_are_read_with_the_line_ends_of_any_system(tmp_path: Path, end: str) -> None:
+    reading = table(tmp_path, f"question,__expected{end}How many?,42{end}")
+
+    assert [task.prompt for _, task in reading.tasks] == ["How many?"]
+
+
+def test_a_table_that_cannot_be_read_is_left_out_with_the_reason(tmp_path: Path) -> None:
+    reading = table(tmp_path, f'question\n"{"x" * 200_000}"\n')
+
+    assert reading.skipped[0].reason.startswith("expected tests as CSV, found: field larger than field limit")
+
+
+def table(folder: Path, text: str) -> Reading:
+    (folder / "tests.csv").write_bytes(text.encode())
+    path = folder / "promptfooconfig.json"
+    path.write_text(json.dumps({"prompts": ["{{question}}"], "tests": "file://tests.csv"}), encoding="utf-8")
+    return read_tasks(path)
+
+
+@pytest.mark.parametrize(("path", "text"), [("'open", "YQ==\n"), ("a b", "YQ==\n"), ("''", "YQ==\n"), ("a", "YQ\n")])
+def test_a_scaffold_script_with_a_broken_step_is_refused(path: str, text: str) -> None:
+    start = write_scaffold([])
+
+    with pytest.raises(SuiteError):
+        list(read_scaffold(f"{start}mkdir -p .\nbase64 -d > {path} <<'EOF'\n{text}EOF\n"))
+
+
+def test_a_folder_named_like_a_case_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "evals/one/case.yaml").mkdir(parents=True)
+    (tmp_path / "evals/two").mkdir()
+    (tmp_path / "evals/two/prompt.md").write_text("Count the orders.\n", encoding="utf-8")
+
+    reading = read_plugin_eval(tmp_path / "evals")
+
+    assert [*reading.tasks, *reading.skipped]
+    assert {skipped.name for skipped in reading.skipped} <= {"two"}
+
+
+@pytest.mark.parametrize("toml", ["x = " + "[" * 100_000, "x = 2020-02-31T99:00:00", "x = " + "9" * 5_000, "x"])
+def test_a_task_of_harbor_with_settings_that_cannot_be_read_is_left_out(tmp_path: Path, toml: str) -> None:
+    (tmp_path / "task.toml").write_text(toml, encoding="utf-8")
+
+    reading = read_tasks(tmp_path / "task.toml")
+
+    assert reading.skipped[0].reason.startswith("expected TOML, found: ")

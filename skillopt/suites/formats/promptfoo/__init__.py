@@ -216,9 +216,9 @@ def _routed(test: PromptfooTest, asserts: Sequence[object]) -> bool | None:
     skill = (test.metadata or {}).get("skill")
     if not isinstance(skill, str) or not asserts:
         return None
-    kinds = {one.get("type") if isinstance(one, dict) else None for one in asserts}
+    kinds = [one.get("type") if isinstance(one, dict) else None for one in asserts]
     wanted = [one.get("value") for one in asserts if isinstance(one, dict)]
-    return skill in wanted if kinds == {"equals"} else None
+    return skill in wanted if all(kind == "equals" for kind in kinds) else None
 
 
 def _tests_of(place: Path, folder: Folder) -> list[object]:
@@ -232,9 +232,17 @@ def _tests_of(place: Path, folder: Folder) -> list[object]:
         case ".jsonl":
             return [source.value for source in read_json_lines(place)]
         case ".csv":
-            return [_row_test(row) for row in csv.DictReader(io.StringIO(folder.text(str(place))))]
+            return _rows(folder.text(str(place)))
         case _:
             raise SuiteError(f"expected tests as YAML, JSON or CSV, found {place.name!r}; write them in one of these")
+
+
+def _rows(text: str) -> list[object]:
+    """Read the tests of a table; its lines may end as on any system."""
+    try:
+        return [_row_test(row) for row in csv.DictReader(io.StringIO(text, newline=None))]
+    except csv.Error as error:
+        raise SuiteError(f"expected tests as CSV, found: {error}; correct the file") from error
 
 
 def _row_test(row: Mapping[str | None, str | None]) -> object:

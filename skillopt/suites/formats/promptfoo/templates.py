@@ -74,7 +74,7 @@ def _messages(text: str) -> list[str] | None:
         return None
     try:
         messages = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not all(isinstance(one, dict) and isinstance(one.get("content"), str) for one in messages):
         raise SuiteError("expected a prompt as text or as messages of text, found others; write it as text")
