@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from skillopt.errors import SuiteError
-from skillopt.suites.foreign_files import task_id
 from skillopt.suites.scaffold import write_scaffold
-from skillopt.suites.writing import yaml_text
+from skillopt.suites.writing import folder_names, yaml_text
 from skillopt.tasks import File, Task
 
 __all__ = ["PluginCases", "write_cases"]
@@ -42,9 +41,9 @@ def write_cases(tasks: tuple[Task, ...]) -> PluginCases:
     """Give the files of one case for each task."""
     files: list[File] = []
     left_out = []
-    for number, task in enumerate(tasks, 1):
+    for name, task in zip(folder_names(tasks), tasks, strict=True):
         try:
-            files += _case(task_id(task.id, f"task-{number}").strip("."), task)
+            files += _case(name, task)
         except SuiteError as error:
             left_out.append((task.id, str(error)))
     return PluginCases(tuple(files), tuple(left_out))

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Final
 
 from skillopt.suites.foreign_files import task_id
 from skillopt.tasks import File, Split, Task, VerifierSpec
 
-__all__ = ["write_suite", "yaml_text"]
+__all__ = ["folder_names", "write_suite", "yaml_text"]
 
 _TIMEOUT: Final = 600.0
 _PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
@@ -30,20 +31,22 @@ def write_suite(
         suite["splits"] = {split.value: share for split, share in shares.items()}
     files: list[File] = []
     entries = []
-    for folder, (split, task) in zip(_folders(tasks), tasks, strict=True):
+    folders = (f"files/{name}" for name in folder_names([task for _, task in tasks]))
+    for folder, (split, task) in zip(folders, tasks, strict=True):
         entries.append(_entry(folder, split, task))
         files += [File(f"{folder}/input/{file.path}", file.content) for file in task.files]
         files += [File(f"{folder}/reference/{file.path}", file.content) for file in task.verifier.files]
     return (File("suite.yaml", yaml_text({**suite, "tasks": entries}).encode()), *files)
 
 
-def _folders(tasks: Sequence[tuple[Split | None, Task]]) -> Iterator[str]:
-    """Yield a folder for the files of each task, named after it."""
+def folder_names(tasks: Sequence[Task]) -> Iterator[str]:
+    """Yield a name for the folder of each task, made of its id; no two are the same."""
     taken: set[str] = set()
-    for number, (_, task) in enumerate(tasks, 1):
-        name = task_id(task.id, f"task-{number}").lstrip(".") or f"task-{number}"
-        taken.add(name := name if name not in taken else f"{name}-{number}")
-        yield f"files/{name}"
+    for at, task in enumerate(tasks, 1):
+        plain = task_id(task.id, "").strip(".-") or f"task-{at}"
+        names = chain([plain], (f"{plain}-{number}" for number in count(2)))
+        taken.add(name := next(name for name in names if name not in taken))
+        yield name
 
 
 def _entry(folder: str, split: Split | None, task: Task) -> dict[str, object]:

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skillopt.suites import load_suite, read_tasks
+from skillopt.suites.plugin_cases import write_cases
 from skillopt.suites.sources import parse_yaml
-from skillopt.suites.writing import write_suite, yaml_text
+from skillopt.suites.writing import folder_names, write_suite, yaml_text
 from skillopt.tasks import File, Split, Task, VerifierSpec
 from tools.formats_table import ROWS, fixture_of
 
@@ -128,3 +129,21 @@ def test_a_suite_is_written_to_be_read_by_people() -> None:
         "    kind: exact\n"
         '    value: "3, 5"\n'
     )
+
+
+@given(st.lists(st.sampled_from(["a", "A", "a/", "a-2", "a-3", "a.", "…", "task-1", "b"]), max_size=8))
+def test_the_folders_of_tasks_are_all_different(ids: list[str]) -> None:
+    names = list(folder_names([Task(name, "Do.", VerifierSpec("exact")) for name in ids]))
+
+    assert len(set(names)) == len(ids)
+    assert all(name.strip(".-") for name in names)
+
+
+def test_tasks_with_alike_ids_keep_their_own_files_and_cases() -> None:
+    spec = VerifierSpec("exact", '{"value":"1"}')
+    tasks = [Task(name, "Do.", spec, (File("in", name.encode()),)) for name in ("a-3", "a", "A")]
+
+    files = (*write_suite("s", [(None, task) for task in tasks]), *write_cases(tuple(tasks)).files)
+    paths = [file.path for file in files]
+
+    assert len(paths) == len(set(paths)) == 1 + 3 + 6
