@@ -15,12 +15,24 @@ from skillopt.sandbox.workspace import check_path
 from skillopt.suites.sources import describe_error
 from skillopt.tasks import File
 
-__all__ = ["Folder", "ForeignEntry", "read_entry", "repository_of", "seconds_of", "task_id", "workspace_file"]
+__all__ = [
+    "LONGEST_SECONDS",
+    "Folder",
+    "ForeignEntry",
+    "read_entry",
+    "repository_of",
+    "seconds_of",
+    "task_id",
+    "workspace_file",
+]
 
 _LONGEST_ID: Final = 100
 _MOST_FILES: Final = 500
 _LARGEST_FILES: Final = 50_000_000
 _DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h)?")
+LONGEST_SECONDS: Final = 86_400.0
+"""The longest time limit of a task: a day; clocks of the system fail on much larger ones, and on infinite ones."""
+
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
 
@@ -63,14 +75,14 @@ def seconds_of(value: float | str | None, default: float = 600.0) -> float:
     """Read a time limit: seconds, or text such as `90s` or `5m`.
 
     Raises:
-        SuiteError: It is neither.
+        SuiteError: It is neither, or more than a day.
     """
     if value is None:
         return default
     found = _DURATION.fullmatch(str(value).strip())
     seconds = float(found["number"]) * _UNITS[found["unit"] or "s"] if found else 0.0
-    if seconds <= 0:
-        raise SuiteError(f"expected a time limit such as 120 or '5m', found {value!r}; correct it")
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise SuiteError(f"expected a time limit such as 120 or '5m', at most a day, found {value!r:.80}; correct it")
     return seconds
 
 

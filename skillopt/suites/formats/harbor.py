@@ -14,7 +14,15 @@ from pydantic import Field
 
 from skillopt.errors import SuiteError
 from skillopt.suites.checks import TaskCheck, verifier_of
-from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, repository_of, task_id, workspace_file
+from skillopt.suites.foreign_files import (
+    LONGEST_SECONDS,
+    Folder,
+    ForeignEntry,
+    read_entry,
+    repository_of,
+    task_id,
+    workspace_file,
+)
 from skillopt.suites.reading import Collection, Reading
 from skillopt.tasks import File, Task
 
@@ -38,13 +46,14 @@ _REPORT: Final = re.compile(r"\s--ctrf[ =]\S+")
 _HARMLESS: Final = frozenset(
     {"FROM", "CMD", "ENTRYPOINT", "LABEL", "EXPOSE", "MAINTAINER", "SHELL", "STOPSIGNAL", "ARG"}
 )
+_WORKING_FOLDER: Final = re.compile(r"(?:/(?!\.\.?(?:/|$))[\w.-]+)+")
 _TEST_TOOLS: Final = re.compile(r"pip3? install [^&|;]*pytest[^&|;]*")
 _INSTALLS: Final = re.compile(r"\b(?:apt-get|apk|yum|dnf|curl|wget|uvx|uv|npm|pip3?)\s")
 _LATER_PATHS: Final = re.compile(r"(?<![\w.])/(?:app|workspace|root|home|opt|srv|data|etc/\w+|usr/local)\b")
 
 
 class _Limit(ForeignEntry):
-    timeout_sec: Annotated[float, Field(gt=0)] = 600.0
+    timeout_sec: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = 600.0
 
 
 class _Named(ForeignEntry):
@@ -123,12 +132,22 @@ def _environment(folder: Folder) -> tuple[str, tuple[File, ...]]:
     for line, step in _steps(folder.text("environment/Dockerfile")):
         word, _, rest = step.partition(" ")
         if word.upper() == "WORKDIR":
-            root = rest.strip().rstrip("/")
+            root = _working_folder(rest, line)
         elif word.upper() in ("COPY", "ADD"):
             files.update((file.path, file) for file in _copied(rest, root, folder, line))
         elif word.upper() not in _HARMLESS and not _is_for_tests(word.upper(), rest):
             raise SuiteError(f"environment/Dockerfile:{line}: {step!r:.80} needs a container")
     return root, tuple(files.values())
+
+
+def _working_folder(rest: str, line: int) -> str:
+    """Give the folder of a WORKDIR; paths can be written as relative ones only where it is known and not the root."""
+    root = rest.strip().rstrip("/")
+    if not _WORKING_FOLDER.fullmatch(root):
+        raise SuiteError(
+            f"environment/Dockerfile:{line}: 'WORKDIR {rest}' needs a container; name a folder such as /app in full"
+        )
+    return root
 
 
 def _steps(text: str) -> Iterator[tuple[int, str]]:

@@ -14,6 +14,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from skillopt.errors import SuiteError
+from skillopt.suites.foreign_files import LONGEST_SECONDS
 from skillopt.suites.planning import plan_splits
 from skillopt.suites.reading import Reading, check_size
 from skillopt.suites.sources import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
@@ -77,7 +78,7 @@ class TaskDefaults(BaseModel):
 
     verifier: VerifierEntry = VerifierEntry()
     tags: tuple[str, ...] = ()
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = _DEFAULT_TIMEOUT
+    timeout: Annotated[float, Field(gt=0, le=LONGEST_SECONDS)] = _DEFAULT_TIMEOUT
 
 
 class TaskEntry(BaseModel):
@@ -90,7 +91,7 @@ class TaskEntry(BaseModel):
     files: _FileEntries = ()
     verifier: VerifierEntry = VerifierEntry()
     tags: tuple[str, ...] | None = None
-    timeout: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    timeout: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
     split: Split | None = None
 
 

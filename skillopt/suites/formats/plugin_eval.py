@@ -12,7 +12,7 @@ from pydantic import Field
 
 from skillopt.errors import SuiteError
 from skillopt.suites.checks import TaskCheck, criterion, pattern_check, verifier_of
-from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, repository_of, task_id
+from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder, ForeignEntry, read_entry, repository_of, task_id
 from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.scaffold import read_scaffold
 from skillopt.suites.sources import parse_yaml, read_yaml
@@ -68,7 +68,7 @@ class _Context(ForeignEntry):
 
 class _Execution(ForeignEntry):
     prompt: str | None = None
-    timeout_seconds: Annotated[float | None, Field(gt=0)] = None
+    timeout_seconds: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
 
 
 class PluginCase(ForeignEntry):
@@ -77,7 +77,7 @@ class PluginCase(ForeignEntry):
     name: str | None = None
     context: _Context | None = None
     execution: _Execution | None = None
-    timeout_seconds: Annotated[float | None, Field(gt=0)] = None
+    timeout_seconds: Annotated[float | None, Field(gt=0, le=LONGEST_SECONDS)] = None
     graders: tuple[PluginGrader, ...] = ()
     tags: tuple[str, ...] = ()
 

@@ -1,17 +1,20 @@
 """Task files that are odd or broken: each ends soon, and is read or refused with words for the person who wrote it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from skillopt.errors import SuiteError
 from skillopt.suites import read_tasks
+from skillopt.suites.foreign_files import seconds_of
 from skillopt.suites.formats.plugin_eval import read_plugin_eval
 from skillopt.suites.formats.promptfoo.templates import fill_prompt
 from skillopt.suites.reading import Reading
 from skillopt.suites.scaffold import read_scaffold, write_scaffold
 from skillopt.suites.sources import parse_yaml
+from tools.formats_table import fixture_of
 
 
 def asserted(folder: Path, templates: dict[str, object], *asserts: object) -> str:
@@ -147,3 +150,60 @@ def test_a_task_of_harbor_with_settings_that_cannot_be_read_is_left_out(tmp_path
     reading = read_tasks(tmp_path / "task.toml")
 
     assert reading.skipped[0].reason.startswith("expected TOML, found: ")
+
+
+@pytest.mark.parametrize("folder", ["/", "//", "$HOME", "/app/$NAME", "app", "", "/app/../etc", '["/app"]'])
+def test_a_working_folder_that_is_not_known_needs_a_container(tmp_path: Path, folder: str) -> None:
+    place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
+    (place / "environment/Dockerfile").write_text(f"FROM a\nWORKDIR {folder}\nCOPY orders.csv .\n", encoding="utf-8")
+
+    (skipped,) = read_tasks(tmp_path).skipped
+
+    assert skipped.reason.startswith(f"environment/Dockerfile:2: 'WORKDIR {folder}' needs a container")
+
+
+@pytest.mark.parametrize("folder", ["/app", "/app/"])
+def test_a_working_folder_that_is_written_in_full_is_the_workspace(tmp_path: Path, folder: str) -> None:
+    place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
+    (place / "environment/Dockerfile").write_text(f"FROM a\nWORKDIR {folder}\nCOPY orders.csv .\n", encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path).tasks
+
+    assert [file.path for file in task.files] == ["orders.csv"]
+
+
+@pytest.mark.parametrize("limit", [float("inf"), float("nan"), 1e300, 86_401, "9" * 400, "25h", "0s", -1])
+def test_a_time_limit_that_is_no_time_or_more_than_a_day_is_refused(limit: float | str) -> None:
+    with pytest.raises(SuiteError, match="expected a time limit such as 120 or '5m', at most a day"):
+        seconds_of(limit)
+
+
+def test_a_time_limit_may_be_a_day() -> None:
+    assert seconds_of("24h") == seconds_of(86_400) == 86_400.0
+
+
+@pytest.mark.parametrize("limit", ["inf", "1e30", "nan"])
+def test_settings_of_harbor_with_an_endless_time_limit_leave_out_the_task(tmp_path: Path, limit: str) -> None:
+    place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
+    (place / "task.toml").write_text(f"[agent]\ntimeout_sec = {limit}\n", encoding="utf-8")
+
+    (skipped,) = read_tasks(tmp_path).skipped
+
+    assert "agent.timeout_sec" in skipped.reason
+
+
+def test_a_case_of_claude_plugin_eval_with_a_huge_time_limit_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/case.yaml").write_text("execution: {prompt: Do., timeout_seconds: 1.0e+30}\n", encoding="utf-8")
+
+    (skipped,) = read_plugin_eval(tmp_path).skipped
+
+    assert "timeout_seconds" in skipped.reason
+
+
+@pytest.mark.parametrize("text", ["{id: a, prompt: Do., timeout: 86401}", "{id: a, prompt: Do., timeout: .inf}"])
+def test_a_task_of_ours_with_a_time_limit_of_more_than_a_day_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "suite.yaml").write_text(f"tasks:\n- {text}\n", encoding="utf-8")
+
+    with pytest.raises(SuiteError, match="timeout"):
+        read_tasks(tmp_path / "suite.yaml")
