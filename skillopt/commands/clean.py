@@ -12,8 +12,15 @@ from skillopt.errors import BusyError, RepositoryError, UsageError
 from skillopt.project import Project
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.locks import is_locked
-from skillopt.versions.draft_branch import FILES_DIGEST, VERSION_BRANCHES, list_branches
+from skillopt.versions.draft_branch import (
+    DRAFT_BRANCHES,
+    VERSION_BRANCHES,
+    DraftBranch,
+    list_branches,
+    people_commits,
+)
 from skillopt.versions.repository import Repository
+from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["Removable", "Trace", "Traces", "clean", "list_traces"]
 
@@ -39,6 +46,7 @@ class Removable:
         size: In bytes; None where that says nothing.
         note: What is lost with it.
         kept: Why it is not removed, empty when it can be.
+        tip: Newest commit of a branch, empty for anything else; one that has moved since is not removed.
     """
 
     kind: Trace
@@ -46,6 +54,7 @@ class Removable:
     size: int | None
     note: str
     kept: str = ""
+    tip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +139,26 @@ def _branches(root: Path) -> Iterator[Removable]:
         return
     head = repository.head()
     for name, tip in list_branches(repository):
-        shown, kept = name.removeprefix("refs/heads/"), ""
-        if place := repository.checked_out_in(name):
-            kept = f"it is checked out in {place}"
+        shown = name.removeprefix("refs/heads/")
+        kept = _why_kept(repository, name, tip)
+        note = "a draft"
         if name.startswith(VERSION_BRANCHES):
-            count = len(repository.versions(name.removeprefix(VERSION_BRANCHES)))
+            count = len(repository.versions(name.removeprefix(VERSION_BRANCHES), tip))
             merged = "merged" if head and repository.contains(head, tip) else "not merged into what is checked out"
             note = f"{count} accepted {'version' if count == 1 else 'versions'}, {merged}"
-        else:
-            note = "a draft"
-            if not repository.commit(tip).trailer(FILES_DIGEST):
-                kept = kept or "a person has committed there; remove it with git branch -D"
-        yield Removable(Trace.BRANCHES, shown, None, note, kept)
+        yield Removable(Trace.BRANCHES, shown, None, note, kept, tip)
+
+
+def _why_kept(repository: Repository, name: str, tip: str) -> str:
+    """Say why a branch is not removed, empty when it can be: it holds only what training and its commands wrote."""
+    if place := repository.checked_out_in(name):
+        return f"it is checked out in {place}"
+    skill = name.removeprefix(VERSION_BRANCHES).removeprefix(DRAFT_BRANCHES)
+    theirs = people_commits(repository, skill, tip)
+    if not theirs and name.startswith(DRAFT_BRANCHES):
+        draft = DraftBranch(repository, skill, find_skill_folder(repository, tip, skill) or ".")
+        theirs = () if draft.is_ours(tip) else (tip,)
+    return f"a person has committed there ({theirs[0][:10]}); remove it with git branch -D" if theirs else ""
 
 
 def _clients(root: Path) -> Iterator[Removable]:
@@ -180,8 +197,7 @@ def _remove_path(root: Path, one: Removable) -> None:
 
 def _remove_branch(root: Path, one: Removable) -> None:
     repository = Repository.find(root)
-    branch = f"refs/heads/{one.name}"
-    if problem := repository.move_branch(branch, repository.ref_tip(branch), None):
+    if problem := repository.move_branch(f"refs/heads/{one.name}", one.tip, None):
         raise RepositoryError(f"{problem}; mend that and run this again")
 
 

@@ -27,6 +27,9 @@ _NO_MARK: Final = "-"
 _PRIOR_SQUARE: Final = 0.02
 """Squared difference of two readings' scores that one unseen result is reckoned to have."""
 
+_FEWEST_RESULTS: Final = 10
+"""Results from which on the spread between them says how far the criteria of one go together."""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
@@ -167,11 +170,13 @@ def _shown(rollouts: Sequence[Rollout]) -> dict[str, list[str]]:
 
 def _interval(rows: Sequence[Sequence[bool]]) -> tuple[float, float]:
     """Give Wilson's interval of the share that agrees; criteria of one result that go together count for less."""
-    count = sum(map(len, rows))
+    count, results = sum(map(len, rows)), len(rows)
     share = sum(map(sum, rows)) / count
-    spread = math.fsum((sum(row) - share * len(row)) ** 2 for row in rows)
-    independent = count * share * (1 - share)
-    size = count / max(1.0, spread / independent) if independent else count
+    size = float(results)
+    # Fewer results do not show how far their criteria go together, nor do results that all agree: each counts as one.
+    if results >= _FEWEST_RESULTS and 0.0 < share < 1.0:
+        spread = math.fsum((sum(row) - share * len(row)) ** 2 for row in rows) * results / (results - 1)
+        size = count / max(1.0, spread / (count * share * (1 - share)))
     square = _NINETY_FIVE**2
     middle = (share + square / (2 * size)) / (1 + square / size)
     half = _NINETY_FIVE / (1 + square / size) * math.sqrt(share * (1 - share) / size + square / (4 * size**2))

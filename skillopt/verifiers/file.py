@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -20,7 +21,9 @@ from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, 
 __all__ = ["FileOptions", "FileVerifier"]
 
 _LARGEST: Final = 1_000_000
-_MOST_SEARCHED: Final = 50
+_MOST_LIMITS: Final = 50
+"""Time that the search of all files may take, in time limits of one."""
+
 _WILD: Final = re.compile(r"[*?\[]")
 
 
@@ -80,10 +83,8 @@ class FileVerifier:
             return failed(f"{name}: missing") if is_held else Score(1.0, passed=True)
         if self._pattern is None:
             return Score(1.0, passed=True)
-        problems = [self._problem(path, workspace) for path in found[:_MOST_SEARCHED]]
-        # What must be absent is absent from all; what must be there is in one.
-        right = all(not problem for problem in problems) if self._options.absent else not all(problems)
-        return Score(1.0, passed=True) if right else failed(next(problem for problem in problems if problem))
+        problem = self._problem_of_all(found, workspace)
+        return failed(problem) if problem else Score(1.0, passed=True)
 
     def _found(self, trajectory: Trajectory, workspace: str) -> Iterator[str]:
         path = self._options.path
@@ -95,6 +96,18 @@ class FileVerifier:
             place = Path(root, name)
             if _fits(name, path) and os.path.realpath(place) == str(place) and _is_regular(place):
                 yield name
+
+    def _problem_of_all(self, paths: list[str], workspace: str) -> str:
+        """Say what is wrong with what files hold; what must be absent is absent from all, else it is in one."""
+        end, first = time.monotonic() + _MOST_LIMITS * self._options.time_limit, ""
+        for number, path in enumerate(paths):
+            if number and time.monotonic() > end:
+                return f"the search of {len(paths)} files took too long, after {number} of them"
+            problem = self._problem(path, workspace)
+            if bool(problem) is self._options.absent:
+                return problem
+            first = first or problem
+        return first
 
     def _problem(self, path: str, workspace: str) -> str:
         """Say what is wrong with what a file holds; empty when nothing is."""

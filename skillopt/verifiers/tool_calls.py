@@ -2,14 +2,17 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from skillopt.rollouts import ToolCall, Trajectory
 from skillopt.tasks import VerifierSpec
+from skillopt.verifiers import quote_json
+from skillopt.verifiers.pattern_search import SearchedPattern, search_pattern
 
-__all__ = ["RECORDED_TOOLS", "asked_tools", "calls_of", "is_recorded", "is_tool"]
+__all__ = ["RECORDED_TOOLS", "CallSearch", "asked_tools", "calls_of", "is_recorded", "is_tool"]
 
 RECORDED_TOOLS: Final[dict[str, frozenset[str] | None]] = {
     "chat": frozenset(),
@@ -59,6 +62,34 @@ def is_tool(asked: str, used: str) -> bool:
     """
     name, found = _plain(asked), _plain(used)
     return fnmatchcase(found, name) or (found == _PATCH and name in ("edit", "write"))
+
+
+class CallSearch:
+    """Looks for calls by tool and arguments, all within one bound on time.
+
+    Args:
+        time_limit: Seconds that all searches together may take, > 0.
+    """
+
+    def __init__(self, time_limit: float) -> None:
+        self._limit = time_limit
+        self._end = time.monotonic() + time_limit
+
+    def is_match(self, call: ToolCall, tool: str, pattern: SearchedPattern | None) -> bool:
+        """Tell whether a call is one of a tool, with arguments in which a pattern is found.
+
+        Raises:
+            TimeoutError: The time is over, so that nobody knows.
+        """
+        if not is_tool(tool, call.name):
+            return False
+        if pattern is None:
+            return True
+        left = self._end - time.monotonic()
+        found = search_pattern(pattern, call.arguments, left) if left > 0 else None
+        if found is None:
+            raise TimeoutError(f"the search for {quote_json(pattern.text)} took more than {self._limit:g} s")
+        return found
 
 
 def is_recorded(tool: str, harness: str) -> bool:

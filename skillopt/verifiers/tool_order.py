@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from skillopt.rollouts import Score, ToolCall, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import failed, quote_json, read_options
-from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
-from skillopt.verifiers.tool_calls import calls_of, is_tool
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern
+from skillopt.verifiers.tool_calls import CallSearch, calls_of
 
 __all__ = ["ToolOrderOptions", "ToolOrderVerifier", "ToolStep"]
 
@@ -53,10 +53,16 @@ class ToolOrderVerifier:
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
         """Look for the first call of each step."""
-        calls = list(calls_of(trajectory))
+        try:
+            return self._order(tuple(calls_of(trajectory)))
+        except TimeoutError as error:
+            return failed(f"tools: {error}")
+
+    def _order(self, calls: tuple[ToolCall, ...]) -> Score:
+        search = CallSearch(_SEARCH_SECONDS)
         before, last = -1, ""
         for step, pattern in self._steps:
-            first = next((at for at, call in enumerate(calls) if _is_call(call, step, pattern)), None)
+            first = next((at for at, call in enumerate(calls) if search.is_match(call, step.tool, pattern)), None)
             name = quote_json(step.tool)
             if first is None:
                 return failed(f"tools: expected a call of {name}, found it missing")
@@ -64,9 +70,3 @@ class ToolOrderVerifier:
                 return failed(f"tools: expected the first call of {name} after that of {last}, found it before")
             before, last = first, name
         return Score(1.0, passed=True)
-
-
-def _is_call(call: ToolCall, step: ToolStep, pattern: SearchedPattern | None) -> bool:
-    if not is_tool(step.tool, call.name):
-        return False
-    return pattern is None or bool(search_pattern(pattern, call.arguments, _SEARCH_SECONDS))

@@ -5,11 +5,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.errors import SuiteError
-from skillopt.rollouts import Score, ToolCall, Trajectory
+from skillopt.rollouts import Score, Trajectory
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import failed, quote_json, read_options
-from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
-from skillopt.verifiers.tool_calls import calls_of, is_tool
+from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern
+from skillopt.verifiers.tool_calls import CallSearch, calls_of
 
 __all__ = ["ToolUsedOptions", "ToolUsedVerifier"]
 
@@ -59,14 +59,13 @@ class ToolUsedVerifier:
     def score(self, trajectory: Trajectory, workspace: str) -> Score:  # noqa: ARG002 - the port gives both
         """Count the calls."""
         options = self._options
-        found = sum(map(self._counts, calls_of(trajectory)))
+        search = CallSearch(_SEARCH_SECONDS)
+        try:
+            found = sum(search.is_match(call, options.tool, self._pattern) for call in calls_of(trajectory))
+        except TimeoutError as error:
+            return failed(f"tools: {error}")
         if options.min <= found and (options.max is None or found <= options.max):
             return Score(1.0, passed=True)
         wanted = f"at least {options.min}" if found < options.min else f"at most {options.max}"
         how = "" if options.arguments is None else f" with {quote_json(options.arguments)}"
         return failed(f"tools: expected {wanted} calls of {quote_json(options.tool)}{how}, found {found}")
-
-    def _counts(self, call: ToolCall) -> bool:
-        if not is_tool(self._options.tool, call.name):
-            return False
-        return self._pattern is None or bool(search_pattern(self._pattern, call.arguments, _SEARCH_SECONDS))

@@ -18,7 +18,15 @@ from skillopt.versions.commit_message import Version
 from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import NewVersion, Repository
 
-__all__ = ["DRAFT", "DRAFT_BRANCHES", "FILES_DIGEST", "VERSION_BRANCHES", "DraftBranch", "list_branches"]
+__all__ = [
+    "DRAFT",
+    "DRAFT_BRANCHES",
+    "FILES_DIGEST",
+    "VERSION_BRANCHES",
+    "DraftBranch",
+    "list_branches",
+    "people_commits",
+]
 
 DRAFT: Final = "draft"
 """What users call it where a version can be named."""
@@ -120,6 +128,20 @@ def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
     )
     rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
     return tuple((name, sha) for sha, name in rows)
+
+
+def people_commits(repository: Repository, skill: str, tip: str) -> tuple[str, ...]:
+    """List the commits of people that would be lost with a branch, newest first.
+
+    Args:
+        repository: Where it is.
+        skill: Name of the skill whose versions or draft it has.
+        tip: Its newest commit; one that is no version of the skill is listed, whatever else leads to it.
+    """
+    ours = {version.sha for version in repository.versions(skill, tip)}
+    kept = ["--exclude=skillopt/*", "--exclude=skillopt-draft/*", "--branches", *filter(None, [repository.head()])]
+    alone = run_git(repository.root, "rev-list", tip, "--not", *kept).decode().split()
+    return tuple(sha for sha in dict.fromkeys((tip, *alone)) if sha not in ours)
 
 
 def _digest(files: Iterable[File]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.cli import clean as command
+from skillopt.commands.clean import Trace, list_traces
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import Trained, git, make_project, skillopt
 
@@ -57,6 +58,53 @@ def test_a_draft_that_a_person_has_committed_to_is_kept(tmp_path: Path) -> None:
     git(folder, "branch", "skillopt-draft/rows")
     assert "kept: a person has committed there" in skillopt(folder, "clean", "--branches", "--yes").stdout
     assert git(folder, "rev-parse", "skillopt-draft/rows") == git(folder, "rev-parse", "main")
+
+
+def commit_on(folder: Path, branch: str, message: str, parent: str) -> str:
+    made = git(folder, "commit-tree", "-p", parent, "-m", message, f"{parent}^{{tree}}")
+    git(folder, "update-ref", f"refs/heads/{branch}", made)
+    return made
+
+
+@pytest.mark.parametrize("name", ["skillopt/my-work", "skillopt/My_Work/part", "skillopt/rows"])
+def test_a_branch_of_a_person_in_the_programs_folder_of_branches_is_kept(name: str, tmp_path: Path) -> None:
+    folder = make_project(tmp_path / "project")
+    made = commit_on(folder, name, "Mine", "main")
+    said = skillopt(folder, "clean", "--branches", "--yes").stdout
+    assert f"kept: a person has committed there ({made[:10]})" in said
+    assert git(folder, "rev-parse", name) == made
+
+
+def test_a_branch_that_begins_at_an_accepted_version_of_another_name_is_kept(trained: Trained) -> None:
+    folder, result = trained
+    git(folder, "branch", "skillopt/mine", "skillopt/rows")
+    assert skillopt(folder, "clean", "--branches", "--yes").returncode == 0
+    assert git(folder, "branch", "--list", "skillopt/*") == "skillopt/mine"
+    assert git(folder, "rev-parse", "skillopt/mine") == result["versions"][-1]
+
+
+def test_accepted_versions_go_on_a_commit_of_a_person_only_where_another_branch_has_it(trained: Trained) -> None:
+    folder, _ = trained
+    mine = commit_on(folder, "skillopt/rows", "Mine", "skillopt/rows")
+    tip = commit_on(folder, "skillopt/rows", "rows: sort\n\nSkill: rows\nSkillopt-Run: 1", mine)
+    assert mine[:10] in skillopt(folder, "clean", "--branches", "--yes").stdout
+    assert git(folder, "rev-parse", "skillopt/rows") == tip
+    git(folder, "branch", "mine", mine)
+    assert skillopt(folder, "clean", "--branches", "--yes").returncode == 0
+    assert git(folder, "branch", "--list", "skillopt/*") == ""
+
+
+def test_a_branch_that_moved_since_it_was_listed_is_not_removed(
+    trained: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = trained
+    listed = list_traces([Trace.BRANCHES], folder)
+    mine = commit_on(folder, "skillopt/rows", "Mine", "skillopt/rows")
+    monkeypatch.setattr("skillopt.commands.clean.list_traces", lambda *_: listed)
+    ended = skillopt(folder, "clean", "--branches", "--yes")
+    assert ended.returncode != 0
+    assert "could not move skillopt/rows" in ended.stderr
+    assert git(folder, "rev-parse", "skillopt/rows") == mine
 
 
 def test_nothing_is_removed_while_something_trains(trained: Trained) -> None:

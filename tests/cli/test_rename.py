@@ -166,3 +166,60 @@ def test_a_renamed_skill_is_trained_on_from_its_newest_version(trained: Trained)
     assert target.name == "lines"
     versions = Repository.find(project).versions("lines")
     assert (versions[0].sha, len(versions) > 1) == (newest, True)
+
+
+@pytest.mark.parametrize("branch", ["skillopt/rows", "skillopt-draft/rows"])
+def test_a_branch_that_is_checked_out_stops_it_before_anything_moves(
+    trained: Trained, tmp_path: Path, branch: str
+) -> None:
+    project, _ = trained
+    with_draft(project)
+    renamed_folder(project)
+    git(project, "worktree", "add", "--quiet", str(tmp_path / "other"), branch)
+    before = git(project, "for-each-ref")
+
+    ended = skillopt(project, "rename", "rows", "lines")
+
+    assert ended.returncode != 0
+    assert f"expected branch {branch} free to move, found it checked out in {tmp_path / 'other'}" in ended.stderr
+    assert git(project, "for-each-ref") == before
+    git(project, "worktree", "remove", str(tmp_path / "other"))
+    assert skillopt(project, "rename", "rows", "lines").returncode == 0
+
+
+def rows_of(project: Path) -> str:
+    return git(project, "for-each-ref", "--format=%(refname)", "refs/heads/skillopt", "refs/heads/skillopt-draft")
+
+
+@pytest.mark.parametrize("left", [("skillopt", "skillopt-draft"), ("skillopt-draft",), ()])
+def test_one_that_was_ended_half_way_is_finished_by_the_same_command(trained: Trained, left: tuple[str, ...]) -> None:
+    project, _ = trained
+    with_draft(project)
+    renamed_folder(project)
+    old = {name: git(project, "rev-parse", f"{name}/rows") for name in left}
+    table = (project / "skillopt.toml").read_text()
+    assert skillopt(project, "rename", "rows", "lines").returncode == 0
+    done, version = rows_of(project), git(project, "rev-parse", "skillopt/lines")
+    for name, tip in old.items():
+        git(project, "update-ref", f"refs/heads/{name}/rows", tip)
+    (project / "skillopt.toml").write_text(table)
+    with closing(Ledger.open(project)) as ledger:
+        ledger.rename_skill("lines", "rows", "skills/rows")
+
+    ended = skillopt(project, "rename", "rows", "lines", "--json")
+
+    assert ended.returncode == 0, ended.stderr
+    said = json.loads(ended.stdout)
+    assert (said["branch"], said["runs"], said["table"]) == ("skillopt/lines", 1, True)
+    assert (rows_of(project), git(project, "rev-parse", "skillopt/lines")) == (done, version)
+
+
+def test_a_draft_that_the_new_name_has_already_is_not_replaced(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    with_draft(project)
+    renamed_folder(project)
+    git(project, "branch", "skillopt-draft/lines", "main")
+
+    ended = skillopt(project, "rename", "rows", "lines")
+
+    assert (ended.returncode, "found branch skillopt-draft/lines" in ended.stderr) == (2, True)

@@ -18,7 +18,7 @@ from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.versions.draft_branch import FILES_DIGEST, DraftBranch
+from skillopt.versions.draft_branch import DRAFT_BRANCHES, FILES_DIGEST, VERSION_BRANCHES, DraftBranch
 from skillopt.versions.repository import RENAMED_FROM, RENAMED_PATH, NewVersion, Repository
 from skillopt.versions.revisions import find_skill_folder
 
@@ -60,6 +60,8 @@ def rename(
 ) -> RenamedSkill:
     """Move the branches, the table and the runs of a skill to the name of its renamed folder.
 
+    What an earlier call that was ended half-way has moved already stays, and the rest follows.
+
     Args:
         old: The name that its branch has.
         new: Its name or folder now.
@@ -77,6 +79,7 @@ def rename(
     with ExitStack() as locks:
         for name in sorted((old, target.name)):
             locks.enter_context(writer_lock(project.root, name))
+        _check_free(repository, old, target.name)
         branch, place = _move_versions(repository, old, target, now())
         draft = _move_draft(repository, old, target, place)
         with closing(Ledger.open(project.root)) as ledger:
@@ -126,13 +129,44 @@ def _renamed_target(project: Project, old: str, new: str) -> Target:
     unlisted = Project(project.root, {name: entry for name, entry in project.entries.items() if name != old}, {})
     target = Target(*_place(unlisted, new), None, project.settings())
     draft = _old_draft(repository, old)
-    if repository.branch_tip(old) is None and draft is None and old not in project.entries:
+    begun = _moved_versions(repository, old, target.name)
+    if not (repository.branch_tip(old) or draft or begun or old in project.entries):
         raise UsageError(f"expected a skill with versions, a draft or a table in {CONFIG}, found nothing of {old!r}")
-    taken = [f"branch skillopt/{target.name}"] if repository.branch_tip(target.name) else []
+    taken = [f"branch skillopt/{target.name}"] if repository.branch_tip(target.name) and not begun else []
+    taken += [f"branch skillopt-draft/{target.name}"] if _is_other_draft(repository, draft, target.name) else []
     taken += [f"[skills.{target.name}] in {CONFIG}"] if {old, target.name} <= project.entries.keys() else []
     if taken:
         raise UsageError(f"expected no history of {target.name!r} yet, found {' and '.join(taken)}; remove one of both")
     return target
+
+
+def _moved_versions(repository: Repository, old: str, new: str) -> str:
+    """Give the tip of the new name's branch where it is the history of the old name and nothing since, else nothing."""
+    tip, before = repository.branch_tip(new), repository.branch_tip(old)
+    if tip is None or repository.commit(tip).trailer(RENAMED_FROM) != old:
+        return ""
+    return tip if before is None or repository.contains(tip, before) else ""
+
+
+def _is_other_draft(repository: Repository, draft: DraftBranch | None, new: str) -> bool:
+    """Tell whether the new name has a draft that is not the old name's, written under the new one."""
+    there = DraftBranch(repository, new, ".").read()
+    if draft is None or there is None:
+        return False
+    return there.trailer(FILES_DIGEST) != repository.commit(draft.tip or "").trailer(FILES_DIGEST)
+
+
+def _check_free(repository: Repository, old: str, new: str) -> None:
+    """Refuse before anything is moved where a branch could not be.
+
+    Raises:
+        VersionConflictError: A work tree has one checked out.
+    """
+    for branch in (f"{start}{name}" for start in (VERSION_BRANCHES, DRAFT_BRANCHES) for name in (old, new)):
+        if place := repository.checked_out_in(branch):
+            shown = branch.removeprefix("refs/heads/")
+            message = f"expected branch {shown} free to move, found it checked out in {place}; nothing was moved"
+            raise VersionConflictError(f"{message}. Switch to another branch there, then run this again")
 
 
 def _place(project: Project, new: str) -> tuple[str, Path]:
@@ -144,10 +178,16 @@ def _place(project: Project, new: str) -> tuple[str, Path]:
 
 def _move_versions(repository: Repository, old: str, target: Target, at: str) -> tuple[str, str]:
     """Move the branch of versions; give its new name and commit, empty for none."""
-    tip = repository.branch_tip(old)
-    if tip is None:
-        return "", ""
-    repository.check_branch(old)
+    tip, commit = repository.branch_tip(old), _moved_versions(repository, old, target.name)
+    if tip is not None:
+        commit = commit or _commit_renamed(repository, old, tip, target, at)
+        if problem := repository.move_branch(f"{VERSION_BRANCHES}{old}", tip, None):
+            raise RepositoryError(f"{problem}; mend that and run this again")
+    return (f"skillopt/{target.name}", commit) if commit else ("", "")
+
+
+def _commit_renamed(repository: Repository, old: str, tip: str, target: Target, at: str) -> str:
+    """Commit the newest version under the new name, in its new folder."""
     before = find_skill_folder(repository, tip, old) or repository.relative(target.folder)
     path = repository.relative(target.folder)
     new = NewVersion(
@@ -162,10 +202,7 @@ def _move_versions(repository: Repository, old: str, target: Target, at: str) ->
         expected_tip=None,
         moved_from="" if before in (path, ".") else before,
     )
-    commit = repository.commit_version(new)
-    if problem := repository.move_branch(f"refs/heads/skillopt/{old}", tip, None):
-        raise RepositoryError(f"{problem}; mend that, then remove the branch skillopt/{old}")
-    return f"skillopt/{target.name}", commit
+    return repository.commit_version(new)
 
 
 def _move_draft(repository: Repository, old: str, target: Target, version: str) -> str:

@@ -1,5 +1,6 @@
 """The judge's own noise: measured by what it read twice, and never taken for a gain."""
 
+import random
 from collections.abc import Sequence
 
 import pytest
@@ -46,6 +47,32 @@ def test_criteria_that_go_together_count_for_less() -> None:
     assert apart is not None
     assert together.share == apart.share
     assert together.high - together.low > 1.5 * (apart.high - apart.low)
+
+
+@pytest.mark.parametrize(
+    ("readings", "alone"),
+    [
+        ([("yyyyyyyy", "yyyyyyyy")] * 12, [("y", "y")] * 12),
+        ([("yyyy", "yynn")] * 4, [("y", "y"), ("y", "n")] * 2),
+    ],
+)
+def test_few_results_or_results_that_all_agree_count_as_one_criterion_each(
+    readings: list[tuple[str, str]], alone: list[tuple[str, str]]
+) -> None:
+    many, one = judge_agreement(side("a", readings)), judge_agreement(side("a", alone))
+    assert many is not None
+    assert one is not None
+    assert (many.low, many.high) == pytest.approx((one.low, one.high))
+
+
+def test_the_interval_holds_the_true_share_for_criteria_that_always_go_together() -> None:
+    draw, held = random.Random(1), 0
+    for _ in range(1000):
+        marks = ["yyyyyy" if draw.random() < 0.7 else "nnnnnn" for _ in range(12)]
+        found = judge_agreement(side("a", [("yyyyyy", mark) for mark in marks]))
+        assert found is not None
+        held += found.low <= 0.7 <= found.high
+    assert held >= 930
 
 
 @pytest.mark.parametrize("metric", list(Metric))

@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,31 @@ def test_one_of_several_files_holding_the_text_is_enough_and_one_is_too_many() -
     assert score(make_spec("file", path="*.txt", contains="TODO", absent=True), files).feedback == (
         'b.txt: expected no "TODO", found it'
     )
+
+
+def test_the_last_of_many_files_is_searched_too() -> None:
+    files = {f"{number:02}.txt": b"done" for number in range(60)} | {"99.txt": b"TODO"}
+
+    assert score(make_spec("file", path="*.txt", contains="TODO", absent=True), files).feedback == (
+        '99.txt: expected no "TODO", found it'
+    )
+    assert score(make_spec("file", path="*.txt", contains="TODO"), files).passed
+    assert score(make_spec("file", path="*.txt", contains="todo", absent=True), files).passed
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_files_that_cannot_all_be_searched_in_time_are_not_taken_for_right(
+    absent: bool,  # noqa: FBT001 - an option
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter(range(0, 10_000, 100))
+    monkeypatch.setattr("skillopt.verifiers.file.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    text = b"done" if absent else b""
+    spec = make_spec("file", path="*.txt", contains="done" if not absent else "TODO", absent=absent)
+
+    found = score(spec, {f"{number}.txt": text for number in range(5)})
+
+    assert (found.passed, found.feedback) == (False, "the search of 5 files took too long, after 3 of them")
 
 
 def test_where_no_file_fits_a_pattern_none_holds_the_text() -> None:

@@ -1,5 +1,7 @@
 """Tests of the verifiers `tool_used` and `tool_order`."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from skillopt.errors import SettingsError, SuiteError
@@ -67,6 +69,36 @@ def test_the_first_calls_must_come_in_order() -> None:
         'tools: expected the first call of "Write" after that of "Bash", found it before'
     )
     assert score(spec, ("Read", "")).feedback == 'tools: expected a call of "Bash", found it missing'
+
+
+ENDLESS = r"(a+)+$"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("tool_used", {"tool": "Bash", "arguments": ENDLESS, "min": 0, "max": 0}),
+        ("tool_order", {"steps": [{"tool": "Bash", "arguments": ENDLESS}, {"tool": "Read"}]}),
+    ],
+)
+def test_a_call_whose_arguments_cannot_be_searched_in_time_is_not_taken_for_no_call(
+    kind: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"skillopt.verifiers.{kind}._SEARCH_SECONDS", 0.2)
+    calls = [("Bash", "a" * 40 + "b")] * 3 + [("Read", "")]
+
+    found = score(make_spec(kind, **options), *calls)
+
+    assert (found.passed, found.feedback) == (False, f'tools: the search for "{ENDLESS}" took more than 0.2 s')
+
+
+def test_the_searches_of_all_calls_have_one_bound_on_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 100, 2))
+    monkeypatch.setattr("skillopt.verifiers.tool_calls.time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    found = score(make_spec("tool_used", tool="Bash", arguments="ls", max=9), *[("Bash", "ls")] * 3)
+
+    assert found.feedback == 'tools: the search for "ls" took more than 5 s'
 
 
 @pytest.mark.parametrize(
