@@ -89,7 +89,7 @@ def fixture_of(shape: str) -> Path:
 def formats_table() -> str:
     """Render the table, as the fixtures are read now."""
     heads = ["| file | shape | in our fixture | runs by | refused there |", "|---|---|---|---|---|"]
-    return "\n".join([*heads, *(_line(row, read_tasks(fixture_of(row.shape))) for row in ROWS)]) + "\n"
+    return "\n".join([*heads, *(_line(row, read_tasks(fixture_of(row.shape), commands=True)) for row in ROWS)]) + "\n"
 
 
 def main() -> int:
@@ -100,6 +100,8 @@ def main() -> int:
 
 def _line(row: Row, reading: Reading) -> str:
     loads = [f"{len(reading.tasks)} of {len(reading.tasks) + len(reading.skipped)} tasks"] if reading.tasks else []
+    asked = len(reading.tasks) - len(read_tasks(fixture_of(row.shape)).tasks)
+    loads += [f"{asked} by `skillopt import` only"] if asked else []
     loads += [f"{len(reading.triggers)} triggers"] if reading.triggers else []
     kinds = Counter(part.kind for _, task in reading.tasks for part in task.verifier.parts)
     refused = "; ".join(f"line {each.line}: {one_line(_short(each.reason))}" for each in reading.skipped)

@@ -11,10 +11,11 @@ from typing import Final, cast
 from skillopt.errors import SuiteError
 from skillopt.suites.formats import TASK_FORMATS, recognise
 from skillopt.suites.planning import plan_splits
-from skillopt.suites.reading import Reading
-from skillopt.tasks import Suite
+from skillopt.suites.reading import Reading, Skipped
+from skillopt.suites.typed_checks import one_line
+from skillopt.tasks import Suite, Task
 
-__all__ = ["load_suite", "plan_suite", "read_tasks"]
+__all__ = ["brings_command", "load_suite", "plan_suite", "read_tasks"]
 
 _LONGEST_REASON: Final = 300
 _UNKNOWN: Final = (
@@ -50,8 +51,12 @@ def plan_suite(reading: Reading) -> Suite:
     return replace(suite, skipped=len(reading.skipped))
 
 
-def read_tasks(path: Path | str) -> Reading:
+def read_tasks(path: Path | str, *, commands: bool = False) -> Reading:
     """Read the tasks of a folder or a file, with what cannot be run and why.
+
+    Args:
+        path: The folder or file.
+        commands: Whether a person asked for the commands that tasks of other tools bring; else such a task is skipped.
 
     Raises:
         SuiteError: There is nothing, it is in no known format, or its reader cannot make sense of it.
@@ -76,7 +81,31 @@ def _read(path: Path) -> Reading:
     name, file = found
     module, _, function = TASK_FORMATS[name].reader.partition(":")
     reading = cast("Reading", getattr(import_module(module), function)(file))  # the table names only readers
-    return replace(reading, format=name)
+    reading = replace(reading, format=name)
+    return reading if commands or TASK_FORMATS[name].commands else _without_commands(reading)
+
+
+def _without_commands(reading: Reading) -> Reading:
+    """Skip the tasks whose checks run a script of the suite: it would run outside the sandbox, unread."""
+    bringing = {task.id: task for _, task in reading.tasks if brings_command(task)}
+    skipped = [_skipped(reading, task) for task in bringing.values()]
+    kept = tuple((split, task) for split, task in reading.tasks if task.id not in bringing)
+    return replace(reading, tasks=kept, skipped=(*reading.skipped, *skipped))
+
+
+def brings_command(task: Task) -> bool:
+    """Tell whether a check of a task runs a command."""
+    return any(part.kind == "command" for part in task.verifier.parts)
+
+
+def _skipped(reading: Reading, task: Task) -> Skipped:
+    path, line = reading.places.get(task.id, (reading.path, 1))
+    found = ", ".join(Path(file.path).name for file in task.verifier.files) or "a command"
+    reason = (
+        f"its check runs a script of the suite ({one_line(found)}); read it, then take the task over with "
+        f"`skillopt import {path}`"
+    )
+    return Skipped(path, line, task.id, reason)
 
 
 def _in_words(error: Exception) -> str:

@@ -79,6 +79,7 @@ class Reading:
         skipped: Items that cannot be run.
         triggers: Requests that say when the skill should be loaded.
         shares: Relative sizes of the splits where the author gave them.
+        places: Task id → its file and line, from 1, where the reader keeps them.
     """
 
     format: str
@@ -88,6 +89,7 @@ class Reading:
     skipped: tuple[Skipped, ...] = ()
     triggers: tuple[Trigger, ...] = ()
     shares: Mapping[Split, float] | None = None
+    places: Mapping[str, tuple[Path, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -102,6 +104,7 @@ class Collection:
     tasks: list[tuple[Split | None, Task]] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     triggers: list[Trigger] = field(default_factory=list)
+    _places: dict[str, tuple[Path, int]] = field(default_factory=dict)
     _contents: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def add(self, task: Task, line: int, split: Split | None = None) -> None:
@@ -125,7 +128,9 @@ class Collection:
             return
         taken = {other.id for _, other in self.tasks}
         names = (task.id, *(f"{task.id}-{number}" for number in range(2, len(taken) + 2)))
-        self.tasks.append((split, replace(task, id=next(name for name in names if name not in taken))))
+        task = replace(task, id=next(name for name in names if name not in taken))
+        self.tasks.append((split, task))
+        self._places[task.id] = (self.path, line)
 
     def skip(self, name: str, line: int, reason: str) -> None:
         """Note an item that cannot be run."""
@@ -133,4 +138,12 @@ class Collection:
 
     def reading(self, format_: str, name: str) -> Reading:
         """Give all that was collected."""
-        return Reading(format_, name, self.path, tuple(self.tasks), tuple(self.skipped), tuple(self.triggers))
+        return Reading(
+            format_,
+            name,
+            self.path,
+            tuple(self.tasks),
+            tuple(self.skipped),
+            tuple(self.triggers),
+            places=self._places,
+        )

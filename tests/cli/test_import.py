@@ -62,6 +62,16 @@ def test_what_claude_plugin_eval_has_no_counterpart_for_is_left_out(tmp_path: Pa
     assert not (folder / "evals").exists()
 
 
+def test_commands_of_a_suite_are_taken_over_by_a_persons_word_and_counted(tmp_path: Path) -> None:
+    folder = project(tmp_path, "harbor")
+
+    shown = skillopt(folder, "import", "orders").stdout.splitlines()
+
+    assert shown[0] == "1 task of orders (harbor) written to suites/orders"
+    assert shown[1] == "1 task brings commands that run outside the sandbox; read them before a run"
+    assert [task.id for _, task in load_suite(folder / "suites" / "orders").splits] == ["report"]
+
+
 def test_where_nothing_can_be_imported_nothing_is_written(tmp_path: Path) -> None:
     ended = skillopt(project(tmp_path, "triggers"), "import", "orders/evals/trigger-evals.json")
 

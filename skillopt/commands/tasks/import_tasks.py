@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from skillopt.errors import SuiteError, UsageError
-from skillopt.suites import read_tasks
+from skillopt.suites import brings_command, read_tasks
 from skillopt.suites.foreign_files import task_id
+from skillopt.suites.formats import TASK_FORMATS
 from skillopt.suites.plugin_cases import write_cases
 from skillopt.suites.reading import Reading
 from skillopt.suites.writing import write_suite
@@ -50,6 +51,7 @@ class ImportedTasks:
         to: The new folder.
         written_as: The format of the new folder.
         tasks: How many were written.
+        commands: How many of them bring commands of another tool's suite, which run outside the sandbox.
         triggers: Requests that say only when the skill should be loaded, which are no tasks.
         skipped: What was left out.
     """
@@ -59,6 +61,7 @@ class ImportedTasks:
     to: str
     written_as: WrittenFormat
     tasks: int
+    commands: int
     triggers: int
     skipped: tuple[NotImported, ...]
 
@@ -75,7 +78,7 @@ def import_tasks(source: Path, to: Path | None = None, written_as: WrittenFormat
         SuiteError: No task can be read, or none written.
         UsageError: The folder is there already, or cannot be written.
     """
-    reading = read_tasks(source)
+    reading = read_tasks(source, commands=True)
     skipped = [NotImported(str(each.path), each.line, each.name, each.reason) for each in reading.skipped]
     if written_as == "native":
         files = write_suite(reading.name, reading.tasks, reading.shares) if reading.tasks else ()
@@ -89,8 +92,18 @@ def import_tasks(source: Path, to: Path | None = None, written_as: WrittenFormat
     folder = to or _folder(reading, written_as)
     _write(folder, files)
     number = len(reading.tasks) - left_out
-    triggers = len(reading.triggers)
-    return ImportedTasks(str(source), reading.format, str(folder), written_as, number, triggers, tuple(skipped))
+    asked = written_as == "native" and not TASK_FORMATS[reading.format].commands
+    commands = sum(brings_command(task) for _, task in reading.tasks) if asked else 0
+    return ImportedTasks(
+        str(source),
+        reading.format,
+        str(folder),
+        written_as,
+        number,
+        commands,
+        len(reading.triggers),
+        tuple(skipped),
+    )
 
 
 def _folder(reading: Reading, written_as: WrittenFormat) -> Path:

@@ -24,15 +24,17 @@ class TaskFormat:
             task is a folder: the reader is given the folder that holds them all.
         reader: `module:function`; the function takes a path and gives a `Reading`.
         tasks: Whether such files hold tasks; else only what says when the skill should be loaded.
+        commands: Whether their commands may run unasked: those of a person's own suite, or written by the reader.
     """
 
     files: tuple[str, ...]
     reader: str
     tasks: bool = True
+    commands: bool = False
 
 
 TASK_FORMATS: Final[dict[str, TaskFormat]] = {
-    "native": TaskFormat(("suite.yaml", "tasks.jsonl"), "skillopt.suites.formats.native:read_native"),
+    "native": TaskFormat(("suite.yaml", "tasks.jsonl"), "skillopt.suites.formats.native:read_native", commands=True),
     "evals.json": TaskFormat(("evals/evals.json", "evals.json", "tests/evals.json"), _EVALS),
     "cases": TaskFormat(("evals/cases.json", "evals/cases.jsonl", "evals/cases.yaml", "evals/cases.yml"), _EVALS),
     "test-prompts": TaskFormat(("test-prompts.json", "evals/test-prompts.json", "tests/test-prompts.json"), _EVALS),
@@ -42,6 +44,7 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
             *("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json"),
         ),
         "skillopt.suites.formats.promptfoo:read_promptfoo",
+        commands=True,
     ),
     "plugin-eval": TaskFormat(
         ("evals/**/case.yaml", "evals/**/prompt.md"), "skillopt.suites.formats.plugin_eval:read_plugin_eval"

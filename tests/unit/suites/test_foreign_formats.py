@@ -255,7 +255,7 @@ def test_scenarios_of_skill_validator_ask_for_files_output_tools_and_a_rubric() 
 
 @pytest.mark.parametrize(("report", "value", "feedback"), [(b"3\n", 1.0, ""), (b"4\n", 0.0, "looked for order 3")])
 def test_a_script_of_skillgrade_scores_by_what_it_prints(report: bytes, value: float, feedback: str) -> None:
-    reading = read_tasks(fixture_of("eval-yaml-skillgrade"))
+    reading = read_tasks(fixture_of("eval-yaml-skillgrade"), commands=True)
     ((_, task),) = reading.tasks
     (_, command), (_, rubric) = parts(task)
     alone = Task("a", "b", VerifierSpec("command", json.dumps(command), task.verifier.files))
@@ -283,8 +283,32 @@ def test_an_eval_yaml_of_something_else_is_refused(tmp_path: Path) -> None:
         read_tasks(tmp_path / "eval.yaml")
 
 
+@pytest.mark.parametrize(
+    ("shape", "name", "script", "line"),
+    [("harbor", "report", "test.sh", 1), ("eval-yaml-skillgrade", "report", "check.sh", 4)],
+)
+def test_a_task_whose_check_runs_a_script_of_its_suite_waits_until_a_person_imports_it(
+    shape: str, name: str, script: str, line: int
+) -> None:
+    reading = read_tasks(fixture_of(shape))
+
+    (found,) = (each for each in reading.skipped if "runs a script" in each.reason)
+
+    assert reading.tasks == ()
+    assert (found.name, found.line) == (name, line)
+    assert script in found.reason
+    assert f"read it, then take the task over with `skillopt import {found.path}`" in found.reason
+    assert [task.id for _, task in read_tasks(found.path, commands=True).tasks] == [name]
+
+
+def test_a_command_that_is_no_text_of_the_suite_runs_in_place() -> None:
+    kinds = {part.kind for _, task in read_tasks(fixture_of("promptfoo")).tasks for part in task.verifier.parts}
+
+    assert "command" in kinds
+
+
 def test_a_task_of_harbor_that_needs_no_container_runs_its_tests_on_the_workspace() -> None:
-    ((_, task),) = read_tasks(fixture_of("harbor")).tasks
+    ((_, task),) = read_tasks(fixture_of("harbor"), commands=True).tasks
 
     assert task.prompt == "Write the ids of the orders in `./orders.csv` to `./report.txt`.\n"
     assert (task.id, task.files, task.timeout) == ("report", (File("orders.csv", b"id\n3\n"),), 120.0)

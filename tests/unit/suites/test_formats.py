@@ -38,7 +38,7 @@ def test_every_fixture_has_a_row_in_the_table_of_the_documentation() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.shape)
 def test_the_tasks_of_a_format_load_or_say_with_their_line_why_not(row: object) -> None:
-    reading = read_tasks(fixture_of(getattr(row, "shape", "")))
+    reading = read_tasks(fixture_of(getattr(row, "shape", "")), commands=True)
 
     assert all(each.line >= 1 and each.reason for each in reading.skipped)
     assert reading.tasks or reading.triggers
