@@ -95,7 +95,8 @@ def _kinds(result: "Estimated") -> list[str]:
 
 
 def _kind(kind: "Foresight") -> str:
-    ends = f"{kind.better:.0%} end with a better text, {kind.here:.0%} at least proven here, {kind.proven:.0%} proven"
+    shown = f"{kind.here:.0%} at least proven here, {kind.proven:.0%} proven"
+    ends = f"{kind.better:.0%} end with a truly better text, {shown}"
     return f"{kind.name}: {_spread(kind.rollouts)} rollouts, {_spread(kind.calls)} calls; {ends}"
 
 

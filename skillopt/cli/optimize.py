@@ -84,9 +84,10 @@ def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: b
             f"{line}; add {spending.estimated.cap} or --max-usd, or --yes to spend without a cap"
         )
         raise UsageError(message)
-    if not quiet:
+    asked = asks and terminal and spending.first
+    if asked or not quiet:
         typer.echo(f"likely: {line}", err=True)
-    if asks and terminal and spending.first and not typer.confirm("go on?", err=True):
+    if asked and not typer.confirm("go on?", err=True):
         typer.echo("nothing was spent", err=True)
         raise typer.Exit(_DECLINED)
 

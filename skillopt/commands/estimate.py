@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.commands.prospect import GainChance, Prospect, chances_of_gains, describe_earlier_runs, what_it_can_show
+from skillopt.commands.prospect import (
+    GainChance,
+    Prospect,
+    chances_of_gains,
+    describe_earlier_runs,
+    rollouts_needed,
+    what_it_can_show,
+)
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.recording import check_cap
@@ -166,7 +173,7 @@ def estimate(
         chances_of_gains(suite, settings),
         prospect,
         records.earlier,
-        _cap(likely, settings, val),
+        _cap(likely, suite, settings, val),
         go,
         verdict,
     )
@@ -243,20 +250,25 @@ def _read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> _Re
     return _Records(known, rates, rollout, call, earlier)
 
 
-def _cap(likely: Foresight, settings: Settings, val: int) -> str:
-    """Give the option for a cap that nine of ten simulated runs stay below, and that leaves the last gate enough."""
+def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:
+    """Give the option for a cap that nine of ten simulated runs stay below, and under which a gain can be shown.
+
+    It leaves the last gate enough, and `optimize` does not refuse it.
+    """
     if settings.max_rollouts or settings.max_usd or settings.max_tokens:
         return ""
     most = max(likely.rollouts.high, _GATED_TWICE * val)
-    return f"--max-rollouts {-(-round(most) // 10) * 10}"
+    rounded = -(-round(most) // 10) * 10
+    return f"--max-rollouts {rollouts_needed(suite, settings.model_copy(update={'max_rollouts': rounded}))}"
 
 
 def _decide(likely: Foresight, prospect: Prospect) -> tuple[bool, str]:
     """Say whether a run is worth it."""
     better, here, proven = (f"{share:.0%}" for share in (likely.better, likely.here, likely.proven))
-    ends = f"{better} of simulated runs end with a better text"
+    ends = f"{better} of simulated runs end with a truly better text"
     if likely.better < _WORTH_A_RUN:
         return False, f"no-go: {ends}; add tasks, raise the cap, or choose a stronger optimizer model"
     if likely.here < _SHOWN and prospect.least_here is not None:
         return True, f"go for a draft to read: {ends}, but only {here} with one that is shown to be better; add tasks"
-    return True, f"go: {ends}, {here} with one that is proven or proven here, {proven} with one that is proven"
+    shown = f"{here} with one that is shown to be better, rightly or by luck (proven or proven here)"
+    return True, f"go: {ends}, {shown}, {proven} with one that is proven"

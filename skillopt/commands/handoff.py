@@ -92,8 +92,10 @@ def answer_round(file: Path, folder: Path | None = None, observer: RunObserver |
     handed = HandoffFolder(_folder(root))
     try:
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: expected a file of answers in UTF-8, found {error}; correct the path") from error
+    except OSError as error:
+        raise UsageError(f"{file}: expected a file of answers, found: {error.strerror}; correct the path") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: expected a file of answers in UTF-8, found {error}; save it as UTF-8") from error
     answers = read_answers(text, str(file), handed.open_items(), session.handed)
     handed.store(answers.given)
     found = _go_on(_selection(session, folder), session.start, observer)

@@ -13,7 +13,7 @@ from skillopt.suites.planning import plan_splits
 from skillopt.suites.power import Judging, chances, parts_of, smallest_gain_shown
 from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["GainChance", "Prospect", "chances_of_gains", "describe_earlier_runs", "what_it_can_show"]
+__all__ = ["GainChance", "Prospect", "chances_of_gains", "describe_earlier_runs", "rollouts_needed", "what_it_can_show"]
 
 _STATED_GAINS: Final = (0.1, 0.2, 0.3)
 _GATE_ROUNDS: Final = 3
@@ -150,13 +150,13 @@ def _what_would_do(suite: Suite, settings: Settings) -> str:
     """Say how many tasks like these, or which cap, would show a gain."""
     free = settings.model_copy(update={"max_rollouts": 0})
     if _shows(suite, free):
-        return f"max_rollouts of {_rollouts_needed(suite, settings)}"
+        return f"max_rollouts of {rollouts_needed(suite, settings)}"
     planned = (_planned(suite.splits[0][1], count) for count in range(2, _MOST_TASKS + 1))
     enough = next(each for each in planned if _shows(each, free))
     words = f"{len(enough.splits)} tasks without given splits"
     if _shows(enough, settings):
         return words
-    return f"{words} and max_rollouts of {_rollouts_needed(enough, settings)}"
+    return f"{words} and max_rollouts of {rollouts_needed(enough, settings)}"
 
 
 def _planned(like: Task, count: int) -> Suite:
@@ -165,10 +165,15 @@ def _planned(like: Task, count: int) -> Suite:
     return plan_splits(tasks).suite("more tasks", tasks)
 
 
-def _rollouts_needed(suite: Suite, settings: Settings) -> int:
-    """Give a cap that would do for tasks that would do without one."""
+def rollouts_needed(suite: Suite, settings: Settings) -> int:
+    """Give a cap on rollouts under which tasks can show something that can without one.
+
+    Args:
+        suite: Its tasks.
+        settings: The gate and the metric, and the cap to begin with; 0 for the smallest that has room for a gate.
+    """
     cap = max(settings.max_rollouts, least_rollouts(suite, settings))
-    while not _shows(suite, settings.model_copy(update={"max_rollouts": cap})):
+    while settings.gate is not GateRule.STRICT and not _shows(suite, settings.model_copy(update={"max_rollouts": cap})):
         cap += max(1, cap // 8)
     return cap
 

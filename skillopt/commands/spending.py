@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from skillopt.commands.estimate import Estimated, estimate
 from skillopt.errors import UsageError
 from skillopt.forecast.typical_costs import is_paid
 from skillopt.project import Selection
 from skillopt.runs.plan import Start, make_plan
-from skillopt.runs.recorded_success import training_runs_of
+from skillopt.runs.recorded_success import Part, training_runs_of
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 
@@ -18,17 +19,15 @@ __all__ = ["Spending", "foresee_spending", "is_capped"]
 
 _FREE = frozenset({"demo"})
 
-_RUNS = 6
-"""Simulated runs of each kind of optimizer model, half as many as `estimate` takes: somebody waits for the training."""
-
 
 @dataclass(frozen=True, slots=True)
 class Spending:
     """What a training is about to spend.
 
     Args:
-        paid: Whether target or optimizer model is billed for.
-        first: Whether no training with this target or this model is recorded in the project.
+        paid: Whether target, optimizer model or judge is billed for.
+        first: Whether for one of those that are billed for no training in the same part is recorded in the project; for
+            any of them where none is.
         capped: Whether a setting caps what it spends.
         estimated: What it is likely to take.
     """
@@ -53,13 +52,17 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> Spending | 
     """
     plan = make_plan(selection)
     settings = plan.target.settings
-    if {settings.harness, settings.model} <= _FREE:
+    names = (settings.harness, settings.model, settings.judge or settings.model)
+    parts = list(zip(names, get_args(Part), plan.identities, strict=False))  # there may be no judge
+    if {name for name, _, _ in parts} <= _FREE:
         return None
-    paid, capped = is_paid(settings.harness) or is_paid(settings.model), is_capped(settings)
-    first = not _trained_before(selection.project().root, plan.identities[:2])
+    billed = [part for part in parts if is_paid(part[0])]
+    paid, capped = bool(billed), is_capped(settings)
+    asked = [(part, identity) for _, part, identity in billed or parts]
+    first = not _trained_before(selection.project().root, asked)
     if not first and (capped or not paid):
         return None
-    return Spending(paid, first, capped, estimate(selection, start=start, runs=_RUNS))
+    return Spending(paid, first, capped, estimate(selection, start=start))
 
 
 def is_capped(settings: Settings) -> bool:
@@ -67,8 +70,8 @@ def is_capped(settings: Settings) -> bool:
     return bool(settings.max_usd or settings.max_tokens or settings.max_rollouts or settings.max_minutes)
 
 
-def _trained_before(root: Path, identities: Sequence[str]) -> bool:
-    """Tell whether a training with one of some targets or models is recorded."""
+def _trained_before(root: Path, drivers: Sequence[tuple[Part, str]]) -> bool:
+    """Tell whether trainings are recorded in which each of some drivers had its part."""
     with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
-        return bool(training_runs_of(ledger, identities))
+        return all(training_runs_of(ledger, part, identity) for part, identity in drivers)
     return False

@@ -122,7 +122,7 @@ def check_cap(suite: Suite, settings: Settings) -> None:
     if 0 < settings.max_rollouts < least:
         message = (
             f"expected max_rollouts of at least {least} (baseline, one batch, one gate), "
-            f"found {settings.max_rollouts}; see `skillopt estimate`"
+            f"found {settings.max_rollouts}; raise it"
         )
         raise SettingsError(message)
 

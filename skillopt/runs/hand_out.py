@@ -116,9 +116,13 @@ class Handoff:
         session = replace(session, handed=tuple(sorted({*session.handed, *(item.id for item in items)})))
         self._end(session)
         where = self._handed.path
+        words = (
+            f"round {session.round} of about {session.rounds}: {len(items)} pieces of work are handed off and not done"
+        )
+        ledger.end_run(recording.record.id, "stopped", words)
         return AnswersPendingError(
-            f"round {session.round} of about {session.rounds}: {len(items)} pieces of work are handed off and not "
-            f"done; do what {where / 'manifest.json'} lists and run the same command again, or use `skillopt handoff`"
+            f"{words}; do what {where / 'manifest.json'} lists and run the same command again, "
+            "or use `skillopt handoff`"
         )
 
     def finish(self) -> None:

@@ -1,13 +1,19 @@
 """What earlier runs recorded of a suite's tasks and of an optimizer model, as a forecast can use it."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import Final, Literal, get_args
 
 from skillopt.loop.events import EditScreened, PatchTested, decode_event
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 
-__all__ = ["recorded_edits", "recorded_rates", "training_runs_of"]
+__all__ = ["Part", "recorded_edits", "recorded_rates", "training_runs_of"]
+
+Part = Literal["target", "optimizer", "judge"]
+"""What a driver does in a training, in the order in which a run's configuration lists them."""
+
+_PARTS: Final[tuple[Part, ...]] = get_args(Part)
 
 _READ = frozenset({EditScreened.__name__, PatchTested.__name__})
 
@@ -30,10 +36,20 @@ def recorded_rates(ledger: Ledger, skill_digest: str, identity: str, suite: Suit
     return found
 
 
-def training_runs_of(ledger: Ledger, identities: Iterable[str]) -> list[RunRecord]:
-    """List the training runs in which any of some targets or models took part, newest first."""
-    wanted = set(identities)
-    return [run for run in ledger.runs() if run.kind == "training" and wanted & set(json.loads(run.config)[1:])]
+def training_runs_of(ledger: Ledger, part: Part, identity: str) -> list[RunRecord]:
+    """List the training runs in which a driver had a part, newest first.
+
+    Args:
+        ledger: Where they are recorded.
+        part: Which one it had.
+        identity: Of the driver.
+    """
+    place = 1 + _PARTS.index(part)  # before the drivers come the settings
+    return [
+        run
+        for run in ledger.runs()
+        if run.kind == "training" and json.loads(run.config)[place : place + 1] == [identity]
+    ]
 
 
 def recorded_edits(ledger: Ledger, model_identity: str) -> tuple[int, int]:
@@ -44,9 +60,7 @@ def recorded_edits(ledger: Ledger, model_identity: str) -> tuple[int, int]:
         model_identity: Of the model.
     """
     lasted = tested = 0
-    for run in training_runs_of(ledger, [model_identity]):
-        if json.loads(run.config)[2] != model_identity:
-            continue
+    for run in training_runs_of(ledger, "optimizer", model_identity):
         kept, seen = set[str](), set[str]()
         for row in ledger.events(run.id):
             event = decode_event(row.kind, row.payload) if row.kind in _READ else None

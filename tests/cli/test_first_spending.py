@@ -6,13 +6,18 @@ import pty
 import select
 import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from skillopt.commands.jobs import start_training
+from skillopt.commands.spending import foresee_spending
 from skillopt.errors import UsageError
 from skillopt.project import Selection
+from skillopt.runs.plan import begin_run, make_plan
+from skillopt.storage.ledger import Ledger
 from tests.fakes.fake_chat import fake_chat
 from tests.fakes.projects import make_project, skillopt
 from tools.fake_providers.fake_anthropic import fake_anthropic
@@ -78,13 +83,64 @@ def test_a_job_that_is_paid_for_needs_a_cap(project: Path) -> None:
         start_training(Selection("rows", paid, folder=project))
 
 
+FREE_TARGET, PAID_TARGET = "chat/openai-compatible/fake", "chat/anthropic/fake"
+FREE_MODEL, PAID_MODEL = "openai-compatible/fake", "anthropic/fake"
+
+
+@pytest.mark.parametrize(
+    ("trained", "planned", "asks"),
+    [
+        ([(FREE_TARGET, FREE_MODEL)], (FREE_TARGET, PAID_MODEL), True),
+        ([(FREE_TARGET, PAID_MODEL)], (PAID_TARGET, PAID_MODEL), True),
+        ([(PAID_TARGET, FREE_MODEL)], (PAID_TARGET, PAID_MODEL), True),
+        ([(PAID_TARGET, FREE_MODEL), (FREE_TARGET, PAID_MODEL)], (PAID_TARGET, PAID_MODEL), False),
+        ([("demo", PAID_MODEL)], (FREE_TARGET, PAID_MODEL), False),
+    ],
+)
+def test_it_is_asked_until_all_that_is_billed_for_was_billed_for_before(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trained: list[tuple[str, str]],
+    planned: tuple[str, str],
+    asks: object,
+) -> None:
+    monkeypatch.setenv("SKILLOPT_BASE_URL", "http://127.0.0.1:9/v1")
+    for drivers in trained:
+        record(project, dict(zip(("harness", "model"), drivers, strict=True)))
+    found = foresee_spending(Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project))
+    assert found is not None
+    assert (found.paid, found.first) == (True, asks)
+
+
+def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project: Path) -> None:
+    rubric = {"kind": "rubric", "criteria": ["It is polite."]}
+    lines = [json.dumps({"id": f"t{at}", "prompt": f"Greet guest {at}.", "verifier": rubric}) for at in range(12)]
+    (project / "suites" / "rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    selection = Selection("rows", {"judge": PAID_MODEL}, folder=project)
+    found = foresee_spending(selection)
+    assert found is not None
+    assert (found.paid, found.first) == (True, True)
+    record(project, selection.flags)
+    again = foresee_spending(selection)
+    assert again is not None
+    assert again.first is False
+
+
+def record(project: Path, flags: Mapping[str, object]) -> None:
+    """Record that a training began."""
+    with closing(Ledger.open(project)) as ledger:
+        begin_run(make_plan(Selection("rows", flags, folder=project)), ledger, "auto")
+
+
 @pytest.mark.process
-@pytest.mark.parametrize(("answer", "code"), [("n", 130), ("y", 3)])
-def test_a_terminal_is_asked_before_the_first_money_is_spent(project: Path, answer: str, code: int) -> None:
+@pytest.mark.parametrize(("answer", "code", "more"), [("n", 130, ()), ("y", 3, ()), ("n", 130, ("--quiet",))])
+def test_a_terminal_is_asked_before_the_first_money_is_spent(
+    project: Path, answer: str, code: int, more: tuple[str, ...]
+) -> None:
     ours, theirs = pty.openpty()
     # Nothing listens there: who says yes gets as far as the first call.
     url = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "TERM": "xterm"}
-    command = [sys.executable, "-m", "skillopt", "optimize", "rows", *PAID, *QUICK]
+    command = [sys.executable, "-m", "skillopt", "optimize", "rows", *PAID, *QUICK, *more]
     process = subprocess.Popen(
         command, cwd=project, env={**os.environ, **url}, stdin=theirs, stdout=theirs, stderr=theirs
     )

@@ -129,6 +129,32 @@ def test_an_answer_without_a_hand_off_says_how_to_begin_one(tmp_path: Path) -> N
     assert "begin one with `skillopt handoff next`" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "none.md: expected a file of answers, found: No such file or directory; correct the path"),
+        (b"\xff", "none.md: expected a file of answers in UTF-8, found "),
+    ],
+)
+def test_a_file_of_answers_that_cannot_be_read_is_refused_in_words(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    folder, _ = begin(tmp_path)
+    if content is not None:
+        (folder / "none.md").write_bytes(content)
+    ended = skillopt(folder, "handoff", "answer", "none.md")
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert "Errno" not in ended.stderr
+
+
+def test_a_run_that_waits_for_answers_is_recorded_with_the_round_that_is_open(tmp_path: Path) -> None:
+    folder, found = begin(tmp_path)
+    (run,) = json.loads(skillopt(folder, "status", "--json").stdout)["runs"]
+    count = len(found["items"])
+    assert run["reason"] == (f"round 1 of about {found['rounds']}: {count} pieces of work are handed off and not done")
+
+
 def test_the_commands_of_the_docs_print_what_they_show(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8").partition("## Hand-off")[2]
     block = page.partition("```console\n")[2].partition("```")[0]

@@ -65,6 +65,23 @@ def test_a_cap_under_which_nothing_can_be_shown_is_refused_with_one_that_would_d
     assert skillopt(project, "estimate", "rows", "--set", f"max_rollouts={found[1]}").returncode == 0
 
 
+@pytest.mark.parametrize("count", [2, 3, 4, 8])
+def test_the_cap_that_an_estimate_gives_is_not_refused(tmp_path: Path, count: int) -> None:
+    project = with_suite(tmp_path, count, GREET)
+    said = skillopt(project, "estimate", "rows", "--pass-rate", "1")
+    found = re.search(r"cap: (--max-rollouts) (\d+)", said.stdout)
+    assert found, said.stderr
+    again = skillopt(project, "estimate", "rows", *found.groups())
+    assert again.returncode == 0, again.stderr
+
+
+def test_an_estimate_with_too_small_a_cap_names_the_least_and_no_other_command(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    ended = skillopt(project, "estimate", "rows", "--set", "gate=strict", "--max-rollouts", "5")
+    assert ended.returncode == 2
+    assert re.search(r"expected max_rollouts of at least \d+ .*, found 5; raise it$", ended.stderr.strip())
+
+
 def test_twenty_lines_of_tasks_can_be_trained_and_all_commands_say_the_same_of_them(tmp_path: Path) -> None:
     project = with_suite(tmp_path, 20, GREET)
     words = "20 tasks in two folds that judge each other: a gain of "

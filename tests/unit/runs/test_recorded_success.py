@@ -30,8 +30,9 @@ def test_edits_are_counted_for_the_model_that_proposed_them(tmp_path: Path, pres
     assert skillopt(project, "optimize", "rows", "--preset", preset, *FAST).returncode == 0
     with closing(Ledger.open(project, read_only=True)) as ledger:
         lasted, tested = recorded_edits(ledger, "demo-1 seed=0")
-        assert len(training_runs_of(ledger, ["demo-1 seed=0"])) == 1
+        assert len(training_runs_of(ledger, "optimizer", "demo-1 seed=0")) == 1
+        assert training_runs_of(ledger, "judge", "demo-1 seed=0") == []
         assert recorded_edits(ledger, "somebody") == (0, 0)
-        assert training_runs_of(ledger, ["somebody"]) == []
+        assert training_runs_of(ledger, "optimizer", "somebody") == []
     # The published loop tests no edit on its own, so nothing is known of its proposals.
     assert (0 < lasted <= tested) if preset == "default" else (lasted, tested) == (0, 0)
