@@ -7,7 +7,15 @@ from pathlib import Path
 
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.headline import Headline
-from skillopt.loop.events import DraftGraded, Event, StepStarted, VersionAccepted, decode_event, newest_draft
+from skillopt.loop.events import (
+    DraftGraded,
+    Event,
+    StepStarted,
+    TrainMeasured,
+    VersionAccepted,
+    decode_event,
+    newest_draft,
+)
 from skillopt.loop.gained import gained_by_draft, gained_by_run
 from skillopt.project import Project
 from skillopt.rollouts import Usage
@@ -86,7 +94,7 @@ def run_status(root: Path, ledger: Ledger, record: RunRecord) -> RunStatus:
         record: The run.
     """
     events = _events(ledger, record)
-    steps = [event.step for _, event in events if isinstance(event, StepStarted)]
+    steps = [event.step for _, event in events if isinstance(event, StepStarted | TrainMeasured)]
     accepted = [event for _, event in events if isinstance(event, VersionAccepted)]
     gone = record.state == "running" and not is_locked(root, record.skill)
     return RunStatus(

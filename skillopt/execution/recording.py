@@ -59,7 +59,7 @@ class Recording:
         self.runner = RecordedRunner(ledger, record.id, drivers, executor, watch, settings.executor.breaker)
         self._ledger = ledger
         self._watch = watch
-        watch.begins(settings)
+        watch.begins((settings, *self.raised)[-1])
 
     def drive(self, events: Iterable[Event]) -> tuple[list[Event], RunEnded]:
         """Run to the end, recording each event before it is acted on.

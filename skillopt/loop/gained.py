@@ -21,6 +21,7 @@ from skillopt.loop.events import (
     GateDecided,
     HeldOutTestMeasured,
     PatchTested,
+    RunEnded,
     RunStarted,
     TrainMeasured,
     VersionAccepted,
@@ -82,6 +83,13 @@ def why_nothing(events: Iterable[Event]) -> str:
     if any(isinstance(event, VersionAccepted) for event in happened):
         return ""
     gates = [event for event in happened if isinstance(event, GateDecided)]
+    draft = newest_draft(happened)
+    if draft is not None and not any(
+        gate.text in {"", draft.text} for gate in gates
+    ):  # 0.1 recorded gates without text
+        capped = any(isinstance(event, RunEnded) and event.capped for event in happened[-1:])
+        edits = "1 edit" if len(draft.changes) == 1 else f"{len(draft.changes)} edits"
+        return f"the draft of {edits} was not gated{': the cap left no rollouts for it' if capped else ''}"
     if gates:
         found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict
         return f"the gate did not accept it: {found.words if found else verdict.reason}"

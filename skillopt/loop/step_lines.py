@@ -206,7 +206,7 @@ class _Step:
         if self.added:
             shown = ", ".join(_named(edit) for edit in self.added[:_MOST_EDITS])
             more = f", {len(self.added) - _MOST_EDITS} more" if len(self.added) > _MOST_EDITS else ""
-            alone = len(self.added) == 1 and len(self._tried) == 1
+            alone = len(self._tried) == 1 and [edit.id for edit in self.added] == list(self._tried)
             yield "kept" if alone else f"kept {shown}{more}"
         elif self._failure:
             yield f"nothing kept: {self._failure}"

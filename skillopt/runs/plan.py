@@ -9,7 +9,7 @@ from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
 from skillopt.project import Selection, Target
 from skillopt.runs.lineage import TAKEN
-from skillopt.runs.raised_caps import ends_with, find_capped
+from skillopt.runs.raised_caps import check_not_lower, ends_with, find_capped
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
@@ -92,11 +92,15 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
 
     Returns:
         The run, and whether it continues.
+
+    Raises:
+        UsageError: The run that is interrupted was raised to higher caps than those asked for.
     """
     settings, suite = plan.target.settings, plan.suite
     config = config_of(settings, plan.identities)
     interrupted = ledger.find_interrupted(plan.target.name, digest_of(config), suite.digest)
     if interrupted is not None and _started_so(plan, interrupted, start):
+        check_not_lower(ledger, interrupted, settings)
         ledger.begin_run(interrupted)
         return interrupted, True
     capped = find_capped(ledger, plan.target.name, config, suite, settings)

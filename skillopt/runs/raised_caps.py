@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from skillopt.errors import UsageError
 from skillopt.loop.events import CapsRaised, Event, RunEnded, VersionAccepted, decode_event
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.settings import Settings
@@ -17,7 +18,7 @@ from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite
 
-__all__ = ["ends_with", "find_capped", "stages_of"]
+__all__ = ["check_not_lower", "ends_with", "find_capped", "stages_of"]
 
 _CAPS: Final = ("max_rollouts", "max_calls", "max_usd", "max_tokens")
 _Caps = tuple[float, ...]
@@ -62,6 +63,28 @@ def find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings:
     first = settings.model_copy(update=_as_settings(_first_caps(record)))
     joined = settle_folds(suite, first).folds is not None and ended.accepted  # what folds have joined cannot be parted
     return None if joined else record
+
+
+def check_not_lower(ledger: Ledger, record: RunRecord, settings: Settings) -> None:
+    """Refuse to go on with a run under caps higher than those asked for.
+
+    Args:
+        ledger: Holds the run.
+        record: The run.
+        settings: Of the command that would go on with it.
+
+    Raises:
+        UsageError: The run was raised to higher caps; nothing was spent.
+    """
+    last, asked = [_first_caps(record), *_raised(_events(ledger, record))][-1], _caps_of(settings)
+    if not _is_higher(last, asked):
+        return
+    changed = [(name, cap, given) for name, cap, given in zip(_CAPS, last, asked, strict=True) if cap != given]
+    needed = ", ".join(f"{name}={cap:g}" for name, cap, _ in changed)
+    found = ", ".join(f"{name}={given:g}" for name, _, given in changed)
+    raise UsageError(
+        f"run {record.id} goes on under {needed} (0 is no cap), found {found}; give those caps or higher ones"
+    )
 
 
 def ends_with(ledger: Ledger, record: RunRecord) -> str:

@@ -6,17 +6,19 @@ import pytest
 
 from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
 from skillopt.loop.events import (
+    DraftChanged,
     DraftGraded,
     EditRefused,
     Event,
     GateDecided,
     HeldOutTestMeasured,
     PatchTested,
+    RunEnded,
     TrainMeasured,
     VersionAccepted,
 )
 from skillopt.loop.gained import gained_by_draft, gained_by_run, why_nothing
-from skillopt.skills.edits import Edit, Op
+from skillopt.skills.edits import Change, Edit, Op
 from tests.fakes.drafts import VERDICT, grading
 
 EDIT = Edit("s1e1", Op.ADD, content="- x")
@@ -78,3 +80,13 @@ def test_a_draft_is_told_by_the_gate_that_graded_its_text() -> None:
 def test_a_run_that_accepted_nothing_says_why(events: tuple[Event, ...], reason: str) -> None:
     assert why_nothing(events).startswith(reason)
     assert bool(why_nothing(events)) == bool(reason)
+
+
+def test_a_draft_that_no_gate_had_is_not_told_by_the_gate_of_an_earlier_one() -> None:
+    gate = GateDecided(1, "edits", (), replace(verdict(a=(1, 0)), outcome=Outcome.REJECT), "earlier")
+    tried = PatchTested(2, (EDIT,), ("t",), ("t",))
+    draft, ended = DraftChanged(2, "text", (Change(EDIT, 0, 1, 3, ""),)), RunEnded("max_rollouts", 0, 9, 1, capped=True)
+    told = "the draft of 1 edit was not gated: the cap left no rollouts for it"
+    assert why_nothing([tried, draft, ended]) == told
+    assert why_nothing([gate, tried, draft, ended]) == told
+    assert why_nothing([replace(gate, text="text"), draft, ended]).startswith("the gate did not accept it")

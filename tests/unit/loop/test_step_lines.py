@@ -103,3 +103,9 @@ def test_baseline_held_out_test_and_prompts_without_an_answer_have_lines_of_thei
         "reflection 1: no proposal for 1 task (t1): too large",
         "held-out test: 1 of 4 → 3 of 4 held-out tasks passed (score 0.50 → 0.90)",
     ]
+
+
+def test_the_edit_that_was_kept_is_named_where_another_one_was_tried() -> None:
+    tested = PatchTested(3, (OLD,), ("t1",), ("t1",), ("t1",))
+    (line,) = told(TrainMeasured(3, Tally(0.7, 0.5, 8, 0)), tested, DraftChanged(3, "text", change(DATES)))
+    assert 'kept add "Write dates as YYYY-MM-DD."' in line
