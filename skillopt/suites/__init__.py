@@ -63,7 +63,7 @@ def read_tasks(path: Path | str, *, commands: bool = False) -> Reading:
     """
     path = Path(path)
     try:
-        return _read(path)
+        return _read(path, commands=commands)
     # Suites come from anywhere, and many readers of many formats meet what nobody thought of: a folder where a file is
     # expected, a number too large, a value nested too deep. For a person each is a wrong suite, never a traceback.
     except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
@@ -72,7 +72,7 @@ def read_tasks(path: Path | str, *, commands: bool = False) -> Reading:
         ) from error
 
 
-def _read(path: Path) -> Reading:
+def _read(path: Path, *, commands: bool) -> Reading:
     if not path.exists():
         raise SuiteError(f"{path}: expected a suite, found nothing; correct the path or create the suite")
     found = recognise(path)
