@@ -199,7 +199,8 @@ def parse_yaml(path: Path, text: str) -> Source:
         raise error_at(path, line, problem) from error
     except YAMLError as error:
         raise error_at(path, 1, f"expected YAML, found: {' '.join(str(error).split())}; correct the file") from error
-    except (ValueError, OverflowError) as error:  # an escape such as U+FFFFFFFF, which is no character
+    # An escape that is no character, such as U+FFFFFFFF, or a version of YAML that there is not.
+    except (ValueError, OverflowError, AssertionError) as error:
         raise error_at(path, 1, f"expected YAML, found: {error}; correct the file") from error
     return Source(path, value, lines)
 

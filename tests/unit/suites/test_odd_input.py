@@ -80,6 +80,11 @@ def test_a_yaml_value_that_only_looks_like_a_number_stays_text(tmp_path: Path, t
     assert parse_yaml(tmp_path / "suite.yaml", f"value: {text}\n").value == {"value": text}
 
 
+def test_a_version_of_yaml_that_there_is_not_is_an_error_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=r"suite\.yaml:1: expected YAML, found: version minor part"):
+        parse_yaml(tmp_path / "suite.yaml", "%YAML 1.16\n---\nname: a\n")
+
+
 @pytest.mark.parametrize("escape", [r"\UFFFFFFFF", r"\U00110000"])
 def test_a_yaml_escape_that_is_no_character_is_an_error_of_the_file(tmp_path: Path, escape: str) -> None:
     with pytest.raises(SuiteError, match=r"suite\.yaml:1: expected YAML, found: "):
