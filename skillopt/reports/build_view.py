@@ -15,6 +15,7 @@ from skillopt.gate.pareto import Worth, front, known_losses
 from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
 from skillopt.loop.events import (
     BaselineMeasured,
+    CapsRaised,
     DraftChanged,
     DraftGraded,
     Event,
@@ -43,6 +44,7 @@ from skillopt.reports.view import (
     DraftView,
     GateView,
     PairView,
+    RunCaps,
     RunView,
     StepView,
     TestView,
@@ -140,6 +142,9 @@ class _Gathering:
             self._draft(event)
         elif isinstance(event, ReleaseCheckWithheld):
             self._view = replace(self._view, test_withheld=event.reason)
+        elif isinstance(event, CapsRaised):
+            caps = RunCaps(event.max_rollouts, event.max_calls, event.max_usd, event.max_tokens)
+            self._view = replace(self._view, limits=caps)
         elif isinstance(event, RunEnded):
             asked = replace(self._view.rollouts, asked=event.rollouts), replace(self._view.calls, asked=event.calls)
             self._view = replace(self._view, rollouts=asked[0], calls=asked[1])

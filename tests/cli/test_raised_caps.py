@@ -44,6 +44,7 @@ def test_a_run_that_was_raised_is_reported_whole(tmp_path: Path) -> None:
     last = trained(folder, 60)
     shown = json.loads(skillopt(folder, "report", last["run"], "--format", "json").stdout)
     assert shown["rollouts"]["asked"] == last["rollouts"]
+    assert shown["limits"]["rollouts"] == 60
     assert (
         "goes on under higher caps: 60 rollouts"
         in skillopt(folder, "optimize", "rows", *PAPER, "-v", "--max-rollouts", "80").stderr
