@@ -123,7 +123,7 @@ def _files(setup: _Setup, folder: Folder) -> tuple[File, ...]:
         else:
             source = entry.source or entry.path
             # Some are relative to the skill, which lies elsewhere in the repository.
-            inside = folder if (folder.base / source).exists() else Folder(folder.root, folder.root)
+            inside = folder if folder.exists(source) else Folder(folder.root, folder.root)
             name = source if inside is folder else source.lstrip("./")
             placed.update((file.path, file) for file in inside.files(name, entry.path))
     return tuple(placed.values())
