@@ -20,6 +20,7 @@ __all__ = [
     "LONGEST_SECONDS",
     "Folder",
     "ForeignEntry",
+    "holds_answers",
     "read_entry",
     "repository_of",
     "seconds_of",
@@ -32,6 +33,10 @@ _MOST_FILES: Final = 500
 _LARGEST_FILES: Final = 50_000_000
 _SUITE_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
 _DEEPEST_CASE: Final = 3
+_ANSWERS: Final = (
+    *("eval.y*ml", "*.eval.y*ml", "evals.*", "cases.*", "case.yaml", "promptfoo*.*", "tasks.jsonl", "suite.yaml"),
+    *("test-prompts.*", "trigger*.json", "eval?queries.json"),
+)
 _CREDENTIALS: Final = frozenset({".netrc", ".npmrc", ".pypirc", ".git-credentials", ".ssh", ".aws", ".gnupg"})
 _DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h)?")
 LONGEST_SECONDS: Final = 86_400.0
@@ -236,6 +241,16 @@ def repository_of(folder: Path) -> Path:
         *(each for each in near if each.name in _SUITE_FOLDERS),
     )
     return next(iter(places), here)
+
+
+def holds_answers(path: str) -> bool:
+    """Tell whether a file of a folder that is copied says what a good result is: a file of tasks, or a grader.
+
+    >>> [holds_answers(path) for path in ("orders.csv", "late/case.yaml", "graders/a.md", "a.eval.yaml")]
+    [False, True, True, True]
+    """
+    parts = PurePath(path).parts
+    return "graders" in parts[:-1] or any(PurePath(path).match(pattern) for pattern in _ANSWERS)
 
 
 def _is_private(path: PurePath) -> bool:

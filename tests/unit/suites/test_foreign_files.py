@@ -71,3 +71,35 @@ def test_a_long_instruction_of_skillgrade_is_a_prompt_and_no_file(tmp_path: Path
     ((_, read),) = read_tasks(tmp_path / "eval.yaml").tasks
 
     assert read.prompt == prompt
+
+
+def test_what_lies_beside_scenarios_is_placed_without_any_file_of_tasks(tmp_path: Path) -> None:
+    placed(tmp_path, "orders.csv", "other.eval.yaml", "evals.json")
+    entry = {"name": "a", "prompt": "Count.", "rubric": ["It is right."], "setup": {"copy_test_files": True}}
+    (tmp_path / "mine.eval.yaml").write_text(json.dumps({"scenarios": [entry]}), encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path / "mine.eval.yaml").tasks
+
+    assert [file.path for file in task.files] == ["orders.csv"]
+
+
+def test_a_case_that_places_its_own_folder_places_no_prompt_grader_or_reference(tmp_path: Path) -> None:
+    place = tmp_path / "evals" / "late"
+    placed(place, "orders.csv", "good.md", "prompt.md", "graders/extra.txt")
+    grader = {"type": "baseline", "criteria": "It is complete.", "baseline_file": "good.md"}
+    case = {"execution": {"prompt": "Do it."}, "context": {"add_dirs": ["."]}, "graders": [grader]}
+    (place / "case.yaml").write_text(json.dumps(case), encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path / "evals").tasks
+
+    assert [file.path for file in task.files] == ["orders.csv"]
+
+
+def test_evals_that_name_their_folder_or_the_skill_place_neither_answers_nor_skill_text(tmp_path: Path) -> None:
+    placed(tmp_path, "SKILL.md", "evals/orders.csv", "evals/cases.yaml", "evals/trigger-evals.json")
+    entry = {"prompt": "Count.", "expected_output": "3", "files": ["evals", "./SKILL.md"]}
+    (tmp_path / "evals" / "evals.json").write_text(json.dumps({"evals": [entry]}), encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path).tasks
+
+    assert [file.path for file in task.files] == ["evals/orders.csv"]
