@@ -40,7 +40,7 @@ MAX_SKILL_BYTES = 16 * 1024 * 1024
 MAX_FILES = 512
 """Most files that a skill has, SKILL.md included."""
 
-_NOT_SHIPPED = "evals"
+_NOT_SHIPPED = frozenset({"evals", "graders"})
 _TASK_FILES = frozenset(
     f"{folder}{name}"
     for folder in ("", "tests/")
@@ -49,10 +49,12 @@ _TASK_FILES = frozenset(
         *("trigger_evals.json", "trigger_eval.json", "trigger-queries.json", "trigger_queries.json"),
         *("eval_queries.json", "eval-queries.json"),
         *("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json", "eval.yaml", "eval.yml"),
+        *("tests.csv", "tests.json", "tests.jsonl", "tests.yaml", "tests.yml"),
     )
 )
 """Files of tasks outside of `evals/`: an agent that could read them would know the answers."""
 
+_TASK_SUFFIXES = (".eval.yaml", ".eval.yml")
 _LEFT_OUT = frozenset(
     (
         *(".git", ".hg", ".svn", ".jj", ".skillopt", ".venv", "node_modules", ".DS_Store", "Thumbs.db"),
@@ -88,14 +90,14 @@ def find_skill_folders(root: Path) -> list[str]:
 def is_shipped(path: str) -> bool:
     """Tell whether a path inside a skill folder is part of the skill.
 
-    >>> [is_shipped(path) for path in ("scripts/run.py", "evals/evals.json", "test-prompts.json")]
-    [True, False, False]
+    >>> [is_shipped(path) for path in ("scripts/run.py", "evals/evals.json", "graders/check.sh", "tests.csv")]
+    [True, False, False, False]
 
     Args:
         path: A relative POSIX path of a file or folder.
     """
     parts = PurePosixPath(path).parts
-    if parts[:1] == (_NOT_SHIPPED,) or path in _TASK_FILES:
+    if not _NOT_SHIPPED.isdisjoint(parts[:1]) or path in _TASK_FILES or path.endswith(_TASK_SUFFIXES):
         return False
     return not _LEFT_OUT.intersection(parts) and not path.endswith(_LEFT_OUT_SUFFIXES)
 

@@ -5,13 +5,14 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillopt.errors import SuiteError
 from skillopt.sandbox.workspace import check_path
+from skillopt.skills.folder import SKILL_FILE, is_left_out
 from skillopt.suites.sources import describe_error
 from skillopt.tasks import File
 
@@ -19,6 +20,7 @@ __all__ = [
     "LONGEST_SECONDS",
     "Folder",
     "ForeignEntry",
+    "holds_answers",
     "read_entry",
     "repository_of",
     "seconds_of",
@@ -29,6 +31,13 @@ __all__ = [
 _LONGEST_ID: Final = 100
 _MOST_FILES: Final = 500
 _LARGEST_FILES: Final = 50_000_000
+_SUITE_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
+_DEEPEST_CASE: Final = 3
+_ANSWERS: Final = (
+    *("eval.y*ml", "*.eval.y*ml", "evals.*", "cases.*", "case.yaml", "promptfoo*.*", "tasks.jsonl", "suite.yaml"),
+    *("test-prompts.*", "trigger*.json", "eval?queries.json"),
+)
+_CREDENTIALS: Final = frozenset({".netrc", ".npmrc", ".pypirc", ".git-credentials", ".ssh", ".aws", ".gnupg"})
 _DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h)?")
 LONGEST_SECONDS: Final = 86_400.0
 """The longest time limit of a task: a day; clocks of the system fail on much larger ones, and on infinite ones."""
@@ -103,16 +112,63 @@ class Folder:
         """Give the path of a file or folder.
 
         Raises:
-            SuiteError: There is none, or it lies outside.
+            SuiteError: There is none, it lies outside, or is not for agents: of a tool, or with credentials.
         """
         # Some write paths from where they start their tool, the root of the repository.
-        base = self.root if not (self.base / name).exists() and (self.root / name).exists() else self.base
-        root, real = os.path.realpath(self.root), os.path.realpath(base / name)
+        base = self.root if not self.exists(name) and Folder(self.root, self.root).exists(name) else self.base
+        try:
+            root, real = os.path.realpath(self.root), os.path.realpath(base / name)
+        except (OSError, ValueError) as error:
+            raise _unusable(name) from error
         if os.path.commonpath((root, real)) != root:
             raise SuiteError(f"expected a file inside {self.root}, found {name!r} that leads out of it; copy it there")
+        if _is_private(Path(real).relative_to(root)):
+            raise SuiteError(
+                f"expected a file for agents, found {name!r}, which tools or credentials are in; remove it"
+            )
         if not Path(real).exists():
             raise SuiteError(f"expected a file {name!r} in {self.base}, found none; add it or correct the path")
         return Path(real)
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is a file or folder of this name, relative to `base`.
+
+        Raises:
+            SuiteError: It is no name of a file.
+        """
+        try:
+            os.lstat(self.base / name)
+            return (self.base / name).exists()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except (OSError, ValueError) as error:
+            raise _unusable(name) from error
+
+    def is_file(self, name: str) -> bool:
+        """Tell whether a text is the name of a file; any text may be asked for."""
+        try:
+            return self.exists(name) and self.place(name).is_file()
+        except SuiteError:
+            return False
+
+    def glob(self, pattern: str) -> list[Path]:
+        """List what fits a pattern, sorted.
+
+        Raises:
+            SuiteError: It is no pattern, or leads out of the folder.
+        """
+        parts = PurePath(pattern).parts
+        fixed = next((at for at, part in enumerate(parts) if set(part) & set("*?[")), len(parts))
+        if ".." in parts[fixed:] or PurePath(pattern).is_absolute() or "\0" in pattern:
+            raise SuiteError(f"expected a pattern inside {self.root}, found {pattern!r}; correct it")
+        # A pattern that starts outside would have whole disks searched.
+        root, start = os.path.realpath(self.root), os.path.realpath(self.base.joinpath(*parts[:fixed]))
+        if os.path.commonpath((root, start)) != root:
+            raise SuiteError(f"expected a pattern inside {self.root}, found {pattern!r}; correct it")
+        try:
+            return sorted(self.base.glob(pattern))
+        except (OSError, ValueError, IndexError) as error:
+            raise SuiteError(f"expected a pattern of files, found {pattern!r:.80}; correct it") from error
 
     def read(self, name: str) -> bytes:
         """Read a file, each one once.
@@ -154,7 +210,7 @@ class Folder:
             yield workspace_file(to or place.name, self.read(name))
             return
         size = 0
-        found = sorted(path for path in place.rglob("*") if path.is_file() and ".git" not in path.parts)
+        found = sorted(path for path in place.rglob("*") if path.is_file() and not _is_private(path.relative_to(place)))
         for path in found:
             size += path.stat().st_size
             if len(found) > _MOST_FILES or size > _LARGEST_FILES:
@@ -176,6 +232,32 @@ def workspace_file(path: str, content: bytes) -> File:
 
 
 def repository_of(folder: Path) -> Path:
-    """Give the folder around a folder that is a git repository; without one, the folder's parent."""
+    """Give the folder around a folder that is a git repository; without one, the skill's, the suite's or its own."""
     here = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would leave a linked folder
-    return next((each for each in (here, *here.parents) if (each / ".git").exists()), here.parent)
+    near = (here, *here.parents[:_DEEPEST_CASE])
+    places = (
+        *(each for each in (here, *here.parents) if (each / ".git").exists()),
+        *(each for each in near if (each / SKILL_FILE).is_file()),
+        *(each for each in near if each.name in _SUITE_FOLDERS),
+    )
+    return next(iter(places), here)
+
+
+def holds_answers(path: str) -> bool:
+    """Tell whether a file of a folder that is copied says what a good result is: a file of tasks, or a grader.
+
+    >>> [holds_answers(path) for path in ("orders.csv", "late/case.yaml", "graders/a.md", "a.eval.yaml")]
+    [False, True, True, True]
+    """
+    parts = PurePath(path).parts
+    return "graders" in parts[:-1] or any(PurePath(path).match(pattern) for pattern in _ANSWERS)
+
+
+def _is_private(path: PurePath) -> bool:
+    """Tell whether a path is in a folder of a tool, such as `.git`, or may hold credentials."""
+    secret = any(part.startswith(".env") or part in _CREDENTIALS for part in path.parts)
+    return secret or is_left_out(path.as_posix())
+
+
+def _unusable(name: str) -> SuiteError:
+    return SuiteError(f"expected the name of a file, found {name!r:.80}; correct it")

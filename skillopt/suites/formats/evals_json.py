@@ -4,6 +4,7 @@ The file is a list of evals, or has one under some key, or is one eval; `skillop
 An eval that cannot be run is skipped with its reason; one that only says whether to load the skill is a trigger.
 """
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from skillopt.errors import SuiteError
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.suites.checks import TaskCheck, criterion, verifier_of
-from skillopt.suites.foreign_files import Folder
+from skillopt.suites.foreign_files import Folder, holds_answers
 from skillopt.suites.items import PROMPT_KEYS, Item, read_item, spelling
 from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.sources import Source, ValuePath, error_at, numbered_lines, read_json, read_json_line, read_yaml
@@ -225,7 +226,7 @@ class _Reader:
         files: dict[str, File] = {}
         for each in item.files:
             # The agent has the skill that is tried; the text of today beside it would speak for another one.
-            if each == SKILL_FILE:
+            if isinstance(each, str) and posixpath.normpath(each) == SKILL_FILE:
                 continue
             for file in [File(each[0], each[1].encode())] if isinstance(each, tuple) else self._read(each, source):
                 taken = next((path for path in files if _collide(path, file.path)), None)
@@ -252,7 +253,9 @@ class _Reader:
             inside = plain
         to = inside.removeprefix(_INPUTS) if inside.startswith(_INPUTS) else plain
         for file in Folder(self.skill, base).files(plain, to):
-            if not place.is_dir() or (place / file.path.removeprefix(f"{to}/")).resolve() != source.resolve():
+            inner = file.path.removeprefix(f"{to}/")
+            is_answer = (place / inner).resolve() == source.resolve() or holds_answers(inner)
+            if not place.is_dir() or not is_answer:
                 yield file
 
 

@@ -181,6 +181,8 @@ def _copied(rest: str, root: str, folder: Folder, line: int) -> Iterator[File]:
         raise SuiteError(f"environment/Dockerfile:{line}: 'COPY {rest}' leads out of {root}, which needs a container")
     inner = place.removeprefix(root).strip("/")
     for name in words[:-1]:
+        if ".." in Path(name).parts:
+            raise SuiteError(f"environment/Dockerfile:{line}: 'COPY {rest}' leads out of environment/; copy it there")
         source = f"environment/{name}"
         is_folder = to.endswith(("/", ".")) or len(words) > 2 or place == root  # noqa: PLR2004 - several sources
         is_file = folder.place(source).is_file()

@@ -12,7 +12,15 @@ from pydantic import Field
 
 from skillopt.errors import SuiteError
 from skillopt.suites.checks import TaskCheck, criterion, pattern_check, verifier_of
-from skillopt.suites.foreign_files import LONGEST_SECONDS, Folder, ForeignEntry, read_entry, repository_of, task_id
+from skillopt.suites.foreign_files import (
+    LONGEST_SECONDS,
+    Folder,
+    ForeignEntry,
+    holds_answers,
+    read_entry,
+    repository_of,
+    task_id,
+)
 from skillopt.suites.reading import Collection, Reading, Trigger
 from skillopt.suites.scaffold import read_scaffold
 from skillopt.suites.sources import parse_yaml, read_yaml
@@ -159,7 +167,8 @@ def _add(found: Collection, case: PluginCase, place: Path) -> None:
     folder = Folder(repository_of(place), place)
     checks = [replace(_check(each, folder), name=each.name[:100], weight=each.weight) for each in graders]
     timeout = (case.execution.timeout_seconds if case.execution else None) or 600.0
-    files = tuple(_files(case.context or _Context(), folder))
+    answers = {folder.place(each.baseline_file) for each in graders if each.baseline_file}
+    files = tuple(_files(case.context or _Context(), folder, answers))
     name = task_id(case.name or place.name, "case")
     found.add(Task(name, prompt, verifier_of(checks), files, case.tags, timeout), 1)
 
@@ -227,8 +236,20 @@ def _step(call: str | _Call) -> dict[str, object]:
     return {"tool": wanted.tool, **({"arguments": wanted.input_match} if wanted.input_match else {})}
 
 
-def _files(context: _Context, folder: Folder) -> Iterator[File]:
+def _files(context: _Context, folder: Folder, answers: set[Path]) -> Iterator[File]:
+    """Yield the files of the workspace, without what says what a good result is.
+
+    Args:
+        context: The case's.
+        folder: Of the case.
+        answers: Files that graders compare with.
+    """
     if context.scaffold_script is not None:
         yield from read_scaffold(folder.text(context.scaffold_script))
     for name in context.add_dirs:
-        yield from folder.files(name, Path(name).name)
+        to = Path(name).name
+        for file in folder.files(name, to):
+            inner = file.path.removeprefix(f"{to}/")
+            own = folder.place(f"{name}/{inner}").parent == folder.base.resolve() and inner == _PROMPT
+            if not own and not holds_answers(inner) and folder.place(f"{name}/{inner}") not in answers:
+                yield file

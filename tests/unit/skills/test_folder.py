@@ -55,6 +55,13 @@ def test_evals_version_control_and_caches_are_left_out(tmp_path: Path) -> None:
     assert not any(is_shipped(path) for path in left_out)
 
 
+def test_graders_and_task_files_beside_skill_md_are_never_part_of_a_skill(tmp_path: Path) -> None:
+    answers = ("eval.yaml", "orders.eval.yaml", "tests.csv", "graders/check.sh", "promptfooconfig.yaml")
+    folder = make(tmp_path, dict.fromkeys((*answers, "scripts/graders/kept.py", "data.csv"), b"x"))
+
+    assert [file.path for file in read_skill(folder).files] == ["data.csv", "scripts/graders/kept.py"]
+
+
 def test_a_relative_or_linked_folder_keeps_the_name_it_was_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,7 +172,7 @@ def test_a_working_folder_that_is_written_in_full_is_the_workspace(tmp_path: Pat
     place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
     (place / "environment/Dockerfile").write_text(f"FROM a\nWORKDIR {folder}\nCOPY orders.csv .\n", encoding="utf-8")
 
-    ((_, task),) = read_tasks(tmp_path).tasks
+    ((_, task),) = read_tasks(tmp_path, commands=True).tasks
 
     assert [file.path for file in task.files] == ["orders.csv"]
 

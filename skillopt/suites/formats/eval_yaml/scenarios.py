@@ -1,14 +1,21 @@
 """Scenarios of .NET's skill-validator: a prompt, files, assertions on the output and on files, and a rubric."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from skillopt.errors import SuiteError
 from skillopt.suites.checks import TaskCheck, criterion, pattern_check, text_check, verifier_of
-from skillopt.suites.foreign_files import Folder, ForeignEntry, read_entry, seconds_of, task_id, workspace_file
+from skillopt.suites.foreign_files import (
+    Folder,
+    ForeignEntry,
+    holds_answers,
+    read_entry,
+    seconds_of,
+    task_id,
+    workspace_file,
+)
 from skillopt.suites.reading import Collection, Trigger
 from skillopt.suites.sources import Source
 from skillopt.tasks import File, Task
@@ -123,7 +130,7 @@ def _files(setup: _Setup, folder: Folder) -> tuple[File, ...]:
         else:
             source = entry.source or entry.path
             # Some are relative to the skill, which lies elsewhere in the repository.
-            inside = folder if (folder.base / source).exists() else Folder(folder.root, folder.root)
+            inside = folder if folder.exists(source) else Folder(folder.root, folder.root)
             name = source if inside is folder else source.lstrip("./")
             placed.update((file.path, file) for file in inside.files(name, entry.path))
     return tuple(placed.values())
@@ -131,4 +138,4 @@ def _files(setup: _Setup, folder: Folder) -> tuple[File, ...]:
 
 def _beside(folder: Folder) -> Iterator[File]:
     """Yield what lies beside the file of scenarios, which itself holds the answers."""
-    return (file for file in folder.files(".", "") if Path(file.path).name not in ("eval.yaml", "eval.yml"))
+    return (file for file in folder.files(".", "") if not holds_answers(file.path))

@@ -88,7 +88,7 @@ def _check(grader: _Grader, folder: Folder) -> TaskCheck:
 
 def _text(value: str, folder: Folder) -> str:
     """Give a text, or that of the file it names."""
-    if "\n" in value or " " in value.strip() or not (folder.base / value.strip()).is_file():
+    if "\n" in value or " " in value.strip() or not folder.is_file(value.strip()):
         return value
     return folder.text(value.strip())
 
@@ -98,7 +98,7 @@ def _named(run: str, folder: Folder) -> tuple[File, ...]:
     files = []
     for word in run.split():
         name = word.strip("'\"").removeprefix("./")
-        if "/" in name and not name.startswith(("/", "-")) and ".." not in name and (folder.base / name).is_file():
+        if "/" in name and not name.startswith(("/", "-")) and ".." not in name and folder.is_file(name):
             files.append(workspace_file(name, folder.read(name)))
     return tuple(files)
 

@@ -1,6 +1,7 @@
 """Tasks of waza: one file a task, graders of the text and of files, for single tasks and for all."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -91,9 +92,7 @@ def add_waza(found: Collection, source: Source, config: Mapping[str, object], fo
     patterns, shared = config["tasks"], config.get("graders")
     for at, pattern in enumerate(patterns if isinstance(patterns, list) else []):
         line = source.line_of(("tasks", at))
-        places = sorted(folder.base.glob(str(pattern))) if isinstance(pattern, str) else []
-        if not places:
-            found.skip(str(pattern), line, "expected files of tasks, found none; add them or correct the pattern")
+        places = _found(found, pattern, line, folder)
         for place in places:
             try:
                 entry = read_entry(WazaTask, read_yaml(folder.place(str(place))).value)
@@ -101,6 +100,18 @@ def add_waza(found: Collection, source: Source, config: Mapping[str, object], fo
                 _add(found, entry, [*common, *(entry.graders or ())], folder, (line, limit, place.stem))
             except SuiteError as error:
                 found.skip(place.stem, line, str(error))
+
+
+def _found(found: Collection, pattern: object, line: int, folder: Folder) -> list[Path]:
+    """List the files of a pattern, or say why there are none."""
+    try:
+        places = folder.glob(pattern) if isinstance(pattern, str) else []
+    except SuiteError as error:
+        found.skip(str(pattern), line, str(error))
+        return []
+    if not places:
+        found.skip(str(pattern), line, "expected files of tasks, found none; add them or correct the pattern")
+    return places
 
 
 def _add(

@@ -134,7 +134,7 @@ class _Reader:
 
     def _file_of_tests(self, value: str) -> list[object]:
         name = value.removeprefix(_FILE)
-        places = sorted(self.folder.base.glob(name)) if "*" in name else [self.folder.place(name)]
+        places = self.folder.glob(name) if "*" in name else [self.folder.place(name)]
         return [test for place in places for test in _tests_of(place, self.folder)]
 
     def _add(

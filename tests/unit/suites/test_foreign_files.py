@@ -1,0 +1,105 @@
+"""Files that tasks of other tools name: only those of the suite's repository or folder that are meant for agents."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import SuiteError
+from skillopt.suites import read_tasks
+from skillopt.suites.foreign_files import Folder, repository_of
+
+
+def placed(folder: Path, *names: str) -> Folder:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("text", encoding="utf-8")
+    return Folder(folder, folder)
+
+
+def test_without_a_repository_files_beside_the_folder_of_the_suite_are_not_reached(tmp_path: Path) -> None:
+    placed(tmp_path, "private.txt", "mine/eval.yaml")
+
+    folder = Folder(repository_of(tmp_path / "mine"), tmp_path / "mine")
+
+    with pytest.raises(SuiteError, match="leads out of it"):
+        folder.place("../private.txt")
+
+
+def test_without_a_repository_the_files_of_the_skill_are_reached_from_its_cases(tmp_path: Path) -> None:
+    placed(tmp_path, "orders/SKILL.md", "orders/data.csv", "orders/evals/late/case.yaml", "other/evals/a/case.yaml")
+
+    assert repository_of(tmp_path / "orders" / "evals" / "late") == tmp_path / "orders"
+    assert repository_of(tmp_path / "other" / "evals" / "a") == tmp_path / "other" / "evals"
+
+
+@pytest.mark.parametrize("name", [".git/config", ".env", "app/.env.local", ".skillopt/ledger.db", ".ssh/id", ".netrc"])
+def test_files_of_tools_and_with_credentials_are_refused_by_name_by_link_and_in_folders(
+    tmp_path: Path, name: str
+) -> None:
+    folder = placed(tmp_path, name, "data.csv")
+    (tmp_path / "link").symlink_to(name)
+
+    for each in (name, "link"):
+        with pytest.raises(SuiteError, match="expected a file for agents"):
+            folder.place(each)
+    (tmp_path / "link").unlink()
+
+    assert [file.path for file in folder.files(".", "")] == ["data.csv"]
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 300, "a" * 5000])
+def test_a_text_that_is_no_name_of_a_file_is_refused_or_no_file(tmp_path: Path, name: str) -> None:
+    folder = Folder(tmp_path, tmp_path)
+
+    assert not folder.is_file(name)
+    with pytest.raises(SuiteError, match="expected the name of a file"):
+        folder.place(name)
+
+
+@pytest.mark.parametrize("pattern", ["/etc/*", "../../*", "*/../../*", "**a", "", "a\0*/b"])
+def test_a_pattern_that_leads_out_or_is_none_is_refused(tmp_path: Path, pattern: str) -> None:
+    with pytest.raises(SuiteError, match="expected a pattern"):
+        Folder(tmp_path, tmp_path).glob(pattern)
+
+
+def test_a_long_instruction_of_skillgrade_is_a_prompt_and_no_file(tmp_path: Path) -> None:
+    prompt = "Explain-" * 100
+    task = {"name": "a", "instruction": prompt, "graders": [{"type": "llm_rubric", "rubric": "It is short."}]}
+    (tmp_path / "eval.yaml").write_text(json.dumps({"tasks": [task]}), encoding="utf-8")
+
+    ((_, read),) = read_tasks(tmp_path / "eval.yaml").tasks
+
+    assert read.prompt == prompt
+
+
+def test_what_lies_beside_scenarios_is_placed_without_any_file_of_tasks(tmp_path: Path) -> None:
+    placed(tmp_path, "orders.csv", "other.eval.yaml", "evals.json")
+    entry = {"name": "a", "prompt": "Count.", "rubric": ["It is right."], "setup": {"copy_test_files": True}}
+    (tmp_path / "mine.eval.yaml").write_text(json.dumps({"scenarios": [entry]}), encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path / "mine.eval.yaml").tasks
+
+    assert [file.path for file in task.files] == ["orders.csv"]
+
+
+def test_a_case_that_places_its_own_folder_places_no_prompt_grader_or_reference(tmp_path: Path) -> None:
+    place = tmp_path / "evals" / "late"
+    placed(place, "orders.csv", "good.md", "prompt.md", "graders/extra.txt")
+    grader = {"type": "baseline", "criteria": "It is complete.", "baseline_file": "good.md"}
+    case = {"execution": {"prompt": "Do it."}, "context": {"add_dirs": ["."]}, "graders": [grader]}
+    (place / "case.yaml").write_text(json.dumps(case), encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path / "evals").tasks
+
+    assert [file.path for file in task.files] == ["orders.csv"]
+
+
+def test_evals_that_name_their_folder_or_the_skill_place_neither_answers_nor_skill_text(tmp_path: Path) -> None:
+    placed(tmp_path, "SKILL.md", "evals/orders.csv", "evals/cases.yaml", "evals/trigger-evals.json")
+    entry = {"prompt": "Count.", "expected_output": "3", "files": ["evals", "./SKILL.md"]}
+    (tmp_path / "evals" / "evals.json").write_text(json.dumps({"evals": [entry]}), encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path).tasks
+
+    assert [file.path for file in task.files] == ["evals/orders.csv"]
