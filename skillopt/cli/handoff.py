@@ -6,22 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillopt.cli.options import (
-    CallsOption,
-    HarnessOption,
-    JsonOption,
-    ModelOption,
-    PresetOption,
-    QuietOption,
-    RolloutsOption,
-    SeedOption,
-    SetOption,
-    SkillArgument,
-    StartOption,
-    SuiteOption,
-    flags_of,
-    select,
-)
+from skillopt.cli.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
 from skillopt.cli.output import interruptible, show
 from skillopt.safety.escaping import escape_terminal
 
@@ -41,18 +26,12 @@ handoff = typer.Typer(
 
 
 @handoff.command("next")
+@with_run_options
 def next_(
     skill: SkillArgument = None,
     *,
-    suite: SuiteOption = None,
-    preset: PresetOption = None,
-    seed: SeedOption = None,
-    harness: HarnessOption = None,
-    model: ModelOption = None,
-    max_rollouts: RolloutsOption = None,
-    max_calls: CallsOption = None,
+    options: RunOptions,
     start: StartOption = "auto",
-    settings: SetOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,17 +43,8 @@ def next_(
     from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.handoff import next_round
 
-    flags = flags_of(
-        settings,
-        preset=preset,
-        seed=seed,
-        harness=harness,
-        model=model,
-        max_rollouts=max_rollouts,
-        max_calls=max_calls,
-    )
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        found = next_round(select(skill, suite, flags), start=start, observer=observer)
+        found = next_round(options.select(skill), start=start, observer=observer)
     show(found, _text, as_json=as_json)
 
 

@@ -4,24 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillopt.cli.options import (
-    CallsOption,
-    HarnessOption,
-    JsonOption,
-    MinutesOption,
-    ModelOption,
-    QuietOption,
-    RepeatsOption,
-    RolloutsOption,
-    SandboxOption,
-    SetOption,
-    SuiteOption,
-    TokensOption,
-    UsdOption,
-    WorkersOption,
-    flags_of,
-    select,
-)
+from skillopt.cli.options import JsonOption, QuietOption, RepeatsOption, RunOptions, with_run_options
 from skillopt.cli.output import format_usage, interruptible, show
 from skillopt.safety.escaping import escape_terminal
 
@@ -32,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["write_tasks"]
 
 
+@with_run_options
 def write_tasks(
     skill: Annotated[str, typer.Argument(help="Name in skillopt.toml, or a skill folder.")],
     ids: Annotated[
@@ -43,17 +27,7 @@ def write_tasks(
         bool, typer.Option("--accept", help="Make drafts tasks: those that are ticked, or those named.")
     ] = False,
     repeats: RepeatsOption = 1,
-    suite: SuiteOption = None,
-    harness: HarnessOption = None,
-    sandbox: SandboxOption = None,
-    model: ModelOption = None,
-    max_rollouts: RolloutsOption = None,
-    max_calls: CallsOption = None,
-    max_usd: UsdOption = None,
-    max_tokens: TokensOption = None,
-    max_minutes: MinutesOption = None,
-    workers: WorkersOption = None,
-    settings: SetOption = None,
+    options: RunOptions,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -63,19 +37,7 @@ def write_tasks(
     skill and without. What is left waits in a review file; nothing becomes a task before you say so with --accept.
     Ends with 1 when no draft is left.
     """
-    flags = flags_of(
-        settings,
-        harness=harness,
-        sandbox=sandbox,
-        model=model,
-        max_rollouts=max_rollouts,
-        max_calls=max_calls,
-        max_usd=max_usd,
-        max_tokens=max_tokens,
-        max_minutes=max_minutes,
-        workers=workers,
-    )
-    selection = select(skill, suite, flags)
+    selection = options.select(skill)
     if accept:
         from skillopt.commands.tasks.accept_tasks import accept_tasks
 

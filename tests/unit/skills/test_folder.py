@@ -75,10 +75,10 @@ def test_a_relative_or_linked_folder_keeps_the_name_it_was_given(
 
 def test_links_inside_are_followed_and_files_and_folders_behind_them_ship(tmp_path: Path) -> None:
     folder = make(tmp_path / "skills", {"AGENTS.md": b"read", "evals/private.md": b"x"})
-    (tmp_path / "shared").mkdir()
-    (tmp_path / "shared" / "a.md").write_bytes(b"a")
+    (tmp_path / "common").mkdir()
+    (tmp_path / "common" / "a.md").write_bytes(b"a")
     (folder / "CLAUDE.md").symlink_to("AGENTS.md")
-    (folder / "refs").symlink_to("../../shared")
+    (folder / "refs").symlink_to("../../common")
 
     skill = read_skill(folder, tmp_path)
 

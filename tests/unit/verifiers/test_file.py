@@ -69,25 +69,25 @@ def test_a_path_fits_itself_and_any_folders(parts: list[str]) -> None:
 
 
 def test_one_of_several_files_holding_the_text_is_enough_and_one_is_too_many() -> None:
-    files = {"a.txt": b"done", "b.txt": b"TODO"}
+    files = {"a.txt": b"done", "b.txt": b"SECRET"}
 
-    assert score(make_spec("file", path="*.txt", pattern="to+do", ignore_case=True), files).passed
-    assert score(make_spec("file", path="*.txt", contains="todo"), files).feedback == (
-        'a.txt: expected "todo", found none'
+    assert score(make_spec("file", path="*.txt", pattern="sec+ret", ignore_case=True), files).passed
+    assert score(make_spec("file", path="*.txt", contains="secret"), files).feedback == (
+        'a.txt: expected "secret", found none'
     )
-    assert score(make_spec("file", path="*.txt", contains="TODO", absent=True), files).feedback == (
-        'b.txt: expected no "TODO", found it'
+    assert score(make_spec("file", path="*.txt", contains="SECRET", absent=True), files).feedback == (
+        'b.txt: expected no "SECRET", found it'
     )
 
 
 def test_the_last_of_many_files_is_searched_too() -> None:
-    files = {f"{number:02}.txt": b"done" for number in range(60)} | {"99.txt": b"TODO"}
+    files = {f"{number:02}.txt": b"done" for number in range(60)} | {"99.txt": b"SECRET"}
 
-    assert score(make_spec("file", path="*.txt", contains="TODO", absent=True), files).feedback == (
-        '99.txt: expected no "TODO", found it'
+    assert score(make_spec("file", path="*.txt", contains="SECRET", absent=True), files).feedback == (
+        '99.txt: expected no "SECRET", found it'
     )
-    assert score(make_spec("file", path="*.txt", contains="TODO"), files).passed
-    assert score(make_spec("file", path="*.txt", contains="todo", absent=True), files).passed
+    assert score(make_spec("file", path="*.txt", contains="SECRET"), files).passed
+    assert score(make_spec("file", path="*.txt", contains="secret", absent=True), files).passed
 
 
 @pytest.mark.parametrize("absent", [True, False])
@@ -98,7 +98,7 @@ def test_files_that_cannot_all_be_searched_in_time_are_not_taken_for_right(
     clock = iter(range(0, 10_000, 100))
     monkeypatch.setattr("skillopt.verifiers.file.time", SimpleNamespace(monotonic=lambda: next(clock)))
     text = b"done" if absent else b""
-    spec = make_spec("file", path="*.txt", contains="done" if not absent else "TODO", absent=absent)
+    spec = make_spec("file", path="*.txt", contains="done" if not absent else "SECRET", absent=absent)
 
     found = score(spec, {f"{number}.txt": text for number in range(5)})
 
@@ -106,8 +106,8 @@ def test_files_that_cannot_all_be_searched_in_time_are_not_taken_for_right(
 
 
 def test_where_no_file_fits_a_pattern_none_holds_the_text() -> None:
-    assert score(make_spec("file", path="**", contains="TODO", absent=True), {}).passed
-    assert not score(make_spec("file", path="a.txt", contains="TODO", absent=True), {}).passed
+    assert score(make_spec("file", path="**", contains="SECRET", absent=True), {}).passed
+    assert not score(make_spec("file", path="a.txt", contains="SECRET", absent=True), {}).passed
 
 
 def test_files_that_lay_there_before_do_not_count_as_written() -> None:
