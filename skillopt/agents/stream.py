@@ -7,17 +7,20 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.rollouts import Status, ToolCall
+from skillopt.safety.credentials import mask
 
 __all__ = [
     "ClientRun",
+    "Dollars",
     "Ending",
     "StreamEvent",
+    "TokenCount",
     "failed_run",
     "failure_kind_of_status",
     "failure_kind_of_words",
@@ -26,6 +29,12 @@ __all__ = [
     "shorten_call",
     "shorten_reason",
 ]
+
+TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
+"""Tokens as a provider counts them: what is negative or beyond any call would make a cap worthless."""
+
+Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
+"""US dollars as a client counts them, within the same bounds of sense."""
 
 _LONGEST_RESULT: Final = 20_000
 _LONGEST_REASON: Final = 500
@@ -112,7 +121,7 @@ class ClientRun:
             return Ending(Status.TIMEOUT, f"{FailureKind.TIMEOUT}: not done within {self.seconds:g} s")
         if self.interrupted:
             return failed_run(FailureKind.TIMEOUT, f"no answer from the provider within {self.seconds:g} s")
-        words = shorten_reason(self.stderr) or "it printed nothing"
+        words = shorten_reason(self.stderr) or "it printed nothing that is a result"
         if self.exit_status < 0 or self.exit_status > 128:  # noqa: PLR2004 - how a shell and a system tell of signals
             return failed_run(FailureKind.CRASHED, f"{self.client} ended with status {self.exit_status}: {words}")
         kind = failure_kind_of_words(self.stderr)
@@ -157,8 +166,8 @@ def provider_error(ending: Ending) -> ProviderError:
 
 
 def shorten_reason(words: str) -> str:
-    """Join lines and cut what is too long for a reason."""
-    text = " ".join(words.split())
+    """Join lines, mask credentials and cut what is too long for a reason; all that outsiders say of a failure is."""
+    text = mask(" ".join(words[:_LONGEST_RESULT].split()))
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]} ..."
 
 

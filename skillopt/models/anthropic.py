@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from skillopt.agents.stream import TokenCount
 from skillopt.errors import SettingsError
 from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
 from skillopt.models.api_model import ApiModel
@@ -37,10 +38,10 @@ class _Block(BaseModel):
 
 
 class _Usage(BaseModel):
-    input_tokens: int
-    output_tokens: int
-    cache_read_input_tokens: int | None = 0
-    cache_creation_input_tokens: int | None = 0
+    input_tokens: TokenCount
+    output_tokens: TokenCount
+    cache_read_input_tokens: TokenCount | None = 0
+    cache_creation_input_tokens: TokenCount | None = 0
 
 
 class _Message(BaseModel):

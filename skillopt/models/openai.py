@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
-from skillopt.agents.stream import failure_kind_of_words
+from skillopt.agents.stream import TokenCount, failure_kind_of_words
 from skillopt.errors import FailureKind, ProviderError, SettingsError
 from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
 from skillopt.models.api_model import ApiModel
@@ -32,12 +32,12 @@ class _Item(BaseModel):
 
 
 class _Cached(BaseModel):
-    cached_tokens: int = 0
+    cached_tokens: TokenCount = 0
 
 
 class _Usage(BaseModel):
-    input_tokens: int
-    output_tokens: int
+    input_tokens: TokenCount
+    output_tokens: TokenCount
     input_tokens_details: _Cached = Field(default_factory=_Cached)
 
 
@@ -121,7 +121,8 @@ class OpenAIModel(ApiModel):
     def _usage(self, used: _Usage | None) -> Usage:
         if used is None:
             raise malformed_reply("the usage of a response", "none")
-        cached = used.input_tokens_details.cached_tokens
+        # Of what was read, never more: else the rest would be negative, and so would its price.
+        cached = min(used.input_tokens_details.cached_tokens, used.input_tokens)
         usd = self.cost(used.input_tokens - cached, used.output_tokens, cache_read=cached)
         return Usage(1, used.input_tokens, used.output_tokens, usd)
 

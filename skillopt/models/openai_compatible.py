@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
+from skillopt.agents.stream import TokenCount
 from skillopt.errors import SettingsError
 from skillopt.models.api_failures import api_failure, empty_reply, malformed_reply
 from skillopt.models.api_model import ApiModel
@@ -48,8 +49,8 @@ class _Choice(BaseModel):
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: TokenCount
+    completion_tokens: TokenCount
 
 
 class _Completion(BaseModel):
@@ -153,7 +154,9 @@ class OpenAICompatibleModel(ApiModel):
         return Reply(answer, usage, status)
 
     def _usage(self, used: _Usage | None, asked: str, answer: str) -> Usage:
-        """Take the server's count; one that does not count is estimated from the length of the texts."""
+        """Take the server's count; where nobody pays, one that does not count is estimated from the texts' lengths."""
+        if used is None and self.cost(1, 1):
+            raise malformed_reply("the usage of an answer that has a price", "none")
         read, written = (
             (used.prompt_tokens, used.completion_tokens) if used else (estimate_tokens(asked), estimate_tokens(answer))
         )

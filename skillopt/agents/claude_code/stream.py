@@ -16,8 +16,10 @@ from pydantic import Field, JsonValue, ValidationError
 
 from skillopt.agents.stream import (
     ClientRun,
+    Dollars,
     Ending,
     StreamEvent,
+    TokenCount,
     failed_run,
     failure_kind_of_status,
     failure_kind_of_words,
@@ -47,10 +49,10 @@ class _Block(StreamEvent):
 
 
 class _Tokens(StreamEvent):
-    input_tokens: int = 0
-    cache_creation_input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    output_tokens: int = 0
+    input_tokens: TokenCount = 0
+    cache_creation_input_tokens: TokenCount | None = None
+    cache_read_input_tokens: TokenCount | None = None
+    output_tokens: TokenCount = 0
 
     @property
     def read(self) -> int:
@@ -87,7 +89,7 @@ class _Line(StreamEvent):
     stop_reason: str | None = None
     result: str | None = None
     errors: list[str] | None = None
-    total_cost_usd: float | None = None
+    total_cost_usd: Dollars | None = None
     usage: _Tokens = Field(default_factory=_Tokens)
     modelUsage: dict[str, _ModelUsage] = Field(default_factory=dict)  # noqa: N815 - the client's own name
 

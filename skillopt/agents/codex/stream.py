@@ -16,6 +16,7 @@ from skillopt.agents.stream import (
     ClientRun,
     Ending,
     StreamEvent,
+    TokenCount,
     failed_run,
     failure_kind_of_status,
     failure_kind_of_words,
@@ -57,9 +58,9 @@ class _Item(StreamEvent):
 
 
 class _Tokens(StreamEvent):
-    input_tokens: int = 0
-    cached_input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: TokenCount = 0
+    cached_input_tokens: TokenCount = 0
+    output_tokens: TokenCount = 0
 
 
 class _Failure(StreamEvent):

@@ -221,10 +221,30 @@ def test_tokens_are_priced_by_kind() -> None:
 
 
 def test_a_server_that_does_not_count_is_estimated_and_an_unlisted_model_has_no_price() -> None:
-    reply, _ = asked_of(compatible, completion("stop", counted=False))
-    assert 0 < reply["usage"].output_tokens < 5
-    with serve(lambda _: as_json(200, completion("stop"))) as server:
-        assert OpenAICompatibleModel("own", base_url=f"{server.url}/v1").reply("a").usage.usd is None
+    with serve(lambda _: as_json(200, completion("stop", counted=False))) as server:
+        usage = OpenAICompatibleModel("own", base_url=f"{server.url}/v1").reply("a").usage
+    assert 0 < usage.output_tokens < 5
+    assert usage.usd is None
+
+
+@pytest.mark.parametrize("count", [-1, -1_000_000, 10**15, 1.5, "many", None])
+@pytest.mark.parametrize("make", [anthropic, openai, compatible])
+def test_an_absurd_count_of_tokens_is_a_malformed_answer(make: Make, count: object) -> None:
+    body = {anthropic: messages("end_turn"), openai: responses("completed"), compatible: completion("stop")}[make]
+    name = "prompt_tokens" if make is compatible else "input_tokens"
+    with pytest.raises(ProviderError, match="malformed"):
+        asked_of(make, {**body, "usage": {**body["usage"], name: count}})
+
+
+def test_a_cache_that_gave_more_than_was_read_makes_no_price_negative() -> None:
+    usage = {"input_tokens": 10, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 4_000}}
+    reply, _ = asked_of(openai, {**responses("completed"), "usage": usage})
+    assert reply["usage"].usd == 10 * 0.0 + 10.0
+
+
+def test_a_server_that_is_paid_and_does_not_count_is_refused() -> None:
+    with pytest.raises(ProviderError, match="expected the usage of an answer that has a price, found 'none'"):
+        asked_of(compatible, completion("stop", counted=False))
 
 
 def test_anthropic_caches_what_many_prompts_begin_with_and_holds_replies_to_a_schema() -> None:
