@@ -26,6 +26,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     warning = namesake()
     if warning:
         typer.echo(f"skillopt: {warning}", err=True)
+    from skillopt.cli.masked_output import masked_output
+
+    with masked_output():
+        return _run_masked(arguments)
+
+
+def _run_masked(arguments: Sequence[str] | None) -> int:
     from skillopt.cli.app import app
 
     try:

@@ -1,6 +1,7 @@
 """Results on stdout, as text or JSON, reports in files, and the end of a command that was interrupted."""
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -108,8 +109,12 @@ def append_report(path: Path, text: str, option: str) -> None:
         raise UsageError(message) from error
 
 
+def _owner_only(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def write_report(path: Path, text: str, option: str = "--output") -> None:
-    """Write a report aside and put it in place.
+    """Write a report aside and put it in place; only its owner may read it, because it quotes tasks and answers.
 
     Args:
         path: The file.
@@ -121,7 +126,8 @@ def write_report(path: Path, text: str, option: str = "--output") -> None:
     """
     aside = path.with_name(f"{path.name}.new")
     try:
-        aside.write_text(text.removesuffix("\n") + "\n", encoding="utf-8")
+        with open(aside, "w", encoding="utf-8", opener=_owner_only) as file:
+            file.write(text.removesuffix("\n") + "\n")
         aside.replace(path)
     except OSError as error:
         from skillopt.errors import UsageError

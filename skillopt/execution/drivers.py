@@ -9,6 +9,7 @@ from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.execution.available import expect_chosen
 from skillopt.execution.budget import NO_CAPS, Caps
+from skillopt.execution.masking import MaskedModel, environment_masking
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
@@ -227,6 +228,7 @@ def meter_drivers(
         harness = MeteredHarness(harness, one)
         model = model and MeteredModel(model, one, "optimizer", longest)
         judge = judge and MeteredModel(judge, one, "judge", longest)
+    judge = judge and MaskedModel(judge, environment_masking())
     agent = settings.harness.partition("/")[0] in AGENTS
     return Drivers(
         harness,

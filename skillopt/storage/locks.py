@@ -1,6 +1,8 @@
 """Lock files that keep one writer per skill, and the state folder `.skillopt/`."""
 
+import contextlib
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,16 +14,20 @@ from skillopt.errors import BusyError, UsageError
 
 __all__ = ["is_locked", "state_folder", "writer_lock"]
 
+_OWNER_ONLY: Final = 0o700
+_OTHERS: Final = 0o077
+
 
 def state_folder(root: Path) -> Path:
-    """Create `.skillopt/` with a `.gitignore` of its own, unless it is there.
+    """Create `.skillopt/` with a `.gitignore` of its own, unless it is there; only its owner may look into it.
 
     Raises:
         UsageError: The folder cannot be made.
     """
     folder = root / ".skillopt"
     try:
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=_OWNER_ONLY, exist_ok=True)
+        _shut(folder)
         ignore = folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
@@ -29,6 +35,13 @@ def state_folder(root: Path) -> Path:
         message = f"cannot write in {folder}: {error.strerror or error}; make {root} writable"
         raise UsageError(message) from error
     return folder
+
+
+def _shut(folder: Path) -> None:
+    """Close a folder to others that an older version left open; whose it is may be somebody else."""
+    if stat.S_IMODE(folder.stat().st_mode) & _OTHERS:
+        with contextlib.suppress(PermissionError):
+            folder.chmod(_OWNER_ONLY)
 
 
 _WAIT_SECONDS: Final = 0.3

@@ -8,7 +8,7 @@ from threading import Barrier
 
 import pytest
 
-from skillopt.errors import InfrastructureError
+from skillopt.errors import InfrastructureError, InvalidMeasurementError
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import Activity, RecordedRunner, RunObserver
 from skillopt.execution.threads import ThreadExecutor
@@ -295,3 +295,39 @@ class TestAnswers:
         runner(ledger, answered(2, "wrong"), observer=notes).rollouts(asked(3))
         steps = [(activity.done, activity.total, activity.paid, activity.score) for activity in notes.activities]
         assert steps == [(1, 3, 0, 1.0), (2, 3, 1, 1.0), (3, 3, 2, 2 / 3)]
+
+
+@pytest.mark.parametrize("status", [Status.REFUSAL, Status.LIMIT])
+def test_nothing_but_refusals_or_cut_off_answers_is_no_measurement(ledger: Ledger, status: Status) -> None:
+    def refuse(_: RolloutRequest, __: str) -> Trajectory:
+        return Trajectory(answer="no", status=status, reason="policy 7 forbids it", usage=Usage(1, 10, 2, 0.25))
+
+    for _ in range(2):  # what is recorded by then says the same
+        with pytest.raises(InvalidMeasurementError, match=f"4 rollouts.*{status.value}: policy 7 forbids it"):
+            runner(ledger, refuse).rollouts(asked(4))
+
+
+def test_a_single_answer_among_refusals_is_a_measurement(ledger: Ledger) -> None:
+    def refuse_most(request: RolloutRequest, workspace: str) -> Trajectory:
+        if request.task.id == "t3":
+            return echo(request, workspace)
+        return Trajectory(status=Status.REFUSAL, reason="no")
+
+    assert scores(runner(ledger, refuse_most), asked(5)) == [0.0, 0.0, 0.0, 1.0, 0.0]
+
+
+def test_a_run_that_goes_on_does_not_pay_for_its_probe_again(ledger: Ledger) -> None:
+    prompts: list[str] = []
+
+    class Paid(ScriptedModel):
+        def worst_case(self, prompt: str, *, system: str = "") -> Usage:  # noqa: ARG002 - it has none
+            return Usage(1, len(prompt), 1, 0.1)
+
+    def model() -> Model:
+        return Paid(lambda prompt: prompts.append(prompt) or "ready")
+
+    runner(ledger, model=model()).rollouts(asked(1))
+    runner(ledger, model=model()).rollouts(asked(2))
+    assert len(prompts) == 1
+    runner(ledger, run="another", model=model()).rollouts(asked(3))
+    assert len(prompts) == 2

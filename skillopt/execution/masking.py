@@ -1,0 +1,139 @@
+"""Masking secrets in what is recorded and printed: values of this process's environment, and what looks like a key.
+
+This is the one place where what a target, a judge or a provider said is cleaned before it is kept or shown.
+"""
+
+import os
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Final
+from urllib.parse import quote
+
+from skillopt.protocols import Model
+from skillopt.rollouts import Message, Reply, Rollout, Score, ToolCall, Trajectory, Usage
+from skillopt.safety.credentials import mask
+
+__all__ = ["MaskedModel", "Masking", "environment_masking"]
+
+_SECRET_NAME: Final = re.compile(
+    r"(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASSWORD|PASSWD|PASS|PASSPHRASE|CREDENTIALS?|PAT|AUTH)(?:$|_)",
+    re.IGNORECASE,
+)
+_NO_SECRET: Final = re.compile(r"(?i)(?:_FILE|_PATH|_DIR|_URL|_SOCK|_COUNT|_LIMIT)$|^MAX_|_MAX_|^GIT_CONFIG_KEY_")
+_SHORTEST: Final = 8
+"""Characters of a value below which masking it would hide ordinary words."""
+
+
+@dataclass(frozen=True)
+class Masking:
+    """Replaces secrets in text.
+
+    Args:
+        secrets: Values that must not be kept or shown; how they look does not matter.
+    """
+
+    secrets: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> "Masking":
+        """Take the values of all variables whose names say that they are secret."""
+        values = (value.strip() for name, value in environment.items() if _is_secret(name))
+        return cls(frozenset(value for value in values if len(value) >= _SHORTEST))
+
+    @cached_property
+    def _known(self) -> re.Pattern[str] | None:
+        """Match the secrets as they are, percent-encoded and in base64; the longest first."""
+        forms = {form for secret in self.secrets for form in _forms(secret)}
+        joined = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+        return re.compile(joined) if joined else None
+
+    def text(self, text: str) -> str:
+        """Replace the secrets and all that looks like a credential."""
+        return mask(self._known.sub("[secret]", text) if self._known else text)
+
+    def rollout(self, rollout: Rollout) -> Rollout:
+        """Mask every text of a rollout; its score was given before, so masking changes none."""
+        score = rollout.score and self._score(rollout.score)
+        return replace(
+            rollout, trajectory=self._trajectory(rollout.trajectory), score=score, reason=self.text(rollout.reason)
+        )
+
+    def reply(self, reply: Reply) -> Reply:
+        """Mask the text of a model's reply."""
+        return replace(reply, text=self.text(reply.text))
+
+    def _trajectory(self, found: Trajectory) -> Trajectory:
+        return replace(
+            found,
+            messages=tuple(self._messages(found.messages)),
+            answer=self.text(found.answer),
+            files_changed=tuple(map(self.text, found.files_changed)),
+            reason=self.text(found.reason),
+        )
+
+    def _messages(self, messages: Iterable[Message]) -> Iterable[Message]:
+        for message in messages:
+            calls = (
+                ToolCall(call.name, self.text(call.arguments), self.text(call.result)) for call in message.tool_calls
+            )
+            yield replace(message, text=self.text(message.text), tool_calls=tuple(calls))
+
+    def _score(self, score: Score) -> Score:
+        said = score.judgement
+        shown = said and replace(said, shown=self.text(said.shown), addressed=self.text(said.addressed))
+        return replace(score, feedback=self.text(score.feedback), judgement=shown)
+
+
+@cache
+def environment_masking() -> Masking:
+    """Give the masking of the secrets that this process was started with."""
+    return Masking.of(os.environ)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedModel:
+    """A model, such as the judge of raw answers, that is never sent a secret.
+
+    Args:
+        model: Who answers.
+        masking: Replaces secrets.
+    """
+
+    model: Model
+    masking: Masking
+
+    @property
+    def identity(self) -> str:
+        """Name the model."""
+        return self.model.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound what a call consumes."""
+        return self.model.worst_case(self.masking.text(prompt), system=system)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Answer one prompt, its secrets masked.
+
+        Raises:
+            InfrastructureError: The provider failed.
+        """
+        return self.model.reply(self.masking.text(prompt), system=system, schema=schema)
+
+
+def _is_secret(name: str) -> bool:
+    return bool(_SECRET_NAME.search(name)) and not _NO_SECRET.search(name)
+
+
+def _forms(secret: str) -> Iterable[str]:
+    yield secret
+    yield quote(secret, safe="")
+    raw = secret.encode("utf-8", "surrogateescape")
+    for lead in range(3):
+        # In base64 a text looks in one of three ways, by where it begins; its ends depend on what stands beside it.
+        encoded = b64encode(b"\0" * lead + raw).decode()
+        inner = encoded[(lead * 8 + 5) // 6 : (lead + len(raw)) * 8 // 6]
+        if len(inner) >= _SHORTEST:
+            yield inner

@@ -1,0 +1,146 @@
+"""Masking: a planted secret is in nothing that is recorded, sent to a judge or printed."""
+
+import io
+import json
+from base64 import b64encode
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.cli.masked_output import MaskedStream
+from skillopt.execution.drivers import Drivers
+from skillopt.execution.masking import MaskedModel, Masking, environment_masking
+from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Judgement, Message, Rollout, Score, Status, ToolCall, Trajectory
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import Task, VerifierSpec
+from skillopt.testing import InlineExecutor, ScriptedHarness, ScriptedModel
+
+SECRETS = st.text(
+    st.sampled_from("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789+/=_.-"), min_size=12, max_size=60
+)
+AROUND = st.text(st.sampled_from(" \nabc#'\"é漢"), max_size=30)
+
+
+@given(SECRETS, AROUND, AROUND)
+def test_a_secret_is_gone_wherever_it_stands_and_however_it_is_encoded(secret: str, before: str, after: str) -> None:
+    masking = Masking.of({"MY_API_KEY": secret})
+    forms = [secret, quote(secret, safe="")]
+    encoded = b64encode(f"{before}{secret}{after}".encode()).decode()
+    for form in forms:
+        assert form not in masking.text(f"{before}{form}{after}")
+    assert masking.text(encoded) != encoded
+
+
+@given(AROUND)
+def test_text_without_secrets_stays_as_it_is(text: str) -> None:
+    assert Masking.of({"MY_API_KEY": "k" * 20}).text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "hidden"),
+    [
+        ("ANTHROPIC_API_KEY", True),
+        ("GITHUB_TOKEN", True),
+        ("DB_PASSWORD", True),
+        ("AWS_SECRET_ACCESS_KEY", True),
+        ("PATH", False),
+        ("MAX_TOKENS_TOTAL", False),
+        ("SSH_AUTH_SOCK", False),
+        ("GOOGLE_TOKEN_FILE", False),
+    ],
+)
+def test_the_name_of_a_variable_says_whether_its_value_is_secret(name: str, *, hidden: bool) -> None:
+    assert Masking.of({name: "plain-words-only"}).secrets == (
+        frozenset({"plain-words-only"}) if hidden else frozenset()
+    )
+
+
+def test_a_short_value_hides_no_ordinary_word() -> None:
+    assert Masking.of({"MY_TOKEN": "none"}).text("none of it") == "none of it"
+
+
+SECRET = "correct-horse-battery"  # noqa: S105 - planted by this test
+EVERYWHERE = Rollout(
+    "t",
+    "",
+    0,
+    Trajectory(
+        (Message("assistant", SECRET, (ToolCall("Bash", SECRET, SECRET),)),),
+        SECRET,
+        (SECRET,),
+        Status.OK,
+        SECRET,
+    ),
+    Status.OK,
+    Score(0.5, passed=False, feedback=SECRET, judgement=Judgement(("c",), ("y",), SECRET, addressed=SECRET)),
+    SECRET,
+)
+
+
+def test_every_text_of_a_rollout_is_masked_and_its_score_stays() -> None:
+    masked = Masking(frozenset({SECRET})).rollout(EVERYWHERE)
+    assert SECRET not in repr(masked)
+    assert repr(EVERYWHERE).count(SECRET) == repr(masked).count("[secret]") == 10
+    assert masked.score is not None
+    assert masked.score.value == 0.5
+
+
+def test_a_judge_is_never_sent_a_secret() -> None:
+    asked: list[str] = []
+    model = MaskedModel(ScriptedModel(lambda prompt: asked.append(prompt) or "yes"), Masking(frozenset({SECRET})))
+    assert model.reply(f"Judge this: {SECRET}").text == "yes"
+    assert asked == ["Judge this: [secret]"]
+
+
+def test_what_is_printed_is_masked_and_the_stream_is_the_stream_otherwise() -> None:
+    raw = io.StringIO()
+    stream = MaskedStream(raw, Masking(frozenset({SECRET})))
+    assert stream.write(f"key {SECRET}\n") == len(SECRET) + 5
+    stream.writelines(["a\n", f"{SECRET}\n"])
+    assert raw.getvalue() == "key [secret]\na\n[secret]\n"
+    assert stream.isatty() is False
+
+
+@dataclass
+class _Said:
+    key: str
+
+    def __call__(self, _: RolloutRequest, workspace: str) -> Trajectory:
+        (Path(workspace) / "out").write_text(self.key)
+        return Trajectory((Message("assistant", f"I read {self.key}"),), f"the key is {self.key}")
+
+
+def test_a_key_that_a_target_finds_is_scored_as_it_is_and_recorded_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_PROVIDER_KEY", SECRET)
+    environment_masking.cache_clear()
+    try:
+        with closing(Ledger.open(tmp_path)) as ledger:
+            drivers = Drivers(ScriptedHarness(_Said(SECRET)), ScriptedModel(lambda _: f"add: {SECRET}"))
+            runner = RecordedRunner(ledger, "run", drivers, InlineExecutor(), RunObserver())
+            exact = VerifierSpec("exact", json.dumps({"value": f"the key is {SECRET}"}))
+            (found,) = runner.rollouts([RolloutRequest(None, Task("t", "Say it.", exact))])
+            (reply,) = runner.replies(["Propose."])
+            assert found.score is not None
+            assert found.score.passed
+            assert found.trajectory.answer == "the key is [secret]"
+            assert reply.text == "add: [secret]"
+            again = RecordedRunner(ledger, "run", drivers, InlineExecutor(), RunObserver())
+            assert again.rollouts([RolloutRequest(None, Task("t", "Say it.", exact))]) == (found,)
+    finally:
+        environment_masking.cache_clear()
+    assert all(SECRET.encode() not in place.read_bytes() for place in tmp_path.rglob("*") if place.is_file())
+
+
+def test_only_the_owner_may_look_into_the_ledgers_folder(tmp_path: Path) -> None:
+    (tmp_path / ".skillopt").mkdir(mode=0o755)  # as an older version left it
+    Ledger.open(tmp_path).close()
+    assert (tmp_path / ".skillopt").stat().st_mode & 0o777 == 0o700
