@@ -54,12 +54,14 @@ def optimize(
     """
     from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.optimize import optimize as run
+    from skillopt.storage.unreported import mark_reported
 
     selection = options.select(skill)
     _ask_to_spend(selection, start, yes=yes, quiet=quiet)
     with interruptible(), ProgressObserver(quiet=quiet, verbose=verbose) as observer:
         found = run(selection, start=start, observer=observer)
     show(found, _text, as_json=as_json)
+    mark_reported(selection.project().root, found.run)
 
 
 def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: bool) -> None:

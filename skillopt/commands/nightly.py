@@ -31,6 +31,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import state_folder, writer_lock
+from skillopt.storage.unreported import mark_reported
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, RemoteLogin
 
@@ -297,6 +298,7 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     night.observer.notice(f"{state.target.name}: {due.reason}")
     try:
         done = optimize(selection, start=_start(night, state), observer=night.observer, allowance=meter)
+        mark_reported(night.project.root, done.run)  # a night reads from the ledger what it offers
         stopped = night.ledger.run(done.run).state == "stopped"
         training, reason, run, versions = (
             Training.STOPPED if stopped else Training.FINISHED,

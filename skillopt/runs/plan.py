@@ -14,6 +14,7 @@ from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.unreported import is_unreported
 from skillopt.tasks import Suite, digest_of
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -103,12 +104,28 @@ def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, b
         check_not_lower(ledger, interrupted, settings)
         ledger.begin_run(interrupted)
         return interrupted, True
+    unseen = _find_unseen(plan, ledger, config)
+    if unseen is not None and _started_so(plan, unseen, start) and _is_untouched(plan, ledger, unseen, start):
+        return _taken_up(ledger, unseen), True
     capped = find_capped(ledger, plan.target.name, config, suite, settings)
     if capped is not None and _started_so(plan, capped, start) and _is_untouched(plan, ledger, capped, start):
-        if capped.state == "finished":  # one that is stopped keeps the time of its start, which tells what came before
-            ledger.end_run(capped.id, "stopped", "its caps were raised")
-        return ledger.begin_run(capped), True
+        return _taken_up(ledger, capped), True
     return record_run(plan, ledger, incumbent_of(plan.target, plan.repository, start), config, settings.seed), False
+
+
+def _find_unseen(plan: RunPlan, ledger: Ledger, config: str) -> RunRecord | None:
+    """Find the newest run of this very command, if it finished and was killed before it could say so."""
+    root = ledger.path.parent.parent
+    wanted = (plan.target.name, config, plan.suite.digest)
+    newest = next((run for run in ledger.runs() if (run.skill, run.config, run.suite_digest) == wanted), None)
+    return newest if newest and newest.state == "finished" and is_unreported(root, newest.id) else None
+
+
+def _taken_up(ledger: Ledger, run: RunRecord) -> RunRecord:
+    """Go on with a run; one that is stopped, not finished, keeps its start, which tells what came before."""
+    if run.state == "finished":
+        ledger.end_run(run.id, "stopped", "it goes on")
+    return ledger.begin_run(run)
 
 
 def _is_untouched(plan: RunPlan, ledger: Ledger, run: RunRecord, start: Start) -> bool:

@@ -17,6 +17,7 @@ from skillopt.runs.version_message import VersionOrigin, body_of, subject_of, tr
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.unreported import mark_unreported
 from skillopt.versions.repository import NewVersion
 
 __all__ = ["RecordedRun"]
@@ -57,6 +58,7 @@ class RecordedRun(Recording):
             self._commit(event, at)
             self._spent = 0.0
         elif isinstance(event, RunEnded):
+            mark_unreported(self._ledger.path.parent.parent, self.record.id)
             self.draft = publish_draft(self._plan.repository, self._ledger, self.record)
 
     def interrupted(self) -> None:

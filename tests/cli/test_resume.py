@@ -18,6 +18,7 @@ from typing import IO
 import pytest
 
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.unreported import is_unreported, mark_unreported
 from tests.fakes.projects import git, make_project, skillopt_process
 
 pytestmark = pytest.mark.process
@@ -221,3 +222,18 @@ def test_a_work_tree_that_was_changed_since_is_another_run(tmp_path: Path, proje
     with closing(Ledger.open(project, read_only=True)) as ledger:
         newest, oldest = ledger.runs()
     assert newest.start != oldest.start
+
+
+def test_a_run_that_was_killed_after_its_end_is_shown_and_no_other_begins(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    command = ("optimize", "rows", "--json", "--workers", str(WORKERS))
+    first = skillopt_process(project, *command)
+    assert first.returncode == 0
+    shown, paid = json.loads(first.stdout), recorded(project)
+    mark_unreported(project, shown["run"])  # as it is where the kill came before the result was printed
+    again = json.loads(skillopt_process(project, *command).stdout)
+    assert (again["run"], again["versions"], again["reason"]) == (shown["run"], shown["versions"], shown["reason"])
+    assert (again["resumed"], again["paid_rollouts"], again["paid_calls"]) == (True, 0, 0)
+    assert recorded(project) == paid
+    assert not is_unreported(project, shown["run"])
+    assert json.loads(skillopt_process(project, *command).stdout)["run"] != shown["run"]
