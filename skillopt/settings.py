@@ -72,6 +72,11 @@ class Metric(StrEnum):
                 assert_never(self)
         return number
 
+    @property
+    def label(self) -> str:
+        """Name the number, for gains and intervals."""
+        return {Metric.SOFT: "score", Metric.HARD: "share passed", Metric.MIXED: "mean of score and passed"}[self]
+
 
 class ExecutorSettings(BaseModel):
     """How calls are made, in the table `[executor]`; nothing in it can change a result."""

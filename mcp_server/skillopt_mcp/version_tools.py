@@ -115,7 +115,7 @@ def _versions(folder: Path, name: str, page: int) -> str:
     rows = []
     for version in logged.versions:
         said = dict(version.trailers)
-        grade = f"{said.get('Grade', '')}{', taken by a person' if version.kind == 'taken' else ''}"
+        grade = f"{version.shown}{', taken by a person' if version.kind == 'taken' else ''}"
         numbers = (grade, _score(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
         rows.append((version.sha[:_SHORT], version.at, *numbers, version.subject))
     body = table(head, rows) if rows else _BEGIN["versions"]

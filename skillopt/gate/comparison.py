@@ -180,6 +180,7 @@ def compare(
     certainty = 1.0 - mean_p_value(differences, confidence)
     covered = bool(tasks) and min(len(old), len(new)) >= coverage * len(wanted)
     outcome, reason = _decide(gain, certainty, rule, confidence) if covered else _uncovered(len(tasks), len(wanted))
+    reason = f"gain in {metric.label} {reason}" if covered else reason
     shown = outcome is Outcome.ACCEPT and rule is GateRule.PAIRED
     if shown and is_explained(differences, before, after, metric):
         outcome, reason = Outcome.INCONCLUSIVE, f"{reason}, but {EXPLAINED}"
@@ -262,7 +263,7 @@ def _by_task(rollouts: Iterable[Rollout], metric: Metric) -> dict[str, float]:
 
 
 def _decide(gain: float, certainty: float, rule: GateRule, confidence: float) -> tuple[Outcome, str]:
-    found = f"gain {gain:+.3f} at confidence {certainty:.2f}"
+    found = f"{gain:+.3f} at confidence {certainty:.2f}"
     if gain <= 0:
         return Outcome.REJECT, f"{found}: not better than the incumbent"
     if rule is GateRule.STRICT:

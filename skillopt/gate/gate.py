@@ -299,7 +299,8 @@ class Gate:
         if verdict.outcome is Outcome.INVALID:
             return verdict
         tasks = verdict.wins + verdict.ties + verdict.losses
-        found = f"gain {verdict.gain:+.3f} on {tasks} of {len(self._tasks)} tasks at confidence {confidence:.3f}"
+        gain = f"gain in {self._settings.metric.label} {verdict.gain:+.3f}"
+        found = f"{gain} on {tasks} of {len(self._tasks)} tasks at confidence {confidence:.3f}"
         asked = f"{wanted:.3f} asked for"
         reason = f"{found}: {asked if outcome is not Outcome.REJECT else 'not better than the incumbent'}"
         return replace(verdict, outcome=outcome, reason=reason, confidence=confidence)

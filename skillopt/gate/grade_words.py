@@ -4,7 +4,7 @@ from typing import Final
 
 from skillopt.gate.grades import Grade, Grading
 
-__all__ = ["GRADE_MEANINGS", "UNGRADED", "grade_words"]
+__all__ = ["GRADE_MEANINGS", "UNGRADED", "grade_name", "grade_words"]
 
 GRADE_MEANINGS: Final = {
     Grade.PROVEN: "better on new tasks like these",
@@ -13,8 +13,19 @@ GRADE_MEANINGS: Final = {
     Grade.WORSE: "worse as far as it was measured",
 }
 
+_AGAINST_FIRST: Final = " against the first version"
+
 UNGRADED: Final = "unproven: its run ended before it was graded"
 """Of a draft whose run was interrupted; the run that goes on grades it."""
+
+
+def grade_name(grading: Grading) -> str:
+    """Say a grade without its figures, and of which comparison it is where that is not the last one.
+
+    >>> grade_name(Grading(Grade.PROVEN, 0.62, 0.01, -0.02, 0.04, 12, 1, "", increment=True))
+    'proven against the first version'
+    """
+    return f"{grading.grade}{_AGAINST_FIRST if grading.increment else ''}"
 
 
 def grade_words(grading: Grading | None) -> str:
@@ -31,5 +42,5 @@ def grade_words(grading: Grading | None) -> str:
     tasks = "1 task" if grading.tasks == 1 else f"{grading.tasks} tasks"
     changed = f", {grading.changed} of which changed" if grading.grade is Grade.PROVEN_HERE else ""
     gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"
-    of = " against the first version; what was added since is not lower" if grading.increment else ""
-    return f"{grading.grade}{of}: {gain}, {likely}, on {tasks}{changed}"
+    added = "; what was added since is not lower" if grading.increment else ""
+    return f"{grade_name(grading)}{added}: {gain}, {likely}, on {tasks}{changed}"

@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.gate.comparison import PairedTask, Tally, Verdict
+from skillopt.settings import Metric
 
 __all__ = [
     "HELD_OUT",
@@ -31,7 +32,7 @@ __all__ = [
 HELD_OUT: Final = "held-out"
 VAL: Final = "val"
 
-_LABELS: Final = {"soft": "score", "hard": "share passed", "mixed": "mean of score and passed"}
+_LABELS: Final = {metric.value: metric.label for metric in Metric}
 _PASSED: Final = re.compile(r"\d+(\.\d)? of \d+")
 
 
@@ -180,7 +181,7 @@ def passed_cells(verdict: Verdict) -> tuple[str, str]:
 
 def metric_label(metric: str) -> str:
     """Name what a gate compares, for gains and intervals; without a known metric it is a score."""
-    return _LABELS.get(metric, "score")
+    return _LABELS.get(metric, Metric.SOFT.label)
 
 
 def headline_trailers(verdict: Verdict) -> tuple[tuple[str, str], ...]:

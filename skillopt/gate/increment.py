@@ -98,7 +98,8 @@ def compare_increment(increments: Increments, place: str, incumbent: Skill, cand
     if verdict.outcome is Outcome.INVALID:
         raise InvalidMeasurementError(f"{place}: {verdict.reason}{first_failure((*before, *after))}")
     accepted = verdict.gain >= 0
-    found = f"gain {verdict.gain:+.3f} over a proven version, each line seen to be needed"
+    gain = f"gain in {increments.settings.metric.label} {verdict.gain:+.3f}"
+    found = f"{gain} over a proven version, each line seen to be needed"
     reason = f"{found}: {'not lower' if accepted else 'lower'}"
     outcome = Outcome.ACCEPT if accepted else Outcome.REJECT
     return replace(verdict, outcome=outcome, reason=reason, grading=_graded(increments, before, after, prior))

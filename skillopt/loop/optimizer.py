@@ -11,7 +11,7 @@ from skillopt.errors import SuiteError
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
-from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, RunEnded, RunStarted
+from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.loop.grading import grade_draft, name_stuck_tasks
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.recheck import recheck
@@ -82,13 +82,24 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
         yield from grade_draft(run)
         yield from name_stuck_tasks(run)
     asked = run.runner.rollouts_asked
-    if run.versions > run.tested and run.plan.test:
+    if run.versions > run.tested and run.test:
         released = replace(released, looks=released.looks + bool(run.test_rollouts))
-        for event in check_release(runner, released, run.draft.incumbent, run.test, settings):
-            run.test_rollouts += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
-            yield event
-        run.tested = run.versions
+        yield from _test_newest(run, released, runner)
     yield RunEnded(reason, run.versions, asked + run.test_rollouts, run.runner.calls_asked, capped)
+
+
+def _test_newest(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:
+    """Compare the newest version on the held-out tasks; say so where the cap is too small for it."""
+    if not run.plan.test:
+        few = (
+            f"the cap of {run.settings.max_rollouts} rollouts leaves too few for {2 * len(run.test)} on held-out tasks"
+        )
+        yield ReleaseCheckWithheld(few, released.looks + 1)
+        return
+    for event in check_release(runner, released, run.draft.incumbent, run.test, run.settings):
+        run.test_rollouts += 2 * len(run.test) if isinstance(event, HeldOutTestMeasured) else 0
+        yield event
+    run.tested = run.versions
 
 
 def _learn(run: TrainingRun) -> Generator[Event, None, str]:

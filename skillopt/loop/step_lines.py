@@ -10,7 +10,7 @@ from functools import singledispatch
 from typing import Final
 
 from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grade_words import grade_name, grade_words
 from skillopt.gate.headline import VAL, compared_words, passed_words, tally_words
 from skillopt.loop.event_lines import describe
 from skillopt.loop.events import (
@@ -116,7 +116,7 @@ class StepLines:
                 yield f"{_compared(event)}: not accepted{_why(event.verdict)}"
         elif isinstance(event, VersionAccepted):
             self._waiting = ()
-            grade = f", {event.grading.grade}" if event.grading else ""
+            grade = f", {grade_name(event.grading)}" if event.grading else ""
             gate = _compared(self._gate) if self._gate else "gate"
             yield f"{gate}: accepted as version {event.number}{grade}"
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from skillopt.gate.grade_words import grade_name
 from skillopt.gate.headline import metric_label, tally_words
 from skillopt.reports.edit_tables import draft_edits, edits_not_taken, taken_edits
 from skillopt.reports.edit_views import EditView, PatchTestView
@@ -116,8 +117,8 @@ def _patch_test(found: PatchTestView) -> str:
 def _versions(view: RunView) -> str:
     """Pareto table of the versions by score, tokens, cost and turns; the front is over those known of all."""
     rows = [
-        f"| v{one.number} | {one.grading.grade if one.grading else '—'} | {one.passed or '—'} | {_number(one.score)} "
-        f"| {_number(one.expected)} | {one.tokens:,} "
+        f"| v{one.number} | {grade_name(one.grading) if one.grading else '—'} | {one.passed or '—'} "
+        f"| {_number(one.score)} | {_number(one.expected)} | {one.tokens:,} "
         f"| {'not known' if one.usd is None else f'{one.usd:.4f}'} "
         f"| {'not known' if one.turns is None else f'{one.turns:.2f}'} | {_front(one)} |"
         for one in view.versions

@@ -13,6 +13,10 @@ GRADE: Final = "Grade"
 Trailers = Sequence[tuple[str, str]]
 """(key, value) pairs at the end of a commit's message."""
 
+_AGAINST: Final = "Grade-Against"
+_FIRST: Final = "first version"
+"""Of a version that builds on a proven one: its figures are of what was added."""
+
 _INTERVAL: Final = re.compile(r"([+-]?\d\.\d+) to ([+-]?\d\.\d+)")
 
 
@@ -27,6 +31,7 @@ def grade_trailers(grading: Grading | None) -> tuple[tuple[str, str], ...]:
         ("Interval", f"{grading.low:+.3f} to {grading.high:+.3f}"),
         ("Tasks-Judged", str(grading.tasks)),
         ("Tasks-Changed", str(grading.changed)),
+        *(((_AGAINST, _FIRST),) if grading.increment else ()),
     )
 
 
@@ -47,6 +52,7 @@ def read_grading(trailers: Trailers) -> Grading | None:
             int(found["Tasks-Judged"]),
             int(found["Tasks-Changed"]),
             "",
+            increment=found.get(_AGAINST) == _FIRST,
         )
     except (KeyError, ValueError):
         return None

@@ -1,6 +1,7 @@
 """The draft on the command line: named by every command that takes a version, and made one by a person's word."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from skillopt.gate.grades import Grade
 from skillopt.storage.locks import writer_lock
 from skillopt.versions.repository import Repository
-from tests.fakes.drafts import KilledError, accepted, changed, graded, run_events
+from tests.fakes.drafts import KilledError, accepted, changed, graded, grading, run_events
 from tests.fakes.projects import git, make_project, skillopt
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
@@ -143,6 +144,15 @@ def test_log_says_the_grade_of_each_version_and_who_took_one(folder: Path) -> No
     graph = skillopt(folder, "log", "rows", "--graph").stdout.splitlines()
     assert [line[0] for line in graph[1:3]] == ["+", "*"]
     assert [row["kind"] for row in as_json(folder, "log", "rows")["versions"]] == ["taken", "accepted"]
+
+
+def test_log_says_that_a_version_is_proven_against_the_first_one_where_that_was_tested(folder: Path) -> None:
+    first = accepted(EMAIL, grade=Grade.PROVEN)
+    later = replace(accepted(EMAIL, DATES), number=2, grading=replace(grading(Grade.PROVEN), increment=True))
+    run_events(folder, first, later)
+    newest, older = skillopt(folder, "log", "rows").stdout.splitlines()[1:3]
+    assert "  proven against the first version  " in newest
+    assert "  proven  " in older
 
 
 def test_the_draft_of_a_killed_process_can_be_taken(folder: Path) -> None:

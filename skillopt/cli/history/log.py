@@ -64,9 +64,8 @@ def _version(version: "LoggedVersion") -> str:
     target = f"trained on {TargetName.parse(version.harness)}" if version.harness else ""
     remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
     taken = f"taken by {version.trailer('Taken-By')}" if version.kind == "taken" else ""
-    grade = version.grade.value if version.grade else ""
     return "  ".join(
-        filter(None, (version.sha[:SHORT], version.at, version.subject, grade, scores, taken, remark or target))
+        filter(None, (version.sha[:SHORT], version.at, version.subject, version.shown, scores, taken, remark or target))
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import load_target
 from skillopt.gate.error_budget import ErrorBudget
-from skillopt.gate.grade_words import grade_words
+from skillopt.gate.grade_words import grade_name, grade_words
 from skillopt.gate.grades import Grade, Grading
 from skillopt.project import Project, Selection, Target
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
@@ -39,6 +39,12 @@ class LoggedVersion(Version):
     staleness: Staleness
     kind: str
     grade: Grade | None
+
+    @property
+    def shown(self) -> str:
+        """Say what was shown of it; of what builds on a proven version, against which text. Empty when not known."""
+        grading = read_grading(self.trailers)
+        return grade_name(grading) if grading else self.grade.value if self.grade else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,3 +147,19 @@ def test_what_is_chosen_for_its_score_overstates_it_and_what_is_expected_does_so
     assert chosen > 500
     assert measured_excess / chosen > 0.04
     assert 0 < expected_excess < 0.8 * measured_excess
+
+
+@pytest.mark.parametrize(
+    ("metric", "named"),
+    [
+        (Metric.SOFT, "gain in score +0.400 at confidence"),
+        (Metric.HARD, "gain in share passed +1.000 at confidence"),
+        (Metric.MIXED, "gain in mean of score and passed +0.700 at confidence"),
+    ],
+)
+def test_the_reason_of_a_verdict_names_the_number_that_gained(metric: Metric, named: str) -> None:
+    before, after = measured([0.6] * 12), measured([1.0] * 12)
+    found = compare(before, after, rule=GateRule.PAIRED, metric=metric, confidence=0.9, coverage=0.8)
+    assert found.reason.startswith(named)
+    missing = compare([], after, rule=GateRule.PAIRED, metric=metric, confidence=0.9, coverage=0.8)
+    assert missing.reason == "only 0 of 12 tasks could be measured; see the infrastructure errors"

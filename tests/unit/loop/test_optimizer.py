@@ -20,6 +20,7 @@ from skillopt.loop.events import (
     HeldOutTestMeasured,
     MemoryUpdated,
     PromptSkipped,
+    ReleaseCheckWithheld,
     RunEnded,
     StepFailed,
     VerifierSuspected,
@@ -285,6 +286,20 @@ def test_a_cap_on_rollouts_is_never_passed_held_out_test_included(cap: int) -> N
     events = run(runner, max_rollouts=cap)
     assert len(runner.requests) <= cap
     assert only(events, RunEnded)[0].rollouts == len(runner.requests)
+
+
+def test_a_cap_too_small_for_the_held_out_test_is_said_and_the_same_command_says_the_same_again() -> None:
+    def capped() -> list[Event]:
+        return run(ScriptedRunner(by_words, teach), max_rollouts=90)
+
+    events = capped()
+    assert only(events, VersionAccepted)
+    assert not only(events, HeldOutTestMeasured)
+    (withheld,) = only(events, ReleaseCheckWithheld)
+    assert withheld == ReleaseCheckWithheld("the cap of 90 rollouts leaves too few for 24 on held-out tasks", 1)
+    assert capped() == events
+    idle = run(ScriptedRunner(by_words, lambda _: '{"edits": []}'), max_rollouts=90)
+    assert not only(idle, ReleaseCheckWithheld), "there is no version to compare"
 
 
 def test_an_edit_that_does_harm_alone_never_joins_one_that_helps() -> None:

@@ -51,3 +51,10 @@ def test_the_held_out_test_is_not_scored_again_for_a_version_that_was_scored_alr
     versions = len(only(events, VersionAccepted))
     assert versions
     assert len(looks) <= versions
+
+
+def test_what_the_first_cap_kept_from_the_held_out_test_is_scored_under_the_higher_one_as_its_first_look() -> None:
+    events = run(ScriptedRunner(by_words, teach), (90, 200), BASE)
+    (withheld,), (test,) = only(events, ReleaseCheckWithheld), only(events, HeldOutTestMeasured)
+    assert events.index(withheld) < events.index(test)
+    assert (withheld.look, test.look) == (1, 1)

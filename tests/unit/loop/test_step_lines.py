@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from skillopt.gate.comparison import Outcome, PairedTask, Tally, Verdict
+from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import (
     BaselineMeasured,
     DraftChanged,
@@ -90,6 +93,14 @@ def test_a_gate_says_what_was_fixed_and_broken_and_what_came_of_it() -> None:
     rejected = replace(gate, verdict=replace(VERDICT, outcome=Outcome.REJECT))
     assert told(rejected) == [f"{words}: not accepted, no better"]
     assert told(replace(rejected, judged=("d1", "d2"))) == [f"{words.replace('val ', '')}: not accepted, no better"]
+
+
+@pytest.mark.parametrize(("increment", "grade"), [(False, "proven"), (True, "proven against the first version")])
+def test_a_version_that_builds_on_a_proven_one_says_what_it_is_proven_against(grade: str, *, increment: bool) -> None:
+    grading = Grading(Grade.PROVEN, 0.6, 0.01, -0.02, 0.04, 3, 1, "", increment=increment)
+    version = VersionAccepted(2, 1, 1, "edits", "text", change(DATES), VERDICT, 9, grading)
+    (line,) = told(GateDecided(1, "edits", change(DATES), VERDICT), version)
+    assert line.endswith(f": accepted as version 2, {grade}")
 
 
 def test_baseline_held_out_test_and_prompts_without_an_answer_have_lines_of_their_own() -> None:

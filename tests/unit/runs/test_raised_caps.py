@@ -1,26 +1,83 @@
-"""A run whose caps were raised does not go on for a command that gives lower ones."""
+"""The run that a command with other caps goes on with."""
 
 from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.execution.recording import config_of, record_of
-from skillopt.loop.events import CapsRaised, encode_event
-from skillopt.presets import make_settings
-from skillopt.runs.raised_caps import check_not_lower
-from skillopt.storage.ledger import Ledger
-from tests.unit.loop.test_optimizer import SKILL, suite
+from skillopt.execution.runner import RunObserver
+from skillopt.loop.events import CapsRaised, RunEnded, encode_event
+from skillopt.project import Selection
+from skillopt.runs.plan import begin_run, make_plan
+from skillopt.runs.run import RecordedRun
+from skillopt.settings import Settings
+from skillopt.storage.ledger import Ledger, RunRecord
+from tests.fakes.drafts import ENDED
+from tests.fakes.projects import make_project
 
 
-def test_the_first_cap_given_again_is_refused_once_it_was_raised(tmp_path: Path) -> None:
-    settings = make_settings(("test", {"max_rollouts": 60}))
-    with closing(Ledger.open(tmp_path)) as ledger:
-        record = ledger.begin_run(record_of(SKILL, suite(), config_of(settings, ()), 0))
-        check_not_lower(ledger, record, settings)
-        ledger.append_event(record.id, 0, *encode_event(CapsRaised(500, 0, 0.0, 0)))
-        raised = make_settings(("test", {"max_rollouts": 500, "max_calls": 0, "max_usd": 0, "max_tokens": 0}))
-        check_not_lower(ledger, record, raised)
-        with pytest.raises(UsageError, match=r"goes on under max_rollouts=500.*found max_rollouts=60"):
-            check_not_lower(ledger, record, settings)
+@dataclass
+class Began(RunObserver):
+    """The caps on rollouts that each run began with."""
+
+    caps: list[int] = field(default_factory=list)
+
+    def begins(self, settings: Settings) -> None:
+        self.caps.append(settings.max_rollouts)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def begin(folder: Path, cap: int) -> tuple[RunRecord, bool]:
+    with closing(Ledger.open(folder)) as ledger:
+        return begin_run(make_plan(Selection("rows", {"max_rollouts": cap}, folder=folder)), ledger, "auto")
+
+
+def record(folder: Path, run: RunRecord, *events: CapsRaised | RunEnded) -> None:
+    with closing(Ledger.open(folder)) as ledger:
+        for event in events:
+            ledger.append_event(run.id, len(ledger.events(run.id)), *encode_event(event))
+            if isinstance(event, RunEnded):
+                ledger.end_run(run.id, "finished", event.reason)
+
+
+def test_the_same_run_goes_on_under_a_higher_cap_and_no_longer_under_the_first_one(folder: Path) -> None:
+    first, resumed = begin(folder, 60)
+    assert not resumed
+    raised, resumed = begin(folder, 500)
+    assert (raised.id, resumed) == (first.id, True)
+    record(folder, first, CapsRaised(500, 0, 0.0, 0))
+    assert begin(folder, 500)[0].id == first.id
+    with pytest.raises(UsageError, match=r"goes on under max_rollouts=500.*found max_rollouts=60"):
+        begin(folder, 60)
+
+
+def test_a_run_that_a_cap_ended_is_open_again_under_a_higher_one(folder: Path) -> None:
+    first, _ = begin(folder, 60)
+    record(folder, first, replace(ENDED, capped=True))
+    raised, resumed = begin(folder, 90)
+    assert (raised.id, resumed) == (first.id, True)
+    with closing(Ledger.open(folder, read_only=True)) as ledger:
+        assert [run.state for run in ledger.runs()] == ["running"]
+
+
+def test_a_run_that_ended_before_its_cap_is_not_begun_again(folder: Path) -> None:
+    first, _ = begin(folder, 60)
+    record(folder, first, ENDED)
+    assert begin(folder, 90) != (first, True)
+
+
+def test_progress_is_shown_against_the_last_caps(folder: Path) -> None:
+    began = Began()
+    for cap in (60, 500):
+        with closing(Ledger.open(folder)) as ledger:
+            plan = make_plan(Selection("rows", {"max_rollouts": cap}, folder=folder))
+            run, _ = begin_run(plan, ledger, "auto")
+            RecordedRun(plan, ledger, run, began)
+        record(folder, run, *([CapsRaised(90, 0, 0.0, 0)] if cap == 60 else []))
+    assert began.caps == [60, 500]
