@@ -13,11 +13,14 @@ from skillopt.skills.document import Skill
 from skillopt.tasks import Task, VerifierSpec
 
 __all__ = [
+    "Comment",
     "Executor",
     "Forge",
     "Harness",
+    "Issue",
     "Model",
     "PullRequest",
+    "RepositoryFacts",
     "RolloutRequest",
     "Runner",
     "Verifier",
@@ -39,7 +42,20 @@ class RolloutRequest:
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request; `head` is the commit it offers, empty where the forge does not know."""
+    """A pull request.
+
+    Args:
+        number: Its number.
+        url: Its address.
+        state: Whether it is open; `closed` is closed without a merge.
+        head: The commit it offers, empty where the forge does not know.
+        title: Its title, without a `Draft: ` that a forge shows drafts by.
+        body: Its text.
+        draft: Whether it asks for nobody's review yet.
+        labels: Names of its labels.
+        author: Login of who opened it, empty for unknown.
+        base: Name of the branch that it is to be merged into, empty for unknown.
+    """
 
     number: int
     url: str
@@ -48,6 +64,58 @@ class PullRequest:
     title: str
     body: str
     draft: bool = False
+    labels: tuple[str, ...] = ()
+    author: str = ""
+    base: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryFacts:
+    """What a forge says of a repository, and of the token that it was asked with.
+
+    Args:
+        default_branch: Name of the branch that pull requests go to.
+        public: Whether everybody may read it.
+        login: Who the token belongs to, empty for unknown.
+        may_open: Whether pull requests can be opened with the token.
+        reason: Why they cannot, and what to do; empty when they can.
+    """
+
+    default_branch: str
+    public: bool
+    login: str
+    may_open: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """What somebody said under a pull request; `body` is untrusted text.
+
+    Args:
+        id: Its number.
+        author: Login of who wrote it, empty where the account is gone.
+        body: Its text.
+        at: When it was written: ISO 8601, in UTC.
+        url: Its address.
+        may_write: Whether its author has write access to the repository now.
+    """
+
+    id: int
+    author: str
+    body: str
+    at: str
+    url: str
+    may_write: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """An issue that the token's own login wrote, without the hidden mark it is found by."""
+
+    url: str
+    title: str
+    body: str
 
 
 class Model(Protocol):
@@ -131,29 +199,50 @@ class Forge(Protocol):
     Asking for the same again changes nothing, so whatever failed may be asked again.
     """
 
-    def default_branch(self) -> str:
-        """Name the branch that pull requests go to."""
+    def facts(self) -> RepositoryFacts:
+        """Say what the repository is, and whether pull requests can be opened; nothing is changed."""
         ...
 
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
         """List the newest pull requests from a branch of this repository, newest first, whatever their state."""
         ...
 
+    def comments(self, number: int) -> tuple[Comment, ...]:
+        """List what was said under a pull request, oldest first, without what `comment` wrote there."""
+        ...
+
     def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
         """Open a pull request from a branch; where one is open, that one is given as it is.
 
-        A `draft` asks for nobody's review. Where there are none, its title begins with `Draft: `.
+        A `draft` asks for nobody's review. Where there are none, its title begins with `Draft: ` on the forge.
         """
         ...
 
-    def update(self, number: int, title: str, body: str) -> None:
-        """Give a pull request this title and text."""
+    def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
+        """Give a pull request this title and text, and make it a draft or ready for review; None leaves that."""
+        ...
+
+    def label(
+        self, number: int, labels: Sequence[str], reviewers: Sequence[str] = (), assignees: Sequence[str] = ()
+    ) -> None:
+        """Add labels, reviewers (`owner/team` for a team) and assignees to a pull request; none is removed."""
         ...
 
     def comment(self, number: int, topic: str, body: str) -> None:
-        """Say something under a pull request, in place of what was said about this topic before."""
+        """Say something under a pull request, in place of what the own login said about this topic before."""
         ...
 
     def close(self, number: int) -> None:
         """Close a pull request without merging it."""
+        ...
+
+    def find_issue(self, topic: str) -> Issue | None:
+        """Find the issue about a topic that the own login wrote with `issue`, open or closed."""
+        ...
+
+    def issue(self, topic: str, title: str, body: str) -> str:
+        """Write the one issue about a topic, in place of what it said before, and give its address.
+
+        One that people have closed stays closed.
+        """
         ...

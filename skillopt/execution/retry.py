@@ -4,20 +4,23 @@ The SDKs' own retries are off: they sleep as long as they are asked to, whatever
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from random import Random
 from threading import Lock
 from typing import Final, TypeVar
 
 from skillopt.errors import ForgeError, ProviderError
-from skillopt.protocols import Forge, Model, PullRequest
+from skillopt.protocols import Comment, Forge, Issue, Model, PullRequest, RepositoryFacts
 from skillopt.rollouts import Reply, Usage
 
 __all__ = ["Retry", "RetryingForge", "RetryingModel", "WaitNotices"]
 
 _FIRST: Final = 0.5
 _LONGEST: Final = 30.0
+_SHORT: Final = 60.0
+"""Seconds from which on a wait is told as the time of its end."""
 _TOLD_AGAIN: Final = 10.0
 """Seconds after which the same failure is told again."""
 
@@ -56,6 +59,7 @@ class Retry:
         clock: A monotonic clock, in seconds.
         sleep: Waits so many seconds.
         notices: Is told of each wait; None for nobody.
+        now: Gives the time.
     """
 
     def __init__(
@@ -64,7 +68,9 @@ class Retry:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
         notices: WaitNotices | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        self._now = now
         self._seconds = seconds
         self._clock = clock
         self._sleep = sleep
@@ -88,12 +94,19 @@ class Retry:
                 over = self._clock() - begun + pause > self._seconds
                 if not error.transient or over:
                     tried = f"; tried {attempt + 1} times" if attempt else ""
-                    asked = f"; it asks to wait {pause:.0f} s" if over and error.retry_after else ""
+                    asked = f"; it asks to wait {self._until(pause)}" if over and error.retry_after else ""
                     raise error.with_words(f"{tried}{asked}") from error
                 if self._notices is not None:
                     self._notices.tell(str(error), pause)
                 self._sleep(pause)
         raise AssertionError
+
+    def _until(self, pause: float) -> str:
+        """Say how long to wait: whoever reads it later wants the time of day."""
+        if pause < _SHORT:
+            return f"{pause:.0f} s"
+        at = self._now() + timedelta(seconds=pause + 59)  # rounded up to the minute
+        return f"until {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
     def _pause(self, asked: float | None, attempt: int) -> float:
         backoff = min(_LONGEST, _FIRST * 2.0**attempt) * (0.5 + 0.5 * self._draws.random())
@@ -142,21 +155,31 @@ class RetryingForge:
         self._forge = forge
         self._retry = retry
 
-    def default_branch(self) -> str:
-        """Name the branch that pull requests go to."""
-        return self._retry.call(self._forge.default_branch)
+    def facts(self) -> RepositoryFacts:
+        """Say what the repository is, and whether pull requests can be opened."""
+        return self._retry.call(self._forge.facts)
 
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
         """List the newest pull requests from a branch."""
         return self._retry.call(lambda: self._forge.pull_requests(branch))
 
+    def comments(self, number: int) -> tuple[Comment, ...]:
+        """List what people said under a pull request."""
+        return self._retry.call(lambda: self._forge.comments(number))
+
     def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
         """Open a pull request, or give the one that is open."""
         return self._retry.call(lambda: self._forge.create(branch, into, title, body, draft=draft))
 
-    def update(self, number: int, title: str, body: str) -> None:
+    def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
         """Give a pull request this title and text."""
-        self._retry.call(lambda: self._forge.update(number, title, body))
+        self._retry.call(lambda: self._forge.update(number, title, body, draft=draft))
+
+    def label(
+        self, number: int, labels: Sequence[str], reviewers: Sequence[str] = (), assignees: Sequence[str] = ()
+    ) -> None:
+        """Add labels, reviewers and assignees to a pull request."""
+        self._retry.call(lambda: self._forge.label(number, labels, reviewers, assignees))
 
     def comment(self, number: int, topic: str, body: str) -> None:
         """Post a comment, or replace the one about the same topic."""
@@ -165,3 +188,11 @@ class RetryingForge:
     def close(self, number: int) -> None:
         """Close a pull request."""
         self._retry.call(lambda: self._forge.close(number))
+
+    def find_issue(self, topic: str) -> Issue | None:
+        """Find the issue about a topic."""
+        return self._retry.call(lambda: self._forge.find_issue(topic))
+
+    def issue(self, topic: str, title: str, body: str) -> str:
+        """Write the one issue about a topic."""
+        return self._retry.call(lambda: self._forge.issue(topic, title, body))

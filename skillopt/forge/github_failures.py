@@ -17,7 +17,7 @@ from skillopt.errors import (
 from skillopt.safety.credentials import mask
 from skillopt.versions.commit_message import single_line
 
-__all__ = ["error_words", "github_error", "github_retry_after"]
+__all__ = ["error_status", "error_words", "github_error", "github_retry_after"]
 
 _FORBIDDEN: Final = 403
 _TOO_MANY: Final = 429
@@ -28,6 +28,8 @@ _LIMITED: Final = re.compile(
 _WORKFLOW: Final = "not permitted to create or approve pull requests"
 _LONGEST: Final = 500
 _LATER: Final = "run this again later, nothing was lost"
+_TYPES: Final = {"FORBIDDEN": 403, "NOT_FOUND": 404, "RATE_LIMITED": 429, "UNPROCESSABLE": 422}
+"""Types of the errors of the GraphQL API, whose answers all have the status 200."""
 _KINDS: Final[Mapping[int, tuple[type[ForgeError], str]]] = {
     401: (ForgeAccessError, "the token in GH_TOKEN or GITHUB_TOKEN is wrong or has expired, set a new one"),
     404: (ForgeMissingError, "check the remote's address, and that the token may see the repository"),
@@ -55,6 +57,13 @@ def github_error(status: int, words: str, headers: Mapping[str, str], doing: str
         return ForgeAccessError(f"{said}; {_permission(words, headers)}")
     kind, advice = _KINDS.get(status, (ForgeError, "look at docs.github.com/rest and githubstatus.com"))
     return kind(f"{said}; {advice}")
+
+
+def error_status(status: int, data: object) -> int:
+    """Give the HTTP status that a failure would have, whichever of the two APIs it is from."""
+    errors = data.get("errors") if isinstance(data, dict) else None
+    types = (str(one.get("type")) for one in errors if isinstance(one, dict)) if isinstance(errors, list) else ()
+    return next((_TYPES[one] for one in types if one in _TYPES), status)
 
 
 def error_words(data: object) -> str:

@@ -156,7 +156,7 @@ def _update(desk: _Desk, offer: Offer, notes: tuple[str, ...]) -> PullRequestUpd
                 notes = (*notes, f"#{one.number} is a draft, and its version is proven: mark it ready for review")
             return PullRequestUpdate("updated" if pushed or rewritten else "", one.url, notes, is_open=True)
         case Action.OPEN:
-            base = forge.default_branch()
+            base = forge.facts().default_branch
             opened = forge.create(offer.branch, base, *_title_and_body(desk, offer), draft=not offer.proven)
             return PullRequestUpdate("opened", opened.url, notes, is_open=True)
 

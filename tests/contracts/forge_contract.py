@@ -20,50 +20,90 @@ class ForgeContract:
         """List what was said under a pull request."""
         raise NotImplementedError
 
-    def test_it_names_the_branch_that_pull_requests_go_to(self, forge: Forge) -> None:
-        assert forge.default_branch()
+    def test_it_names_the_branch_that_pull_requests_go_to_and_that_they_may_be_opened(self, forge: Forge) -> None:
+        facts = forge.facts()
+        assert facts.default_branch
+        assert (facts.may_open, facts.reason) == (True, "")
+        assert forge.pull_requests(facts.default_branch) == ()
 
     def test_a_branch_has_no_pull_requests_at_first(self, forge: Forge) -> None:
         assert forge.pull_requests("skillopt/rows") == ()
 
     def test_what_is_opened_is_found_by_its_branch_only(self, forge: Forge) -> None:
-        opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
         assert (opened.state, opened.title, opened.body) == ("open", "Title", "Body")
         assert opened.url
         assert forge.pull_requests("skillopt/rows") == (opened,)
         assert forge.pull_requests("skillopt/dates") == ()
 
     def test_a_branch_has_one_open_at_a_time(self, forge: Forge) -> None:
-        opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
-        assert forge.create("skillopt/rows", forge.default_branch(), "Another", "Body") == opened
+        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
+        assert forge.create("skillopt/rows", forge.facts().default_branch, "Another", "Body") == opened
         assert len(forge.pull_requests("skillopt/rows")) == 1
 
     def test_a_draft_is_opened_as_one(self, forge: Forge) -> None:
-        opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body", draft=True)
-        ordinary = forge.create("skillopt/dates", forge.default_branch(), "Title", "Body")
+        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body", draft=True)
+        ordinary = forge.create("skillopt/dates", forge.facts().default_branch, "Title", "Body")
         assert (opened.draft, ordinary.draft) == (True, False)
         assert forge.pull_requests("skillopt/rows") == (opened,)
 
     def test_title_and_body_are_changed_in_place(self, forge: Forge) -> None:
-        opened = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
         forge.update(opened.number, "New title", "x" * 65_536)
         (found,) = forge.pull_requests("skillopt/rows")
         assert (found.number, found.title, len(found.body)) == (opened.number, "New title", 65_536)
 
+    def test_a_draft_becomes_ready_and_a_draft_again_and_otherwise_stays_what_it_is(self, forge: Forge) -> None:
+        number = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body", draft=True).number
+        seen = []
+        for draft in (None, False, None, True, True):
+            forge.update(number, "Title", "Body", draft=draft)
+            (found,) = forge.pull_requests("skillopt/rows")
+            seen.append((found.draft, found.title))
+        assert seen == [(draft, "Title") for draft in (True, False, False, True, True)]
+
+    def test_labels_are_added_and_none_is_removed(self, forge: Forge) -> None:
+        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
+        assert opened.labels == ()
+        for labels in (["skills"], ["skills", "bot"], []):
+            forge.label(opened.number, labels)
+        assert forge.pull_requests("skillopt/rows")[0].labels == ("skills", "bot")
+
+    def test_what_it_said_itself_is_no_comment_of_people(self, forge: Forge) -> None:
+        number = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body").number
+        forge.comment(number, "news", "/skillopt drop 1")
+        assert forge.comments(number) == ()
+
+    def test_a_topic_has_one_issue(self, forge: Forge) -> None:
+        assert forge.find_issue("dashboard") is None
+        first = forge.issue("dashboard", "Skills", _HOSTILE)
+        other = forge.issue("news", "News", "none")
+        assert forge.issue("dashboard", "All skills", f"{_HOSTILE}\n\nmore") == first != other
+        found = forge.find_issue("dashboard")
+        assert found is not None
+        assert (found.url, found.title, found.body) == (first, "All skills", f"{_HOSTILE}\n\nmore")
+        assert forge.pull_requests("skillopt/rows") == ()
+
+    def test_an_issue_does_not_disturb_pull_requests(self, forge: Forge) -> None:
+        forge.issue("dashboard", "Skills", "none")
+        opened = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
+        forge.issue("dashboard", "Skills", "more")
+        assert forge.pull_requests("skillopt/rows") == (opened,)
+
     def test_text_is_kept_as_it_is(self, forge: Forge) -> None:
-        forge.create("skillopt/rows", forge.default_branch(), "Title", _HOSTILE)
+        forge.create("skillopt/rows", forge.facts().default_branch, "Title", _HOSTILE)
         assert forge.pull_requests("skillopt/rows")[0].body == _HOSTILE
 
     def test_a_topic_has_one_remark(self, forge: Forge) -> None:
-        number = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body").number
+        number = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body").number
         for topic, text in (("news", "first"), ("other", "second"), ("news", "third"), ("news", "third")):
             forge.comment(number, topic, text)
         assert [text.splitlines()[-1] for text in self.remarks(forge, number)] == ["third", "second"]
 
     def test_after_it_was_closed_another_is_opened(self, forge: Forge) -> None:
-        first = forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        first = forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
         forge.close(first.number)
         assert forge.pull_requests("skillopt/rows")[0].state == "closed"
-        second = forge.create("skillopt/rows", forge.default_branch(), "Again", "Body")
+        second = forge.create("skillopt/rows", forge.facts().default_branch, "Again", "Body")
         found = forge.pull_requests("skillopt/rows")
         assert [(one.number, one.state) for one in found] == [(second.number, "open"), (first.number, "closed")]

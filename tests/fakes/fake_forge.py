@@ -1,4 +1,4 @@
-"""A loopback stand-in for GitHub's REST API: one repository with its pull requests and comments.
+"""A loopback stand-in for GitHub's APIs: one repository with its pull requests, comments and issues.
 
     with fake_forge(bare) as forge:
         GitHubForge(Account(forge.url, forge.url, "token"), forge.name)
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from urllib.parse import unquote
 
 from tests.fakes.projects import git
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_json, serve
@@ -35,7 +36,11 @@ class FakeForge:
         fault: What goes wrong with a request; None for nothing.
         has_drafts: Whether it has draft pull requests, which private repositories of some plans have not.
         pulls: Its pull requests by number.
-        comments: By number of a pull request, (id, body).
+        comments: By number of a pull request, as on the wire.
+        issues: Its issues by number, which they share with pull requests.
+        login: Whom every token belongs to.
+        public: Whether everybody may read it.
+        permissions: What people may do, by login: `admin`, `write`, `read`.
     """
 
     repository: Path | None = None
@@ -45,6 +50,10 @@ class FakeForge:
     has_drafts: bool = True
     pulls: dict[int, Body] = field(default_factory=dict)
     comments: dict[int, list[Body]] = field(default_factory=dict)
+    issues: dict[int, Body] = field(default_factory=dict)
+    login: str = "skillopt[bot]"
+    public: bool = False
+    permissions: dict[str, str] = field(default_factory=lambda: {"ada": "write", "eve": "read"})
     lock: Lock = field(default_factory=Lock)
     server: LoopbackServer | None = None
 
@@ -55,9 +64,25 @@ class FakeForge:
 
     @property
     def writes(self) -> list[str]:
-        """List what was asked to change, in order."""
+        """List what was asked to change, in order; questions that are POSTs are left out."""
         assert self.server is not None
-        return [f"{asked.method} {asked.path}" for asked in self.server.requests if asked.method in _WRITES]
+        changes = (asked for asked in self.server.requests if asked.method in _WRITES and not _is_question(asked))
+        return [f"{asked.method} {asked.path}" for asked in changes]
+
+    def say(self, number: int, author: str, text: str) -> None:
+        """Comment under a pull request as somebody would."""
+        self._comment(number, text, author)
+
+    def tick(self, number: int, edit: int, *, ticked: bool) -> None:
+        """Tick or untick the box of an edit in the body of a pull request, as a person would."""
+        was, now = (" ", "x") if ticked else ("x", " ")
+        body = self.pulls[number]["body"]
+        assert f"- [{was}] **{edit}**" in body, (edit, body)
+        self.pulls[number]["body"] = body.replace(f"- [{was}] **{edit}**", f"- [{now}] **{edit}**")
+
+    def reopen(self, number: int) -> None:
+        """Reopen a pull request that was closed, as a person would."""
+        self.pulls[number] |= {"state": "open", "closed_at": None, "merged_at": None}
 
     def set_state(self, number: int, *, merged: bool = False) -> None:
         """Close a pull request as a person would, or merge it."""
@@ -77,24 +102,103 @@ class FakeForge:
         if not asked.headers.get("Authorization", "").startswith("token "):
             return refusal(401, "Requires authentication")
         path = asked.path.removeprefix(self.prefix).removeprefix(f"/repos/{self.name}")
-        number = int(next(iter(re.findall(r"\d+", path)), 0))
-        shape = f"{asked.method} {re.sub(r'[0-9]+', 'N', path)}"
-        if number and number not in self.pulls and "comments/N" not in shape:
+        number = int(next(iter(re.findall(r"(?<=/)\d+", path)), 0))
+        shape = f"{asked.method} {re.sub(r'(?<=/)[0-9]+', 'N', path)}"
+        if number and number not in self.pulls | self.issues and "comments/N" not in shape:
             return refusal(404, "Not Found")
+        if path.startswith("/collaborators/"):
+            return self._permission(path.split("/")[2])
         routes: dict[str, Callable[[], Answer]] = {
-            "GET ": lambda: as_json(200, {"full_name": self.name, "default_branch": "main", "url": self._at("")}),
+            "GET ": lambda: as_json(200, self._facts()),
+            "POST /graphql": lambda: self._graphql(asked.body),
+            "POST /api/graphql": lambda: self._graphql(asked.body),
             "GET /pulls": lambda: as_json(200, self._listed(asked.query)),
             "POST /pulls": lambda: self._open(asked.body),
+            "GET /pulls/N": lambda: as_json(200, self._shown(self.pulls[number])),
             "PATCH /pulls/N": lambda: self._change(number, asked.body),
+            "POST /pulls/N/requested_reviewers": lambda: self._ask_review(number, asked.body),
+            "GET /issues": lambda: as_json(200, self._issues(asked.query)),
+            "POST /issues": lambda: self._write_issue(asked.body),
+            "PATCH /issues/N": lambda: self._edit_issue(number, asked.body),
             "GET /issues/N/comments": lambda: as_json(200, self.comments.get(number, [])),
-            "POST /issues/N/comments": lambda: self._comment(number, asked.body["body"]),
+            "POST /issues/N/comments": lambda: self._comment(number, asked.body["body"], self.login),
             "PATCH /issues/comments/N": lambda: self._edit_comment(number, asked.body["body"]),
+            "POST /issues/N/labels": lambda: self._add(number, "labels", asked.body["items"]),
+            "POST /issues/N/assignees": lambda: self._add(number, "assignees", asked.body["assignees"]),
         }
         return routes.get(shape, lambda: refusal(404, "Not Found"))()
 
-    def _comment(self, number: int, text: str) -> Answer:
+    def _facts(self) -> Body:
+        shown = {"full_name": self.name, "default_branch": "main", "url": self._at("")}
+        return {**shown, "private": not self.public, "archived": False}
+
+    def _permission(self, login: str) -> Answer:
+        found = self.permissions.get(unquote(login))
+        if found is None:
+            return refusal(404, f"{login} is not a user")
+        return as_json(200, {"permission": found, "user": {"login": login}})
+
+    def _graphql(self, body: Body) -> Answer:
+        if "viewer" in body["query"]:
+            return as_json(200, {"data": {"viewer": {"login": self.login}}})
+        asked = body["variables"]["input"]
+        pull = self.pulls[int(asked["pullRequestId"].removeprefix("PR_"))]
+        (name,) = (
+            one for one in ("convertPullRequestToDraft", "markPullRequestReadyForReview") if one in body["query"]
+        )
+        if not self.has_drafts:
+            words = "Draft pull requests are not supported in this repository."
+            return as_json(200, {"data": {name: None}, "errors": [{"type": "UNPROCESSABLE", "message": words}]})
+        pull["draft"] = name.startswith("convert")
+        return as_json(200, {"data": {name: {"pullRequest": {"isDraft": pull["draft"]}}}})
+
+    def _ask_review(self, number: int, body: Body) -> Answer:
+        strangers = [name for name in body.get("reviewers", []) if name not in self.permissions]
+        if strangers:
+            words = "Reviews may only be requested from collaborators. One or more of the users or teams is not one."
+            return refusal(422, words)
+        pull = self.pulls[number]
+        pull.setdefault("reviewers", []).extend([*body.get("reviewers", []), *body.get("team_reviewers", [])])
+        return as_json(201, self._shown(pull))
+
+    def _add(self, number: int, what: str, names: list[str]) -> Answer:
+        kept = (self.pulls | self.issues)[number].setdefault(what, [])
+        kept.extend(name for name in names if name not in kept)
+        if what == "labels":
+            return as_json(200, [{"name": name} for name in kept])
+        return as_json(201, {"number": number, "url": self._at(f"/issues/{number}")})
+
+    def _issues(self, query: dict[str, str]) -> list[Body]:
+        mine = [issue for issue in self.issues.values() if issue["user"]["login"] == query["creator"]]
+        pulls = [pull for pull in self.pulls.values() if pull["author"] == query["creator"]]
+        assert query["state"] == "all"
+        return [*(self._shown(pull) for pull in pulls), *mine]
+
+    def _write_issue(self, body: Body) -> Answer:
+        number = self._next_number()
+        shown = {"number": number, "url": self._at(f"/issues/{number}"), "user": {"login": self.login}, "state": "open"}
+        url = f"https://github.com/{self.name}/issues/{number}"
+        self.issues[number] = {**shown, "html_url": url, "title": body["title"], "body": body["body"]}
+        return _check(body) or as_json(201, self.issues[number])
+
+    def _edit_issue(self, number: int, body: Body) -> Answer:
+        self.issues[number] |= {key: body[key] for key in ("title", "body", "state") if key in body}
+        return _check(body) or as_json(200, self.issues[number])
+
+    def _next_number(self) -> int:
+        return len(self.pulls) + len(self.issues) + 1
+
+    def _comment(self, number: int, text: str, author: str) -> Answer:
         identity = sum(map(len, self.comments.values())) + 1
-        said = {"id": identity, "body": text, "url": self._at(f"/issues/comments/{identity}")}
+        said = {
+            "id": identity,
+            "body": text,
+            "url": self._at(f"/issues/comments/{identity}"),
+            "html_url": f"https://github.com/{self.name}/pull/{number}#issuecomment-{identity}",
+            "user": {"login": author} if author else None,
+            "created_at": f"2026-01-02T03:04:{identity % 60:02}Z",
+            "author_association": "NONE",
+        }
         self.comments.setdefault(number, []).append(said)
         return as_json(201, said)
 
@@ -116,7 +220,7 @@ class FakeForge:
             return _invalid({"resource": "PullRequest", "code": "custom", "message": words})
         if self.repository is not None and not self._tip(branch):
             return _invalid({"resource": "PullRequest", "field": "head", "code": "invalid"})
-        if self.repository is not None and self._tip(branch) == self._tip(body["base"]):
+        if branch == body["base"] or (self.repository is not None and self._tip(branch) == self._tip(body["base"])):
             words = f"No commits between {body['base']} and {branch}"
             return _invalid({"resource": "PullRequest", "code": "custom", "message": words})
         if (answer := _check(body)) is not None:
@@ -124,7 +228,7 @@ class FakeForge:
         if body.get("draft") and not self.has_drafts:
             words = "Draft pull requests are not supported in this repository."
             return _invalid({"resource": "PullRequest", "field": "draft", "code": "custom", "message": words})
-        number = len(self.pulls) + 1
+        number = self._next_number()
         pull = {
             "draft": bool(body.get("draft")),
             "number": number,
@@ -132,6 +236,7 @@ class FakeForge:
             "base": body["base"],
             "state": "open",
             "merged_at": None,
+            "author": self.login,
         }
         self.pulls[number] = {**pull, "title": body["title"], "body": body["body"], "sha": ""}
         return as_json(201, self._shown(self.pulls[number]))
@@ -156,6 +261,9 @@ class FakeForge:
             **{key: pull[key] for key in ("number", "state", "merged_at", "title", "body", "draft")},
             "head": {"ref": branch, "sha": pull["sha"], "label": f"{self.name.split('/')[0]}:{branch}"},
             "base": {"ref": pull["base"]},
+            "node_id": f"PR_{number}",
+            "labels": [{"name": name} for name in pull.get("labels", [])],
+            "user": {"login": pull["author"]},
         }
 
     def _tip(self, branch: str) -> str:
@@ -209,6 +317,13 @@ FAULTS: dict[str, Answer] = {
     "not json": Answer(200, b"<html>", "text/html"),
 }
 """What each fault answers, by its name."""
+
+
+def _is_question(asked: Requested) -> bool:
+    """Tell a POST that changes nothing: for the login, and for a pull request from a branch to itself."""
+    if asked.path.endswith("/graphql"):
+        return "viewer" in asked.body.get("query", "")
+    return asked.path.endswith("/pulls") and asked.body.get("head") == asked.body.get("base")
 
 
 def _invalid(error: Body) -> Answer:

@@ -17,7 +17,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """A request as it came in."""
+    """A request as it came in; an array in its body stands under `items`."""
 
     method: str
     path: str
@@ -150,4 +150,4 @@ def _object(content: bytes) -> Body:
         body = json.loads(content)
     except ValueError:
         return {}
-    return body if isinstance(body, dict) else {}
+    return body if isinstance(body, dict) else {"items": body} if isinstance(body, list) else {}

@@ -1,5 +1,6 @@
 """Transient failures of models and forges are waited out, within a bound of ours."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,8 @@ def repeat(clock: Clock, *failures: Failure, seconds: float = 60.0) -> str:
             raise left.pop(0)
         return "done"
 
-    return Retry(seconds, clock, clock.sleep).call(call)
+    now = datetime(2026, 11, 22, 14, 0, 30, tzinfo=UTC)
+    return Retry(seconds, clock, clock.sleep, now=lambda: now).call(call)
 
 
 DOWN = [provider(FailureKind.OVERLOADED), ForgeDownError("down")]
@@ -85,10 +87,12 @@ def test_the_wait_that_is_asked_for_is_kept(failure: Failure) -> None:
 
 def test_a_wait_past_the_bound_is_not_begun_and_the_message_says_so() -> None:
     clock = Clock()
-    with pytest.raises(ProviderError, match=r"\Arate_limit: words; it asks to wait 120 s\Z") as caught:
+    with pytest.raises(
+        ProviderError, match=r"\Arate_limit: words; it asks to wait until 2026-11-22 14:03 UTC\Z"
+    ) as caught:
         repeat(clock, provider(FailureKind.RATE_LIMIT, 120.0))
     assert (clock.pauses, caught.value.retry_after, caught.value.kind) == ([], 120.0, FailureKind.RATE_LIMIT)
-    with pytest.raises(ForgeLimitError, match=r"\Aslow down; it asks to wait 3600 s\Z") as told:
+    with pytest.raises(ForgeLimitError, match=r"\Aslow down; it asks to wait until 2026-11-22 15:01 UTC\Z") as told:
         repeat(clock, ForgeLimitError("slow down", 3600.0))
     assert (clock.pauses, told.value.retry_after) == ([], 3600.0)
 

@@ -20,7 +20,7 @@ from tests.contracts.forge_contract import ForgeContract
 from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
 from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
-from tools.fake_providers.loopback import refuse
+from tools.fake_providers.loopback import Answer, Body, Requested, as_json, refuse
 
 TOKEN = "ghp_" + "b2" * 18
 
@@ -64,9 +64,10 @@ class TestEnterprise(ForgeContract):
         return self.server.said(number)
 
     def test_every_request_goes_below_its_path(self, forge: Forge) -> None:
-        forge.create("skillopt/rows", forge.default_branch(), "Title", "Body")
+        forge.create("skillopt/rows", forge.facts().default_branch, "Title", "Body")
         assert self.server.server is not None
-        assert all(asked.path.startswith("/api/v3/repos/acme/skills") for asked in self.server.server.requests)
+        allowed = ("/api/v3/repos/acme/skills", "/api/graphql")
+        assert all(asked.path.startswith(allowed) for asked in self.server.server.requests)
 
 
 def test_a_remark_that_says_the_same_already_is_not_written_again(server: FakeForge, forge: Forge) -> None:
@@ -133,7 +134,7 @@ def test_each_failure_says_what_to_do(
 def test_an_empty_quota_says_how_long_it_lasts(server: FakeForge) -> None:
     server.fault = lambda _: FAULTS["403 primary limit"]
     with pytest.raises(ForgeLimitError, match="rate limit exceeded for installation") as told:
-        github(server.url).default_branch()
+        github(server.url).facts()
     assert told.value.retry_after is not None
     assert told.value.retry_after > 3600
 
@@ -146,13 +147,17 @@ def test_an_answer_that_is_not_json_is_a_forge_that_is_down(server: FakeForge) -
 
 def test_a_forge_that_is_not_there_is_told() -> None:
     with refuse() as nobody, pytest.raises(ForgeDownError, match="check the network and forge_url"):
-        github(nobody.url).default_branch()
+        github(nobody.url).facts()
 
 
 def test_every_method_translates_what_fails(server: FakeForge, forge: Forge) -> None:
     server.fault = lambda _: FAULTS["403 permission"]
     requests = (
-        forge.default_branch,
+        forge.facts,
+        lambda: forge.comments(1),
+        lambda: forge.label(1, ["skills"]),
+        lambda: forge.issue("news", "Title", "text"),
+        lambda: forge.find_issue("news"),
         lambda: forge.create("skillopt/rows", "main", "Title", "Body"),
         lambda: forge.update(1, "Title", "Body"),
         lambda: forge.comment(1, "news", "text"),
@@ -165,5 +170,102 @@ def test_every_method_translates_what_fails(server: FakeForge, forge: Forge) -> 
 
 def test_where_a_repository_has_no_drafts_the_title_says_that_it_is_one(server: FakeForge) -> None:
     server.has_drafts = False
-    opened = github(server.url).create("skillopt/rows", "main", "rows: unproven", "Body", draft=True)
-    assert (opened.title, opened.draft) == ("Draft: rows: unproven", False)
+    forge = github(server.url)
+    opened = forge.create("skillopt/rows", "main", "rows: unproven", "Body", draft=True)
+    assert (opened.title, opened.draft) == ("rows: unproven", True)
+    titles = [server.pulls[opened.number]["title"]]
+    for draft in (None, False, None, True):
+        forge.update(opened.number, "rows", "Body", draft=draft)
+        titles.append(server.pulls[opened.number]["title"])
+    assert titles == ["Draft: rows: unproven", "Draft: rows", "rows", "rows", "Draft: rows"]
+
+
+def test_a_token_that_may_not_open_pull_requests_is_found_out_without_opening_one(server: FakeForge) -> None:
+    def refuse_to_open(asked: Requested) -> Answer | None:
+        return FAULTS["403 actions"] if (asked.method, asked.path) == ("POST", "/repos/acme/skills/pulls") else None
+
+    server.fault = refuse_to_open
+    facts = github(server.url).facts()
+    assert (facts.default_branch, facts.public, facts.login, facts.may_open) == ("main", False, "skillopt[bot]", False)
+    assert "Allow GitHub Actions to create and approve pull requests" in facts.reason
+    server.fault, server.public = lambda _: None, True
+    facts = github(server.url).facts()
+    assert (facts.public, facts.may_open, facts.reason) == (True, True, "")
+    assert not server.pulls
+    assert not server.writes
+
+
+def test_a_comment_says_who_wrote_it_and_whether_they_may_write(server: FakeForge, forge: Forge) -> None:
+    number = forge.create("skillopt/rows", "main", "Title", "Body").number
+    server.permissions |= {"mo": "maintain", "sue": "admin"}
+    authors = ("ada", "eve", "mo", "sue", "stranger", "ada", "")
+    for author in authors:
+        server.say(number, author, "/skillopt drop 1")
+    said = forge.comments(number)
+    assert [(one.author, one.may_write) for one in said] == [
+        ("ada", True),
+        ("eve", False),
+        ("mo", True),
+        ("sue", True),
+        ("stranger", False),
+        ("ada", True),
+        ("", False),
+    ]
+    assert (said[0].body, said[0].at) == ("/skillopt drop 1", "2026-01-02T03:04:01+00:00")
+    assert said[0].url.endswith(f"/pull/{number}#issuecomment-1")
+    assert server.server is not None
+    asked = [one.path for one in server.server.requests if "collaborators" in one.path]
+    assert len(asked) == len(set(asked))
+
+
+def test_what_others_write_under_its_mark_is_neither_changed_nor_taken_for_its_own(
+    server: FakeForge, forge: Forge
+) -> None:
+    number = forge.create("skillopt/rows", "main", "Title", "Body").number
+    forged = "<!-- skillopt: news -->\nAll is well"
+    server.say(number, "eve", forged)
+    forge.comment(number, "news", "text")
+    forge.comment(number, "news", "more")
+    assert server.said(number) == [forged, "<!-- skillopt: news -->\nmore"]
+    assert [one.author for one in forge.comments(number)] == ["eve"]
+    server.issues[9] = {**as_issue(9, "eve"), "body": "<!-- skillopt: dashboard -->\n{}"}
+    assert forge.find_issue("dashboard") is None
+
+
+def test_an_own_comment_without_a_mark_is_what_the_owner_of_the_token_said(server: FakeForge, forge: Forge) -> None:
+    number = forge.create("skillopt/rows", "main", "Title", "Body").number
+    server.login = "ada"
+    server.say(number, "ada", "/skillopt drop 1")
+    assert [(one.author, one.may_write) for one in github(server.url).comments(number)] == [("ada", True)]
+
+
+def test_an_issue_that_people_closed_is_kept_up_to_date_and_stays_closed(server: FakeForge, forge: Forge) -> None:
+    forge.issue("dashboard", "Skills", "none")
+    (issue,) = server.issues.values()
+    issue["state"] = "closed"
+    forge.issue("dashboard", "Skills", "more")
+    assert (issue["state"], issue["body"]) == ("closed", "<!-- skillopt: dashboard -->\nmore")
+
+
+def test_reviewers_and_assignees_are_asked_and_teams_by_their_name(server: FakeForge, forge: Forge) -> None:
+    number = forge.create("skillopt/rows", "main", "Title", "Body").number
+    forge.label(number, [], ["ada", "acme/editors"], ["eve"])
+    pull = server.pulls[number]
+    assert (pull["reviewers"], pull["assignees"]) == (["ada", "editors"], ["eve"])
+    with pytest.raises(ForgeRefusedError, match=r"ask for a review of the pull request of acme/skills.*collaborators"):
+        forge.label(number, [], ["nobody"])
+
+
+def test_a_change_to_ready_that_is_forbidden_names_the_permission(server: FakeForge, forge: Forge) -> None:
+    number = forge.create("skillopt/rows", "main", "Title", "Body", draft=True).number
+    forbidden = {"type": "FORBIDDEN", "message": "Resource not accessible by integration"}
+    answer = as_json(200, {"data": None, "errors": [forbidden]})
+    server.fault = lambda asked: answer if "mutation" in asked.body.get("query", "") else None
+    with pytest.raises(ForgeAccessError, match="`pull_requests=write` and `contents=write`"):
+        forge.update(number, "Title", "Body", draft=False)
+    assert server.pulls[number]["draft"] is True
+
+
+def as_issue(number: int, author: str) -> Body:
+    url = f"https://github.com/acme/skills/issues/{number}"
+    return {"number": number, "html_url": url, "title": "Skills", "user": {"login": author}, "state": "open"}
