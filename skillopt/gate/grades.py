@@ -7,7 +7,10 @@ from typing import Final, assert_never
 
 from skillopt.gate.posterior import Posterior
 
-__all__ = ["Grade", "Grading", "worded_grade"]
+__all__ = ["GRADE", "Grade", "Grading", "worded_grade"]
+
+GRADE: Final = "Grade"
+"""Trailer of a commit with what was shown of it."""
 
 _LEAST_STEP: Final = 1e-9
 

@@ -8,7 +8,6 @@ from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
 from skillopt.project import Selection, Target
-from skillopt.runs.lineage import TAKEN
 from skillopt.runs.raised_caps import check_not_lower, ends_with, find_capped
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
@@ -16,6 +15,7 @@ from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.unreported import is_unreported
 from skillopt.tasks import Suite, digest_of
+from skillopt.versions.commit_kind import TAKEN
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [

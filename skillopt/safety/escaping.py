@@ -8,11 +8,25 @@ from collections.abc import Iterator
 
 from skillopt.safety.hidden_unicode import hidden_runs
 
-__all__ = ["escape_hidden", "escape_log_line", "escape_terminal", "escape_terminal_lines", "hidden_pieces", "truncate"]
+__all__ = [
+    "disarm",
+    "escape_hidden",
+    "escape_log_line",
+    "escape_terminal",
+    "escape_terminal_lines",
+    "hidden_pieces",
+    "truncate",
+]
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
 _MOST_NAMES = 12
 """Hidden characters of a run that are named; a run can be a hundred thousand long."""
+
+
+def disarm(text: str) -> str:
+    """Break up what a forge would turn into a mention or a link: names, issue numbers, addresses of issues."""
+    return _ACTIVE.sub(r"\1 ", text)
 
 
 def escape_hidden(text: str) -> str:

@@ -18,7 +18,17 @@ _COMMITTED = re.compile(r"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version as it was committed: the commit, its message and its trailers."""
+    """A version as it was committed: the commit, its message and its trailers.
+
+    Args:
+        sha: The commit.
+        parent: Its first parent, on whose text it is based; empty for none.
+        subject: First line of the message.
+        body: The message below it, without the trailers.
+        at: Time of the commit, ISO 8601 in UTC.
+        trailers: (key, value) pairs at the end of the message.
+        merged: Its second parent, the commit of another branch that it merges; empty for none.
+    """
 
     sha: str
     parent: str
@@ -26,10 +36,15 @@ class Version:
     body: str
     at: str
     trailers: tuple[tuple[str, str], ...]
+    merged: str
 
     def trailer(self, key: str) -> str:
         """Give the value of a trailer, empty when there is none."""
         return dict(self.trailers).get(key, "")
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """Give all values of a trailer, in their order."""
+        return tuple(value for name, value in self.trailers if name == key)
 
 
 def compose_message(subject: str, body: str, trailers: tuple[tuple[str, str], ...]) -> str:
@@ -47,11 +62,12 @@ def single_line(text: str) -> str:
 def parse_commit(sha: str, content: str) -> Version:
     """Read a raw commit object."""
     head, _, message = content.partition("\n\n")
-    fields = dict(line.split(" ", 1) for line in reversed(head.splitlines()) if " " in line and line[0] != " ")
+    parents = [line.removeprefix("parent ") for line in head.splitlines() if line.startswith("parent ")]
     committed = _COMMITTED.search(head)
     at = datetime.fromtimestamp(int(committed[1]) if committed else 0, UTC).isoformat()
     subject, *paragraphs = message.strip().split("\n\n")
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []
     trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
     body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
-    return Version(sha, fields.get("parent", ""), single_line(subject), body, at, trailers)
+    parent, merged, *_ = [*parents, "", ""]
+    return Version(sha, parent, single_line(subject), body, at, trailers, merged)
