@@ -12,9 +12,9 @@ from skillopt.loop.gained import gained_on_test
 from skillopt.nightly.skill_state import SkillState
 from skillopt.runs.draft_publication import draft_obstacle
 from skillopt.runs.grade_trailers import grade_of, read_grading
-from skillopt.runs.lineage import commit_kind
 from skillopt.runs.plan import read_version
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.versions.commit_kind import commit_kind
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import Repository
 

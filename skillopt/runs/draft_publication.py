@@ -23,13 +23,13 @@ from skillopt.loop.events import (
     newest_draft,
 )
 from skillopt.project import Target
-from skillopt.runs.lineage import ACCEPTED
 from skillopt.runs.plan import read_version, uncommitted_start
 from skillopt.runs.version_message import VersionOrigin, draft_body, draft_subject, draft_trailers
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
+from skillopt.versions.commit_kind import ACCEPTED
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import NewVersion, Repository

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from skillopt.gate.grades import Grade, Grading
+from skillopt.versions.commit_kind import GRADE
 
-__all__ = ["GRADE", "Trailers", "grade_of", "grade_trailers", "read_grading"]
-
-GRADE: Final = "Grade"
+__all__ = ["Trailers", "grade_of", "grade_trailers", "read_grading"]
 
 Trailers = Sequence[tuple[str, str]]
 """(key, value) pairs at the end of a commit's message."""

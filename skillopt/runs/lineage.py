@@ -5,19 +5,15 @@ from dataclasses import dataclass
 
 from skillopt.errors import SkillError, UsageError
 from skillopt.project import Target
-from skillopt.runs.grade_trailers import GRADE
 from skillopt.skills.document import Skill
 from skillopt.skills.folder import skill_from_files
+from skillopt.versions.commit_kind import ROLLBACK, commit_kind
 from skillopt.versions.commit_message import Version, single_line
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
-from skillopt.versions.repository import RENAMED_FROM, Repository
+from skillopt.versions.repository import Repository
 
 __all__ = [
-    "ACCEPTED",
-    "ROLLBACK",
-    "TAKEN",
     "TextState",
-    "commit_kind",
     "newest_version",
     "resolve_version",
     "skill_at",
@@ -26,31 +22,6 @@ __all__ = [
     "trained_on",
     "versions_of",
 ]
-
-ACCEPTED = "Val-After"
-"""Trailer of a version that the gate accepted."""
-
-ROLLBACK = "Rollback-To"
-"""Trailer of a version that publishes an older one again."""
-
-TAKEN = "Taken-By"
-"""Trailer of a version that was a draft until a person took it."""
-
-
-def commit_kind(version: Version) -> str:
-    """Say what a commit is: `accepted`, `taken`, `rollback`, `renamed`, `draft`, or `start`, where training started.
-
-    Args:
-        version: Of the skill's branch, or its draft.
-    """
-    kinds = (
-        (ACCEPTED, "accepted"),
-        (TAKEN, "taken"),
-        (ROLLBACK, "rollback"),
-        (RENAMED_FROM, "renamed"),
-        (GRADE, "draft"),
-    )
-    return next((kind for trailer, kind in kinds if version.trailer(trailer)), "start")
 
 
 def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:

@@ -8,13 +8,13 @@ from skillopt.execution.drivers import Drivers, load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.recording import config_of, record_of
 from skillopt.project import Selection, Target
-from skillopt.runs.lineage import TAKEN
 from skillopt.runs.raised_caps import check_not_lower, ends_with, find_capped
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import Suite, digest_of
+from skillopt.versions.commit_kind import TAKEN
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [

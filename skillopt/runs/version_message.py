@@ -3,7 +3,6 @@
 Every number comes from the recorded event, none from a model.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.grade_trailers import grade_trailers
 from skillopt.safety.escaping import escape_terminal
 from skillopt.skills.edits import Change, Op
+from skillopt.versions.commit_message import disarm
 
 __all__ = [
     "ERROR_SPENT",
@@ -35,7 +35,6 @@ ERROR_SPENT: Final = "Error-Spent"
 """Trailer of a version: what its run spent since the version before it, or since its start."""
 
 _WIDTH = 72
-_ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
 
 
@@ -155,14 +154,9 @@ def _rules(count: int) -> str:
 
 def _paragraph(change: Change) -> str:
     edit = change.edit
-    place = f" in {_inert(escape_terminal(edit.section))}" if edit.section else ""
-    old, new = (indent(_inert(text.strip()), "    ") for text in (edit.anchor, edit.content))
+    place = f" in {disarm(escape_terminal(edit.section))}" if edit.section else ""
+    old, new = (indent(disarm(text.strip()), "    ") for text in (edit.anchor, edit.content))
     shown = {Op.ADD: new, Op.REWRITE: new, Op.DELETE: old, Op.REPLACE: f"{old}\n\nby:\n\n{new}"}[edit.op]
     tasks = f" (tasks {', '.join(edit.tasks[:6])}{', …' if len(edit.tasks) > 6 else ''})" if edit.tasks else ""  # noqa: PLR2004 - a few are enough to look further
-    reason = fill(f"{_inert(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
+    reason = fill(f"{disarm(escape_terminal(edit.rationale.strip())) or 'No reason was given.'}{tasks}", _WIDTH)
     return f"{_VERBS[edit.op].capitalize()}{place}:\n\n{shown}\n\n{reason}"
-
-
-def _inert(text: str) -> str:
-    """Break up what a forge would turn into a mention or a link: names, issue numbers, addresses of issues."""
-    return _ACTIVE.sub(r"\1 ", text)

@@ -9,16 +9,27 @@ from datetime import UTC, datetime
 
 from skillopt.safety.hidden_unicode import without_hidden
 
-__all__ = ["Version", "compose_message", "parse_commit", "single_line"]
+__all__ = ["Version", "compose_message", "disarm", "parse_commit", "single_line"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
+_ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
 _COMMITTED = re.compile(r"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version as it was committed: the commit, its message and its trailers."""
+    """A version as it was committed: the commit, its message and its trailers.
+
+    Args:
+        sha: The commit.
+        parent: Its first parent, on whose text it is based; empty for none.
+        subject: First line of the message.
+        body: The message below it, without the trailers.
+        at: Time of the commit, ISO 8601 in UTC.
+        trailers: (key, value) pairs at the end of the message.
+        merged: Its second parent, the commit of another branch that it merges; empty for none.
+    """
 
     sha: str
     parent: str
@@ -26,10 +37,15 @@ class Version:
     body: str
     at: str
     trailers: tuple[tuple[str, str], ...]
+    merged: str
 
     def trailer(self, key: str) -> str:
         """Give the value of a trailer, empty when there is none."""
         return dict(self.trailers).get(key, "")
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """Give all values of a trailer, in their order."""
+        return tuple(value for name, value in self.trailers if name == key)
 
 
 def compose_message(subject: str, body: str, trailers: tuple[tuple[str, str], ...]) -> str:
@@ -44,14 +60,20 @@ def single_line(text: str) -> str:
     return " ".join(without_hidden(_CONTROL.sub(" ", text)).split())
 
 
+def disarm(text: str) -> str:
+    """Break up what a forge would turn into a mention or a link: names, issue numbers, addresses of issues."""
+    return _ACTIVE.sub(r"\1 ", text)
+
+
 def parse_commit(sha: str, content: str) -> Version:
     """Read a raw commit object."""
     head, _, message = content.partition("\n\n")
-    fields = dict(line.split(" ", 1) for line in reversed(head.splitlines()) if " " in line and line[0] != " ")
+    parents = [line.removeprefix("parent ") for line in head.splitlines() if line.startswith("parent ")]
     committed = _COMMITTED.search(head)
     at = datetime.fromtimestamp(int(committed[1]) if committed else 0, UTC).isoformat()
     subject, *paragraphs = message.strip().split("\n\n")
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []
     trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
     body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
-    return Version(sha, fields.get("parent", ""), single_line(subject), body, at, trailers)
+    parent, merged, *_ = [*parents, "", ""]
+    return Version(sha, parent, single_line(subject), body, at, trailers, merged)

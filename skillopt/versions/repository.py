@@ -19,15 +19,13 @@ from pathlib import Path
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, is_shipped
 from skillopt.tasks import File
+from skillopt.versions.commit_kind import RENAMED_FROM
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import disabled_hooks, read_identity, run_git, translate_write_errors, try_git
 from skillopt.versions.links import LINK, follow_links
 from skillopt.versions.objects import read_objects, size_objects, write_blobs
 
-__all__ = ["RENAMED_FROM", "RENAMED_PATH", "NewVersion", "Repository"]
-
-RENAMED_FROM = "Renamed-From"
-"""Trailer of a commit from which on a skill has another name: what it was called before."""
+__all__ = ["RENAMED_PATH", "NewVersion", "Repository"]
 
 RENAMED_PATH = "Renamed-Path"
 """Trailer with the folder that it had before."""
@@ -54,6 +52,7 @@ class NewVersion:
         parent: The commit it is based on, empty for none.
         expected_tip: Commit that the branch must be at, None when it must not exist.
         moved_from: The folder that moves to `path` with all that is in it, empty for none.
+        merges: Commit of the default branch that it merges, whose tree it has outside of the skill; empty for none.
     """
 
     skill: str
@@ -66,6 +65,12 @@ class NewVersion:
     parent: str
     expected_tip: str | None
     moved_from: str = ""
+    merges: str = ""
+
+    @property
+    def tree_of(self) -> str:
+        """Give the commit whose tree it changes, empty for none."""
+        return self.merges or self.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +259,8 @@ class Repository:
         env = disabled_hooks(self.root) | self._signature(new.at)
         tree = self._write_tree(new, env)
         stdin = compose_message(new.subject, new.body, new.trailers).encode("utf-8", "replace")
-        parent = ["-p", new.parent] if new.parent else []
-        return run_git(self.root, "commit-tree", *parent, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
+        parents = [part for commit in (new.parent, new.merges) if commit for part in ("-p", commit)]
+        return run_git(self.root, "commit-tree", *parents, "-F", "-", tree, stdin=stdin, env=env).decode().strip()
 
     def commit_version(self, new: NewVersion) -> str:
         """Write a version and move the skill's branch to it; one that is on the branch already stays.
@@ -322,9 +327,10 @@ class Repository:
     def _write_tree(self, new: NewVersion, env: Mapping[str, str]) -> str:
         """Write the tree of a version with an index of its own."""
         prefix = "" if new.path == "." else f"{new.path}/"
-        entries = self.tree(new.parent, prefix) if new.parent else []
+        base = new.tree_of
+        entries = self.tree(base, prefix) if base else []
         modes = {name: mode for mode, _, name in entries if mode.startswith("100")}
-        known = self._files(new.parent, new.path) if new.parent else {}
+        known = self._files(base, new.path) if base else {}
         kept = {prefix + file.path for file in new.files}
         gone = [name for name in modes if name not in kept and is_shipped(name.removeprefix(prefix))]
         # Of a folder of which only a part ships, what is not in the new version may be in the next one.
@@ -338,9 +344,9 @@ class Repository:
                 (sha, file.path) for sha, file in zip(shas, new.files, strict=True) if known.get(file.path) != sha
             ]
             rows = [f"{modes.get(prefix + path, '100644')} {sha}\t{prefix}{path}\0" for sha, path in changed]
-            rows = [*(f"0 {'0' * len(new.parent)}\t{name}\0" for name in gone), *rows, *self._moved(new)]
+            rows = [*(f"0 {'0' * len(base)}\t{name}\0" for name in gone), *rows, *self._moved(new)]
             private = {**env, "GIT_INDEX_FILE": str(Path(folder) / "index")}
-            run_git(self.root, "read-tree", new.parent or "--empty", env=private)
+            run_git(self.root, "read-tree", base or "--empty", env=private)
             listed = "".join(rows).encode("utf-8", "surrogateescape")
             run_git(self.root, "update-index", "-z", "--index-info", stdin=listed, env=private)
             return run_git(self.root, "write-tree", env=private).decode().strip()
@@ -349,8 +355,8 @@ class Repository:
         """Give the index rows that move a folder, modes and links included."""
         if not new.moved_from:
             return []
-        entries = [(mode, sha, name) for mode, sha, name in self.tree(new.parent, f"{new.moved_from}/")]
-        gone = [f"0 {'0' * len(new.parent)}\t{name}\0" for _, _, name in entries]
+        entries = [(mode, sha, name) for mode, sha, name in self.tree(new.tree_of, f"{new.moved_from}/")]
+        gone = [f"0 {'0' * len(new.tree_of)}\t{name}\0" for _, _, name in entries]
         return gone + [f"{mode} {sha}\t{new.path}{name[len(new.moved_from) :]}\0" for mode, sha, name in entries]
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from skillopt.project import Selection
-from skillopt.runs.lineage import ROLLBACK, TextState, texts_of
+from skillopt.runs.lineage import TextState, texts_of
 from skillopt.runs.version_record import RecordedVersion, recorded_versions
+from skillopt.versions.commit_kind import ROLLBACK
 from skillopt.versions.commit_message import Version
 
 __all__ = ["Blamed", "BlamedLine", "blame"]

@@ -15,7 +15,8 @@ from skillopt.project import Project, Selection, Target
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.error_spent import error_budget
 from skillopt.runs.grade_trailers import grade_of, read_grading
-from skillopt.runs.lineage import ROLLBACK, commit_kind, trained_on
+from skillopt.runs.lineage import trained_on
+from skillopt.versions.commit_kind import ROLLBACK, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import Repository

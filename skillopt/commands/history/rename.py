@@ -18,8 +18,9 @@ from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
+from skillopt.versions.commit_kind import RENAMED_FROM
 from skillopt.versions.draft_branch import DRAFT_BRANCHES, FILES_DIGEST, VERSION_BRANCHES, DraftBranch
-from skillopt.versions.repository import RENAMED_FROM, RENAMED_PATH, NewVersion, Repository
+from skillopt.versions.repository import RENAMED_PATH, NewVersion, Repository
 from skillopt.versions.revisions import find_skill_folder
 
 __all__ = ["RenamedSkill", "orphaned_branches", "rename"]

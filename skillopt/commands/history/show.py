@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.draft_publication import recover_draft
-from skillopt.runs.lineage import commit_kind, resolve_version
+from skillopt.runs.lineage import resolve_version
 from skillopt.runs.version_record import RecordedVersion, recorded_versions
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
 from skillopt.skills.folder import is_shipped
+from skillopt.versions.commit_kind import commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DRAFT
 from skillopt.versions.repository import Repository

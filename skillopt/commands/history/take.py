@@ -12,12 +12,12 @@ from skillopt.gate.grades import Grading
 from skillopt.project import Selection
 from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.grade_trailers import read_grading
-from skillopt.runs.lineage import TAKEN
 from skillopt.runs.plan import read_version
 from skillopt.runs.version_record import recorded_versions
 from skillopt.safety.lint import lint_change
 from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
+from skillopt.versions.commit_kind import TAKEN
 from skillopt.versions.draft_branch import FILES_DIGEST, DraftBranch
 from skillopt.versions.repository import NewVersion
 

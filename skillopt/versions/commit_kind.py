@@ -1,0 +1,63 @@
+"""Kinds of commits on a skill's branch, told by their trailers."""
+
+from typing import Final
+
+from skillopt.versions.commit_message import Version
+
+__all__ = [
+    "ACCEPTED",
+    "DECLINED",
+    "DROPPED",
+    "GRADE",
+    "RENAMED_FROM",
+    "ROLLBACK",
+    "TAKEN",
+    "UNDECLINED",
+    "commit_kind",
+]
+
+ACCEPTED: Final = "Val-After"
+"""Trailer of a version that the gate accepted."""
+
+DECLINED: Final = "Declined"
+"""Trailer with a version or draft that people refused; there is one for each."""
+
+DROPPED: Final = "Dropped-Edit"
+"""Trailer with the key of an edit that people refused; there is one for each."""
+
+GRADE: Final = "Grade"
+"""Trailer with what was shown of a version or draft."""
+
+RENAMED_FROM: Final = "Renamed-From"
+"""Trailer of a commit from which on a skill has another name: what it was called before."""
+
+ROLLBACK: Final = "Rollback-To"
+"""Trailer of a version that publishes an older one again."""
+
+TAKEN: Final = "Taken-By"
+"""Trailer of a version that was a draft until a person took it."""
+
+UNDECLINED: Final = "Undeclined"
+"""Trailer with a version or draft that people had refused and want after all."""
+
+_KINDS: Final = (
+    (DECLINED, "declined"),
+    (UNDECLINED, "undeclined"),
+    (DROPPED, "dropped"),
+    (ACCEPTED, "accepted"),
+    (TAKEN, "taken"),
+    (ROLLBACK, "rollback"),
+    (RENAMED_FROM, "renamed"),
+    (GRADE, "draft"),
+)
+
+
+def commit_kind(version: Version) -> str:
+    """Say what a commit is: `accepted`, `taken`, `rollback`, `renamed`, `declined`, `undeclined`, `dropped`, or others.
+
+    The others are `draft`, and `start` for the text that training started from.
+
+    Args:
+        version: Of the skill's branch, or its draft.
+    """
+    return next((kind for trailer, kind in _KINDS if version.trailer(trailer)), "start")

@@ -1,0 +1,331 @@
+"""What people decided about a skill: versions they declined, edits they dropped. Written to git and read back from it.
+
+The decisions are commits on the skill's branch, so that a fresh clone knows them. Each carries the edits that were
+refused, so that also those of a draft are known whose branch is gone.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Final
+
+from skillopt.safety.credentials import mask
+from skillopt.skills.edits import Edit
+from skillopt.tasks import File
+from skillopt.versions.commit_kind import DECLINED, DROPPED, ROLLBACK, UNDECLINED, commit_kind
+from skillopt.versions.commit_message import Version, disarm, single_line
+from skillopt.versions.edit_trailers import EditKey, edit_trailers, edits_of, read_edit, write_edit
+from skillopt.versions.repository import NewVersion, Repository
+
+__all__ = [
+    "LONGEST_REASON",
+    "DecisionCommit",
+    "Decisions",
+    "PersonsWord",
+    "Refusal",
+    "RefusedEdit",
+    "dropped_message",
+    "offered_edits",
+    "read_decisions",
+    "write_declined",
+    "write_dropped",
+    "write_undeclined",
+]
+
+LONGEST_REASON: Final = 300
+"""Characters of a person's reason that are kept."""
+
+_PULL_REQUEST: Final = "Pull-Request"
+_REFUSED: Final = "Refused-Edit"
+_UNPUBLISHED: Final = ("start", "renamed")
+
+
+class Refusal(StrEnum):
+    """How people refused an edit: with the whole text that it was offered in, or by itself."""
+
+    DECLINED = "declined"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class PersonsWord:
+    """What a person said.
+
+    Args:
+        by: Who, as git or the forge names them.
+        reason: Why, on one line, at most LONGEST_REASON characters; empty where they did not say.
+        pull_request: Address or number of the pull request; empty for none.
+    """
+
+    by: str
+    reason: str = ""
+    pull_request: str = ""
+
+    @classmethod
+    def said(cls, by: str, reason: str = "", pull_request: str = "") -> "PersonsWord":
+        """Make it of untrusted text: on one line, short, without credentials, mentions and hidden characters."""
+        why = disarm(single_line(mask(reason)))
+        short = why if len(why) <= LONGEST_REASON else f"{why[: LONGEST_REASON - 1].rstrip()}…"
+        return cls(disarm(single_line(mask(by)))[:200].rstrip(), short, single_line(mask(pull_request))[:200].rstrip())
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedEdit:
+    """An edit that people refused.
+
+    Args:
+        key: Which it was.
+        edit: Its text.
+        refusal: How.
+        word: Who refused it, and why.
+    """
+
+    key: EditKey
+    edit: Edit
+    refusal: Refusal
+    word: PersonsWord
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionCommit:
+    """Where a decision is committed.
+
+    Args:
+        skill: Name of the skill.
+        path: Its folder in the repository, POSIX.
+        tip: Commit that the branch must be at, None for a branch that is not there.
+        files: The skill's files after the decision.
+        at: Time of the commit, ISO 8601.
+        base: What a new branch begins at; not used where there is a branch.
+        merges: Tip of the default branch, whose text the files are; empty where it is not merged.
+    """
+
+    skill: str
+    path: str
+    tip: str | None
+    files: tuple[File, ...]
+    at: str
+    base: str = ""
+    merges: str = ""
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Decisions of people about a skill, read from its branch.
+
+    Args:
+        versions: Commits of the branch that belong to the skill, newest first.
+    """
+
+    versions: tuple[Version, ...]
+
+    @cached_property
+    def declined(self) -> frozenset[str]:
+        """Give the commits of versions and drafts that stay declined."""
+        found: set[str] = set()
+        for version in reversed(self.versions):
+            found.update(version.values(DECLINED))
+            found.difference_update(_wanted_again(version))
+        return frozenset(found)
+
+    @cached_property
+    def declined_by(self) -> dict[str, PersonsWord]:
+        """Give who declined each commit that stays declined, and why."""
+        words = {
+            sha: _word(version, DECLINED) for version in reversed(self.versions) for sha in version.values(DECLINED)
+        }
+        return {sha: word for sha, word in words.items() if sha in self.declined}
+
+    @cached_property
+    def dropped(self) -> frozenset[EditKey]:
+        """Give the keys of the edits that people dropped."""
+        texts = (text for version in self.versions for text in version.values(DROPPED))
+        return frozenset(key for key in map(EditKey.parse, texts) if key is not None)
+
+    @cached_property
+    def refused_edits(self) -> tuple[RefusedEdit, ...]:
+        """List the edits that stay refused, oldest decision first; of an edit refused twice, the newest word counts."""
+        found: dict[EditKey, RefusedEdit] = {}
+        for version in reversed(self.versions):
+            for row in _refused(version):
+                known = found.pop(row.key, row)
+                # One that was dropped by itself stays that, also where the whole was declined later.
+                found[row.key] = known if known.refusal is Refusal.DROPPED else row
+            wanted = {sha[:12] for sha in _wanted_again(version)}
+            found = {
+                key: row for key, row in found.items() if row.refusal is Refusal.DROPPED or key.version not in wanted
+            }
+        return tuple(found.values())
+
+    @property
+    def newest_served(self) -> Version | None:
+        """Give the newest version that people have not declined; None where there is none.
+
+        After a decision that is the commit of the decision: its text is the default branch's, or the one without the
+        dropped edits.
+        """
+        published = (one for one in self.versions if commit_kind(one) not in _UNPUBLISHED)
+        return next((one for one in published if one.sha not in self.declined), None)
+
+
+def read_decisions(repository: Repository, skill: str, tip: str | None = None) -> Decisions:
+    """Read what people decided about a skill; nothing where it has no branch.
+
+    Args:
+        repository: Where its branch is.
+        skill: Name of the skill.
+        tip: The newest commit of its branch where that is known.
+    """
+    return Decisions(repository.versions(skill, tip))
+
+
+def write_declined(
+    repository: Repository,
+    place: DecisionCommit,
+    offered: Sequence[str],
+    word: PersonsWord,
+    refused: Sequence[tuple[EditKey, Edit]],
+) -> str:
+    """Commit that people refused versions or a draft; the text is again the one that training starts from.
+
+    Args:
+        repository: Where.
+        place: Where it is committed, and the text to go back to.
+        offered: Commits that were refused, at least one.
+        word: Who said so, and why.
+        refused: Their edits.
+
+    Returns:
+        The commit.
+
+    Raises:
+        VersionConflictError: The branch is not at the expected commit, or is checked out.
+    """
+    names = ", ".join(sha[:10] for sha in offered)
+    body = f"{names} was declined{_by(word)}. The skill is again the text that training starts from."
+    trailers = (*((DECLINED, sha) for sha in offered), *_signed(DECLINED, word), *_written(refused))
+    return _commit(repository, place, (f"decline {names}", body), trailers)
+
+
+def write_undeclined(
+    repository: Repository, place: DecisionCommit, version: str, word: PersonsWord, edits: Sequence[Edit]
+) -> str:
+    """Commit that people want a version after all that was declined: its text is the newest again.
+
+    Args:
+        repository: Where.
+        place: Where it is committed, with the files of that version.
+        version: The version or draft.
+        word: Who said so, and why.
+        edits: Its edits.
+
+    Returns:
+        The commit.
+
+    Raises:
+        VersionConflictError: The branch is not at the expected commit, or is checked out.
+    """
+    body = f"{version} was declined, and is wanted after all{_by(word)}."
+    trailers = ((UNDECLINED, version), *_signed(UNDECLINED, word), *edit_trailers(edits))
+    return _commit(repository, place, (f"take {version[:10]} back", body), trailers)
+
+
+def write_dropped(
+    repository: Repository, place: DecisionCommit, dropped: Sequence[tuple[EditKey, Edit]], word: PersonsWord
+) -> str:
+    """Commit a skill's text without edits that people refused.
+
+    Args:
+        repository: Where.
+        place: Where it is committed, with the files without those edits.
+        dropped: The edits, at least one.
+        word: Who said so, and why.
+
+    Returns:
+        The commit.
+
+    Raises:
+        VersionConflictError: The branch is not at the expected commit, or is checked out.
+    """
+    return _commit(repository, place, *dropped_message(dropped, word))
+
+
+def dropped_message(
+    dropped: Sequence[tuple[EditKey, Edit]], word: PersonsWord
+) -> tuple[tuple[str, str], tuple[tuple[str, str], ...]]:
+    """Give subject and body, and the trailers, of a commit that drops edits."""
+    count = "an edit" if len(dropped) == 1 else f"{len(dropped)} edits"
+    said = "\n\n".join(disarm(edit.summary) for _, edit in dropped)
+    body = f"Refused by people{_by(word)}:\n\n{said}"
+    keys = tuple((DROPPED, str(key)) for key, _ in dropped)
+    return (f"drop {count}", body), (*keys, *_signed("Dropped", word), *_written(dropped))
+
+
+def offered_edits(versions: Iterable[Version]) -> tuple[tuple[EditKey, Edit], ...]:
+    """List the edits that commits name, with their keys, in the order of the commits."""
+    return tuple(
+        (EditKey(version.sha[:12], index), edit)
+        for version in versions
+        for index, edit in enumerate(edits_of(version), 1)
+    )
+
+
+def _commit(
+    repository: Repository,
+    place: DecisionCommit,
+    message: tuple[str, str],
+    trailers: tuple[tuple[str, str], ...],
+) -> str:
+    subject, body = message
+    new = NewVersion(
+        skill=place.skill,
+        path=place.path,
+        files=place.files,
+        subject=f"{place.skill}: {subject}",
+        body=body,
+        trailers=(("Skill", place.skill), *trailers),
+        at=place.at,
+        parent=place.tip or place.base,
+        expected_tip=place.tip,
+        merges=place.merges,
+    )
+    return repository.commit_version(new)
+
+
+def _signed(what: str, word: PersonsWord) -> tuple[tuple[str, str], ...]:
+    rows = ((f"{what}-By", word.by), (f"{what}-Reason", word.reason), (_PULL_REQUEST, word.pull_request))
+    return tuple((key, value) for key, value in rows if value)
+
+
+def _word(version: Version, what: str) -> PersonsWord:
+    """Read who said something and why; what people changed by hand is made safe again."""
+    by, reason, request = (version.trailer(key) for key in (f"{what}-By", f"{what}-Reason", _PULL_REQUEST))
+    return PersonsWord.said(by, reason, request)
+
+
+def _written(refused: Sequence[tuple[EditKey, Edit]]) -> tuple[tuple[str, str], ...]:
+    return tuple((_REFUSED, f"{key} {write_edit(edit)}") for key, edit in refused)
+
+
+def _refused(version: Version) -> Iterable[RefusedEdit]:
+    kind = commit_kind(version)
+    if kind not in {refusal.value for refusal in Refusal}:
+        return
+    refusal = Refusal(kind)
+    word = _word(version, DECLINED if refusal is Refusal.DECLINED else "Dropped")
+    for row in version.values(_REFUSED):
+        name, _, text = row.partition(" ")
+        key, edit = EditKey.parse(name), read_edit(text)
+        if key is not None and edit is not None:
+            yield RefusedEdit(key, edit, refusal, word)
+
+
+def _wanted_again(version: Version) -> tuple[str, ...]:
+    """List the commits that a person asks for by name: by taking a refusal back, or by going back to it."""
+    return (*version.values(UNDECLINED), *version.values(ROLLBACK))
+
+
+def _by(word: PersonsWord) -> str:
+    by = f" by {word.by}" if word.by else ""
+    return f"{by}: {word.reason}" if word.reason else by

@@ -1,0 +1,238 @@
+"""What people decided is a commit that any clone reads back."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from skillopt.errors import EditError, VersionConflictError
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op, apply_edits
+from skillopt.tasks import File
+from skillopt.versions.commit_kind import commit_kind
+from skillopt.versions.commit_message import compose_message, parse_commit
+from skillopt.versions.decisions import (
+    DecisionCommit,
+    PersonsWord,
+    Refusal,
+    offered_edits,
+    read_decisions,
+    write_declined,
+    write_dropped,
+    write_undeclined,
+)
+from skillopt.versions.edit_trailers import EditKey, edit_trailers, edits_between, edits_of, read_edit, write_edit
+from skillopt.versions.repository import Repository
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
+
+SORT = Edit("s1e1", Op.ADD, "- Trim.", "", "- Sort.", "Rows came in any order.", ("a", "b"))
+DATES = Edit("s1e2", Op.ADD, "", "", "- Dates as @2026#1  with  two blanks", "GH-1 and /issues/2")
+AT = "2026-01-03T00:00:00+00:00"
+ANNA = PersonsWord("Anna", "too long for our team", "#7")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_repository(tmp_path)
+
+
+def version(folder: Path, *edits: Edit, **changes: object) -> str:
+    trailers = (*NEW_VERSION.trailers, *edit_trailers(edits))
+    return commit(folder, trailers=trailers, **changes)
+
+
+def place(folder: Path, text: bytes = TEXT, **changes: str) -> DecisionCommit:
+    repository = Repository.find(folder)
+    kept = [file for file in repository.read_folder("main", FOLDER) if file.path != "SKILL.md"]
+    files = (File("SKILL.md", text), *kept)
+    return DecisionCommit("rows", FOLDER, repository.branch_tip("rows"), files, AT, **changes)
+
+
+def decline(folder: Path, *shas: str, word: PersonsWord = ANNA) -> str:
+    repository = Repository.find(folder)
+    refused = offered_edits(repository.commit(sha) for sha in shas)
+    return write_declined(repository, place(folder, merges=git(folder, "rev-parse", "main")), shas, word, refused)
+
+
+class TestDecline:
+    def test_a_declined_version_is_known_with_its_edits_and_the_reason(self, folder: Path) -> None:
+        sha = version(folder, SORT, DATES)
+        done = decline(folder, sha)
+        found = read_decisions(Repository.find(folder), "rows")
+        assert found.declined == {sha}
+        assert found.declined_by == {sha: ANNA}
+        assert [(row.key, row.edit, row.refusal, row.word) for row in found.refused_edits] == [
+            (EditKey(sha[:12], 1), SORT, Refusal.DECLINED, ANNA),
+            (EditKey(sha[:12], 2), DATES, Refusal.DECLINED, ANNA),
+        ]
+        assert found.newest_served is not None
+        assert found.newest_served.sha == done
+        assert [commit_kind(one) for one in found.versions] == ["declined", "accepted"]
+
+    def test_its_commit_merges_the_default_branch_without_a_conflict(self, folder: Path) -> None:
+        sha = version(folder, SORT)
+        (folder / FOLDER / "SKILL.md").write_bytes(TEXT + b"- Mine.\n")
+        (folder / "README").write_bytes(b"Moved on.\n")
+        git(folder, "commit", "--quiet", "-am", "By a person")
+        main = git(folder, "rev-parse", "main")
+        done = write_declined(Repository.find(folder), place(folder, TEXT + b"- Mine.\n", merges=main), [sha], ANNA, ())
+        assert git(folder, "rev-parse", f"{done}^{{tree}}") == git(folder, "rev-parse", "main^{tree}")
+        assert git(folder, "log", "-1", "--format=%P", done).split() == [sha, main]
+        assert git(folder, "merge-tree", "--write-tree", "main", done) == git(folder, "rev-parse", "main^{tree}")
+
+    def test_a_fresh_clone_knows_it(self, folder: Path, tmp_path: Path) -> None:
+        sha = version(folder, SORT)
+        decline(folder, sha)
+        clone = tmp_path / "clone"
+        git(tmp_path, "clone", "--quiet", "--depth=1", "--branch=skillopt/rows", f"file://{folder}", str(clone))
+        found = read_decisions(Repository.find(clone), "rows")
+        assert found.declined == {sha}
+        assert [row.edit for row in found.refused_edits] == [SORT]
+
+    def test_taken_back_it_is_the_newest_again_and_nothing_is_refused(self, folder: Path) -> None:
+        sha = version(folder, SORT)
+        decline(folder, sha)
+        back = write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), sha, ANNA, [SORT])
+        found = read_decisions(Repository.find(folder), "rows")
+        assert (found.declined, found.refused_edits) == (frozenset(), ())
+        assert found.newest_served is not None
+        assert found.newest_served.sha == back
+        assert edits_of(found.versions[0]) == (SORT,)
+
+    def test_going_back_to_it_takes_the_refusal_back_too(self, folder: Path) -> None:
+        sha = version(folder, SORT)
+        tip = decline(folder, sha)
+        commit(folder, parent=tip, expected_tip=tip, trailers=(("Skill", "rows"), ("Rollback-To", sha)))
+        assert read_decisions(Repository.find(folder), "rows").declined == frozenset()
+
+    def test_one_that_is_declined_again_stays_declined(self, folder: Path) -> None:
+        sha = version(folder, SORT)
+        decline(folder, sha)
+        write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), sha, ANNA, [SORT])
+        decline(folder, sha, word=PersonsWord("Bo", "no"))
+        found = read_decisions(Repository.find(folder), "rows")
+        assert found.declined_by == {sha: PersonsWord("Bo", "no")}
+        assert [row.word.by for row in found.refused_edits] == ["Bo"]
+
+    def test_a_branch_that_moved_is_left_alone(self, folder: Path) -> None:
+        sha = version(folder, SORT)
+        before = place(folder)
+        decline(folder, sha)
+        tip = git(folder, "rev-parse", "skillopt/rows")
+        with pytest.raises(VersionConflictError):
+            write_declined(Repository.find(folder), before, [sha], PersonsWord("Bo"), ())
+        assert git(folder, "rev-parse", "skillopt/rows") == tip
+
+    def test_a_draft_without_any_version_can_be_declined(self, folder: Path) -> None:
+        main = git(folder, "rev-parse", "main")
+        refused = [(EditKey("0" * 12, 1), SORT)]
+        write_declined(Repository.find(folder), place(folder, base=main), ["0" * 40], ANNA, refused)
+        found = read_decisions(Repository.find(folder), "rows")
+        assert found.declined == {"0" * 40}
+        assert [row.edit for row in found.refused_edits] == [SORT]
+
+
+class TestDrop:
+    def test_a_dropped_edit_is_refused_by_itself(self, folder: Path) -> None:
+        sha = version(folder, SORT, DATES)
+        key = EditKey(sha[:12], 1)
+        done = write_dropped(Repository.find(folder), place(folder), [(key, SORT)], ANNA)
+        found = read_decisions(Repository.find(folder), "rows")
+        assert found.dropped == {key}
+        assert [(row.edit, row.refusal, row.word) for row in found.refused_edits] == [(SORT, Refusal.DROPPED, ANNA)]
+        assert found.declined == frozenset()
+        assert found.newest_served is not None
+        assert found.newest_served.sha == done
+
+    def test_it_stays_refused_when_its_version_is_wanted_again(self, folder: Path) -> None:
+        sha = version(folder, SORT)
+        write_dropped(Repository.find(folder), place(folder), [(EditKey(sha[:12], 1), SORT)], ANNA)
+        decline(folder, sha)
+        write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), sha, ANNA, [])
+        found = read_decisions(Repository.find(folder), "rows").refused_edits
+        assert [(row.edit, row.refusal) for row in found] == [(SORT, Refusal.DROPPED)]
+
+
+def test_a_reason_is_one_short_line_that_mentions_nobody() -> None:
+    said = PersonsWord.said("eve", "see @anna\n\nDeclined: 1234\x1b[31m " + "x" * 400)
+    assert len(said.reason) == 300
+    assert said.reason.startswith("see @ anna Declined: 1234 [31m xxx")
+    assert PersonsWord.said(said.by, said.reason) == said
+
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
+EDITS = st.builds(
+    lambda number, op, one, other, section, why, tasks: Edit(
+        f"s1e{number}",
+        op,
+        "" if op is Op.REWRITE else one,
+        section if op is Op.REWRITE else "",
+        "" if op is Op.DELETE else other,
+        why,
+        tuple(tasks),
+    ),
+    st.integers(1, 99),
+    st.sampled_from(Op),
+    TEXTS.filter(str.strip),
+    TEXTS.filter(str.strip),
+    TEXTS.filter(str.strip),
+    TEXTS,
+    st.lists(TEXTS, max_size=3),
+)
+
+
+class TestEditsInCommits:
+    @given(st.lists(EDITS, max_size=4, unique_by=lambda edit: edit.id))
+    def test_edits_are_read_back_as_they_were_written(self, edits: list[Edit]) -> None:
+        message = compose_message("s", "b", (("Skill", "rows"), *edit_trailers(edits)))
+        assert edits_of(parse_commit("0" * 40, f"tree 1\n\n{message}")) == tuple(edits)
+
+    @given(EDITS)
+    def test_what_is_written_mentions_nobody(self, edit: Edit) -> None:
+        written = write_edit(edit)
+        assert written.isascii()
+        assert not set("@#\n") & set(written)
+
+    @given(TEXTS)
+    def test_what_people_changed_into_no_edit_is_none(self, text: str) -> None:
+        assert read_edit(text) is None
+
+    def test_edits_too_long_for_a_commit_are_left_out(self) -> None:
+        assert edit_trailers([Edit("1", Op.ADD, content="x" * 100_001)]) == ()
+
+    def test_a_version_that_names_no_edits_is_told_from_its_lines(self) -> None:
+        before = SkillDocument("---\nname: a\n---\n# A\n\n- One.\n- Two.\n- Three.\n")
+        after = SkillDocument("---\nname: a\n---\n# A\n\n- One.\n- 2.\n- Three.\n- Four.\n")
+        edits = edits_between(before, after)
+        assert [(edit.op, edit.anchor, edit.content) for edit in edits] == [
+            (Op.REPLACE, "- Two.", "- 2."),
+            (Op.ADD, "- Three.", "- Four."),
+        ]
+        assert apply_edits(before, edits).document.text == after.text
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(EDITS, min_size=1, max_size=3, unique_by=lambda edit: edit.id), TEXTS, TEXTS)
+def test_decisions_read_back_are_decisions_written(
+    tmp_path_factory: pytest.TempPathFactory, edits: list[Edit], by: str, why: str
+) -> None:
+    folder = make_repository(tmp_path_factory.mktemp("decisions"))
+    word = PersonsWord.said(by, why, "https://forge.example/pull/3")
+    sha = version(folder, *edits)
+    decline(folder, sha, word=word)
+    found = read_decisions(Repository.find(folder), "rows")
+    assert found.declined_by == {sha: word}
+    assert [(row.edit, row.word) for row in found.refused_edits] == [(edit, word) for edit in edits]
+    keys = [(EditKey(sha[:12], index), edit) for index, edit in enumerate(edits, 1)]
+    write_dropped(Repository.find(folder), place(folder), keys, word)
+    dropped = read_decisions(Repository.find(folder), "rows")
+    assert dropped.dropped == {key for key, _ in keys}
+    assert {row.refusal for row in dropped.refused_edits} == {Refusal.DROPPED}
+
+
+def test_edits_that_cannot_be_made_are_none() -> None:
+    with pytest.raises(EditError):
+        Edit("1", Op.DELETE)
+    assert read_edit('{"id":"1","op":"delete"}') is None
