@@ -66,6 +66,9 @@ class ChangeGate:
             which there is none of, and is taken as `paired`.
         runner: Runs rollouts.
         demand: What is asked.
+
+    Attributes:
+        pairs: What was run on `val`, once that was decided.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class ChangeGate:
         self._runner = CappedRunner(_WithoutSkill(runner), settings, 0)
         self._demand = demand
         self.judged: Judged | None = None
+        self.pairs = Pairs()
 
     def events(self, earlier: Sequence[float] = ()) -> Iterator[Event]:
         """Run the comparison.
@@ -103,6 +107,7 @@ class ChangeGate:
         first = Stream.REVIEW.repeat(len(earlier) * MOST_REPEATS)
         better = self._demand.required is Required.BETTER
         pairs, verdict, lowest = self._gain(earlier, first) if better else self._harm(first)
+        self.pairs = pairs
         over_all = self._compare("gate", pairs.before, pairs.after, GateRule.STRICT)
         verdict = replace(
             over_all,

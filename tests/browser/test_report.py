@@ -6,10 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.reports.html import RolloutEntry, RolloutSelection, ViewedRollout, render_page
+from skillopt.reports.html import (
+    BeforeAfter,
+    RolloutEntry,
+    RolloutSelection,
+    ViewedRollout,
+    before_after_page,
+    render_page,
+)
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory
 from tests.browser.chromium import Page
+from tests.fakes.changed_tasks import make_changed
 from tests.fakes.hostile_pages import HOSTILE, make_hostile
 from tests.fakes.views import make_view
 
@@ -47,9 +55,16 @@ def open_all(tab: Page) -> None:
     tab.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
 
 
-@pytest.fixture(params=["plain", "hostile", "begun"])
+def make_comparison(text: str) -> str:
+    """Make the page of tasks before and after."""
+    return before_after_page(BeforeAfter("rows", "main", "topic", "tidy", text, 5, make_changed(text)))
+
+
+@pytest.fixture(params=["plain", "hostile", "begun", "before and after", "hostile before and after"])
 def page(request: pytest.FixtureRequest) -> str:
-    """Give the pages of three runs."""
+    """Give the pages of three runs and of two comparisons."""
+    if "before" in request.param:
+        return make_comparison(HOSTILE if "hostile" in request.param else "expected 2026-01-02, found 2.1.26")
     if request.param == "begun":
         return render_page(replace(RunView("0123", "rows"), state="running"), RolloutSelection((), 0))
     if request.param == "hostile":
@@ -156,3 +171,7 @@ def test_screenshots_can_be_taken_for_a_person_to_look_at(tab: Page, tmp_path: P
             tab.look(theme=theme, width=width)
             tab.screenshot(folder / f"report-{theme}-{width}.png")
             assert (folder / f"report-{theme}-{width}.png").read_bytes().startswith(b"\x89PNG")
+    tab.open(write(tmp_path, make_comparison("Dates: expected 2026-01-02, found 2.1.26")))
+    for width in WIDTHS:
+        tab.look(theme="light", width=width)
+        tab.screenshot(folder / f"before-after-{width}.png")

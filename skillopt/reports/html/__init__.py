@@ -3,15 +3,18 @@
 The view that they show is built in reports, and the pages' server is there too.
 """
 
+from skillopt.reports.html.before_after_page import BeforeAfter, before_after_page
 from skillopt.reports.html.page import RolloutSelection, RunEntry, live_policy, render_index, render_page
 from skillopt.reports.html.viewer import MOST_ROLLOUTS, RolloutEntry, ViewedRollout, choose_rollouts, write_rollout
 
 __all__ = [
     "MOST_ROLLOUTS",
+    "BeforeAfter",
     "RolloutEntry",
     "RolloutSelection",
     "RunEntry",
     "ViewedRollout",
+    "before_after_page",
     "choose_rollouts",
     "live_policy",
     "render_index",

@@ -36,7 +36,7 @@ from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versio
 from skillopt.reports.html.viewer import MOST_ROLLOUTS, ViewedRollout, show_rollout
 from skillopt.reports.view import RunView
 
-__all__ = ["RolloutSelection", "RunEntry", "live_policy", "render_index", "render_page"]
+__all__ = ["RolloutSelection", "RunEntry", "fill_page", "live_policy", "render_index", "render_page"]
 
 _STYLE, _SCRIPT = "report.css", "live.js"
 _MOST_GATES: Final = 100
@@ -88,7 +88,7 @@ def render_page(view: RunView, rollouts: RolloutSelection | None = None, *, live
     looks, skills, versions = score_points(view), pareto_points(view), show_versions(view)
     others = unaccepted_edits(view.edits)
     shown = None if rollouts is None else [show_rollout(seen) for seen in rollouts.seen]
-    return _fill(
+    return fill_page(
         "report.html",
         live=live,
         view=view,
@@ -124,7 +124,7 @@ def render_page(view: RunView, rollouts: RolloutSelection | None = None, *, live
 
 def render_index(entries: Sequence[RunEntry]) -> str:
     """Render the list of runs, which renews itself."""
-    return _fill("index.html", live=True, runs=entries)
+    return fill_page("index.html", live=True, runs=entries)
 
 
 def live_policy(*, frames: bool = True) -> str:
@@ -143,7 +143,14 @@ def _policy() -> str:
     return f"default-src 'none'; img-src data:; style-src {style}; base-uri 'none'; form-action 'none'"
 
 
-def _fill(template: str, *, live: bool, **values: object) -> str:
+def fill_page(template: str, *, live: bool = False, **values: object) -> str:
+    """Fill a template of this package; every text in it is escaped, and its policy allows nothing from elsewhere.
+
+    Args:
+        template: Its file name.
+        live: Whether the page is served and renews itself.
+        values: What it shows.
+    """
     environment = _environment()
     style, script = (_source(environment, name) for name in (_STYLE, _SCRIPT))
     policy = live_policy(frames=False) if live else _policy()

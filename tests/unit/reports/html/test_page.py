@@ -6,11 +6,21 @@ from html.parser import HTMLParser
 
 import pytest
 
-from skillopt.reports.html import RolloutEntry, RolloutSelection, RunEntry, ViewedRollout, render_index, render_page
+from skillopt.reports.html import (
+    BeforeAfter,
+    RolloutEntry,
+    RolloutSelection,
+    RunEntry,
+    ViewedRollout,
+    before_after_page,
+    render_index,
+    render_page,
+)
 from skillopt.reports.html.escape_html import cut_middle, mark_hidden
 from skillopt.reports.view import RunView
 from skillopt.rollouts import Message, Rollout, Score, Status, Trajectory
 from skillopt.safety.escaping import escape_hidden
+from tests.fakes.changed_tasks import make_changed
 from tests.fakes.hostile_pages import HOSTILE, make_hostile
 from tests.fakes.views import EVENTS, make_view
 
@@ -37,6 +47,29 @@ def rollouts(text: str) -> RolloutSelection:
     trajectory = Trajectory((Message("user", text), Message(text, text)), files_changed=(text,))
     rollout = Rollout("t", "d", 0, trajectory, Status.OK, Score(0.5, passed=False, feedback=text), reason=text)
     return RolloutSelection((ViewedRollout(RolloutEntry("k", text, "train", "v1", 0, 0.5, passed=False), rollout),), 1)
+
+
+def compared(text: str) -> str:
+    return before_after_page(BeforeAfter(text, text, text, text, text, 5, make_changed(text), text))
+
+
+def test_hostile_text_adds_nothing_to_the_page_of_tasks_before_and_after() -> None:
+    plain, found = Outline(compared("plain")), Outline(compared(HOSTILE))
+    assert found.tags == plain.tags
+    assert found.attributes == plain.attributes
+    assert {link for link in found.links if not link.startswith(("#", "data:,"))} == set()
+    assert len(found.ids) == len(set(found.ids))
+    assert "script" not in found.tags
+
+
+def test_the_page_of_tasks_shows_each_that_went_differently_with_both_sides() -> None:
+    page = compared("expected 2026-01-02")
+    for name in ("val0", "val1", "val2", "val3"):
+        assert f'id="task-{name}"' in page
+    assert "val4" not in page
+    assert "4 of 5 tasks went differently: 1 broken, 1 worse, 1 better, 1 fixed." in page
+    assert "bash convert" in page
+    assert "bash guess" in page
 
 
 def test_hostile_text_adds_no_element_no_attribute_and_no_address() -> None:

@@ -1,0 +1,198 @@
+"""How tasks went before a change and after it: which changed, by which pair of rollouts, and where those two part."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from statistics import fmean
+from typing import Final
+
+from skillopt.gate.pairs import Pairs
+from skillopt.reports.escape_markdown import code_block, inline_code
+from skillopt.reports.length_limits import count_noun
+from skillopt.rollouts import Rollout, Trajectory
+from skillopt.safety.escaping import truncate
+from skillopt.settings import Metric
+from skillopt.tasks import Task
+
+__all__ = [
+    "DifferingTask",
+    "Parting",
+    "TaskChange",
+    "describe_worst",
+    "find_differing_tasks",
+    "find_parting",
+    "task_anchor",
+]
+
+_MOST_FEEDBACK: Final = 700
+"""Characters of a feedback in a comment."""
+
+_HALF: Final = 0.5
+
+
+class TaskChange(StrEnum):
+    """What became of a task; one is `broken` when more than half of its repeats passed and that is over."""
+
+    BROKEN = "broken"
+    WORSE = "worse"
+    BETTER = "better"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The first thing that the target did differently: its number from 1, what it is, and both sides.
+
+    Args:
+        number: Which tool use, or which line of what it wrote.
+        what: `tool use` or `line`.
+        before: Empty where this side had ended.
+        after: Empty where this side had ended.
+    """
+
+    number: int
+    what: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingTask:
+    """A task that went differently, with the pair of its repeats that differs most.
+
+    Args:
+        task: What was asked.
+        change: What became of it.
+        before: The rollout under the old text.
+        after: The rollout of the same repeat under the new text.
+        repeats: How many pairs were measured.
+        passes: How many of them passed, before and after.
+        scores: Mean scores, before and after, in [0, 1].
+        parting: Where the two part, None where the target did the same.
+    """
+
+    task: Task
+    change: TaskChange
+    before: Rollout
+    after: Rollout
+    repeats: int
+    passes: tuple[int, int]
+    scores: tuple[float, float]
+    parting: Parting | None
+
+
+def find_differing_tasks(tasks: Iterable[Task], pairs: Pairs, metric: Metric) -> tuple[DifferingTask, ...]:
+    """List the tasks that went differently, broken ones first, then by how much was lost.
+
+    Args:
+        tasks: Tasks that may be shown.
+        pairs: Rollouts under the old and the new text, in the same order of tasks and repeats.
+        metric: Which number of a score is compared.
+    """
+    measured: dict[str, list[_Pair]] = defaultdict(list)
+    for before, after in zip(pairs.before, pairs.after, strict=True):
+        if before.score is not None and after.score is not None:
+            gain = metric.of(after.score) - metric.of(before.score)
+            passes = (before.score.passed, after.score.passed)
+            measured[before.task_id].append(_Pair(before, after, (before.score.value, after.score.value), passes, gain))
+    order = list(TaskChange)
+    found = [(_changed(task, measured[task.id]), measured[task.id]) for task in tasks if measured[task.id]]
+    rows = [(one, fmean(pair.gain for pair in mine)) for one, mine in found if one is not None]
+    rows.sort(key=lambda row: (order.index(row[0].change), row[1], row[0].task.id))
+    return tuple(one for one, _ in rows)
+
+
+def find_parting(before: Trajectory, after: Trajectory) -> Parting | None:
+    """Find the first thing that the target did differently.
+
+    Where it used tools, that is the first tool use with another name or other arguments; results do not count, because
+    to read the skill itself gives another text. Else it is the first line that it wrote differently.
+    """
+    for what, read in (("tool use", _tool_uses), ("line", _lines)):
+        one, other = read(before), read(after)
+        for at in range(max(len(one), len(other))):
+            sides = one[at : at + 1], other[at : at + 1]
+            if sides[0] != sides[1]:
+                return Parting(at + 1, what, "".join(sides[0]), "".join(sides[1]))
+    return None
+
+
+def describe_worst(changed: Sequence[DifferingTask], most: int = 3) -> str:
+    """Show the tasks that lost most as Markdown to fold out, feedback before and after; empty when none lost.
+
+    Args:
+        changed: As `find_differing_tasks` lists them.
+        most: How many.
+    """
+    lost = [one for one in changed if one.change in (TaskChange.BROKEN, TaskChange.WORSE)]
+    return "\n\n".join(map(_described, lost[:most]))
+
+
+def task_anchor(task: str) -> str:
+    """Give the name under which a task stands on the page; ids can hold what no address can.
+
+    >>> task_anchor("val-007")
+    'task-val-007'
+    """
+    plain = "".join(sign if sign.isascii() and (sign.isalnum() or sign in "-_") else "-" for sign in task)
+    return f"task-{plain}" if plain == task else f"task-{plain[:40]}-{sha256(task.encode()).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two rollouts of one repeat: scores and passes before and after, and the gain in the metric."""
+
+    before: Rollout
+    after: Rollout
+    scores: tuple[float, float]
+    passes: tuple[bool, bool]
+    gain: float
+
+
+def _changed(task: Task, pairs: Sequence[_Pair]) -> DifferingTask | None:
+    """Say what became of a task, None when nothing did."""
+    gain = fmean(pair.gain for pair in pairs)
+    passes = sum(pair.passes[0] for pair in pairs), sum(pair.passes[1] for pair in pairs)
+    held = [share > _HALF * len(pairs) for share in passes]
+    if not gain and held[0] == held[1]:
+        return None
+    lost = held[0] if held[0] != held[1] else gain < 0
+    if held[0] != held[1]:
+        change = TaskChange.BROKEN if lost else TaskChange.FIXED
+    else:
+        change = TaskChange.WORSE if lost else TaskChange.BETTER
+    shown = (min if lost else max)(pairs, key=lambda pair: pair.gain)
+    scores = fmean(pair.scores[0] for pair in pairs), fmean(pair.scores[1] for pair in pairs)
+    parting = find_parting(shown.before.trajectory, shown.after.trajectory)
+    return DifferingTask(task, change, shown.before, shown.after, len(pairs), passes, scores, parting)
+
+
+def _tool_uses(trajectory: Trajectory) -> list[str]:
+    calls = [call for message in trajectory.messages for call in message.tool_calls]
+    return [f"{call.name} {call.arguments}" for call in calls]
+
+
+def _lines(trajectory: Trajectory) -> list[str]:
+    """List the lines that the target wrote, and at last its answer where that is no message."""
+    texts = [message.text for message in trajectory.messages if message.role == "assistant"]
+    last = [trajectory.answer] if trajectory.answer and trajectory.answer not in texts[-1:] else []
+    return [line for text in (*texts, *last) for line in text.splitlines() if line.strip()]
+
+
+def _described(one: DifferingTask) -> str:
+    passed = f"{one.passes[0]} → {one.passes[1]} of {count_noun(one.repeats, 'repeat')} passed"
+    if one.repeats == 1:
+        passed = " → ".join("passed" if count else "not passed" for count in one.passes)
+    head = f"{inline_code(truncate(one.task.id, 100))}: {passed} (score {one.scores[0]:.2f} → {one.scores[1]:.2f})"
+    parts = [f"Before:\n\n{_feedback(one.before)}", f"After:\n\n{_feedback(one.after)}"]
+    if one.parting is not None:
+        parts.append(f"The two part at {one.parting.what} {one.parting.number}.")
+    return f"<details><summary>{head}</summary>\n\n" + "\n\n".join(parts) + "\n\n</details>"
+
+
+def _feedback(rollout: Rollout) -> str:
+    said = rollout.score.feedback if rollout.score else ""
+    text = said or rollout.reason
+    return code_block(truncate(text, _MOST_FEEDBACK)) if text.strip() else "Nothing was found wrong."

@@ -1,0 +1,96 @@
+"""Before and after: each task that went differently is listed once, worst first, with the point where the two part."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.gate.pairs import Pairs
+from skillopt.reports.before_after import (
+    TaskChange,
+    describe_worst,
+    find_differing_tasks,
+    find_parting,
+    task_anchor,
+)
+from skillopt.rollouts import Rollout, Status, ToolCall, Trajectory
+from skillopt.settings import Metric
+from tests.fakes.changed_tasks import make_changed, pair, rollout, task
+
+SCORES = st.sampled_from([0.0, 0.25, 0.75, 1.0])
+
+
+def test_broken_tasks_come_first_then_those_that_lost_most_then_what_improved() -> None:
+    pairs = Pairs()
+    for one in (pair("a", 0.5, 0.4), pair("b", 0.0, 1.0), pair("c", 1.0, 0.9), pair("d", 0.9, 0.2), pair("e", 1, 1)):
+        pairs.add(one)
+    found = find_differing_tasks([task(name) for name in "abcde"], pairs, Metric.SOFT)
+    assert [(one.task.id, one.change.value) for one in found] == [
+        ("c", "broken"),
+        ("d", "worse"),
+        ("a", "worse"),
+        ("b", "fixed"),
+    ]
+
+
+@given(st.lists(st.tuples(SCORES, SCORES), min_size=1, max_size=5))
+def test_to_exchange_the_texts_exchanges_what_became_of_a_task(scores: list[tuple[float, float]]) -> None:
+    pairs = Pairs(
+        [rollout("t", "x", before, repeat=at) for at, (before, _) in enumerate(scores)],
+        [rollout("t", "y", after, repeat=at) for at, (_, after) in enumerate(scores)],
+    )
+    opposite = dict(zip(TaskChange, reversed(TaskChange), strict=True))
+    one = find_differing_tasks([task("t")], pairs, Metric.HARD)
+    other = find_differing_tasks([task("t")], Pairs(pairs.after, pairs.before), Metric.HARD)
+    assert [opposite[found.change] for found in one] == [found.change for found in other]
+
+
+def test_of_several_repeats_the_one_that_lost_most_is_shown() -> None:
+    pairs = Pairs(
+        [rollout("t", f"before {at}", 1.0, repeat=at) for at in range(3)],
+        [rollout("t", f"after {at}", score, repeat=at) for at, score in enumerate((1.0, 0.1, 0.6))],
+    )
+    (one,) = find_differing_tasks([task("t")], pairs, Metric.SOFT)
+    assert (one.before.repeat, one.after.repeat, one.passes, one.repeats) == (1, 1, (3, 1), 3)
+    assert one.change is TaskChange.BROKEN
+
+
+def test_a_task_that_was_not_measured_on_both_sides_is_not_compared() -> None:
+    broken = Rollout("t", "d", 0, Trajectory(), Status.INFRA_ERROR, None)
+    assert find_differing_tasks([task("t")], Pairs([rollout("t", "x", 1.0)], [broken]), Metric.SOFT) == ()
+
+
+def test_two_trajectories_part_at_the_first_tool_use_that_differs_whatever_it_gave() -> None:
+    before = rollout("t", "Done.", 1.0, tools="read convert write").trajectory
+    after = rollout("t", "I am done!", 0.0, tools="read guess write").trajectory
+    found = find_parting(before, after)
+    assert found is not None
+    assert (found.number, found.what, found.before, found.after) == (2, "tool use", "bash convert", "bash guess")
+    message = after.messages[1]
+    other_results = tuple(ToolCall(call.name, call.arguments, "another skill") for call in message.tool_calls)
+    read_otherwise = replace(after, messages=(after.messages[0], replace(message, tool_calls=other_results)))
+    assert find_parting(after, read_otherwise) is None
+
+
+def test_without_tools_they_part_at_the_first_line_that_was_written_differently() -> None:
+    found = find_parting(rollout("t", "a\n\nb\nc", 1.0).trajectory, rollout("t", "a\nb", 1.0).trajectory)
+    assert found is not None
+    assert (found.number, found.what, found.before, found.after) == (3, "line", "c", "")
+
+
+def test_the_worst_tasks_are_folded_out_with_feedback_before_and_after() -> None:
+    text = describe_worst(make_changed("@team <b>see</b> `12`"))
+    assert text.count("<details>") == text.count("</details>") == 2
+    assert "val0" in text
+    assert "val2" not in text
+    assert "@team" not in text
+    assert "<b>" not in text
+    assert "not passed" in text
+    assert "The two part at tool use 2." in text
+    assert describe_worst(make_changed()[2:]) == ""
+
+
+def test_ids_with_signs_that_an_address_cannot_hold_have_anchors_of_their_own() -> None:
+    assert task_anchor("val-007") == "task-val-007"
+    assert task_anchor("a/b") != task_anchor("a b")
+    assert all(sign.isalnum() or sign in "-_" for sign in task_anchor("é/\u202e <x>"))
