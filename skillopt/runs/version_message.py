@@ -18,7 +18,6 @@ from skillopt.rollouts import Usage
 from skillopt.runs.grade_trailers import grade_trailers
 from skillopt.safety.escaping import disarm, escape_terminal
 from skillopt.skills.edits import Change, Op
-from skillopt.versions.commit_message import disarm
 
 __all__ = [
     "ERROR_SPENT",

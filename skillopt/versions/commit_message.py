@@ -9,11 +9,10 @@ from datetime import UTC, datetime
 
 from skillopt.safety.hidden_unicode import without_hidden
 
-__all__ = ["Version", "compose_message", "disarm", "parse_commit", "single_line"]
+__all__ = ["Version", "compose_message", "parse_commit", "single_line"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
-_ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
 _COMMITTED = re.compile(r"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
 
 
@@ -58,11 +57,6 @@ def compose_message(subject: str, body: str, trailers: tuple[tuple[str, str], ..
 def single_line(text: str) -> str:
     """Fold a text to one line, so that it can forge neither a paragraph nor a trailer."""
     return " ".join(without_hidden(_CONTROL.sub(" ", text)).split())
-
-
-def disarm(text: str) -> str:
-    """Break up what a forge would turn into a mention or a link: names, issue numbers, addresses of issues."""
-    return _ACTIVE.sub(r"\1 ", text)
 
 
 def parse_commit(sha: str, content: str) -> Version:

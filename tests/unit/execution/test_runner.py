@@ -324,7 +324,11 @@ def test_a_run_that_goes_on_does_not_pay_for_its_probe_again(ledger: Ledger) -> 
             return Usage(1, len(prompt), 1, 0.1)
 
     def model() -> Model:
-        return Paid(lambda prompt: prompts.append(prompt) or "ready")
+        def answer(prompt: str) -> str:
+            prompts.append(prompt)
+            return "ready"
+
+        return Paid(answer)
 
     runner(ledger, model=model()).rollouts(asked(1))
     runner(ledger, model=model()).rollouts(asked(2))
