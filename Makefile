@@ -11,6 +11,9 @@ WITHOUT ?=
 # Of the comparison with other optimizers: make bench-peers BENCH_ARGS=--quick
 BENCH_ARGS ?=
 
+# How versions are pinned: for all systems, with the hashes of all files, and without the address they came from.
+PINS := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
+
 # Else every process that a test starts would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -20,7 +23,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
-  test-llm transcripts bench bench-peers docs constraints clean
+  test-llm transcripts bench bench-peers docs constraints audit sbom clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -93,22 +96,38 @@ docs: .venv/installed  ## rewrite the generated parts of docs/
 	$(RUN) -m tools.generate_docs
 	$(RUN) -m tools.generate_examples
 
-constraints:  ## resolve every pin anew into constraints.txt
+constraints:  ## resolve every pin anew, with hashes: constraints.txt, and requirements.txt for the action
 	@rm -rf .venv-pins && $(PYTHON) -m venv .venv-pins
-	@.venv-pins/bin/python -m pip --disable-pip-version-check -qq install --upgrade pip
-	@.venv-pins/bin/python -m pip --disable-pip-version-check -qq install --group dev .
-	@{ grep '^#' constraints.txt; .venv-pins/bin/python -m pip freeze --all --exclude skillopt-mcp --exclude setuptools; } > .venv-pins/new
-	@mv .venv-pins/new constraints.txt && rm -rf .venv-pins
+	@.venv-pins/bin/python -m pip --disable-pip-version-check -qq install uv
+	@for pinned in 'constraints.txt pyproject.toml --group dev' 'requirements.txt pyproject.toml --group build' \
+	  'tools/audit-requirements.txt --group audit'; do \
+	  set -- $$pinned; file=$$1; shift; \
+	  .venv-pins/bin/uv pip compile $(PINS) "$$@" --output-file .venv-pins/new || exit 1; \
+	  { grep '^# ' $$file; cat .venv-pins/new; } > .venv-pins/whole && mv .venv-pins/whole $$file && rm .venv-pins/new; \
+	done
+	@rm -rf .venv-pins
+
+audit: .venv-audit/installed  ## known faults of what is pinned; asks the package index, so CI runs it and no test does
+	.venv-audit/bin/python -m pip_audit --require-hashes --disable-pip --requirement requirements.txt
+	.venv-audit/bin/python -m pip_audit --require-hashes --disable-pip --requirement constraints.txt
+
+sbom: .venv-audit/installed  ## list the parts of a release in dist/, as CycloneDX
+	@mkdir -p dist
+	.venv-audit/bin/python -m cyclonedx_py requirements requirements.txt --pyproject pyproject.toml --output-reproducible --output-file dist/skillopt-mcp.cdx.json
+
+.venv-audit/installed: tools/audit-requirements.txt
+	@$(PYTHON) -m venv --clear .venv-audit
+	@.venv-audit/bin/python -m pip --disable-pip-version-check -qq install --require-hashes --requirement $<
+	@touch $@
 
 clean:  ## remove all that make and the tools produced
-	rm -rf .venv .venv-pins .demo .agents-cache .llm-cache .bench-venvs .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
+	rm -rf .venv .venv-pins .venv-audit .demo .agents-cache .llm-cache .bench-venvs .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist
 
 # Last of all, so that a set-up that was interrupted is done again.
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo 'skillopt needs Python 3.11 or newer, and "$(PYTHON)" is not one; name it: make PYTHON=python3.12 ...' >&2; exit 1; }
 	@$(RUN) -m pip --version >/dev/null 2>&1 || { echo 'Setting up .venv, once ...' >&2; $(PYTHON) -m venv --clear .venv; }
-	@$(PIP) install --upgrade --constraint constraints.txt pip
-	@$(PIP) install --constraint constraints.txt --group dev
-	@$(PIP) install --constraint constraints.txt --no-build-isolation --editable .
+	@$(PIP) install --require-hashes --requirement constraints.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@

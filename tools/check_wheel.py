@@ -54,7 +54,9 @@ def _check(scratch: Path) -> None:
     venv.create(scratch / "venv", with_pip=True)
     programs = scratch / "venv" / "bin"
     python = str(programs / "python")
-    _run(scratch, python, "-m", "pip", "install", "--quiet", "-c", str(_ROOT / "constraints.txt"), str(wheel))
+    pinned = ("--require-hashes", "--requirement", str(_ROOT / "requirements.txt"))
+    _run(scratch, python, "-m", "pip", "install", "--quiet", *pinned)
+    _run(scratch, python, "-m", "pip", "install", "--quiet", "--no-deps", str(wheel))
     _run(scratch, python, "-c", _IMPORT_ALL)
     _run(scratch, str(programs / "skillopt"), "--help")
     _run(scratch, str(programs / "skillopt"), "docs", "training")

@@ -224,10 +224,12 @@ def test_the_source_beside_the_action_is_installed_unless_a_version_is_named(tmp
     runner = pull_request(tmp_path, project)
     gate(runner, comment="false", version="0.1.0")
     gate(runner, comment="false")
-    named, beside = (call for call in runner.asked() if call[:3] == ["-P", "-m", "pip"])
+    named, pinned, beside = (call for call in runner.asked() if call[:3] == ["-P", "-m", "pip"])
     assert named[-2:] == ["install", "skillopt-mcp==0.1.0"]
+    assert pinned[-3:-1] == ["--require-hashes", "--requirement"]
+    assert Path(pinned[-1]).resolve() == ROOT / "requirements.txt"
+    assert beside[-3:-1] == ["--no-deps", "--no-build-isolation"]
     assert Path(beside[-1]).resolve() == ROOT
-    assert Path(beside[-2]).resolve() == ROOT / "constraints.txt"
 
 
 def test_a_summary_that_is_too_long_is_cut_and_says_so() -> None:
