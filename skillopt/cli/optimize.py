@@ -103,7 +103,7 @@ def _text(result: "Optimized") -> str:
 
 def _gained(result: "Optimized") -> Iterator[str]:
     """Say what was gained, or why nothing was accepted."""
-    from skillopt.reports.length_limits import count_noun
+    from skillopt.safety.plurals import count_noun
 
     if not result.versions:
         yield f"no version was accepted: {escape_terminal(result.why_nothing)}"
