@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from skillopt.commands.estimate import Estimated, estimate
+from skillopt.commands.estimate import SIMULATED_RUNS, Estimated, estimate
 from skillopt.errors import UsageError
 from skillopt.forecast.typical_costs import is_paid
 from skillopt.project import Selection
@@ -38,7 +38,7 @@ class Spending:
     estimated: Estimated
 
 
-def foresee_spending(selection: Selection, start: Start = "auto") -> Spending | None:
+def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int = SIMULATED_RUNS) -> Spending | None:
     """Foresee what a training spends; None where there is nothing to say.
 
     That is where demo programs do everything, and where such a training is recorded already and needs no cap.
@@ -46,6 +46,7 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> Spending | 
     Args:
         selection: The skill, its suite and settings.
         start: Which text to begin with when work tree and branch differ.
+        runs: How many runs are simulated.
 
     Raises:
         UsageError: Something is missing or wrong, or the suite can show nothing.
@@ -62,7 +63,7 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> Spending | 
     first = not _trained_before(selection.project().root, asked)
     if not first and (capped or not paid):
         return None
-    return Spending(paid, first, capped, estimate(selection, start=start))
+    return Spending(paid, first, capped, estimate(selection, start=start, runs=runs))
 
 
 def is_capped(settings: Settings) -> bool:

@@ -107,7 +107,8 @@ def test_it_is_asked_until_all_that_is_billed_for_was_billed_for_before(
     monkeypatch.setenv("SKILLOPT_BASE_URL", "http://127.0.0.1:9/v1")
     for drivers in trained:
         record(project, dict(zip(("harness", "model"), drivers, strict=True)))
-    found = foresee_spending(Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project))
+    selection = Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project)
+    found = foresee_spending(selection, runs=3)
     assert found is not None
     assert (found.paid, found.first) == (True, asks)
 
@@ -117,11 +118,11 @@ def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project
     lines = [json.dumps({"id": f"t{at}", "prompt": f"Greet guest {at}.", "verifier": rubric}) for at in range(12)]
     (project / "suites" / "rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
     selection = Selection("rows", {"judge": PAID_MODEL}, folder=project)
-    found = foresee_spending(selection)
+    found = foresee_spending(selection, runs=3)
     assert found is not None
     assert (found.paid, found.first) == (True, True)
     record(project, selection.flags)
-    again = foresee_spending(selection)
+    again = foresee_spending(selection, runs=3)
     assert again is not None
     assert again.first is False
 
