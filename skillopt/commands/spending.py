@@ -15,7 +15,7 @@ from skillopt.runs.recorded_success import Part, training_runs_of
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["Spending", "foresee_spending", "is_capped"]
+__all__ = ["Payment", "Spending", "foresee_payment", "foresee_spending", "is_capped"]
 
 _FREE = frozenset({"demo"})
 
@@ -64,6 +64,47 @@ def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int =
     if not first and (capped or not paid):
         return None
     return Spending(paid, first, capped, estimate(selection, start=start, runs=runs))
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """Whether a command that is no training is paid for.
+
+    Args:
+        paid: Whether anything that it uses is billed for.
+        first: Whether nothing that was recorded in the project cost anything.
+        capped: Whether a setting caps what it spends.
+    """
+
+    paid: bool
+    first: bool
+    capped: bool
+
+
+def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
+    """Foresee whether a command is paid for that runs tasks of a skill and has them judged.
+
+    Args:
+        selection: The skill, its suite and settings.
+        drafts: Whether a model drafts these tasks; else they are those of the suite.
+
+    Raises:
+        UsageError: There is no such skill, or no suite.
+    """
+    project = selection.project()
+    target = project.target(selection)
+    settings = target.settings
+    model = [settings.model] if drafts else []
+    judged = drafts or any(task.verifier.judged for _, task in target.suite().splits)
+    judge = [settings.judge or settings.model] if judged else []
+    paid = any(map(is_paid, filter(None, (settings.harness, *model, *judge))))
+    return Payment(paid, not (paid and _was_billed(project.root)), is_capped(settings))
+
+
+def _was_billed(root: Path) -> bool:
+    with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
+        return any(row.usd for row in ledger.costs())
+    return False
 
 
 def is_capped(settings: Settings) -> bool:

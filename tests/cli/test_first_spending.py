@@ -138,10 +138,31 @@ def record(project: Path, flags: Mapping[str, object]) -> None:
 def test_a_terminal_is_asked_before_the_first_money_is_spent(
     project: Path, answer: str, code: int, more: tuple[str, ...]
 ) -> None:
+    ended, seen = at_a_terminal(project, answer, "optimize", "rows", *PAID, *QUICK, *more)
+    assert ended == code, seen
+    assert b"likely: about " in seen
+    assert (b"nothing was spent" in seen) is (answer == "n")
+    assert runs(project) == (answer == "y")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("command", [("write-tasks", "rows"), ("suite", "check", "rows", "--run")])
+def test_a_terminal_is_asked_before_other_commands_spend_the_first_money(
+    project: Path, command: tuple[str, ...]
+) -> None:
+    ended, seen = at_a_terminal(project, "n", *command, *PAID)
+    assert ended == 130, seen
+    assert b"this is paid for: " in seen
+    assert b"nothing was spent" in seen
+    assert not (project / ".skillopt" / "ledger.db").exists()
+
+
+def at_a_terminal(project: Path, answer: str, *arguments: str) -> tuple[int, bytes]:
+    """Answer a command's question at a terminal; give how it ended and all that it showed."""
     ours, theirs = pty.openpty()
     # Nothing listens there: who says yes gets as far as the first call.
     url = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "TERM": "xterm"}
-    command = [sys.executable, "-m", "skillopt", "optimize", "rows", *PAID, *QUICK, *more]
+    command = [sys.executable, "-m", "skillopt", *arguments]
     process = subprocess.Popen(
         command, cwd=project, env={**os.environ, **url}, stdin=theirs, stdout=theirs, stderr=theirs
     )
@@ -152,11 +173,9 @@ def test_a_terminal_is_asked_before_the_first_money_is_spent(
         seen += os.read(ours, 4096)
     os.write(ours, f"{answer}\n".encode())
     seen += _rest(ours)
-    assert process.wait(60) == code, seen
+    code = process.wait(60)
     os.close(ours)
-    assert b"likely: about " in seen
-    assert (b"nothing was spent" in seen) is (answer == "n")
-    assert runs(project) == (answer == "y")
+    return code, seen
 
 
 def _rest(terminal: int) -> bytes:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from skillopt.cli import output
-from skillopt.cli.options import JsonOption, QuietOption, RunOptions, SkillArgument, SuiteOption, with_run_options
+from skillopt.cli.options import (
+    JsonOption,
+    QuietOption,
+    RunOptions,
+    SkillArgument,
+    SuiteOption,
+    YesOption,
+    with_run_options,
+)
 from skillopt.safety.escaping import escape_terminal, truncate
 from skillopt.safety.plurals import count_noun
 
@@ -70,6 +78,7 @@ def check(
         typer.Option("--run", help="Run tasks of train and val three times, and judge results again."),
     ] = False,
     readings: Annotated[int, typer.Option("--readings", min=1, help="Further readings of a result, with --run.")] = 4,
+    yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -81,8 +90,15 @@ def check(
     from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.tasks.suite_check import check_suite
 
+    selection = options.select(skill)
+    if run:
+        from skillopt.cli.spending import ask_to_pay
+        from skillopt.commands.spending import foresee_payment
+
+        what = f"each task of train and val three times, and up to {readings} readings of each result by the judge"
+        ask_to_pay(foresee_payment(selection, drafts=False), what, yes=yes)
     with output.interruptible(), ProgressObserver(quiet=quiet or not run) as observer:
-        found = check_suite(options.select(skill), run=run, readings=readings, observer=observer)
+        found = check_suite(selection, run=run, readings=readings, observer=observer)
     output.show(found, _check_text, as_json=as_json)
 
 
