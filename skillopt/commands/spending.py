@@ -1,6 +1,6 @@
 """What a paid training must be asked before it begins: whether to spend, or which cap it lacks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +9,13 @@ from typing import get_args
 from skillopt.commands.estimate import SIMULATED_RUNS, Estimated, estimate
 from skillopt.errors import UsageError
 from skillopt.forecast.typical_costs import is_paid
-from skillopt.project import Selection
+from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start, make_plan
 from skillopt.runs.recorded_success import Part, training_runs_of
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["Payment", "Spending", "foresee_payment", "foresee_spending", "is_capped"]
+__all__ = ["Payment", "Spending", "foresee_night", "foresee_payment", "foresee_spending", "is_capped"]
 
 _FREE = frozenset({"demo"})
 
@@ -99,6 +99,24 @@ def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
     judge = [settings.judge or settings.model] if judged else []
     paid = any(map(is_paid, filter(None, (settings.harness, *model, *judge))))
     return Payment(paid, not (paid and _was_billed(project.root)), is_capped(settings))
+
+
+def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:
+    """Foresee whether a night is paid for.
+
+    Args:
+        flags: Settings that override file and environment.
+        capped: Whether the night has a cap of its own.
+
+    Raises:
+        UsageError: The configuration is wrong.
+    """
+    project = Project.find(Path.cwd())
+    names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
+    settings = [project.target(Selection(name, flags)).settings for name in names]
+    drivers = {name for one in settings for name in (one.harness, one.model, one.judge)}
+    paid = any(map(is_paid, filter(None, drivers)))
+    return Payment(paid, not (paid and _was_billed(project.root)), capped or all(map(is_capped, settings)))
 
 
 def _was_billed(root: Path) -> bool:

@@ -24,6 +24,7 @@ from tools.fake_providers.fake_anthropic import fake_anthropic
 
 KEY = "sk-ant-loopback-only-0123456789abcdef"
 PAID = ("--harness", "chat/anthropic/fake", "--model", "anthropic/fake")
+SET = ("--set", f"harness={PAID[1]}", "--set", f"model={PAID[3]}")
 QUICK = ("--set", "epochs=1", "--set", "retry_seconds=0")
 
 
@@ -146,11 +147,14 @@ def test_a_terminal_is_asked_before_the_first_money_is_spent(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("command", [("write-tasks", "rows"), ("suite", "check", "rows", "--run")])
+@pytest.mark.parametrize(
+    "command",
+    [("write-tasks", "rows", *PAID), ("suite", "check", "rows", "--run", *PAID), ("nightly", "--remote", "", *SET)],
+)
 def test_a_terminal_is_asked_before_other_commands_spend_the_first_money(
     project: Path, command: tuple[str, ...]
 ) -> None:
-    ended, seen = at_a_terminal(project, "n", *command, *PAID)
+    ended, seen = at_a_terminal(project, "n", *command)
     assert ended == 130, seen
     assert b"this is paid for: " in seen
     assert b"nothing was spent" in seen
