@@ -326,7 +326,9 @@ class Settings(AdvancedSettings):
     max_rollouts: Annotated[
         int, Field(description="Cap on rollouts of a run, held-out test included; 0 for none.", ge=0)
     ] = 0
-    max_calls: Annotated[int, Field(description="Cap on optimizer calls of a run; 0 for none.", ge=0)] = 0
+    max_calls: Annotated[
+        int, Field(description="Cap on calls of the optimizer model and the judge of a run; 0 for none.", ge=0)
+    ] = 0
     max_usd: Annotated[
         float, Field(description="Cap on US dollars of a run, held-out test included; 0 for none.", ge=0)
     ] = 0.0

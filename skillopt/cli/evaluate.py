@@ -67,7 +67,7 @@ def evaluate(
 
 def _text(result: "Evaluated", *, verbose: bool) -> str:
     from skillopt.gate.headline import metric_label
-    from skillopt.reports.length_limits import count_noun
+    from skillopt.safety.plurals import count_noun
 
     runs = f"{count_noun(result.repeats, 'repeat')} a task, {count_noun(result.paid_rollouts, 'rollout')} newly run"
     lines = [f"{result.skill} on {result.split}, {runs}"]

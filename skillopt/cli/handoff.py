@@ -9,6 +9,7 @@ import typer
 from skillopt.cli.options import JsonOption, QuietOption, RunOptions, SkillArgument, StartOption, with_run_options
 from skillopt.cli.output import interruptible, show
 from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
     from skillopt.commands.handoff import HandoffRound
@@ -77,7 +78,7 @@ def _text(found: "HandoffRound", file: Path | None = None) -> str:
 
 def _lines(found: "HandoffRound", file: Path | None) -> Iterator[str]:
     if file is not None:
-        yield f"took {_count(found.taken, 'answer')}"
+        yield f"took {count_noun(found.taken, 'answer')}"
     for one in found.missing:
         place = f"{file}:{one.line}" if one.line else str(file)
         yield f"{place}: no answer to {one.id} ({escape_terminal(one.about)})"
@@ -85,7 +86,7 @@ def _lines(found: "HandoffRound", file: Path | None) -> Iterator[str]:
         yield from _ended(found.result)
         return
     kinds = [item.kind for item in found.items]
-    counts = [_count(kinds.count(kind), kind) for kind in ("rollout", "prompt") if kind in kinds]
+    counts = [count_noun(kinds.count(kind), kind) for kind in ("rollout", "prompt") if kind in kinds]
     yield f"round {found.round} of about {found.rounds} for {found.skill}: {' and '.join(counts)} open"
     yield f"read   {found.read}"
     yield f"write  {found.write}"
@@ -94,14 +95,11 @@ def _lines(found: "HandoffRound", file: Path | None) -> Iterator[str]:
 
 def _ended(result: "Optimized") -> Iterator[str]:
     yield f"the run {result.run} on {result.skill} is over: {result.reason}"
-    yield f"{_count(result.rollouts, 'rollout')} and {_count(result.calls, 'prompt')} were answered"
+    yield f"{count_noun(result.rollouts, 'rollout')} and {count_noun(result.calls, 'prompt')} were answered"
     if result.versions:
-        yield f"{_count(len(result.versions), 'version')} on branch {result.branch}; see skillopt log {result.skill}"
+        versions = count_noun(len(result.versions), "version")
+        yield f"{versions} on branch {result.branch}; see skillopt log {result.skill}"
     else:
         yield "no version was accepted; the skill is as it was"
     if result.draft is not None and result.draft.commit:
         yield f"draft on branch {result.draft.branch}; see skillopt diff {result.skill} draft"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" + "s" * (number != 1)

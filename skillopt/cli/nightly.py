@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillopt.cli.options import JsonOption, QuietOption, SetOption, SummaryOption, WorkersOption, flags_of
+from skillopt.cli.options import JsonOption, QuietOption, SetOption, SummaryOption, WorkersOption, YesOption, flags_of
 from skillopt.cli.output import append_report, interruptible, show
 
 if TYPE_CHECKING:
@@ -28,19 +28,26 @@ def nightly(
     summary: SummaryOption = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
+    yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train every skill that is due, and offer what improved.
 
     One pull request for each skill, kept up to date. Running it again goes on where it stopped. Ends with 3 when
-    something failed; the other skills are trained all the same.
+    something failed; the other skills are trained all the same. On a terminal it asks before money is spent for the
+    first time.
     """
     from skillopt.cli.progress import ProgressObserver
+    from skillopt.cli.spending import ask_to_pay, can_ask
     from skillopt.commands.nightly import Budget
     from skillopt.commands.nightly import nightly as run
+    from skillopt.commands.spending import foresee_night
 
     flags = flags_of(settings, workers=workers, forge=forge, remote=remote)
+    if can_ask():
+        capped = bool(max_rollouts or max_usd)
+        ask_to_pay(foresee_night(flags, capped=capped), "the training of every skill that is due", yes=yes)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = run(Budget(max_rollouts, max_usd), flags=flags, observer=observer)
     show(found, _text, as_json=as_json)

@@ -1,8 +1,7 @@
 """The command `optimize`: its options, and its result as text."""
 
-import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -13,6 +12,7 @@ from skillopt.cli.options import (
     SkillArgument,
     StartOption,
     VerboseOption,
+    YesOption,
     with_run_options,
 )
 from skillopt.cli.output import SHORT, format_usage, interruptible, show
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from skillopt.runs.plan import Start
 
 __all__ = ["optimize"]
-
-_DECLINED: Final = 130
-"""As after Ctrl-C: the user ended it."""
 
 _TESTED: Final = {
     "accept": "shown to be better",
@@ -42,7 +39,7 @@ def optimize(
     *,
     options: RunOptions,
     start: StartOption = "auto",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")] = False,
+    yes: YesOption = False,
     verbose: VerboseOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -71,6 +68,7 @@ def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: b
         UsageError: It is paid, has no cap, and there is no terminal to ask.
     """
     from skillopt.cli.estimate import foresight_line
+    from skillopt.cli.spending import DECLINED, can_ask
     from skillopt.commands.spending import foresee_spending
     from skillopt.errors import UsageError
 
@@ -79,7 +77,7 @@ def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: b
         return
     line = foresight_line(spending.estimated)
     asks = spending.paid and not yes
-    terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    terminal = can_ask()
     if asks and not terminal and not spending.capped:
         message = (
             f"expected a cap for a run that is paid for, found none, and no terminal to ask; it is likely to take "
@@ -91,7 +89,7 @@ def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: b
         typer.echo(f"likely: {line}", err=True)
     if asked and not typer.confirm("go on?", err=True):
         typer.echo("nothing was spent", err=True)
-        raise typer.Exit(_DECLINED)
+        raise typer.Exit(DECLINED)
 
 
 def _text(result: "Optimized") -> str:
@@ -103,7 +101,7 @@ def _text(result: "Optimized") -> str:
 
 def _gained(result: "Optimized") -> Iterator[str]:
     """Say what was gained, or why nothing was accepted."""
-    from skillopt.reports.length_limits import count_noun
+    from skillopt.safety.plurals import count_noun
 
     if not result.versions:
         yield f"no version was accepted: {escape_terminal(result.why_nothing)}"

@@ -39,6 +39,7 @@ __all__ = [
     "UsdOption",
     "VerboseOption",
     "WorkersOption",
+    "YesOption",
     "flags_of",
     "select",
     "with_run_options",
@@ -65,7 +66,8 @@ HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the ta
 SandboxOption = Annotated[str | None, typer.Option("--sandbox", help="Where agents run: auto, bwrap or none.")]
 ModelOption = Annotated[str | None, typer.Option("--model", help="The optimizer model.")]
 RolloutsOption = Annotated[int | None, typer.Option("--max-rollouts", help="Cap on rollouts of the run.")]
-CallsOption = Annotated[int | None, typer.Option("--max-calls", help="Cap on optimizer calls of the run.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking, with or without a cap.")]
+CallsOption = Annotated[int | None, typer.Option("--max-calls", help="Cap on calls of optimizer model and judge.")]
 UsdOption = Annotated[float | None, typer.Option("--max-usd", help="Cap on US dollars of the run.")]
 TokensOption = Annotated[int | None, typer.Option("--max-tokens", help="Cap on tokens of the run.")]
 MinutesOption = Annotated[float | None, typer.Option("--max-minutes", help="Cap on minutes of this command.")]

@@ -21,7 +21,7 @@ def status(*, as_json: JsonOption = False) -> None:
 
 
 def _text(result: "StatusReport") -> str:
-    from skillopt.reports.length_limits import count_noun
+    from skillopt.safety.plurals import count_noun
     from skillopt.storage.jobs import JobState
 
     rows = [

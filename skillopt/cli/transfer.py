@@ -66,7 +66,7 @@ def transfer(
 
 
 def _text(result: "Transferred") -> str:
-    from skillopt.reports.length_limits import count_noun
+    from skillopt.safety.plurals import count_noun
     from skillopt.versions.staleness import TargetName
 
     repeats = count_noun(result.repeats, "repeat")

@@ -34,9 +34,9 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.mean_costs import MeanCost, mean_cost
 from skillopt.tasks import Split, Suite
 
-__all__ = ["Estimated", "Known", "estimate"]
+__all__ = ["SIMULATED_RUNS", "Estimated", "Known", "estimate"]
 
-_RUNS: Final = 12
+SIMULATED_RUNS: Final = 12
 """Simulated runs of each kind of optimizer model."""
 
 _FEWEST_RUNS: Final = 3
@@ -121,7 +121,7 @@ def estimate(
     *,
     start: Start = "auto",
     pass_rate: float | None = None,
-    runs: int = _RUNS,
+    runs: int = SIMULATED_RUNS,
     clock: Callable[[], float] = time.monotonic,
 ) -> Estimated:
     """Simulate runs of a suite; runs nothing and spends nothing.

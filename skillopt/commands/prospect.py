@@ -7,6 +7,7 @@ from typing import Final
 
 from skillopt.loop.rollout_plan import least_rollouts, plan_rollouts, settle_folds
 from skillopt.runs.earlier_spending import runs_on
+from skillopt.safety.plurals import count_noun
 from skillopt.settings import GateRule, Metric, Settings
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.suites.planning import plan_splits
@@ -86,7 +87,11 @@ def _simulated(suite: Suite, settings: Settings) -> Prospect:
     settled = settle_folds(suite, settings)
     val = settled.tasks(Split.VAL)
     if not val or not (settled.folds or settled.tasks(Split.TRAIN)):
-        return _nothing(f"{_count(suite)} cannot both teach and judge, so nothing could be shown", suite, settings)
+        return _nothing(
+            f"{count_noun(len(suite.splits), 'task')} cannot both teach and judge, so nothing could be shown",
+            suite,
+            settings,
+        )
     if settings.gate is GateRule.STRICT:
         words = f"gate `strict` accepts any higher mean on {len(val)} val tasks, and shows of none that it is better"
         return Prospect(can_show=True, least_proven=None, least_here=None, words=words)
@@ -94,7 +99,11 @@ def _simulated(suite: Suite, settings: Settings) -> Prospect:
     proven, here = smallest_gain_shown(judging, proven=True), smallest_gain_shown(judging, proven=False)
     if here is None:
         cap = f" and max_rollouts of {settings.max_rollouts}" if settings.max_rollouts else ""
-        return _nothing(f"{_count(suite)}{cap}: no gain could be shown, however large (simulated)", suite, settings)
+        return _nothing(
+            f"{count_noun(len(suite.splits), 'task')}{cap}: no gain could be shown, however large (simulated)",
+            suite,
+            settings,
+        )
     return Prospect(can_show=True, least_proven=proven, least_here=here, words=_words(settled, judging, proven, here))
 
 
@@ -139,11 +148,6 @@ def _scored(judging: Judging) -> str:
     """Name what a gain is counted in."""
     counted = judging.metric is not Metric.HARD and max(judging.parts) > 1
     return "what is scored" if counted else "tasks"
-
-
-def _count(suite: Suite) -> str:
-    tasks = len(suite.splits)
-    return "1 task" if tasks == 1 else f"{tasks} tasks"
 
 
 def _what_would_do(suite: Suite, settings: Settings) -> str:

@@ -1,21 +1,21 @@
 """What a paid training must be asked before it begins: whether to spend, or which cap it lacks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from skillopt.commands.estimate import Estimated, estimate
+from skillopt.commands.estimate import SIMULATED_RUNS, Estimated, estimate
 from skillopt.errors import UsageError
 from skillopt.forecast.typical_costs import is_paid
-from skillopt.project import Selection
+from skillopt.project import Project, Selection
 from skillopt.runs.plan import Start, make_plan
 from skillopt.runs.recorded_success import Part, training_runs_of
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["Spending", "foresee_spending", "is_capped"]
+__all__ = ["Payment", "Spending", "foresee_night", "foresee_payment", "foresee_spending", "is_capped"]
 
 _FREE = frozenset({"demo"})
 
@@ -38,7 +38,7 @@ class Spending:
     estimated: Estimated
 
 
-def foresee_spending(selection: Selection, start: Start = "auto") -> Spending | None:
+def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int = SIMULATED_RUNS) -> Spending | None:
     """Foresee what a training spends; None where there is nothing to say.
 
     That is where demo programs do everything, and where such a training is recorded already and needs no cap.
@@ -46,6 +46,7 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> Spending | 
     Args:
         selection: The skill, its suite and settings.
         start: Which text to begin with when work tree and branch differ.
+        runs: How many runs are simulated.
 
     Raises:
         UsageError: Something is missing or wrong, or the suite can show nothing.
@@ -62,7 +63,66 @@ def foresee_spending(selection: Selection, start: Start = "auto") -> Spending | 
     first = not _trained_before(selection.project().root, asked)
     if not first and (capped or not paid):
         return None
-    return Spending(paid, first, capped, estimate(selection, start=start))
+    return Spending(paid, first, capped, estimate(selection, start=start, runs=runs))
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """Whether a command that is no training is paid for.
+
+    Args:
+        paid: Whether anything that it uses is billed for.
+        first: Whether nothing that was recorded in the project cost anything.
+        capped: Whether a setting caps what it spends.
+    """
+
+    paid: bool
+    first: bool
+    capped: bool
+
+
+def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
+    """Foresee whether a command is paid for that runs tasks of a skill and has them judged.
+
+    Args:
+        selection: The skill, its suite and settings.
+        drafts: Whether a model drafts these tasks; else they are those of the suite.
+
+    Raises:
+        UsageError: There is no such skill, or no suite.
+    """
+    project = selection.project()
+    target = project.target(selection)
+    settings = target.settings
+    model = [settings.model] if drafts else []
+    judged = drafts or any(task.verifier.judged for _, task in target.suite().splits)
+    judge = [settings.judge or settings.model] if judged else []
+    paid = any(map(is_paid, filter(None, (settings.harness, *model, *judge))))
+    return Payment(paid, not (paid and _was_billed(project.root)), is_capped(settings))
+
+
+def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:
+    """Foresee whether a night is paid for.
+
+    Args:
+        flags: Settings that override file and environment.
+        capped: Whether the night has a cap of its own.
+
+    Raises:
+        UsageError: The configuration is wrong.
+    """
+    project = Project.find(Path.cwd())
+    names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
+    settings = [project.target(Selection(name, flags)).settings for name in names]
+    drivers = {name for one in settings for name in (one.harness, one.model, one.judge)}
+    paid = any(map(is_paid, filter(None, drivers)))
+    return Payment(paid, not (paid and _was_billed(project.root)), capped or all(map(is_capped, settings)))
+
+
+def _was_billed(root: Path) -> bool:
+    with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
+        return any(row.usd for row in ledger.costs())
+    return False
 
 
 def is_capped(settings: Settings) -> bool:

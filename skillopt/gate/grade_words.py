@@ -3,6 +3,7 @@
 from typing import Final
 
 from skillopt.gate.grades import Grade, Grading
+from skillopt.safety.plurals import count_noun
 
 __all__ = ["GRADE_MEANINGS", "UNGRADED", "grade_name", "grade_words"]
 
@@ -39,7 +40,7 @@ def grade_words(grading: Grading | None) -> str:
     likely = f"{grading.probability:.0%} likely better"
     if not grading.tasks:
         return f"{grading.grade}: {likely} by what its training saw; no other task was run for it"
-    tasks = "1 task" if grading.tasks == 1 else f"{grading.tasks} tasks"
+    tasks = count_noun(grading.tasks, "task")
     changed = f", {grading.changed} of which changed" if grading.grade is Grade.PROVEN_HERE else ""
     gain = f"{grading.gain:+.2f} ({grading.low:+.2f} to {grading.high:+.2f})"
     added = "; what was added since is not lower" if grading.increment else ""

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final, assert_never
 
 from skillopt.gate.posterior import Posterior
+from skillopt.safety.plurals import count_noun
 
 __all__ = ["GRADE", "Grade", "Grading", "worded_grade"]
 
@@ -66,7 +67,7 @@ def worded_grade(grade: Grade, found: Posterior, gains: Collection[float], *, pa
     """
     changed = sum(abs(gain) >= (_LEAST_STEP if partial else 0.5) for gain in gains)
     figures = f"{found.gain:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
-    tasks = f"{len(gains)} {'task' if len(gains) == 1 else 'tasks'}"
+    tasks = count_noun(len(gains), "task")
     likely = f"{found.probability:.0%} likely better"
     match grade:
         case Grade.PROVEN:

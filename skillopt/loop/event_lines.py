@@ -36,6 +36,7 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.gained import gained_on_test
+from skillopt.safety.plurals import count_noun
 
 __all__ = ["describe"]
 
@@ -51,7 +52,7 @@ def describe(event: Event) -> str:  # noqa: ARG001 - most events are too small t
 
 @describe.register
 def _(event: RunStarted) -> str:
-    most = f": at most {_count(event.steps, 'step')}" if event.steps else ""
+    most = f": at most {count_noun(event.steps, 'step')}" if event.steps else ""
     return f"{event.skill} on suite {event.suite}{most}"
 
 
@@ -91,18 +92,19 @@ def _(event: VerifierSuspected) -> str:
 
 @describe.register
 def _(event: EditsGrounded) -> str:
-    return f"reflection {event.step}: {_count(len(event.numbers), 'edit')} proposed"
+    return f"reflection {event.step}: {count_noun(len(event.numbers), 'edit')} proposed"
 
 
 @describe.register
 def _(event: PatchesCompared) -> str:
     names = ", ".join(name for name, _ in sorted(event.advantages, key=lambda pair: -pair[1]))
-    return f"reflection {event.step}: {_count(len(event.advantages), 'patch', 'patches')} compared, best first: {names}"
+    patches = count_noun(len(event.advantages), "patch", "patches")
+    return f"reflection {event.step}: {patches} compared, best first: {names}"
 
 
 @describe.register
 def _(event: PromptSkipped) -> str:
-    tasks = f"{_count(len(event.tasks), 'task')} ({_names(event.tasks)})"
+    tasks = f"{count_noun(len(event.tasks), 'task')} ({_names(event.tasks)})"
     return f"reflection {event.step}: no proposal for {tasks}: {_cut(event.reason)}"
 
 
@@ -120,7 +122,7 @@ def _(event: EditRefused) -> str:
 def _(event: PatchTested) -> str:
     moved = f"{len(event.passed)} pass, {len(event.moved)} pass or fail otherwise"
     moved += f" ({_names(event.moved)})" if event.moved else ""
-    tried = f"{_count(len(event.edits), 'edit')} together on {_count(len(event.tasks), 'failing task')}"
+    tried = f"{count_noun(len(event.edits), 'edit')} together on {count_noun(len(event.tasks), 'failing task')}"
     return f"step {event.step}: tried {tried}: {moved}"
 
 
@@ -138,7 +140,7 @@ def _(event: EditScreened) -> str:
 def _(event: DraftChanged) -> str:
     if not event.changes:
         return f"step {event.step}: no edit waits any more"
-    return f"step {event.step}: {_count(len(event.changes), 'edit')} in the draft"
+    return f"step {event.step}: {count_noun(len(event.changes), 'edit')} in the draft"
 
 
 @describe.register
@@ -148,7 +150,7 @@ def _(event: TasksSetAside) -> str:
 
 @describe.register
 def _(event: GateDecided) -> str:
-    what = _count(len(event.changes), "edit") if event.changes else event.kind
+    what = count_noun(len(event.changes), "edit") if event.changes else event.kind
     verdict = event.verdict
     place = f"step {event.step}: " if event.step else ""
     outcome = verdict.outcome.value if event.passed is None else "passed" if event.passed else "refused"
@@ -165,7 +167,7 @@ def _(event: VersionAccepted) -> str:
 
 @describe.register
 def _(event: DraftGraded) -> str:
-    return f"the draft, {_count(len(event.changes), 'edit')}, is {grade_words(event.grading)}"
+    return f"the draft, {count_noun(len(event.changes), 'edit')}, is {grade_words(event.grading)}"
 
 
 @describe.register
@@ -197,7 +199,3 @@ def _cut(reason: str) -> str:
     """Give a reason on one line: one that quotes edits can be as long as they are."""
     line = " ".join(reason.split())
     return line if len(line) <= _LONGEST_REASON else f"{line[:_LONGEST_REASON]} …"
-
-
-def _count(number: int, of: str, several: str = "") -> str:
-    return f"1 {of}" if number == 1 else f"{number} {several or f'{of}s'}"

@@ -27,6 +27,7 @@ from skillopt.loop.events import (
     VersionAccepted,
     newest_draft,
 )
+from skillopt.safety.plurals import count_noun, count_were
 
 __all__ = ["gained_by_draft", "gained_by_gate", "gained_by_run", "gained_on_test", "why_nothing"]
 
@@ -88,7 +89,7 @@ def why_nothing(events: Iterable[Event]) -> str:
         gate.text in {"", draft.text} for gate in gates
     ):  # 0.1 recorded gates without text
         capped = any(isinstance(event, RunEnded) and event.capped for event in happened[-1:])
-        edits = "1 edit" if len(draft.changes) == 1 else f"{len(draft.changes)} edits"
+        edits = count_noun(len(draft.changes), "edit")
         return f"the draft of {edits} was not gated{': the cap left no rollouts for it' if capped else ''}"
     if gates:
         found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict
@@ -100,15 +101,13 @@ def _why_no_gate(happened: Sequence[Event]) -> str:
     tried = {edit.id for event in happened if isinstance(event, PatchTested) for edit in event.edits}
     refused = [event for event in happened if isinstance(event, EditRefused)]
     if tried:
-        return f"{_count(len(tried), 'edit')} tried on failing tasks, and none was kept: nothing failed without them"
+        return (
+            f"{count_were(len(tried), 'edit')} tried on failing tasks, and none was kept: nothing failed without them"
+        )
     if refused:
         (reason, count), *_ = Counter(event.reason for event in refused).most_common(1)
-        return f"{_count(len(refused), 'edit')} proposed, and all were refused; {count} because {reason}"
+        return f"{count_were(len(refused), 'edit')} proposed, and all were refused; {count} because {reason}"
     trained = [event.tally for event in happened if isinstance(event, TrainMeasured)]
     if trained and all(tally.passed == 1.0 for tally in trained):
         return "every train task passes already, so there was nothing to learn; add tasks that fail"
     return "no edit was proposed"
-
-
-def _count(number: int, of: str) -> str:
-    return f"1 {of} was" if number == 1 else f"{number} {of}s were"

@@ -38,6 +38,7 @@ from skillopt.loop.events import (
 )
 from skillopt.loop.gained import gained_on_test
 from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Edit, Op
 
 __all__ = ["StepLines"]
@@ -134,7 +135,7 @@ def _(event: BaselineMeasured) -> str:
 
 @_tell.register
 def _(event: DraftGraded) -> str:
-    return f"the draft, {_count(len(event.changes), 'edit')}, is {grade_words(event.grading)}"
+    return f"the draft, {count_noun(len(event.changes), 'edit')}, is {grade_words(event.grading)}"
 
 
 @_tell.register
@@ -198,7 +199,7 @@ class _Step:
         more = len(self._moved - self._fixed)
         fail = "fails" if more == 1 else "fail"
         return (
-            f"{what} {fixes} {len(self._fixed)} of {_count(len(self._tasks), 'failing task')}"
+            f"{what} {fixes} {len(self._fixed)} of {count_noun(len(self._tasks), 'failing task')}"
             f"{f', {more} more now {fail} in another way' if more else ''}"
         )
 
@@ -215,7 +216,7 @@ class _Step:
         if self._dropped:
             yield f"{self._dropped} not needed"
         if self.waiting is not None:
-            yield f"{_count(len(self.waiting), 'edit')} in the draft"
+            yield f"{count_noun(len(self.waiting), 'edit')} in the draft"
 
     def refusals(self) -> Iterator[str]:
         """Say why edits were refused, the most frequent reasons first."""
@@ -230,7 +231,7 @@ class _Step:
 
 def _compared(gate: GateDecided) -> str:
     """Say what a gate found."""
-    verdict, what = gate.verdict, _count(len(gate.changes), "edit") if gate.changes else gate.kind
+    verdict, what = gate.verdict, count_noun(len(gate.changes), "edit") if gate.changes else gate.kind
     words = compared_words(verdict, "" if gate.judged else VAL)
     return f"gate, {what}: {words}, fixed {len(verdict.fixed)}, broke {len(verdict.broken)}"
 
@@ -260,7 +261,3 @@ def _line(reason: str) -> str:
 
 def _ids(event: DraftChanged) -> tuple[str, ...]:
     return tuple(change.edit.id for change in event.changes)
-
-
-def _count(number: int, of: str) -> str:
-    return f"1 {of}" if number == 1 else f"{number} {of}s"

@@ -10,9 +10,9 @@ from typing import Final
 
 from skillopt.gate.pairs import Pairs
 from skillopt.reports.escape_markdown import code_block, inline_code
-from skillopt.reports.length_limits import count_noun
 from skillopt.rollouts import Rollout, Trajectory
 from skillopt.safety.escaping import truncate
+from skillopt.safety.plurals import count_noun
 from skillopt.settings import Metric
 from skillopt.tasks import Task
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from skillopt.reports.edit_views import EditView, EliminationView, Fate
-from skillopt.reports.length_limits import LengthLimits, count_noun, list_names, more_line, quote_text
+from skillopt.reports.length_limits import LengthLimits, list_names, more_line, quote_text
 from skillopt.reports.view import RunView
+from skillopt.safety.plurals import count_noun
 
 __all__ = ["draft_edits", "edits_not_taken", "taken_edits"]
 

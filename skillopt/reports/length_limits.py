@@ -6,8 +6,9 @@ from shlex import quote
 
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.safety.escaping import truncate
+from skillopt.safety.plurals import count_noun
 
-__all__ = ["LengthLimits", "count_noun", "list_names", "more_line", "quote_text"]
+__all__ = ["LengthLimits", "list_names", "more_line", "quote_text"]
 
 _MANY = 1_000_000
 
@@ -50,8 +51,3 @@ def more_line(left: int, what: str, run: str) -> str:
     if left <= 0:
         return ""
     return f"\n\n{count_noun(left, what)} more, left out for length: `skillopt report {quote(run)}` lists all."
-
-
-def count_noun(number: int, what: str) -> str:
-    """Write a number with its noun."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -8,7 +8,7 @@ from skillopt.reports.edit_tables import draft_edits, edits_not_taken, taken_edi
 from skillopt.reports.edit_views import EditView, PatchTestView
 from skillopt.reports.escape_markdown import code_block, inline_code
 from skillopt.reports.gate_words import is_change
-from skillopt.reports.length_limits import LengthLimits, count_noun
+from skillopt.reports.length_limits import LengthLimits
 from skillopt.reports.sections import (
     cost,
     draft,
@@ -27,6 +27,7 @@ from skillopt.reports.sections import (
 )
 from skillopt.reports.task_grid import CellState, HeatRow
 from skillopt.reports.view import RunView, VersionView
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import diff_documents
 

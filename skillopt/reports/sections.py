@@ -18,10 +18,11 @@ from skillopt.presets import make_settings
 from skillopt.reports.edit_views import Fate
 from skillopt.reports.escape_markdown import inline_code, shell_block
 from skillopt.reports.gate_words import change_outcome, gate_outcome, is_change
-from skillopt.reports.length_limits import LengthLimits, count_noun, list_names, more_line
+from skillopt.reports.length_limits import LengthLimits, list_names, more_line
 from skillopt.reports.view import GateView, RunView
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import truncate
+from skillopt.safety.plurals import count_noun
 
 __all__ = [
     "comparison_line",

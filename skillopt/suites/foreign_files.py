@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillopt.errors import SuiteError
+from skillopt.safety.credentials import find_credentials
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE, is_left_out
 from skillopt.suites.sources import describe_error
@@ -38,6 +39,8 @@ _ANSWERS: Final = (
     *("test-prompts.*", "trigger*.json", "eval?queries.json"),
 )
 _CREDENTIALS: Final = frozenset({".netrc", ".npmrc", ".pypirc", ".git-credentials", ".ssh", ".aws", ".gnupg"})
+_TEMPLATES: Final = frozenset({".example", ".sample", ".template"})
+_LONGEST_TEMPLATE: Final = 100_000
 _DURATION: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|s|m|min|h)?")
 LONGEST_SECONDS: Final = 86_400.0
 """The longest time limit of a task: a day; clocks of the system fail on much larger ones, and on infinite ones."""
@@ -122,7 +125,7 @@ class Folder:
             raise _unusable(name) from error
         if os.path.commonpath((root, real)) != root:
             raise SuiteError(f"expected a file inside {self.root}, found {name!r} that leads out of it; copy it there")
-        if _is_private(Path(real).relative_to(root)):
+        if _is_private(Path(real), Path(root)):
             raise SuiteError(
                 f"expected a file for agents, found {name!r}, which tools or credentials are in; remove it"
             )
@@ -210,7 +213,7 @@ class Folder:
             yield workspace_file(to or place.name, self.read(name))
             return
         size = 0
-        found = sorted(path for path in place.rglob("*") if path.is_file() and not _is_private(path.relative_to(place)))
+        found = sorted(path for path in place.rglob("*") if path.is_file() and not _is_private(path, place))
         for path in found:
             size += path.stat().st_size
             if len(found) > _MOST_FILES or size > _LARGEST_FILES:
@@ -253,10 +256,23 @@ def holds_answers(path: str) -> bool:
     return "graders" in parts[:-1] or any(PurePath(path).match(pattern) for pattern in _ANSWERS)
 
 
-def _is_private(path: PurePath) -> bool:
-    """Tell whether a path is in a folder of a tool, such as `.git`, or may hold credentials."""
+def _is_private(place: Path, root: Path) -> bool:
+    """Tell whether what lies below a folder is a tool's, such as `.git`, or may hold credentials."""
+    path = place.relative_to(root)
     secret = any(part.startswith(".env") or part in _CREDENTIALS for part in path.parts)
-    return secret or is_left_out(path.as_posix())
+    return is_left_out(path.as_posix()) or (secret and not _is_template(place, path))
+
+
+def _is_template(place: Path, path: Path) -> bool:
+    """Tell whether a file only shows which variables an `.env` has: by its name, and by having no credential in it."""
+    inside_secrets = any(part.startswith(".env") or part in _CREDENTIALS for part in path.parts[:-1])
+    if inside_secrets or not path.name.startswith(".env") or path.suffix not in _TEMPLATES:
+        return False
+    try:
+        text = place.read_bytes()[:_LONGEST_TEMPLATE].decode("utf-8")
+        return place.stat().st_size <= _LONGEST_TEMPLATE and not any(find_credentials(text))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _unusable(name: str) -> SuiteError:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, Final, TypeAlias
 
 from skillopt.errors import SuiteError
@@ -62,7 +63,7 @@ def _case(name: str, task: Task) -> Iterator[File]:
     case["execution"] = {
         "prompt": task.prompt,
         "max_turns": 50,
-        "timeout_seconds": round(task.timeout),
+        "timeout_seconds": ceil(task.timeout),
         "allowed_tools": list(_TOOLS),
     }
     yield File(f"{name}/case.yaml", yaml_text({**case, "graders": graders}).encode())

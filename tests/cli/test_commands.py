@@ -52,6 +52,7 @@ def masked(text: str, folder: Path) -> str:
     return re.sub(r"[0-9a-f]{7,}|\d+", "#", text)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_says_and_ends_the_same_in_its_own_process_as_in_that_of_the_tests(
     command: str, trained: Trained, tmp_path: Path

@@ -24,6 +24,7 @@ from tools.fake_providers.fake_anthropic import fake_anthropic
 
 KEY = "sk-ant-loopback-only-0123456789abcdef"
 PAID = ("--harness", "chat/anthropic/fake", "--model", "anthropic/fake")
+SET = ("--set", f"harness={PAID[1]}", "--set", f"model={PAID[3]}")
 QUICK = ("--set", "epochs=1", "--set", "retry_seconds=0")
 
 
@@ -107,7 +108,8 @@ def test_it_is_asked_until_all_that_is_billed_for_was_billed_for_before(
     monkeypatch.setenv("SKILLOPT_BASE_URL", "http://127.0.0.1:9/v1")
     for drivers in trained:
         record(project, dict(zip(("harness", "model"), drivers, strict=True)))
-    found = foresee_spending(Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project))
+    selection = Selection("rows", dict(zip(("harness", "model"), planned, strict=True)), folder=project)
+    found = foresee_spending(selection, runs=3)
     assert found is not None
     assert (found.paid, found.first) == (True, asks)
 
@@ -117,11 +119,11 @@ def test_a_judge_that_is_billed_for_is_asked_for_though_the_rest_is_free(project
     lines = [json.dumps({"id": f"t{at}", "prompt": f"Greet guest {at}.", "verifier": rubric}) for at in range(12)]
     (project / "suites" / "rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
     selection = Selection("rows", {"judge": PAID_MODEL}, folder=project)
-    found = foresee_spending(selection)
+    found = foresee_spending(selection, runs=3)
     assert found is not None
     assert (found.paid, found.first) == (True, True)
     record(project, selection.flags)
-    again = foresee_spending(selection)
+    again = foresee_spending(selection, runs=3)
     assert again is not None
     assert again.first is False
 
@@ -137,10 +139,34 @@ def record(project: Path, flags: Mapping[str, object]) -> None:
 def test_a_terminal_is_asked_before_the_first_money_is_spent(
     project: Path, answer: str, code: int, more: tuple[str, ...]
 ) -> None:
+    ended, seen = at_a_terminal(project, answer, "optimize", "rows", *PAID, *QUICK, *more)
+    assert ended == code, seen
+    assert b"likely: about " in seen
+    assert (b"nothing was spent" in seen) is (answer == "n")
+    assert runs(project) == (answer == "y")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    "command",
+    [("write-tasks", "rows", *PAID), ("suite", "check", "rows", "--run", *PAID), ("nightly", "--remote", "", *SET)],
+)
+def test_a_terminal_is_asked_before_other_commands_spend_the_first_money(
+    project: Path, command: tuple[str, ...]
+) -> None:
+    ended, seen = at_a_terminal(project, "n", *command)
+    assert ended == 130, seen
+    assert b"this is paid for: " in seen
+    assert b"nothing was spent" in seen
+    assert not (project / ".skillopt" / "ledger.db").exists()
+
+
+def at_a_terminal(project: Path, answer: str, *arguments: str) -> tuple[int, bytes]:
+    """Answer a command's question at a terminal; give how it ended and all that it showed."""
     ours, theirs = pty.openpty()
     # Nothing listens there: who says yes gets as far as the first call.
     url = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "TERM": "xterm"}
-    command = [sys.executable, "-m", "skillopt", "optimize", "rows", *PAID, *QUICK, *more]
+    command = [sys.executable, "-m", "skillopt", *arguments]
     process = subprocess.Popen(
         command, cwd=project, env={**os.environ, **url}, stdin=theirs, stdout=theirs, stderr=theirs
     )
@@ -151,11 +177,9 @@ def test_a_terminal_is_asked_before_the_first_money_is_spent(
         seen += os.read(ours, 4096)
     os.write(ours, f"{answer}\n".encode())
     seen += _rest(ours)
-    assert process.wait(60) == code, seen
+    code = process.wait(60)
     os.close(ours)
-    assert b"likely: about " in seen
-    assert (b"nothing was spent" in seen) is (answer == "n")
-    assert runs(project) == (answer == "y")
+    return code, seen
 
 
 def _rest(terminal: int) -> bytes:

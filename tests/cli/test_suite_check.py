@@ -75,8 +75,8 @@ def test_criteria_that_the_judge_cannot_decide_are_listed(tmp_path: Path, monkey
     project = judged_project(tmp_path)
     with fake_anthropic(wavering()) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        ended = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--set", "workers=1")
-        again = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--json")
+        ended = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--yes", "--set", "workers=1")
+        again = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run", "--yes", "--json")
         evaluated = skillopt(project, "evaluate", "skills/rows", *EVALS)
     assert ended.returncode == 0, ended.stderr
     assert "judge agrees with itself on 50% of 36 criteria (95% interval " in ended.stdout
@@ -97,3 +97,13 @@ def test_a_cap_stops_the_readings_and_what_was_paid_is_kept(tmp_path: Path, monk
     assert ended.returncode == 3
     assert "the cap of 30,000 tokens leaves" in ended.stderr
     assert 0 < asked < 60
+
+
+def test_without_a_terminal_a_paid_check_needs_a_cap_or_a_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    project = judged_project(tmp_path)
+    refused = skillopt(project, "suite", "check", "skills/rows", *EVALS, "--run")
+    assert refused.returncode == 2
+    assert "expected a cap for a command that is paid for (each task of train and val three times" in refused.stderr
+    assert not (project / ".skillopt" / "ledger.db").exists()
+    assert skillopt(project, "suite", "check", "skills/rows", *EVALS).returncode == 0

@@ -312,6 +312,9 @@ def test_mistakes_are_refused_before_anything_is_spent(project: Path) -> None:
     evals.write_text(
         json.dumps({"skill_name": "greeting", "evals": [{"id": 1, "prompt": "x", "expected_output": "y"}]})
     )
-    other = skillopt(project, "write-tasks", "skills/greeting", "--harness", "codex", "--model", "codex")
+    paid = skillopt(project, "write-tasks", "skills/greeting", "--harness", "codex", "--model", "codex")
+    assert paid.returncode == 2
+    assert "expected a cap for a command that is paid for (12 drafts, each run 1 time with the skill" in paid.stderr
+    other = skillopt(project, "write-tasks", "skills/greeting", "--harness", "codex", "--model", "codex", "--yes")
     assert other.returncode == 2
     assert "expected a suite in the native format to add tasks to, found evals.json" in other.stderr

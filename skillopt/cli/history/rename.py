@@ -6,6 +6,7 @@ import typer
 
 from skillopt.cli.options import JsonOption
 from skillopt.cli.output import show
+from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
     from skillopt.commands.history.rename import RenamedSkill
@@ -30,7 +31,7 @@ def rename(
 
 
 def _text(result: "RenamedSkill") -> str:
-    lines = [f"{result.old} is {result.new} now: {result.runs} recorded run{'' if result.runs == 1 else 's'}"]
+    lines = [f"{result.old} is {result.new} now: {count_noun(result.runs, 'recorded run')}"]
     lines += [f"branch {branch}" for branch in (result.branch, result.draft) if branch]
     lines += [f"table [skills.{result.new}] in skillopt.toml"] if result.table else []
     if result.branch:

@@ -7,6 +7,7 @@ import typer
 
 from skillopt.cli.options import JsonOption
 from skillopt.cli.output import interruptible, show
+from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
     from skillopt.commands.tasks.import_tasks import ImportedTasks
@@ -39,7 +40,7 @@ def import_tasks(
 
 
 def _text(result: "ImportedTasks") -> str:
-    tasks = f"{result.tasks} task{'' if result.tasks == 1 else 's'}"
+    tasks = count_noun(result.tasks, "task")
     lines = [f"{tasks} of {result.source} ({result.format}) written to {result.to}"]
     if result.commands:
         bring = "task brings" if result.commands == 1 else "tasks bring"

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from skillopt.cli import output
-from skillopt.cli.options import JsonOption, QuietOption, RunOptions, SkillArgument, SuiteOption, with_run_options
+from skillopt.cli.options import (
+    JsonOption,
+    QuietOption,
+    RunOptions,
+    SkillArgument,
+    SuiteOption,
+    YesOption,
+    with_run_options,
+)
 from skillopt.safety.escaping import escape_terminal, truncate
+from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
     from skillopt.commands.tasks.suite_check import CheckedSuite
@@ -69,6 +78,7 @@ def check(
         typer.Option("--run", help="Run tasks of train and val three times, and judge results again."),
     ] = False,
     readings: Annotated[int, typer.Option("--readings", min=1, help="Further readings of a result, with --run.")] = 4,
+    yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -80,8 +90,15 @@ def check(
     from skillopt.cli.progress import ProgressObserver
     from skillopt.commands.tasks.suite_check import check_suite
 
+    selection = options.select(skill)
+    if run:
+        from skillopt.cli.spending import ask_to_pay
+        from skillopt.commands.spending import foresee_payment
+
+        what = f"each task of train and val three times, and up to {readings} readings of each result by the judge"
+        ask_to_pay(foresee_payment(selection, drafts=False), what, yes=yes)
     with output.interruptible(), ProgressObserver(quiet=quiet or not run) as observer:
-        found = check_suite(options.select(skill), run=run, readings=readings, observer=observer)
+        found = check_suite(selection, run=run, readings=readings, observer=observer)
     output.show(found, _check_text, as_json=as_json)
 
 
@@ -95,14 +112,15 @@ def _check_lines(found: "CheckedSuite") -> Iterator[str]:
     yield from _leak_lines(found)
     yield f"what it can show: {found.prospect.words}"
     if found.paid.rollouts or found.paid.judge_calls:
-        calls = _count(found.paid.judge_calls, "judge call")
-        yield f"newly run: {_count(found.paid.rollouts, 'rollout')}, and {calls} to read results again"
+        calls = count_noun(found.paid.judge_calls, "judge call")
+        yield f"newly run: {count_noun(found.paid.rollouts, 'rollout')}, and {calls} to read results again"
 
 
 def _outcome_lines(found: "CheckedSuite") -> Iterator[str]:
     runs = sum(task.runs for task in found.tasks)
     known = sum(task.standing != "too few runs" for task in found.tasks)
-    yield f"{escape_terminal(found.skill)}: {_count(len(found.tasks), 'task')}, {_count(runs, 'recorded rollout')}"
+    tasks = count_noun(len(found.tasks), "task")
+    yield f"{escape_terminal(found.skill)}: {tasks}, {count_noun(runs, 'recorded rollout')}"
     if found.problem:
         yield f"recorded rollouts could not be looked up: {escape_terminal(found.problem.splitlines()[0])}"
     elif not known:
@@ -110,12 +128,12 @@ def _outcome_lines(found: "CheckedSuite") -> Iterator[str]:
     for standing, note in _STANDINGS.items():
         named = [escape_terminal(task.task) for task in found.tasks if task.standing == standing]
         if named:
-            yield f"{len(named)} of {_count(known, 'task')} {note}: {_some(named)}"
+            yield f"{len(named)} of {count_noun(known, 'task')} {note}: {_some(named)}"
 
 
 def _leak_lines(found: "CheckedSuite") -> Iterator[str]:
     leaks = found.leaks
-    yield f"{_count(len(leaks), 'leak')} between tasks:" if leaks else "no leak between tasks was found"
+    yield f"{count_noun(len(leaks), 'leak')} between tasks:" if leaks else "no leak between tasks was found"
     for leak in leaks[:_MOST_LEAKS]:
         told = "" if leak.task == leak.other else f" and {escape_terminal(leak.other)} ({leak.parts[1]})"
         yield f"  {escape_terminal(leak.task)} ({leak.parts[0]}){told}: {leak.reason}"
@@ -127,7 +145,7 @@ def _judge_lines(found: "CheckedSuite") -> Iterator[str]:
     if found.judge is not None:
         yield found.judge.words
     if found.undecided:
-        of = _count(len(found.criteria), "criterion", "criteria")
+        of = count_noun(len(found.criteria), "criterion", "criteria")
         yield f"{len(found.undecided)} of {of} the judge cannot decide; word them more exactly:"
     for one in found.undecided[:_MOST_CRITERIA]:
         said = f"two readings differ {one.differs:.0%} of the time"
@@ -149,14 +167,14 @@ def _text(found: "ShownSuite", *, most: int | None) -> str:
 def _lines(found: "ShownSuite", most: int | None) -> Iterator[str]:
     skipped = f", {len(found.skipped)} cannot be run" if found.skipped else ""
     where = f" in {_short(found.path)} (format {found.format})" if found.tasks else ""
-    yield f"{escape_terminal(found.name)}: {_count(len(found.tasks), 'task')}{where}{skipped}"
+    yield f"{escape_terminal(found.name)}: {count_noun(len(found.tasks), 'task')}{where}{skipped}"
     width = max((len(task.id) for task in found.tasks[:most]), default=0)
     for task in found.tasks[:most]:
         yield f"  {task.part:<6}  {escape_terminal(task.id.ljust(width))}  {_scored(task)}"
     if most is not None and len(found.tasks) > most:
         yield f"  … {len(found.tasks) - most} more (--all lists them)"
     if found.judged:
-        of = f"{found.judged} of {_count(len(found.tasks), 'task')}"
+        of = f"{found.judged} of {count_noun(len(found.tasks), 'task')}"
         yield f"{of} need a judge: a model, named by the setting `judge`"
     if found.skipped:
         yield "cannot be run:"
@@ -165,8 +183,8 @@ def _lines(found: "ShownSuite", most: int | None) -> Iterator[str]:
     should, should_not = found.triggers
     if should or should_not:
         yield (
-            f"{_count(should + should_not, 'trigger')} ({should} should load the skill, {should_not} should not); not "
-            "tasks: they say when the skill should load"
+            f"{count_noun(should + should_not, 'trigger')} ({should} should load the skill, {should_not} should not); "
+            "not tasks: they say when the skill should load"
         )
     if found.training:
         yield f"note: {found.training}"
@@ -174,13 +192,9 @@ def _lines(found: "ShownSuite", most: int | None) -> Iterator[str]:
 
 def _scored(task: "SuiteTask") -> str:
     kinds = [kind if count == 1 else f"{count} {kind}" for kind, count in Counter(task.checks).items()]
-    judged = [f"judge ({_count(task.criteria, 'criterion', 'criteria')})"] if task.criteria else []
-    files = f"; {_count(task.files, 'file')}" if task.files else ""
+    judged = [f"judge ({count_noun(task.criteria, 'criterion', 'criteria')})"] if task.criteria else []
+    files = f"; {count_noun(task.files, 'file')}" if task.files else ""
     return f"{', '.join(kinds + judged)}{files}"
-
-
-def _count(number: int, noun: str, several: str = "") -> str:
-    return f"{number} {noun if number == 1 else several or noun + 's'}"
 
 
 def _short(path: str) -> str:

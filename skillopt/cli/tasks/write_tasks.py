@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillopt.cli.options import JsonOption, QuietOption, RepeatsOption, RunOptions, with_run_options
+from skillopt.cli.options import JsonOption, QuietOption, RepeatsOption, RunOptions, YesOption, with_run_options
 from skillopt.cli.output import format_usage, interruptible, show
 from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
     from skillopt.commands.tasks.accept_tasks import AcceptedTasks
@@ -28,6 +29,7 @@ def write_tasks(
     ] = False,
     repeats: RepeatsOption = 1,
     options: RunOptions,
+    yes: YesOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -35,7 +37,8 @@ def write_tasks(
 
     Each draft is tried: an empty answer must fail, the model's own answer must pass, and the agent is run with the
     skill and without. What is left waits in a review file; nothing becomes a task before you say so with --accept.
-    Ends with 1 when no draft is left.
+    Before money is spent for the first time, a terminal is asked; without a terminal a paid model needs a cap, or
+    --yes. Ends with 1 when no draft is left.
     """
     selection = options.select(skill)
     if accept:
@@ -48,8 +51,12 @@ def write_tasks(
 
         raise UsageError(f"expected --accept with ids of drafts, found {', '.join(ids)} without it; add --accept")
     from skillopt.cli.progress import ProgressObserver
+    from skillopt.cli.spending import ask_to_pay
+    from skillopt.commands.spending import foresee_payment
     from skillopt.commands.tasks.write_tasks import write_tasks as run
 
+    trials = f"{count} drafts, each run {count_noun(repeats, 'time')} with the skill and as often without"
+    ask_to_pay(foresee_payment(selection, drafts=True), trials, yes=yes)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
         found = run(selection, count=count, repeats=repeats, observer=observer)
     show(found, _written, as_json=as_json)

@@ -21,6 +21,7 @@ from skillopt.project import Project, Selection, Target
 from skillopt.prompts.task_drafts import TaskDraft
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout, Usage
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task
@@ -198,7 +199,7 @@ class _Work:
 
         def run(requests: Sequence[RolloutRequest]) -> Sequence[Rollout]:
             if requests:
-                self._observer.notice(f"{what}: {len(requests)} {'run' if len(requests) == 1 else 'runs'}")
+                self._observer.notice(f"{what}: {count_noun(len(requests), 'run')}")
             return runner.rollouts(requests)
 
         return run

@@ -15,6 +15,7 @@ from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.html.svg import signed
 from skillopt.reports.view import RunView, TestView
 from skillopt.rollouts import Usage
+from skillopt.safety.plurals import count_noun, count_were
 
 __all__ = ["Figure", "commands_of", "facts_of", "figures_of", "headline_of"]
 
@@ -45,7 +46,9 @@ def headline_of(view: RunView) -> str:
     if accepted:
         rose = _rose(view)
         withheld = f" The held-out test was not scored: {view.test_withheld}." if view.test_withheld else ""
-        return f"{_counted(accepted, 'version')} accepted{rose}.{withheld or ' The held-out test has not been scored.'}"
+        return (
+            f"{count_were(accepted, 'version')} accepted{rose}.{withheld or ' The held-out test has not been scored.'}"
+        )
     if view.state == "running":
         return "The run is under way; no version has been accepted yet."
     ended = f" The run {view.state}: {view.reason}." if view.reason else ""
@@ -60,7 +63,7 @@ def figures_of(view: RunView) -> tuple[Figure, ...]:
     """Choose the headline numbers."""
     figures = [*_gained(view)]
     if view.draft is not None and (grading := view.draft.grading) is not None:
-        tasks = "1 task" if grading.tasks == 1 else f"{grading.tasks} tasks"
+        tasks = count_noun(grading.tasks, "task")
         note = f"{grading.grade}, {grading.probability:.0%} likely better, on {tasks}"
         figures.append(Figure("draft, expected gain", signed(grading.gain, 2), note))
     funnel = view.funnel
@@ -182,10 +185,6 @@ def _limits(test: TestView) -> str:
         if limits
         else f"confidence {test.verdict.confidence:.3f}"
     )
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun} was" if count == 1 else f"{count} {noun}s were"
 
 
 def _short(number: int) -> str:

@@ -29,6 +29,9 @@ from skillopt.tasks import File, Task
 __all__ = ["HarborTask", "read_harbor"]
 
 _TASK: Final = "task.toml"
+_APP: Final = "/app"
+"""Where an image without a WORKDIR is taken to begin."""
+
 _TESTS: Final = ".harbor/tests"
 _LOGS: Final = ".harbor/logs"
 _RUN: Final = f"""\
@@ -128,15 +131,17 @@ def _environment(folder: Folder) -> tuple[str, tuple[File, ...]]:
         raise SuiteError("environment/ starts several containers; it needs Docker")
     if not (inside / "Dockerfile").is_file():
         raise SuiteError("expected environment/Dockerfile, found none; the task needs an image of its own")
-    root, files = "/app", dict[str, File]()
-    for line, step in _steps(folder.text("environment/Dockerfile")):
-        word, _, rest = step.partition(" ")
-        if word.upper() == "WORKDIR":
-            root = _working_folder(rest, line)
-        elif word.upper() in ("COPY", "ADD"):
-            files.update((file.path, file) for file in _copied(rest, root, folder, line))
-        elif word.upper() not in _HARMLESS and not _is_for_tests(word.upper(), rest):
-            raise SuiteError(f"environment/Dockerfile:{line}: {step!r:.80} needs a container")
+    steps = list(_steps(folder.text("environment/Dockerfile")))
+    moves = [(rest, line) for line, word, rest in steps if word == "WORKDIR"]
+    root = _working_folder(*moves[-1]) if moves else _APP
+    here, files = _APP, dict[str, File]()
+    for line, word, rest in steps:
+        if word == "WORKDIR":
+            here = rest.strip().rstrip("/")
+        elif word in ("COPY", "ADD"):
+            files.update((file.path, file) for file in _copied(rest, (here, root), folder, line))
+        elif word not in _HARMLESS and not _is_for_tests(word, rest):
+            raise SuiteError(f"environment/Dockerfile:{line}: {f'{word} {rest}'!r:.80} needs a container")
     return root, tuple(files.values())
 
 
@@ -150,8 +155,8 @@ def _working_folder(rest: str, line: int) -> str:
     return root
 
 
-def _steps(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the instructions of a Dockerfile with their lines, those over several lines as one."""
+def _steps(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield the instructions of a Dockerfile with their lines and what follows, those over several lines as one."""
     step, first = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -159,7 +164,8 @@ def _steps(text: str) -> Iterator[tuple[int, str]]:
         first = first if step else number
         step += line.strip().removesuffix("\\") + " "
         if not line.rstrip().endswith("\\"):
-            yield first, step.strip()
+            word, _, rest = step.strip().partition(" ")
+            yield first, word.upper(), rest
             step = ""
 
 
@@ -173,10 +179,12 @@ def _is_for_tests(word: str, rest: str) -> bool:
     )
 
 
-def _copied(rest: str, root: str, folder: Folder, line: int) -> Iterator[File]:
+def _copied(rest: str, places: tuple[str, str], folder: Folder, line: int) -> Iterator[File]:
+    """Yield what a COPY places, by the folder that holds at its line and the one that the agent works in."""
+    here, root = places
     words = [word for word in rest.split() if not word.startswith(("--chmod", "--chown"))]
     to = words[-1] if len(words) > 1 else ""
-    place = to if to.startswith("/") else f"{root}/{to.removeprefix('.').removeprefix('/')}"
+    place = to if to.startswith("/") else f"{here}/{to.removeprefix('.').removeprefix('/')}"
     if not to or rest.lstrip().startswith(("[", "--from")) or not f"{place}/".startswith(f"{root}/"):
         raise SuiteError(f"environment/Dockerfile:{line}: 'COPY {rest}' leads out of {root}, which needs a container")
     inner = place.removeprefix(root).strip("/")
@@ -184,7 +192,7 @@ def _copied(rest: str, root: str, folder: Folder, line: int) -> Iterator[File]:
         if ".." in Path(name).parts:
             raise SuiteError(f"environment/Dockerfile:{line}: 'COPY {rest}' leads out of environment/; copy it there")
         source = f"environment/{name}"
-        is_folder = to.endswith(("/", ".")) or len(words) > 2 or place == root  # noqa: PLR2004 - several sources
+        is_folder = to.endswith(("/", ".")) or len(words) > 2 or place in places  # noqa: PLR2004 - several sources
         is_file = folder.place(source).is_file()
         target = f"{inner}/{Path(name).name}".strip("/") if is_file and is_folder else inner
         for file in folder.files(source, target):

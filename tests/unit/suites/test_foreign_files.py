@@ -48,6 +48,25 @@ def test_files_of_tools_and_with_credentials_are_refused_by_name_by_link_and_in_
     assert [file.path for file in folder.files(".", "")] == ["data.csv"]
 
 
+@pytest.mark.parametrize("name", [".env.example", "app/.env.sample", ".env.template"])
+def test_a_template_of_an_env_file_is_placed_unless_a_credential_is_in_it(tmp_path: Path, name: str) -> None:
+    folder = placed(tmp_path, name)
+
+    assert folder.read(name) == b"text"
+    assert [file.path for file in folder.files(".", "")] == [name]
+
+    (tmp_path / name).write_text("AWS_KEY=AKIAABCDEFGHIJKLMNOP\n", encoding="utf-8")
+    with pytest.raises(SuiteError, match="expected a file for agents"):
+        folder.place(name)
+    assert list(folder.files(".", "")) == []
+
+
+@pytest.mark.parametrize("name", [".env.example/key", ".ssh/.env.example", ".env.local.d/.env.sample"])
+def test_what_only_sounds_like_a_template_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SuiteError, match="expected a file for agents"):
+        placed(tmp_path, name).place(name)
+
+
 @pytest.mark.parametrize("name", ["a\0b", "a" * 300, "a" * 5000])
 def test_a_text_that_is_no_name_of_a_file_is_refused_or_no_file(tmp_path: Path, name: str) -> None:
     folder = Folder(tmp_path, tmp_path)

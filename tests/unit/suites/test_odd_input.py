@@ -177,6 +177,35 @@ def test_a_working_folder_that_is_written_in_full_is_the_workspace(tmp_path: Pat
     assert [file.path for file in task.files] == ["orders.csv"]
 
 
+@pytest.mark.parametrize(
+    ("dockerfile", "paths"),
+    [
+        ("WORKDIR /build\nWORKDIR /app\nCOPY orders.csv .\n", ["orders.csv"]),
+        ("WORKDIR /\nWORKDIR /app\nCOPY orders.csv data/\n", ["data/orders.csv"]),
+        ("WORKDIR /app/data\nCOPY orders.csv .\nWORKDIR /app\n", ["data/orders.csv"]),
+    ],
+)
+def test_of_several_working_folders_the_last_one_is_the_workspace(
+    tmp_path: Path, dockerfile: str, paths: list[str]
+) -> None:
+    place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
+    (place / "environment/Dockerfile").write_text(f"FROM a\n{dockerfile}", encoding="utf-8")
+
+    ((_, task),) = read_tasks(tmp_path, commands=True).tasks
+
+    assert [file.path for file in task.files] == paths
+
+
+def test_a_file_outside_of_the_last_working_folder_needs_a_container(tmp_path: Path) -> None:
+    place = shutil.copytree(fixture_of("harbor") / "evals" / "report", tmp_path / "report")
+    dockerfile = "FROM a\nWORKDIR /app\nCOPY orders.csv .\nWORKDIR /work\n"
+    (place / "environment/Dockerfile").write_text(dockerfile, encoding="utf-8")
+
+    (skipped,) = read_tasks(tmp_path).skipped
+
+    assert skipped.reason.startswith("environment/Dockerfile:3: 'COPY orders.csv .' leads out of /work")
+
+
 @pytest.mark.parametrize("limit", [float("inf"), float("nan"), 1e300, 86_401, "9" * 400, "25h", "0s", -1])
 def test_a_time_limit_that_is_no_time_or_more_than_a_day_is_refused(limit: float | str) -> None:
     with pytest.raises(SuiteError, match="expected a time limit such as 120 or '5m', at most a day"):

@@ -90,3 +90,12 @@ def test_a_task_without_a_counterpart_is_left_out_with_the_reason(spec: Verifier
 
 def test_a_script_that_places_files_is_read_without_being_run() -> None:
     assert tuple(read_scaffold(write_scaffold(FILES))) == FILES
+
+
+@pytest.mark.parametrize(("timeout", "written"), [(0.2, 1), (0.5, 1), (2.5, 3), (120.0, 120)])
+def test_a_time_limit_is_whole_seconds_and_never_shorter_than_the_task_has(
+    tmp_path: Path, timeout: float, written: int
+) -> None:
+    (task,) = read_again(tmp_path, Task("a", "b", VerifierSpec("exact", '{"value":"c"}'), timeout=timeout))
+
+    assert task.timeout == written
