@@ -31,13 +31,17 @@ class CappedRunner:
         settings: The caps.
         held-out: Rollouts of the held-out test.
         kept: Rollouts kept back for a last gate; `release` gives them free.
+        place: What the caps are for, in messages.
     """
 
-    def __init__(self, runner: Runner, settings: Settings, held_out: int, kept: int = 0) -> None:
+    def __init__(
+        self, runner: Runner, settings: Settings, held_out: int, kept: int = 0, *, place: str = "training"
+    ) -> None:
         self._runner = runner
         self._settings = settings
         self._held_out = held_out
         self._kept = kept
+        self._place = place
         self._asked: set[tuple[str, str, int]] = set()
         self._targets, self._optimizers = Usage(), Usage()
         self._measured = 0
@@ -51,7 +55,7 @@ class CappedRunner:
             (request.skill.digest if request.skill else "", request.task.id, request.repeat) for request in requests
         }
         new = len(keys - self._asked)
-        _check("rollouts", self.rollouts_asked + new, cap)
+        self._check("rollouts", self.rollouts_asked + new, cap)
         self._foresee(new, self._targets, self._measured)
         self._asked |= keys
         self.rollouts_asked += new
@@ -89,12 +93,17 @@ class CappedRunner:
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:
         """Ask the optimizer model, all prompts or, past the cap, none."""
         prompts = tuple(prompts)
-        _check("calls", self.calls_asked + len(prompts), self._settings.max_calls)
+        self._check("calls", self.calls_asked + len(prompts), self._settings.max_calls)
         self._foresee(len(prompts), self._optimizers, self.calls_asked)
         self.calls_asked += len(prompts)
         found = self._runner.replies(prompts, schema)
         self._optimizers += Usage.total(reply.usage for reply in found)
         return found
+
+    def _check(self, what: str, wanted: int, cap: int) -> None:
+        if cap and wanted > cap:
+            leaves = f"the cap leaves {cap} {what} for {self._place}"
+            raise BudgetReached(f"{leaves}, and the next batch would make it {wanted}")
 
     def _foresee(self, count: int, spent: Usage, over: int) -> None:
         """Stop before a batch that, by the mean so far, would leave too little for the held-out test."""
@@ -108,12 +117,6 @@ class CappedRunner:
                     f"{name} is {cap:g}: {used:.6g} are spent, the next batch would take about {more:.6g}, and "
                     f"{kept:.6g} are kept for the held-out test"
                 )
-
-
-def _check(what: str, wanted: int, cap: int) -> None:
-    if cap and wanted > cap:
-        message = f"the cap leaves {cap} {what} for training, and the next batch would make it {wanted}"
-        raise BudgetReached(message)
 
 
 def _usd(usage: Usage) -> float:
