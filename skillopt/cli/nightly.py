@@ -78,8 +78,8 @@ def check(
 ) -> None:
     """Ask the forge what a night has to know; run no model, spend nothing.
 
-    Can pull requests be opened with the token, which are open or closed, and what do people ask for in them. Fails where
-    the night could not offer what it trained. Needs the token; what it writes has none.
+    Can pull requests be opened with the token, which are open or closed, and what do people ask for in them. Fails
+    where the night could not offer what it trained. Needs the token; what it writes has none.
     """
     from skillopt.commands.nightly.check import check_night
 
@@ -162,7 +162,9 @@ def _checked(found: "Checked") -> str:
 def _text(result: "Nightly") -> str:
     from skillopt.nightly.night import Training
 
-    told = [one for one in result.skills if one.offer.action or one.draft.action or one.answers or one.training == 'failed']
+    told = [
+        one for one in result.skills if one.offer.action or one.draft.action or one.answers or one.training == "failed"
+    ]
     lines = [_night(row) for row in told]
     counts = Counter(row.training.value for row in result.skills)
     kinds = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Training if counts[kind.value])
@@ -181,7 +183,9 @@ def _night(row: "SkillNight") -> str:
     done = "; ".join(f"{what} {offer.action}: {offer.url}" for what, offer in offers if offer.action)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
     return "; ".join(
-        filter(None, (f"{row.skill}: {failed or done}", failed and done, *row.answers, *row.offer.notes, *row.draft.notes))
+        filter(
+            None, (f"{row.skill}: {failed or done}", failed and done, *row.answers, *row.offer.notes, *row.draft.notes)
+        )
     )
 
 

@@ -22,7 +22,7 @@ from typing import Final
 
 from skillopt.errors import InfrastructureError
 
-__all__ = ["find_credentials", "readable_keys", "run_without_credentials"]
+__all__ = ["forge_token_names", "readable_keys", "run_without_credentials"]
 
 _FORGE: Final = (
     *("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_PAT"),
@@ -39,7 +39,7 @@ _ENV_START, _ENV_END = 47, 48  # places in /proc/self/stat behind the name of th
 _SET_DUMPABLE, _GET_DUMPABLE = 4, 3  # of prctl, from <linux/prctl.h>
 
 
-def find_credentials(environment: Mapping[str, str]) -> tuple[str, ...]:
+def forge_token_names(environment: Mapping[str, str]) -> tuple[str, ...]:
     """List the variables of an environment that hold a token of a forge."""
     return tuple(name for name in _FORGE if environment.get(name))
 
@@ -66,7 +66,7 @@ def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
         InfrastructureError: It cannot be started.
         KeyboardInterrupt: It was interrupted, and has ended.
     """
-    secrets = {os.environ[name] for name in find_credentials(os.environ)}
+    secrets = {os.environ[name] for name in forge_token_names(os.environ)}
     kept = {name: value for name, value in os.environ.items() if name not in (*_FORGE, *_LOGINS)}
     with _hidden(secrets):
         try:

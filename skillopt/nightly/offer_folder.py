@@ -38,7 +38,7 @@ class SkillOffers(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     skill: str
-    name: Annotated[str, Field(pattern=r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z")]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$")]
     version: BranchOffer | None = None
     draft: BranchOffer | None = None
     answers: tuple[PostedAnswer, ...] = ()

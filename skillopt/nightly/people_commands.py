@@ -84,12 +84,12 @@ class ListedEdit:
 
 
 def read_commands(text: str) -> tuple[AskedCommand, ...]:
-    """Read the commands of a comment: lines that begin with `/skillopt`, as `/skillopt drop 7 8: too strict`.
+    r"""Read the commands of a comment: lines that begin with `/skillopt`, as `/skillopt drop 7 8: too strict`.
 
     Lines that name no command, and those that name no edit where one is needed, are left out. So is what comes after
     a great many.
 
-    >>> read_commands("Hm.\\n/skillopt drop 7, 8: too strict\\n/skillopt dance")
+    >>> read_commands("Hm.\n/skillopt drop 7, 8: too strict\n/skillopt dance")
     (AskedCommand(verb=<Verb.DROP: 'drop'>, numbers=(7, 8), skill='', reason='too strict'),)
 
     Args:
@@ -125,7 +125,7 @@ def unticked_edits(body: str) -> tuple[ListedEdit, ...]:
 
 
 def handled_mark(comment: int) -> str:
-    """Write up to which comment commands were handled, as the last line of a pull request's text, which is not shown."""
+    """Write up to which comment commands were handled: the last line of a pull request's text, which is not shown."""
     return f"<!-- skillopt handled: {comment} -->"
 
 

@@ -21,7 +21,7 @@ _TOPIC: Final = "nightly"
 _ANSWERS: Final = "answers"
 _LONGEST_TITLE: Final = 256
 _LONGEST_BODY: Final = 66_000
-_COMMIT: Final = r"\A(?:[0-9a-f]{40}|[0-9a-f]{64})?\Z"
+_COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
 
 _Commit = Annotated[str, Field(pattern=_COMMIT)]
 _Line = Annotated[str, Field(max_length=2000)]
@@ -64,7 +64,7 @@ class BranchOffer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    branch: Annotated[str, Field(pattern=r"\A(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*\Z")]
+    branch: Annotated[str, Field(pattern=r"^(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*$")]
     seen: _Commit = ""
     tip: _Commit = ""
     unfit_reason: _Line = ""

@@ -24,8 +24,6 @@ _LARGEST: Final = 50_000_000
 _LONGEST_REASON: Final = 300
 
 
-
-
 class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -80,7 +80,9 @@ def read_bundle(repository: Repository, path: Path) -> dict[str, str]:
     strict = ["-c", "fetch.fsckObjects=true", "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0"]
     status, _, problem = try_git(repository.root, [*strict, "fetch", *_FETCH, "--", place, *names], env=env)
     if status:
-        message = f"{path}: git could not read it ({single_line(problem)}); train from the remote's branches as they are"
+        message = (
+            f"{path}: git could not read it ({single_line(problem)}); train from the remote's branches as they are"
+        )
         raise InfrastructureError(f"{message} now, nothing was pushed")
     return {name: sha for sha, name in rows}
 

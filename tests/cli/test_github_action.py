@@ -10,8 +10,8 @@ import pytest
 
 from skillopt.cli.github_action import MOST_SUMMARY_BYTES, cut_report, main
 from skillopt.cli.nightly import render_night
-from skillopt.commands.nightly import Nightly, SkillNight, Training
-from skillopt.nightly.pull_requests import PullRequestUpdate
+from skillopt.nightly.night import Nightly, SkillNight, Training
+from skillopt.nightly.posting import PullRequestUpdate
 from tests.fakes.action_runner import ACTION, ROOT, Done, Runner, read_yaml
 from tests.fakes.changes import GOOD, commit, make_change
 from tests.fakes.fake_forge import FakeForge, fake_forge

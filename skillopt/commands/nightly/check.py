@@ -90,10 +90,10 @@ def check_night(
     project = Project.find(folder or Path.cwd())
     names = configured_skills(project)
     access = find_access(project, flags or {})
+    tips = access.remote.fetch_tips() if access.remote else None
     facts = access.forge.facts()
     if not facts.may_open:
         raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
-    tips = access.remote.fetch_tips() if access.remote else None
     if access.remote and tips:
         _fetch_starts(project, access.remote, tips)
     reviews = tuple(_review(access.forge, project, name, flags or {}) for name in names)
@@ -189,9 +189,7 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
             asked += read_asked(request, forge.comments(request.number))
     for request in _newest_closed(versions, drafts):
         closings.append(read_closing(request, forge.comments(request.number)))
-    return SkillReview(
-        skill=name, versions=versions, drafts=drafts, asked=tuple(asked), closings=tuple(closings)
-    )
+    return SkillReview(skill=name, versions=versions, drafts=drafts, asked=tuple(asked), closings=tuple(closings))
 
 
 def _newest_closed(*groups: Sequence[PullRequest]) -> Iterator[PullRequest]:

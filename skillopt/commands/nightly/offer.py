@@ -98,7 +98,9 @@ def _post_version(desk: _Desk, skill: str, offer: BranchOffer, path: str) -> Pul
     remote.fast_forward(skill, offer.tip)
     if remote.repository.branch_tip(skill) != offer.tip:
         return _moved(offer)
-    return post_offer(desk.access.forge, offer, _checked_push(desk, remote, offer, path, partial(remote.push, skill, tips)))
+    return post_offer(
+        desk.access.forge, offer, _checked_push(desk, remote, offer, path, partial(remote.push, skill, tips))
+    )
 
 
 def _post_draft(
@@ -115,7 +117,8 @@ def _post_draft(
         return post_offer(desk.access.forge, offer, lambda: False)
     branch, there = DraftBranch(remote.repository, skill, path), tips.drafts.get(skill, "")
     if branch.tip is None and offer.tip:
-        if problem := remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip):
+        problem = remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip)
+        if problem:
             raise VersionConflictError(f"{problem}; mend that and run this again")
     if (branch.tip or "") != offer.tip or there not in (offer.seen, offer.tip):
         return _moved(offer)

@@ -14,7 +14,7 @@ from pathlib import Path
 from skillopt.commands.nightly.check import configured_skills
 from skillopt.commands.optimize import optimize
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
-from skillopt.execution.credentials import find_credentials
+from skillopt.execution.credentials import forge_token_names
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.due import Due, sort_by_priority, why_due
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
@@ -94,7 +94,7 @@ def _refuse_credentials(project: Project) -> None:
     Raises:
         UsageError: There is one in the environment or in the configuration of git.
     """
-    names = find_credentials(os.environ)
+    names = forge_token_names(os.environ)
     if names:
         unset = " ".join(f"-u {name}" for name in names)
         message = f"nightly train: expected no token of the forge in the environment, found {', '.join(names)}"
@@ -240,5 +240,3 @@ def _hand_over(night: _Night, out: Path, found: Nightly) -> None:
     branches = {f"refs/heads/{one.branch}": one.tip for one in offered}
     here = {name: tip for name, tip in branches.items() if repository.ref_tip(name) == tip}
     write_bundle(repository, out / BUNDLE, here, (tips.default, *tips.skills.values(), *tips.drafts.values()))
-
-
