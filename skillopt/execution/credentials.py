@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError
+from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning
 
-__all__ = ["forge_token_names", "readable_keys", "run_without_credentials"]
+__all__ = ["exposure_warning", "forge_token_names", "readable_keys", "run_without_credentials"]
 
 _FORGE: Final = (
     *("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_PAT"),
@@ -51,6 +52,21 @@ def readable_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
     ('OPENAI_API_KEY',)
     """
     return tuple(sorted(name for name, value in environment.items() if value and _KEY.search(name)))
+
+
+def exposure_warning(choice: SandboxChoice, environment: Mapping[str, str]) -> str:
+    """Say in one line what agents and verifiers may do and read without a sandbox; empty where they are in one.
+
+    Args:
+        choice: The setting `sandbox`.
+        environment: Of the process that starts them, which they can read then.
+    """
+    reason = sandbox_warning(choice)
+    keys = readable_keys(environment)
+    read = f"can read {', '.join(keys)} of this process" if keys else ""
+    if choice == "none" and keys:
+        return f"no sandbox, as was chosen: agents {read}"
+    return f"{reason}, and {read}" if reason and keys else reason
 
 
 def run_without_credentials(argv: Sequence[str], folder: Path) -> int:

@@ -27,6 +27,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
+from skillopt.storage.unreported import mark_reported
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, find_stored_credentials
@@ -196,6 +197,8 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     night.observer.notice(f"{state.target.name}: {due.reason}")
     try:
         done = optimize(selection, start=_start(night, state), observer=night.observer, allowance=meter)
+        # A night reads from the ledger what it offers.
+        mark_reported(night.context.project.root, done.run)
         stopped = night.ledger.run(done.run).state == "stopped"
         training, reason, run, versions = (
             Training.STOPPED if stopped else Training.FINISHED,
