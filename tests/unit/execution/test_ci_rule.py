@@ -29,7 +29,7 @@ def settings(harness: str, **executor: bool) -> Settings:
 
 
 def test_an_agent_is_refused_and_the_message_says_what_to_install(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="expected a sandbox for agents, found .*bwrap.* is missing") as caught:
+    with pytest.raises(SettingsError, match=r"expected a sandbox for agents, found .*bwrap.* is missing") as caught:
         make_drivers(settings("claude-code"), suite(VerifierSpec("exact", '{"answer":"x"}')), tmp_path)
     assert "Install the package bubblewrap" in str(caught.value)
     assert "unsandboxed = true in [executor]" in str(caught.value)
