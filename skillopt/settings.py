@@ -90,6 +90,13 @@ class ExecutorSettings(BaseModel):
     breaker: Annotated[
         int, Field(description="Failures in a row, by provider or verifier, after which a command stops.", ge=1)
     ] = 5
+    unsandboxed: Annotated[
+        bool,
+        Field(
+            description="Whether agents and `command` verifiers may run without a sandbox where `CI` is set; else they "
+            "refuse to start there. On a machine of your own there is a warning."
+        ),
+    ] = False
 
 
 class TargetSettings(BaseModel):

@@ -58,7 +58,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         rename.rename,
     ),
     "Reports": (report.report, watch.watch, serve.serve),
-    "Nights and jobs": (nightly.nightly, jobs.jobs, jobs.job, jobs.cancel),
+    "Nights and jobs": (jobs.jobs, jobs.job, jobs.cancel),
     "Remove": (clean.clean,),
     "Other ways to train": (evidence.evidence, propose.propose, tune.tune),
 }
@@ -104,5 +104,6 @@ def root(
 for heading, commands in _COMMANDS.items():
     for command in commands:
         app.command(_NAMES.get(command.__name__), rich_help_panel=heading)(command)
+app.add_typer(nightly.nightly, name="nightly", rich_help_panel="Nights and jobs")
 app.add_typer(suite.suite, name="suite", rich_help_panel="Tasks")
 app.add_typer(handoff.handoff, name="handoff", rich_help_panel="Other ways to train")

@@ -1,9 +1,10 @@
 """Run the command line in `.github/actions/skillopt`, from the action's inputs to its outputs.
 
-    python -P -m skillopt.cli.github_action run|comment
+    python -P -m skillopt.cli.github_action run|comment|check
 
-Inputs, the default base, outputs, annotations, the job's summary and the comment are here. The step that runs rollouts
-has no token of a gate's job, and the files by which a step steers its job are named to nobody else while it runs.
+Inputs, outputs, annotations and the job's summary are here, what only a gate has in cli.gate_action. The step that runs
+rollouts has no token of a gate's job, and the files by which a step steers its job are named to nobody else while it
+runs.
 """
 
 import io
@@ -20,26 +21,25 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from skillopt.cli.entry import run as run_command
+from skillopt.cli.gate_action import comment_on_change, count_neutral, gate_outputs, reason_of, report_check
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
-from skillopt.execution.retry import Retry, RetryingForge
-from skillopt.forge import load_forge
-from skillopt.settings import ExecutorSettings, NightlySettings
+from skillopt.reports.escape_markdown import inline_code
+from skillopt.review.event_base import EventBase, find_event_base
 
 __all__ = ["MOST_SUMMARY_BYTES", "cut_report", "main"]
 
 MOST_SUMMARY_BYTES: Final = 1024 * 1024
 """Of one step; GitHub shows nothing of a longer one."""
 
-_MOST_COMMENT: Final = 65_536 - 200
-"""Bytes of a comment; the rest is for the mark by which it is found again."""
+_MOST_COMMENT: Final = 65_536 - 600
+"""Bytes of a comment; the rest is for the mark by which it is found again, and for where it was run."""
 
 _CUT: Final = "\nThe rest is left out here; the reports of the job have all of it.\n"
 _COMMANDS: Final = ("nightly", "gate")
+_TITLES: Final = {"nightly": "Skill training", "gate": "Skill gate"}
 _ANNOTATION: Final = re.compile(r"::(?:error|warning|notice) file=")
 _FILES: Final = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
-_GATE: Final = {0: "passed", 1: "refused", 3: "invalid"}
-_NEUTRAL: Final = ("cannot tell", "untestable")
 _NIGHT: Final = {0: "unchanged", 3: "failed"}
 
 
@@ -69,9 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do one step of the action.
 
     Args:
-        arguments: The name of the step, `run` or `comment`; None for those of this process.
+        arguments: The name of the step, `run`, `comment` or `check`; None for those of this process.
     """
-    steps = {"run": _run, "comment": _comment}
+    steps = {"run": _run, "comment": _comment, "check": _check}
     name = next(iter(sys.argv[1:] if arguments is None else arguments), "")
     try:
         if name not in steps:
@@ -94,7 +94,7 @@ def _run() -> int:
         summary = reports / f"{command}.md"
         with chdir(_folder()), _unsteered():
             ended = _call([command, *arguments[0], "--summary", str(summary), "--json", "--", *arguments[1]])
-            outcome = _night(ended, reports) if command == "nightly" else _gate(ended)
+            outcome = _night(ended, reports) if command == "nightly" else gate_outputs(ended.code, ended.result)
     except SkilloptError:
         _write_outputs(outputs, {"verdict": "error", "exit-code": "2"})
         raise
@@ -102,31 +102,53 @@ def _run() -> int:
     for line in filter(_ANNOTATION.match, ended.said.splitlines()):
         print(line)  # noqa: T201 - this is how a step makes an annotation
     if not summary.is_file():
-        reason = next((line for line in reversed(ended.said.splitlines()) if line.startswith("skillopt: ")), "")
-        _tell("error", reason.removeprefix("skillopt: ") or f"{command} ended with {ended.code}; see the log")
-    else:
-        append_report(shown, cut_report(summary.read_text(encoding="utf-8"), MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
-    kept = {"reports": str(reports), "summary": str(summary) if summary.is_file() else ""}
+        reason = reason_of(ended.said) or f"{command} ended with {ended.code}; see the log"
+        _tell("error", reason)
+        write_report(summary, f"## {_TITLES[command]}: not run\n\n{inline_code(reason)}\n")
+    elif command == "gate":
+        _tell_neutral(outcome["verdict"], ended.result)
+    append_report(shown, cut_report(summary.read_text(encoding="utf-8"), MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
+    kept = {"reports": str(reports), "summary": str(summary)}
     _write_outputs(outputs, {"exit-code": str(ended.code), **outcome, **kept})
     return ended.code
+
+
+def _tell_neutral(verdict: str, result: Mapping[str, Any]) -> None:
+    """Say what a green job does not: that nothing was compared, or that a verdict is neutral."""
+    if verdict == "neutral" and _input("check") != "true":
+        neutral = f"the verdict is neutral ({count_neutral(result)}), not passed"
+        _tell("notice", f"{neutral}; a job has no such end, so this one is green: read the summary")
+    if verdict == "none" and not _input("base"):
+        found = _default_base()
+        compared = f"no skill differs from {found.revision}, {found.reason}"
+        _tell("notice", f"{compared}; set the input base to compare with another")
 
 
 def _comment() -> int:
     """Keep one comment up to date; a forge that refuses is a warning, for the verdict stands without it."""
     event = _event()
-    asked = event.get("pull_request") or {}
-    repository = _variable("GITHUB_REPOSITORY")
-    if ((asked.get("head") or {}).get("repo") or {}).get("full_name") != repository:
+    source = (((event.get("pull_request") or {}).get("head") or {}).get("repo") or {}).get("full_name")
+    if source != _variable("GITHUB_REPOSITORY"):
         _tell("notice", "no comment: the change comes from another repository, so there is no token for one")
         return 0
     text = Path(_input("summary")).read_text(encoding="utf-8")
-    # Not the project's settings: they are part of the change, and say where a token is sent.
-    settings = NightlySettings(forge="github", forge_url=os.environ.get("GITHUB_API_URL", ""))
     try:
-        forge = RetryingForge(load_forge(settings, "", Path()), Retry(ExecutorSettings().retry_seconds))
-        forge.comment(int(asked["number"]), "gate", cut_report(text, _MOST_COMMENT))
+        comment_on_change(event, cut_report(text, _MOST_COMMENT), _input("working-directory"))
     except SkilloptError as error:
         _tell("warning", f"no comment: {error}")
+    return 0
+
+
+def _check() -> int:
+    """Report the verdict as a check; a forge that refuses is a warning, as with the comment."""
+    text = Path(_input("summary")).read_text(encoding="utf-8")
+    try:
+        report_check(_event(), _input("verdict"), cut_report(text, _MOST_COMMENT), _input("working-directory"))
+    except SkilloptError as error:
+        advice = (
+            "" if _input("verdict") != "neutral" else "; the verdict is neutral, not passed, though the job is green"
+        )
+        _tell("warning", f"no check: {error}{advice}")
     return 0
 
 
@@ -137,13 +159,16 @@ def cut_report(text: str, most: int) -> str:
     (True, 2)
 
     Args:
-        text: The report; no block of it may reach over several lines.
+        text: The report; no block of it may reach over several lines, but for what is folded.
         most: Most bytes in UTF-8, at least a hundred.
     """
     if len(text.encode()) <= most:
         return text
     kept = text.encode()[: most - len(_CUT)].decode("utf-8", "ignore")
-    return kept[: kept.rfind("\n") + 1] + _CUT
+    kept = kept[: kept.rfind("\n") + 1]
+    if kept.count("<details>") > kept.count("</details>"):
+        kept = kept[: kept.rfind("<details>")]
+    return kept + _CUT
 
 
 def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
@@ -151,7 +176,7 @@ def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
     options = ["--require", _choice("require", ("not-worse", "better")), "--github"]
     options += ["--junit", str(reports / "junit.xml"), *_caps()]
     options += [f"--{name}" for name in ("release", "strict") if _choice(name, ("true", "false")) == "true"]
-    return [*options, *_more()], [_input("base") or _default_base(), _input("head") or "HEAD"]
+    return [*options, *_more()], [_input("base") or _default_base().revision, _input("head") or "HEAD"]
 
 
 def _nightly_arguments() -> tuple[list[str], list[str]]:
@@ -169,19 +194,10 @@ def _more() -> list[str]:
     return [line.strip() for line in _input("args").splitlines() if line.strip()]
 
 
-def _default_base() -> str:
-    """Name what the event compares with.
-
-    A pull request is checked out merged into its base branch, so the branch is named and not the commit that the event
-    knows: that one may be older, and what others merged since would be gated, too.
-    """
-    event = _event()
-    if branch := ((event.get("pull_request") or {}).get("base") or {}).get("ref"):
-        return f"refs/remotes/origin/{branch}"
-    found = (event.get("merge_group") or {}).get("base_sha") or event.get("before") or ""
-    if not found.strip("0"):
-        raise UsageError("base: expected an event that names one, found none; set the input base")
-    return str(found)
+def _default_base() -> EventBase:
+    """Find what the event compares with; a schedule runs on the default branch, which its payload may not name."""
+    scheduled = os.environ.get("GITHUB_EVENT_NAME") == "schedule"
+    return find_event_base(_event(), os.environ.get("GITHUB_REF_NAME", "") if scheduled else "")
 
 
 def _call(arguments: Sequence[str]) -> _Ended:
@@ -198,21 +214,6 @@ def _call(arguments: Sequence[str]) -> _Ended:
     except ValueError:
         result = {}
     return _Ended(code or (0 if result else UsageError.exit_code), result, error.getvalue())
-
-
-def _gate(ended: _Ended) -> dict[str, str]:
-    """Give what the outputs say of a gate."""
-    changes = ended.result.get("changes", [])
-    verdict = _GATE.get(ended.code, "error")
-    if verdict == "passed" and any(change["standing"] in _NEUTRAL for change in changes):
-        verdict = "neutral"
-    spent = [usage["usd"] for change in changes for usage in (change["spent"] or {}).values()]
-    return {
-        "verdict": "none" if verdict == "passed" and not changes else verdict,
-        "refused": str(sum(change["standing"] == "refused" for change in changes)),
-        "rollouts": str(sum(change["paid_rollouts"] for change in changes)),
-        "usd": "" if None in spent else f"{sum(spent):.4f}",
-    }
 
 
 def _night(ended: _Ended, reports: Path) -> dict[str, str]:

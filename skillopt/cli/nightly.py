@@ -1,8 +1,9 @@
-"""The command `nightly`: its options, and its result as text and as Markdown for a job's summary."""
+"""The command `nightly` and its three steps: their options, and their results as text and as Markdown for a summary."""
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -10,21 +11,35 @@ from skillopt.cli.options import JsonOption, QuietOption, SetOption, SummaryOpti
 from skillopt.cli.output import append_report, interruptible, show
 
 if TYPE_CHECKING:
-    from skillopt.commands.nightly import Nightly, SkillNight
+    from skillopt.commands.nightly.check import Checked
+    from skillopt.nightly.night import Nightly, SkillNight
 
 __all__ = ["nightly", "render_night"]
 
 _MOST_SHOWN = 200
 _LONGEST = 400
-_SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "⏸️"}
+_SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "⏸️", "ignored": "⏸️"}
+
+_RolloutsOption = Annotated[int, typer.Option("--max-rollouts", min=0, help="Rollouts that the night may begin.")]
+_UsdOption = Annotated[float, typer.Option("--max-usd", min=0, help="US dollars that the night may spend.")]
+_ForgeOption = Annotated[str | None, typer.Option("--forge", help="Where to open pull requests: github or none.")]
+_RemoteOption = Annotated[str | None, typer.Option("--remote", help="Git remote to push to; empty for none.")]
+
+nightly: Final = typer.Typer(
+    help="Train every skill that is due, and offer what improved: all three steps, or one of them.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
 
 
-def nightly(
+@nightly.callback()
+def whole(
+    context: typer.Context,
     *,
-    max_rollouts: Annotated[int, typer.Option("--max-rollouts", min=0, help="Rollouts that the night may begin.")] = 0,
-    max_usd: Annotated[float, typer.Option("--max-usd", min=0, help="US dollars that the night may spend.")] = 0.0,
-    forge: Annotated[str | None, typer.Option("--forge", help="Where to open pull requests: github or none.")] = None,
-    remote: Annotated[str | None, typer.Option("--remote", help="Git remote to push to; empty for none.")] = None,
+    max_rollouts: _RolloutsOption = 0,
+    max_usd: _UsdOption = 0.0,
+    forge: _ForgeOption = None,
+    remote: _RemoteOption = None,
     summary: SummaryOption = None,
     settings: SetOption = None,
     workers: WorkersOption = None,
@@ -34,22 +49,104 @@ def nightly(
 ) -> None:
     """Train every skill that is due, and offer what improved.
 
-    One pull request for each skill, kept up to date. Running it again goes on where it stopped. Ends with 3 when
-    something failed; the other skills are trained all the same. On a terminal it asks before money is spent for the
-    first time.
+    Without a step, all three: check asks the forge, train has no token, offer pushes and opens pull requests. One pull
+    request for each skill, kept up to date. Running it again goes on where it stopped. Ends with 3 when something
+    failed; the other skills are trained all the same. On a terminal it asks before money is spent for the first time.
     """
-    from skillopt.cli.progress import ProgressObserver
+    if context.invoked_subcommand is not None:
+        return
     from skillopt.cli.spending import ask_to_pay, can_ask
-    from skillopt.commands.nightly import Budget
-    from skillopt.commands.nightly import nightly as run
+    from skillopt.commands.nightly.night import nightly as run
     from skillopt.commands.spending import foresee_night
 
     flags = flags_of(settings, workers=workers, forge=forge, remote=remote)
     if can_ask():
         capped = bool(max_rollouts or max_usd)
         ask_to_pay(foresee_night(flags, capped=capped), "the training of every skill that is due", yes=yes)
+
+    options = [f"--max-rollouts={max_rollouts}", f"--max-usd={max_usd}", *(["--quiet"] if quiet else [])]
+    options += [f"--set={setting}" for setting in settings or ()]
+    options += [f"--workers={workers}"] if workers is not None else []
+    with interruptible():
+        found = run(options, flags=flags)
+    _show_night(found, summary, as_json=as_json)
+
+
+@nightly.command()
+def check(
+    *,
+    out: Annotated[Path, typer.Option("--out", help="File for what the forge says.")],
+    pull_request: Annotated[
+        int, typer.Option("--pull-request", min=0, help="Only the skill that this pull request is about; 0 for all.")
+    ] = 0,
+    forge: _ForgeOption = None,
+    remote: _RemoteOption = None,
+    settings: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask the forge what a night has to know; run no model, spend nothing.
+
+    Can pull requests be opened with the token, which are open or closed, and what do people ask for in them. Fails
+    where the night could not offer what it trained. Needs the token; what it writes has none.
+    """
+    from skillopt.commands.nightly.check import check_night
+
+    flags = flags_of(settings, forge=forge, remote=remote)
+    with interruptible():
+        found = check_night(out, flags=flags, pull_request=pull_request)
+    show(found, _checked, as_json=as_json)
+
+
+@nightly.command()
+def train(
+    *,
+    state: Annotated[Path, typer.Option("--state", help="What `nightly check` wrote.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for what is to be offered.")],
+    max_rollouts: _RolloutsOption = 0,
+    max_usd: _UsdOption = 0.0,
+    summary: SummaryOption = None,
+    settings: SetOption = None,
+    workers: WorkersOption = None,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train every skill that is due; refuse where a token of the forge is in reach.
+
+    Writes branches as a git bundle, and the texts of pull requests. Reaches neither remote nor forge.
+    """
+    from skillopt.cli.progress import ProgressObserver
+    from skillopt.commands.nightly.train import train_night
+    from skillopt.nightly.night import Budget
+
+    budget, flags = Budget(max_rollouts, max_usd), flags_of(settings, workers=workers)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        found = run(Budget(max_rollouts, max_usd), flags=flags, observer=observer)
+        found = train_night(state, out, budget, flags=flags, observer=observer)
+    _show_night(found, summary, as_json=as_json)
+
+
+@nightly.command()
+def offer(
+    folder: Annotated[Path, typer.Argument(help="What `nightly train` wrote.")],
+    *,
+    forge: _ForgeOption = None,
+    remote: _RemoteOption = None,
+    summary: SummaryOption = None,
+    settings: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Push branches and open, update or close pull requests; run no model.
+
+    Needs the token. Pushes only branches of skills, and only commits that change nothing but the skill. Doing it again
+    changes nothing. Gives the result of the whole night.
+    """
+    from skillopt.commands.nightly.offer import offer_night
+
+    with interruptible():
+        found = offer_night(folder, flags=flags_of(settings, forge=forge, remote=remote))
+    _show_night(found, summary, as_json=as_json)
+
+
+def _show_night(found: "Nightly", summary: Path | None, *, as_json: bool) -> None:
     show(found, _text, as_json=as_json)
     if summary is not None:
         append_report(summary, render_night(found), "--summary")
@@ -57,10 +154,25 @@ def nightly(
         raise typer.Exit(3)
 
 
-def _text(result: "Nightly") -> str:
-    from skillopt.commands.nightly import Training
+def _checked(found: "Checked") -> str:
+    from skillopt.safety.escaping import escape_terminal
 
-    told = [row for row in result.skills if row.offer.action or row.draft.action or row.training is Training.FAILED]
+    who = f" as {found.login}" if found.login else ""
+    kind = "public" if found.public else "private"
+    place = f"forge {found.forge}{who}, {kind} repository" if found.forge != "none" else "no forge"
+    lines = [f"asked for: {asked.verb} in {asked.url}" for asked in found.asked]
+    lines += [f"closed by people: {url}" for url in found.closed]
+    skills = f"{found.skills} skill{'' if found.skills == 1 else 's'}"
+    lines.append(f"{place}: {skills}, {len(found.open)} open pull requests; written to {found.state}")
+    return "\n".join(map(escape_terminal, lines))
+
+
+def _text(result: "Nightly") -> str:
+    from skillopt.nightly.night import Training
+
+    told = [
+        one for one in result.skills if one.offer.action or one.draft.action or one.answers or one.training == "failed"
+    ]
     lines = [_night(row) for row in told]
     counts = Counter(row.training.value for row in result.skills)
     kinds = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Training if counts[kind.value])
@@ -73,13 +185,15 @@ def _text(result: "Nightly") -> str:
 
 
 def _night(row: "SkillNight") -> str:
-    from skillopt.commands.nightly import Training
+    from skillopt.nightly.night import Training
 
     offers = (("pull request", row.offer), ("draft pull request", row.draft))
     done = "; ".join(f"{what} {offer.action}: {offer.url}" for what, offer in offers if offer.action)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
     return "; ".join(
-        filter(None, (f"{row.skill}: {failed or done}", failed and done, *row.offer.notes, *row.draft.notes))
+        filter(
+            None, (f"{row.skill}: {failed or done}", failed and done, *row.answers, *row.offer.notes, *row.draft.notes)
+        )
     )
 
 
@@ -89,7 +203,7 @@ def render_night(night: "Nightly") -> str:
     Args:
         night: What became of each skill.
     """
-    from skillopt.commands.nightly import Training
+    from skillopt.nightly.night import Training
 
     offered = sum(row.offer.action in {"opened", "updated"} for row in night.skills)
     failed = sum(row.training is Training.FAILED for row in night.skills)
@@ -118,13 +232,13 @@ def _row(row: "SkillNight") -> str:
 
 
 def _details(row: "SkillNight") -> Iterator[str]:
-    from skillopt.commands.nightly import Training
+    from skillopt.nightly.night import Training
 
     why = [text for text in (row.cause, row.reason) if text and row.training is not Training.NO_SUITE]
     if why:
         run = f" (run {row.run})" if row.run else ""
         yield f"{_code(row.skill, 80)}{run}: {'; '.join(_code(text) for text in why)}"
-    for note in (*row.offer.notes, *row.draft.notes):
+    for note in (*row.answers, *row.offer.notes, *row.draft.notes):
         yield f"{_code(row.skill, 80)}: {_code(note)}"
 
 

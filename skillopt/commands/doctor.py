@@ -1,5 +1,6 @@
 """The user action `doctor`: check what a run needs; each failing row names the fix."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -11,6 +12,7 @@ from skillopt.commands.history.rename import orphaned_branches
 from skillopt.commands.prospect import what_it_can_show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
 from skillopt.execution.available import expect_chosen
+from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.drivers import load_target
 from skillopt.execution.installation import namesake
 from skillopt.execution.logins import find_login, nested_session
@@ -20,7 +22,6 @@ from skillopt.models import load_model
 from skillopt.project import CONFIG, Discovered, Project, Selection
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
-from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
@@ -85,7 +86,7 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     if clash:
         yield Check("import name", ok=False, found=clash)
     yield _check("git", lambda: _repository(folder))
-    missing = sandbox_warning("auto")
+    missing = exposure_warning("auto", os.environ)
     found = "none" if missing else "bubblewrap works; agents run in it"
     yield Check("sandbox", ok=True, found=found, warnings=(missing,) if missing else ())
     nested = nested_session()

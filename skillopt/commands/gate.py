@@ -3,33 +3,33 @@
 Every skill that differs is checked as text (review.checks), then measured against its old text (review.gate).
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from skillopt.errors import InfrastructureError, SkillError, SuiteError, UsageError
+from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
 from skillopt.execution.drivers import caps_of, load_drivers
+from skillopt.execution.logins import missing_access
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
 from skillopt.project import CONFIG, Project, Target
-from skillopt.review.checks import ALWAYS_REFUSED, check_new_text
-from skillopt.review.gate import ChangeGate, Demand, why_untestable
-from skillopt.review.result import ChangeFinding, ChangeKind, GatedChange, GateReport, ReviewAnswer, Standing, Weight
+from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
+from skillopt.review.first_change import find_first_change, unexercised_files
+from skillopt.review.gate import Demand, why_untestable
+from skillopt.review.result import BaseMeasurement, ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
 from skillopt.rollouts import Usage
-from skillopt.runs.earlier_spending import earlier_spending, runs_on
+from skillopt.runs.change_measurement import Change, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.revision_project import RevisionProject
-from skillopt.runs.run import RecordedRun
 from skillopt.safety.escaping import escape_terminal
-from skillopt.safety.leaks import index_protected_text
+from skillopt.safety.leaks import ProtectedText, index_protected_text
 from skillopt.safety.lint import LintClass
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, encode_skill
-from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.tasks import Split, Suite, digest_of
+from skillopt.skills.folder import SKILL_FILE
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import Split, Suite
 from skillopt.versions.revisions import FolderChange, changed_folders, changed_in_worktree, find_commit, merge_base
 
 __all__ = ["GateOptions", "gate"]
@@ -37,7 +37,7 @@ __all__ = ["GateOptions", "gate"]
 _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 
-_WORK = "gate"
+_MOST_FILES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +133,17 @@ class _Gate:
         except (SkillError, SuiteError) as error:
             return _refuse(row, "suite" if isinstance(error, SuiteError) else "skill", self._new.error_text(error))
         before = self._before(one)
-        row = replace(row, findings=tuple(self._found(row, (before, after), target, suite)))
+        path, line = find_first_change(before, after)
+        row = replace(row, first_path=_join(row.path, path), first_line=line)
+        work = _Work(row, before or Skill(row.skill, SkillDocument("")), after, target, suite, self._base_suite(row))
+        row = replace(row, findings=tuple(self._found(before, work)))
         refusals = [finding for finding in row.findings if self._refuses(finding)]
         if refusals:
             listed = ", ".join(dict.fromkeys(finding.rule for finding in refusals))
             return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {listed}")
-        if suite is None:
-            return replace(
-                row, standing=Standing.UNTESTABLE, reason="untestable: it has no suite, so nothing was measured"
-            )
-        return self._measured(row, (before, after), target, suite)
+        spent = self._meter.by_role
+        row = self._beside_base(self._measured(replace(work, row=row)), replace(work, row=row))
+        return replace(row, spent=_since(spent, self._meter.by_role)) if row.rollouts else row
 
     def _before(self, one: FolderChange) -> Skill | None:
         """Give the old text; one that cannot be read is none."""
@@ -151,86 +152,176 @@ class _Gate:
         except SkillError:
             return None
 
+    def _base_suite(self, row: GatedChange) -> "_BaseSuite | None":
+        """Give suite and settings of the base; None where it has none, or they cannot be read."""
+        try:
+            target = self._old.target(row.before_path or row.path, self._options.flags, self._options.suite)
+            return _BaseSuite(target, target.suite(), self._old.suite_files(target))
+        except UsageError:
+            return None
+
     def _refuses(self, finding: ChangeFinding) -> bool:
         return finding.weight is Weight.REFUSE or (self._options.strict and finding.weight is Weight.WARN)
 
-    def _found(
-        self, row: GatedChange, texts: tuple[Skill | None, Skill], target: Target, suite: Suite | None
-    ) -> Iterator[ChangeFinding]:
+    def _found(self, before: Skill | None, work: "_Work") -> Iterator[ChangeFinding]:
         """Find what the texts bring, and what else changed with them."""
-        before, after = texts
-        settings = target.settings
-        # What is in the change's own skillopt.toml cannot allow what is refused always; who runs the command can.
-        asked = {LintClass(name) for name in settings.allow} if "allow" in self._options.flags else set()
-        allow = {*settings.allow} - ALWAYS_REFUSED | asked
-        protected = index_protected_text(suite) if suite is not None and settings.scan_leaks else None
-        yield from check_new_text(before, after, row.path, allow, protected)
-        if suite is None:
+        row, settings, base = work.row, work.target.settings, work.base
+        yield from check_new_text(before, work.after, row.path, self._allowed(work), *_protected(work))
+        if work.suite is None:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
             yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")
             return
-        if suite.left_out:
-            yield _finding(row, Weight.WARN, "skipped tasks", suite.left_out)
-        yield from self._moved(row, target)
+        if work.suite.left_out:
+            yield _finding(row, Weight.WARN, "skipped tasks", work.suite.left_out)
+        if unseen := unexercised_files(settings.harness, work.before, work.after):
+            listed = ", ".join(unseen[:_MOST_FILES]) + (" …" if len(unseen) > _MOST_FILES else "")
+            kind = settings.harness.partition("/")[0]
+            yield _finding(row, Weight.NOTE, "not exercised", f"{kind} opens and runs no files of a skill: {listed}")
+        if base is not None and row.before_path:
+            yield from self._moved(work, base)
 
-    def _moved(self, row: GatedChange, target: Target) -> Iterator[ChangeFinding]:
+    def _allowed(self, work: "_Work") -> set[LintClass]:
+        """List what the change may add.
+
+        Its own skillopt.toml cannot allow what refuses it. The base's can, but for what is refused always; that only
+        whoever runs the command can.
+        """
+        own = {LintClass(name) for name in work.target.settings.allow}
+        if "allow" in self._options.flags:
+            return own
+        is_merged = work.base is not None and self._old.project.config.is_file()
+        merged = {LintClass(name) for name in work.base.target.settings.allow} if work.base and is_merged else set()
+        return (own - REFUSED) | (merged - ALWAYS_REFUSED)
+
+    def _moved(self, work: "_Work", base: "_BaseSuite") -> Iterator[ChangeFinding]:
         """Find what the measurement rests on and this change changes, too."""
-        if not row.before_path:
-            return
-        try:
-            old = self._old.target(row.before_path, self._options.flags, self._options.suite)
-        except UsageError:
-            return
-        if self._old.suite_files(old) != self._new.suite_files(target):
-            warning = "the suite changed, too: both texts are measured with the new one, so check that it asks no less"
-            yield _finding(row, Weight.WARN, "suite changed", warning)
-        if self._old.project.config.is_file() and old.settings.identity != target.settings.identity:
+        if base.files != self._new.suite_files(work.target):
+            warning = "the suite changed, too: the base's is used beside it, so read what both say"
+            yield _finding(work.row, Weight.WARN, "suite changed", warning)
+        if self._old.project.config.is_file() and base.target.settings.identity != work.target.settings.identity:
             warning = f"settings in {CONFIG} changed, too: the new ones hold, so check that they ask no less"
-            yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning)
+            yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning, person=True)
 
-    def _measured(
-        self, row: GatedChange, texts: tuple[Skill | None, Skill], target: Target, suite: Suite
-    ) -> GatedChange:
+    def _measured(self, work: "_Work") -> GatedChange:
         """Measure it, unless there is nothing to measure."""
+        row, suite = work.row, work.suite
+        if suite is None:
+            return replace(
+                row, standing=Standing.UNTESTABLE, reason="untestable: it has no suite, so nothing was measured"
+            )
         row = replace(row, suite=suite.name, tasks=len(suite.tasks(Split.VAL)))
-        before, after = texts[0] or Skill(row.skill, SkillDocument("")), texts[1]
-        if before.digest == after.digest:
+        if work.before.digest == work.after.digest:
             return replace(row, standing=Standing.PASSED, reason="its text is the same")
-        if why := why_untestable(row.tasks, target.settings, self._options.demand):
-            finding = _finding(row, Weight.WARN, "small suite", why)
+        if found := self._why_not(work, work.target, suite):
+            rule, why = found
+            finding = _finding(row, Weight.WARN, rule, why)
             untestable = replace(row, standing=Standing.UNTESTABLE, reason=f"untestable: {why}")
             return replace(untestable, findings=(*row.findings, finding))
         try:
-            return self._compared(row, (before, after), target, suite)
+            found_now = self._compared(work, work.target, suite)
         except InfrastructureError as error:
             return replace(row, standing=Standing.INVALID, reason=str(error))
+        return replace(
+            row,
+            run=found_now.run,
+            looks=found_now.looks,
+            rollouts=found_now.rollouts,
+            paid_rollouts=found_now.paid_rollouts,
+            judged=found_now.judged,
+            standing=found_now.standing,
+            reason=found_now.reason,
+        )
 
-    def _compared(self, row: GatedChange, texts: tuple[Skill, Skill], target: Target, suite: Suite) -> GatedChange:
-        drivers = load_drivers(target.settings, suite, self._project.root, optimizer=False, meter=self._meter)
-        plan = RunPlan(target, suite, drivers, self._project.repository(), row.path, "a person")
-        if self._ledger is None:
-            self._ledger = Ledger.open(self._project.root)
-        record = _record(self._ledger, plan, texts, self._options.demand, self._old.commit)
-        run = RecordedRun(plan, self._ledger, record, self._observer)
-        gate = ChangeGate(*texts, suite, target.settings, run.runner, self._options.demand)
-        spent = self._meter.by_role
-        _, ended = run.drive(gate.events(earlier_spending(self._ledger, record)))
-        judged = gate.judged
+    def _why_not(self, work: "_Work", target: Target, suite: Suite) -> tuple[str, str] | None:
+        """Say why measuring could show nothing, with the name of the finding; None when it can."""
+        harness = target.settings.harness
+        if work.before.document.text == work.after.document.text and unexercised_files(
+            harness, work.before, work.after
+        ):
+            kind = harness.partition("/")[0]
+            return "not exercised", f"only files beside SKILL.md differ, and {kind} opens and runs none of them"
+        tasks = len(suite.tasks(Split.VAL))
+        if why := why_untestable(tasks, target.settings, self._options.demand):
+            return "small suite", why
+        return ("no access", why) if (why := missing_access(target.settings, suite)) else None
+
+    def _beside_base(self, row: GatedChange, work: "_Work") -> GatedChange:
+        """Measure with the suite and the settings of the base, too, where the change alters the suite."""
+        base = work.base
+        is_changed = base is not None and base.files != self._new.suite_files(work.target)
+        if base is None or not is_changed or not row.before_path or work.before.digest == work.after.digest:
+            return row
+        tasks = len(base.suite.tasks(Split.VAL))
+        if found := self._why_not(work, base.target, base.suite):
+            beside = BaseMeasurement(Standing.UNTESTABLE, f"untestable: {found[1]}", tasks=tasks)
+            return replace(row, base_measurement=beside)
+        try:
+            measured = self._compared(work, base.target, base.suite)
+        except (InfrastructureError, SettingsError) as error:
+            return replace(row, base_measurement=BaseMeasurement(Standing.INVALID, str(error), tasks=tasks))
+        beside = BaseMeasurement(measured.standing, measured.reason, measured.judged, tasks, measured.run)
         row = replace(
             row,
-            run=record.id,
-            looks=record.seed + 1,
-            rollouts=ended.rollouts,
-            paid_rollouts=run.runner.paid_rollouts,
-            spent=_since(spent, self._meter.by_role),
-            judged=judged,
-            reason=ended.reason if judged is None else judged.reason,
+            base_measurement=beside,
+            rollouts=row.rollouts + measured.rollouts,
+            paid_rollouts=row.paid_rollouts + measured.paid_rollouts,
         )
-        if judged is None:
-            return replace(row, standing=Standing.INVALID)
-        if judged.answer is not ReviewAnswer.REFUSED and judged.test is None and self._options.demand.release:
-            return replace(row, standing=Standing.INVALID, reason=f"not compared on test: {ended.reason}")
-        return replace(row, standing=Standing(judged.answer.value))
+        return _with_disagreement(row, beside)
+
+    def _compared(self, work: "_Work", target: Target, suite: Suite) -> ChangeMeasurement:
+        drivers = load_drivers(target.settings, suite, self._project.root, optimizer=False, meter=self._meter)
+        plan = RunPlan(target, suite, drivers, self._project.repository(), work.row.path, "a person")
+        if self._ledger is None:
+            self._ledger = Ledger.open(self._project.root)
+        change = Change(work.before, work.after, self._old.commit)
+        return measure_change(plan, change, self._options.demand, self._ledger, self._observer)
+
+
+@dataclass(frozen=True, slots=True)
+class _BaseSuite:
+    """Suite and settings as the base has them, and the files that the suite is made of."""
+
+    target: Target
+    suite: Suite
+    files: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One skill of the change: both texts, what the change measures it with, and what the base would."""
+
+    row: GatedChange
+    before: Skill
+    after: Skill
+    target: Target
+    suite: Suite | None
+    base: _BaseSuite | None
+
+
+def _protected(work: _Work) -> tuple[ProtectedText | None, ProtectedText | None]:
+    """Index the tasks that were there before the change, and those that come with it.
+
+    A new skill has its tasks from the change itself, and nothing else to be measured on: there they are protected.
+    """
+    base, suite = work.base, work.suite
+    if not (base.target if base else work.target).settings.scan_leaks:
+        return None, None
+    if base is None:
+        return (index_protected_text(suite) if suite else None), None
+    old = {task.digest for _, task in base.suite.splits}
+    added = [(split, task) for split, task in (suite.splits if suite else ()) if task.digest not in old]
+    brought = index_protected_text(Suite(base.suite.name, tuple(added))) if added else None
+    return index_protected_text(base.suite), brought
+
+
+def _with_disagreement(row: GatedChange, beside: BaseMeasurement) -> GatedChange:
+    """Say so where one suite refuses the change and the other does not."""
+    if (row.standing is Standing.REFUSED) == (beside.standing is Standing.REFUSED):
+        return row
+    message = f"the base's suite says: {beside.standing.value}; the change's own says: {row.standing.value}"
+    reasons = f"base: {beside.reason}; change: {row.reason}"
+    finding = _finding(row, Weight.WARN, "suites disagree", f"{message} ({reasons})")
+    return replace(row, findings=(*row.findings, replace(finding, person=True)))
 
 
 def _row(one: FolderChange) -> GatedChange:
@@ -244,39 +335,21 @@ def _row(one: FolderChange) -> GatedChange:
         kind = ChangeKind.MODIFIED if one.before == one.after else ChangeKind.RENAMED
     name = PurePosixPath(path).name or "."
     reason = "it is gone, and nothing is measured" if kind is ChangeKind.DELETED else ""
-    return GatedChange(name, kind, path, one.before or "", one.files, Standing.DELETED, reason)
+    first = _join(path, SKILL_FILE)
+    return GatedChange(name, kind, path, one.before or "", one.files, Standing.DELETED, reason, first_path=first)
+
+
+def _join(path: str, name: str) -> str:
+    return name if path == "." else f"{path}/{name}"
 
 
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:
-    path = SKILL_FILE if row.path == "." else f"{row.path}/{SKILL_FILE}"
-    return ChangeFinding(path, 1, weight, rule, message)
+    return ChangeFinding(row.first_path, row.first_line, weight, rule, message)
 
 
 def _refuse(row: GatedChange, rule: str, message: str) -> GatedChange:
     finding = _finding(row, Weight.REFUSE, rule, message)
     return replace(row, standing=Standing.REFUSED, reason=f"refused unmeasured: {rule}", findings=(finding,))
-
-
-def _record(ledger: Ledger, plan: RunPlan, texts: tuple[Skill, Skill], demand: Demand, base: str) -> RunRecord:
-    """Record the measurement; the same texts, asked the same, are the same run, and come to the same."""
-    before, after = texts
-    settings, suite = plan.target.settings, plan.suite
-    config = json.dumps([settings.identity, *plan.identities, f"{_WORK} {demand} {after.digest}"])
-    name = digest_of(_WORK, after.name, before.digest, config, suite.digest)[:12]
-    looks = [run for run in runs_on(ledger, _WORK, after.name, suite.digest) if run.id != name]
-    return ledger.begin_run(
-        RunRecord(
-            id=name,
-            skill=after.name,
-            skill_path=plan.skill_path,
-            config=config,
-            config_digest=digest_of(config),
-            suite_digest=suite.digest,
-            start=encode_skill(before),
-            base=base,
-            seed=len(looks),
-        )
-    )
 
 
 def _since(before: Mapping[str, Usage], now: Mapping[str, Usage]) -> dict[str, Usage]:

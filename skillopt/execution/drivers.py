@@ -1,5 +1,6 @@
 """The drivers of a run: the target's harness, the optimizer model and the judge, with retries and metering."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,8 @@ from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.execution.available import expect_chosen
 from skillopt.execution.budget import NO_CAPS, Caps
+from skillopt.execution.ci_rule import expect_sandbox_in_ci
+from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.masking import MaskedModel, environment_masking
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
@@ -18,7 +21,6 @@ from skillopt.harnesses import HarnessParts, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
-from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
 from skillopt.tasks import Suite, Task, VerifierSpec
@@ -200,6 +202,7 @@ def make_drivers(
     folder, waits = _handoff(root), given.waits
     if given.harness is None:
         check_recorded_tools(settings.harness, suite)
+    expect_sandbox_in_ci(settings, suite, agent=given.harness is None and _is_agent(settings))
     harness = given.harness or load_target(settings, root, waits)
     model = (given.model or load_retrying_model(settings.model, settings, folder, waits=waits)) if optimizer else None
     judge = None
@@ -229,16 +232,19 @@ def meter_drivers(
         model = model and MeteredModel(model, one, "optimizer", longest)
         judge = judge and MeteredModel(judge, one, "judge", longest)
     judge = judge and MaskedModel(judge, environment_masking())
-    agent = settings.harness.partition("/")[0] in AGENTS
     return Drivers(
         harness,
         model,
         judge,
         meter,
-        sandbox_warning(settings.sandbox) if agent else "",
+        exposure_warning(settings.sandbox, os.environ) if _is_agent(settings) else "",
         drivers.verifiers,
         drivers.waits,
     )
+
+
+def _is_agent(settings: Settings) -> bool:
+    return settings.harness.partition("/")[0] in AGENTS
 
 
 def _load_judge(settings: Settings, suite: Suite, folder: Path, waits: WaitNotices) -> Model:

@@ -9,8 +9,10 @@ from typing import Final, cast
 
 from skillopt.agents import AGENTS, load_part
 from skillopt.agents.process import first_set
+from skillopt.settings import Settings
+from skillopt.tasks import Suite
 
-__all__ = ["find_login", "nested_session"]
+__all__ = ["find_login", "missing_access", "nested_session"]
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
@@ -33,6 +35,28 @@ def find_login(driver: str) -> tuple[bool, str]:
     if named is None:
         return False, f"expected a key in {_KEYS[driver][0]}, found none; set it"
     return True, f"credential from {named[0]}"
+
+
+def missing_access(settings: Settings, suite: Suite) -> str:
+    """Say what is not there to measure a suite with: a judge, or the key of a target or judge; empty for nothing.
+
+    Agents find their logins in many ways, so they are asked by running them.
+
+    Args:
+        settings: Name target and judge.
+        suite: Its tasks tell whether a judge is needed.
+    """
+    kind, _, target = settings.harness.partition("/")
+    roles = {"target": target} if kind == "chat" else {}
+    if any(task.verifier.judged for _, task in suite.splits):
+        roles["judge"] = settings.judge or settings.model
+        if roles["judge"] in {"", "demo"}:
+            return "its tasks have rubrics, and there is no model to judge them; set judge"
+    for role, name in roles.items():
+        ready, told = find_login(name.partition("/")[0]) if name.partition("/")[0] in _KEYS else (True, "")
+        if not ready:
+            return f"for the {role} {name}, {told}"
+    return ""
 
 
 def nested_session() -> str:

@@ -33,13 +33,17 @@ class CappedRunner:
         settings: The caps.
         held-out: Rollouts of the held-out test.
         kept: Rollouts kept back for a last gate; `release` gives them free.
+        place: What the caps are for, in messages.
     """
 
-    def __init__(self, runner: Runner, settings: Settings, held_out: int, kept: int = 0) -> None:
+    def __init__(
+        self, runner: Runner, settings: Settings, held_out: int, kept: int = 0, *, place: str = "training"
+    ) -> None:
         self._runner = runner
         self._settings = settings
         self._held_out = held_out
         self._kept = kept
+        self._place = place
         self._asked: set[tuple[str, str, int]] = set()
         self._targets, self._optimizers = Usage(), Usage()
         self._measured = 0
@@ -55,7 +59,7 @@ class CappedRunner:
         }
         fresh = keys - self._asked
         new = len(fresh)
-        _check("rollouts", self.rollouts_asked + new, cap)
+        self._check("rollouts", self.rollouts_asked + new, cap)
         self._check_calls(0, new)
         self._foresee(new, self._targets, self._measured)
         self._asked |= keys
@@ -109,7 +113,12 @@ class CappedRunner:
         cap, kept = self._settings.max_calls, ceil(self._held_out * mean)
         wanted = self.calls_asked + self._judge_calls + prompts + ceil(rollouts * mean)
         if prompts or self._judge_calls:
-            _check("calls", wanted, cap and max(1, cap - kept))
+            self._check("calls", wanted, cap and max(1, cap - kept))
+
+    def _check(self, what: str, wanted: int, cap: int) -> None:
+        if cap and wanted > cap:
+            leaves = f"the cap leaves {cap} {what} for {self._place}"
+            raise BudgetReached(f"{leaves}, and the next batch would make it {wanted}")
 
     def _foresee(self, count: int, spent: Usage, over: int) -> None:
         """Stop before a batch that, by the mean so far, would leave too little for the held-out test."""
@@ -123,12 +132,6 @@ class CappedRunner:
                     f"{name} is {cap:g}: {used:.6g} are spent, the next batch would take about {more:.6g}, and "
                     f"{kept:.6g} are kept for the held-out test"
                 )
-
-
-def _check(what: str, wanted: int, cap: int) -> None:
-    if cap and wanted > cap:
-        message = f"the cap leaves {cap} {what} for training, and the next batch would make it {wanted}"
-        raise BudgetReached(message)
 
 
 def _usd(usage: Usage) -> float:

@@ -77,14 +77,13 @@ def find_version_offer(state: SkillState, into: str, ledger: Ledger) -> Offer:
     return Offer(branch, state.tip, record, unfit, moot, proven)
 
 
-def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger, version_waits: str) -> Offer:
+def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger) -> Offer:
     """Find the draft of a skill, and whether it may have a draft pull request.
 
     Args:
         state: State of the skill.
         repository: Where it is.
         ledger: Where its runs are recorded.
-        version_waits: Why it must wait for the pull request of a version; empty when it need not.
     """
     branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
     draft = branch.read()
@@ -94,7 +93,7 @@ def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger, 
     grading, record = read_grading(draft.trailers), _record(ledger, draft.trailer("Skillopt-Run"))
     obstacle = draft_obstacle(repository, state.target, branch, draft)
     moot = obstacle if branch.is_ours(draft.sha) else ""
-    unfit = obstacle or version_waits
+    unfit = obstacle
     if record is None:
         unfit = unfit or NO_RECORD
     elif grading is None:

@@ -26,29 +26,30 @@ def render_annotations(report: GateReport) -> str:
         report: What became of the change.
     """
     findings = [finding for change in report.changes for finding in (*_verdicts(change), *change.findings)]
-    ordered = sorted(findings, key=lambda finding: _ORDER[finding.weight])
+    ordered = sorted(findings, key=lambda finding: (_ORDER[finding.weight], not finding.person))
     return "\n".join(_command(finding, strict=report.strict) for finding in ordered[:MOST_ANNOTATIONS])
 
 
 def _verdicts(change: GatedChange) -> list[ChangeFinding]:
     """Make a finding of a measurement that did not pass."""
     judged = change.judged
-    path = "SKILL.md" if change.path == "." else f"{change.path}/SKILL.md"
+    path, line = change.first_path or change.path, change.first_line
     if change.standing is Standing.INVALID:
-        return [ChangeFinding(path, 1, Weight.REFUSE, "not measured", change.reason)]
+        return [ChangeFinding(path, line, Weight.REFUSE, "not measured", change.reason)]
     if change.standing is Standing.CANNOT_TELL:
-        return [ChangeFinding(path, 1, Weight.NOTE, "cannot tell", change.reason)]
+        return [ChangeFinding(path, line, Weight.NOTE, "cannot tell", change.reason)]
     if judged is None or judged.answer is not ReviewAnswer.REFUSED:
         return []
     broken = (*judged.verdict.broken, *(judged.test.broken if judged.test else ()))
     label, tasks = ("it broke", broken) if broken else ("worse", judged.worse)
     listed = f"; {label}: {', '.join(tasks[:_MOST_TASKS])}" if tasks else ""
-    return [ChangeFinding(path, 1, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
+    return [ChangeFinding(path, line, Weight.REFUSE, "verdict", f"{change.reason}{listed}")]
 
 
 def _command(finding: ChangeFinding, *, strict: bool) -> str:
     name = "error" if strict and finding.weight is Weight.WARN else _COMMANDS[finding.weight]
-    place = f"file={_property(finding.path)},line={finding.line},title={_property(f'skillopt: {finding.rule}')}"
+    title = f"skillopt: {'needs a person: ' if finding.person else ''}{finding.rule}"
+    place = f"file={_property(finding.path)},line={finding.line},title={_property(title)}"
     return f"::{name} {place}::{truncate(escape_terminal(finding.message), _LONGEST).translate(_DATA)}"
 
 

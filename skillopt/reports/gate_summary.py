@@ -16,6 +16,7 @@ MOST_CHARACTERS = 65_536
 """Most characters of a comment on GitHub; a summary may have sixteen times as many."""
 
 _MOST_SHOWN = 30
+_MOST_MARKED = 10
 _LONGEST = 400
 _SIGNS = {
     Standing.PASSED: "✅",
@@ -30,7 +31,7 @@ _WORDS = {Weight.REFUSE: "**refused**", Weight.WARN: "warning", Weight.NOTE: "no
 
 def render_gate_summary(report: GateReport) -> str:
     """Render a report; one that would be too long for a comment loses the details of its last skills."""
-    parts = [f"## Skill gate: {report.headline}", _compared(report)]
+    parts = [f"## Skill gate: {report.headline}", *_for_a_person(report), _compared(report), *_cost(report)]
     if report.changes:
         rows = ["| | skill | change | val tasks passed | score | better / equal / worse | verdict |", "|" + "---|" * 7]
         parts.append("\n".join([*rows, *(_row(change) for change in report.changes[:_MOST_SHOWN])]))
@@ -43,6 +44,29 @@ def render_gate_summary(report: GateReport) -> str:
         left -= len(detail) + 2
         parts.append(detail)
     return "\n\n".join(parts) + "\n"
+
+
+def _for_a_person(report: GateReport) -> Iterator[str]:
+    """Show in a red box what a person must look at, whatever was measured."""
+    found = [finding for change in report.changes for finding in change.for_a_person]
+    if not found:
+        return
+    things = "1 thing" if len(found) == 1 else f"{len(found)} things"
+    lines = ["[!CAUTION]", f"**A person must look at {things} before this is merged, whatever was measured:**", ""]
+    lines += [_finding(finding) for finding in found[:_MOST_MARKED]]
+    lines += [f"- {len(found) - _MOST_MARKED} more, below"] if len(found) > _MOST_MARKED else []
+    yield "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _cost(report: GateReport) -> Iterator[str]:
+    """Say what this gate cost; nothing where nothing was measured."""
+    usages = [usage for change in report.changes for usage in (change.spent or {}).values()]
+    asked = sum(change.rollouts for change in report.changes)
+    if asked:
+        usd = [usage.usd for usage in usages if usage.usd is not None]
+        price = f"${sum(usd):.4f}" if len(usd) == len(usages) else "price unknown"
+        paid = sum(change.paid_rollouts for change in report.changes)
+        yield f"Cost: {price}, {paid} rollouts newly run of {asked}."
 
 
 def _compared(report: GateReport) -> str:
@@ -84,6 +108,9 @@ def _details(change: GatedChange) -> Iterator[str]:
             if verdict is not None:
                 yield from _tasks(f"Tasks of {split} that no longer pass", verdict.broken)
                 yield from _tasks(f"Tasks of {split} that pass now", verdict.fixed)
+    if (beside := change.base_measurement) is not None:
+        said = inline_code(truncate(beside.reason, _LONGEST))
+        yield f"With the suite and the settings of the base: **{beside.standing.value}**, {said}."
     if change.findings:
         shown = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
         hidden = len(change.findings) - len(shown)

@@ -59,9 +59,12 @@ def _details(change: GatedChange) -> Iterator[str]:
         for verdict in filter(None, (change.judged.verdict, change.judged.test)):
             yield from _tasks(name, "it broke", verdict.broken)
             yield from _tasks(name, "it fixed", verdict.fixed)
+    if (beside := change.base_measurement) is not None:
+        yield f"{name}: with the suite and the settings of the base: {escape_terminal(beside.reason)}"
     for finding in change.findings:
+        marked = "needs a person: " if finding.person else ""
         place = f"{escape_terminal(finding.path)}:{finding.line}"
-        yield f"{place}: {_WORDS[finding.weight]} ({finding.rule}): {escape_terminal(finding.message)}"
+        yield f"{place}: {marked}{_WORDS[finding.weight]} ({finding.rule}): {escape_terminal(finding.message)}"
 
 
 def _tasks(name: str, label: str, tasks: Sequence[str]) -> Iterator[str]:

@@ -3,29 +3,52 @@
 People may do what an edit of the optimizer may not, so only some findings block.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Final
 
 from skillopt.review.result import ChangeFinding, Weight
+from skillopt.review.visible_code import lines_shown_as_code
 from skillopt.safety.leaks import ProtectedText, find_leaks
-from skillopt.safety.lint import LintClass, lint_change
+from skillopt.safety.lint import LintClass, LintFinding, lint_change
 from skillopt.skills.document import Skill
 from skillopt.skills.validation import Severity, validate
 
-__all__ = ["ALWAYS_REFUSED", "check_new_text"]
+__all__ = ["ALWAYS_REFUSED", "REFUSED", "check_new_text"]
 
 ALWAYS_REFUSED: Final = frozenset({LintClass.HIDDEN_UNICODE, LintClass.CREDENTIAL})
-"""Classes of text that no reviewer can be asked to overlook; all others are warnings."""
+"""Classes of text that no reviewer can be asked to overlook."""
+
+REFUSED: Final = ALWAYS_REFUSED | {LintClass.HTML_COMMENT, LintClass.PIPE_TO_SHELL}
+"""Classes of text that refuse a change unless they are allowed; all others are warnings."""
+
+_FOR_A_PERSON: Final = REFUSED | {LintClass.PERMISSION_KEY, LintClass.COMMAND_SUBSTITUTION}
+"""Classes of text that a person must look at, whatever was measured."""
 
 _SKILL_FILE: Final = "SKILL.md"
 _MARKDOWN: Final = (".md", ".markdown")
-_ANYWHERE: Final = ALWAYS_REFUSED | {LintClass.URL}
+_ANYWHERE: Final = ALWAYS_REFUSED | {LintClass.URL, LintClass.PIPE_TO_SHELL}
 """Classes that matter in scripts and data, too."""
+
+_REGION_MARKER: Final = re.compile(r"\s*<!--[ \t]*skillopt:(?:begin|end)[ \t]+[\w-]+[ \t]*-->\s*")
+_MARKUP: Final = ("<!", "<?")
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_QUOTED: Final = "quotes a new task"
+_ONLY_REPEATED: Final = (
+    "it repeats text of a task that comes with this change, so that task shows only that the text can be repeated; "
+    "the tasks that were there before are what counts"
+)
 
 
 def check_new_text(
-    before: Skill | None, after: Skill, path: str, allow: Collection[LintClass], protected: ProtectedText | None
+    before: Skill | None,
+    after: Skill,
+    path: str,
+    allow: Collection[LintClass],
+    protected: ProtectedText | None,
+    brought: ProtectedText | None = None,
 ) -> tuple[ChangeFinding, ...]:
     """Find what a change adds to a skill.
 
@@ -34,15 +57,22 @@ def check_new_text(
         after: The skill as it would be.
         path: Its folder in the repository.
         allow: Classes of text that may be added.
-        protected: Of its suite, None when there is no suite or no scan is wanted.
+        protected: Of the tasks that were there before the change, None when there are none or no scan is wanted. Text
+            of these is a leak.
+        brought: Of the tasks that the change itself adds. A rule may come together with its task, so text of these is
+            no leak, but said: that such a task passes shows nothing about others.
 
     Returns:
         Findings in the order of files and lines. What was there before is not found again.
     """
+    leaks = tuple(_leaks(before, after, path, protected))
+    places = {one.path for one in leaks}
+    quoted = {one.path: one for one in _leaks(before, after, path, brought) if one.path not in places}
     return (
         *_validated(before, after, path),
         *_linted(before, after, path, allow),
-        *_leaks(before, after, path, protected),
+        *leaks,
+        *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
     )
 
 
@@ -59,10 +89,25 @@ def _validated(before: Skill | None, after: Skill, path: str) -> Iterator[Change
 def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[LintClass]) -> Iterator[ChangeFinding]:
     old, new = _texts(before), _texts(after)
     for name, text in new.items():
+        is_markdown = name.endswith(_MARKDOWN)
         for one in lint_change(old.get(name, ""), text, frozenset(allow)):
-            if name.endswith(_MARKDOWN) or one.kind in _ANYWHERE:
-                weight = Weight.REFUSE if one.kind in ALWAYS_REFUSED else Weight.WARN
-                yield ChangeFinding(_join(path, name), one.line, weight, one.kind.value, one.message)
+            if is_markdown or one.kind in _ANYWHERE:
+                weight, person = _weigh(one, text, is_markdown=is_markdown)
+                yield ChangeFinding(_join(path, name), one.line, weight, one.kind.value, one.message, person)
+
+
+def _weigh(one: LintFinding, text: str, *, is_markdown: bool) -> tuple[Weight, bool]:
+    """Give the weight of a finding, and whether a person must look at it."""
+    person = one.kind in _FOR_A_PERSON
+    if one.kind is LintClass.HTML_COMMENT:
+        line = _LINE_END.split(text)[one.line - 1]
+        if any(sign in line for sign in _MARKUP) and one.line in lines_shown_as_code(text):
+            return Weight.NOTE, False
+        is_label = not any(sign in line for sign in _MARKUP)
+        return (Weight.WARN if is_label or _REGION_MARKER.fullmatch(line) else Weight.REFUSE), person
+    if one.kind is LintClass.PIPE_TO_SHELL and not is_markdown:
+        return Weight.WARN, person  # what scripts do; the target is not told to type it
+    return (Weight.REFUSE if one.kind in REFUSED else Weight.WARN), person
 
 
 def _leaks(before: Skill | None, after: Skill, path: str, protected: ProtectedText | None) -> Iterator[ChangeFinding]:

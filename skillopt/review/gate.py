@@ -20,7 +20,7 @@ from skillopt.gate.pairs import Pairs
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.events import Event, GateDecided, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.protocols import RolloutRequest, Runner
-from skillopt.review.harm import MOST_REPEATS, Harm, limit_of_loss
+from skillopt.review.harm import MOST_REPEATS, Harm, can_show_harm, limit_of_loss
 from skillopt.review.result import Judged, Required, ReviewAnswer
 from skillopt.rollouts import Reply, Rollout, Stream
 from skillopt.settings import GateRule, Settings
@@ -78,7 +78,7 @@ class ChangeGate:
         self._before, self._after = before, after
         self._suite = suite
         self._settings = settings.model_copy(update={"gate": rule})
-        self._runner = CappedRunner(_WithoutSkill(runner), settings, 0)
+        self._runner = CappedRunner(_WithoutSkill(runner), settings, 0, place="the gate")
         self._demand = demand
         self.judged: Judged | None = None
         self.pairs = Pairs()
@@ -227,7 +227,9 @@ def why_untestable(tasks: int, settings: Settings, demand: Demand) -> str:
     def enough(count: int) -> bool:
         if demand.required is Required.BETTER:
             return resolvable_gain(count, settings) is not None
-        return -limit_of_loss([0.0] * count, settings.confidence) <= (demand.margin or 1.0)
+        if not demand.margin:
+            return can_show_harm(count, 1.0 - settings.confidence)
+        return -limit_of_loss([0.0] * count, settings.confidence) <= demand.margin
 
     if tasks and enough(tasks):
         return ""

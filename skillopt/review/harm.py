@@ -15,7 +15,7 @@ from skillopt.gate.sign_flip_test import is_pass_fail, mean_p_value, p_value
 from skillopt.settings import Metric
 from skillopt.tasks import Task
 
-__all__ = ["MOST_REPEATS", "WHOLE_REPEATS_OF", "Harm", "limit_of_loss", "whole_repeats"]
+__all__ = ["MOST_REPEATS", "WHOLE_REPEATS_OF", "Harm", "can_show_harm", "limit_of_loss", "whole_repeats"]
 
 WHOLE_REPEATS_OF: Final = 48
 """Rollouts of each text that whole repeats may come to before only tasks that came out differently are repeated."""
@@ -102,6 +102,20 @@ class Harm:
         if confidence > self.confidence:
             self.confidence, self.reason = confidence, reason
         return p <= share * self.error
+
+
+def can_show_harm(tasks: int, error: float) -> bool:
+    """Tell whether so many tasks, all of them broken in every repeat, would show harm; one task says nothing of others.
+
+    >>> [can_show_harm(tasks, 0.1) for tasks in (1, 2)]
+    [False, True]
+
+    Args:
+        tasks: How many.
+        error: Probability of taking a change for harmful that changes nothing, all looks together.
+    """
+    looks = whole_repeats(tasks) + _EXTRA
+    return tasks > 1 and 0.5 ** (tasks * looks) <= error * (1 - _FIRST_SHARE) / (looks - 1)
 
 
 def limit_of_loss(gains: Sequence[float | None], confidence: float) -> float:

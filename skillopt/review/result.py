@@ -8,6 +8,7 @@ from skillopt.gate.comparison import Verdict
 from skillopt.rollouts import Usage
 
 __all__ = [
+    "BaseMeasurement",
     "ChangeFinding",
     "ChangeKind",
     "GateReport",
@@ -55,8 +56,8 @@ class ReviewAnswer(StrEnum):
 class Standing(StrEnum):
     """Where a skill stands.
 
-    `untestable` is one whose suite is missing or could never show what is asked, `invalid` one of which too little was
-    measured.
+    `untestable` is one of which nothing here could show anything: no suite or one that is too small, no judge, no key,
+    or a change of files that the harness does not use. `invalid` is one of which too little was measured.
     """
 
     PASSED = "passed"
@@ -77,6 +78,7 @@ class ChangeFinding:
         weight: What it does.
         rule: Name of the rule.
         message: What was found, and what to do; parts of it are untrusted.
+        person: Whether a person must look at it before the change is merged, whatever was measured.
     """
 
     path: str
@@ -84,6 +86,7 @@ class ChangeFinding:
     weight: Weight
     rule: str
     message: str
+    person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,25 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class BaseMeasurement:
+    """What the suite and the settings of the base say of a change that alters the suite.
+
+    Args:
+        standing: Where the change stands by them.
+        reason: Why, in words.
+        judged: What the measurement came to, None where there was none.
+        tasks: Tasks of the base's `val`.
+        run: Id of the run in the ledger, empty where nothing was run.
+    """
+
+    standing: Standing
+    reason: str
+    judged: Judged | None = None
+    tasks: int = 0
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GatedChange:
     """One skill of a change.
 
@@ -131,6 +153,9 @@ class GatedChange:
         rollouts: Rollouts asked for.
         paid_rollouts: Of those, how many this command ran itself.
         spent: What each role consumed in this command.
+        base_measurement: What the base's suite says, None where the change leaves the suite alone.
+        first_path: The file whose change is first to be read: SKILL.md, else the first that differs.
+        first_line: Its first changed line, from 1.
     """
 
     skill: str
@@ -149,6 +174,14 @@ class GatedChange:
     rollouts: int = 0
     paid_rollouts: int = 0
     spent: Mapping[str, Usage] | None = None
+    base_measurement: BaseMeasurement | None = None
+    first_path: str = ""
+    first_line: int = 1
+
+    @property
+    def for_a_person(self) -> tuple[ChangeFinding, ...]:
+        """List what a person must look at."""
+        return tuple(finding for finding in self.findings if finding.person)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,5 +230,7 @@ class GateReport:
             )
         }
         told = ", ".join(f"{count} {standing.value}" for standing, count in counts.items() if count)
+        marked = sum(bool(change.for_a_person) for change in self.changes)
+        told += f"; {marked} {'needs' if marked == 1 else 'need'} a person" if marked else ""
         noun = "skill differs" if len(self.changes) == 1 else "skills differ"
         return f"{len(self.changes)} {noun}: {told}"

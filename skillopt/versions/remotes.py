@@ -22,7 +22,7 @@ from skillopt.versions.draft_branch import DRAFT_BRANCHES, DraftBranch
 from skillopt.versions.git_process import disabled_hooks, read_config, run_git, try_git
 from skillopt.versions.repository import Repository
 
-__all__ = ["Remote", "RemoteLogin", "Tips"]
+__all__ = ["Remote", "RemoteLogin", "Tips", "find_stored_credentials"]
 
 _BRANCHES: Final = "refs/heads/skillopt/"
 _SSH: Final = "ssh -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=4"
@@ -35,6 +35,7 @@ _TRUSTED: Final = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
 _PLACE: Final = re.compile(r"https://|ssh://|file://|(?:[\w.-]+@)?[\w.-]+:(?!:|//)|(?!-)[^:]*\Z")
 _PUSH: Final = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-recurse-submodules")
 _QUIET: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
+_PASSWORD: Final = re.compile(r"https?://[^/@\s]*:[^/@\s]+@")
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
 
@@ -148,6 +149,11 @@ class Remote:
         if try_git(root, here)[0] and run_git(root, "rev-parse", "--is-shallow-repository") == b"true\n":
             self._reach(["fetch", "--unshallow", *_QUIET, "--", self.url, f"refs/heads/{tips.default_branch}"])
         return try_git(root, here)[0] == 0
+
+    def missing_commits(self, tips: Tips) -> tuple[str, ...]:
+        """List the commits of the remote's branches that are not here."""
+        wanted = (tips.default, *tips.skills.values(), *tips.drafts.values())
+        return tuple(sha for sha in wanted if self.repository.ref_tip(sha) is None)
 
     def fast_forward(self, skill: str, tip: str | None) -> None:
         """Fast-forward a skill's local branch to the remote's; one that is ahead stays.
@@ -305,3 +311,22 @@ def _based_elsewhere(branch: str, name: str, strangers: Sequence[str], tips: Tip
         f"{branch} is based on commits that {name} does not have ({len(strangers)}), such as {strangers[0][:10]}; it "
         f"was not pushed. Push those first, or train from {tips.default_branch}"
     )
+
+
+def find_stored_credentials(repository: Repository) -> tuple[str, ...]:
+    """List the keys of git's configuration that hold a token: headers with a login, addresses with a password.
+
+    A checkout that keeps its credentials leaves one there, and so may an address that somebody pasted.
+
+    Args:
+        repository: Its own configuration and that of the user are read.
+    """
+    headers = [
+        key
+        for key, value in read_config(repository.root, r"^http\..*extraheader$")
+        if value.casefold().lstrip().startswith("authorization:")
+    ]
+    addresses = [
+        key for key, value in read_config(repository.root, r"^remote\..*\.(push)?url$") if _PASSWORD.match(value)
+    ]
+    return (*headers, *addresses)

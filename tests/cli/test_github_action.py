@@ -10,8 +10,8 @@ import pytest
 
 from skillopt.cli.github_action import MOST_SUMMARY_BYTES, cut_report, main
 from skillopt.cli.nightly import render_night
-from skillopt.commands.nightly import Nightly, SkillNight, Training
-from skillopt.nightly.pull_requests import PullRequestUpdate
+from skillopt.nightly.night import Nightly, SkillNight, Training
+from skillopt.nightly.posting import PullRequestUpdate
 from tests.fakes.action_runner import ACTION, ROOT, Done, Runner, read_yaml
 from tests.fakes.changes import GOOD, commit, make_change
 from tests.fakes.fake_forge import FakeForge, fake_forge
@@ -179,18 +179,103 @@ def test_only_what_the_branch_changed_counts_after_others_merged(tmp_path: Path)
     assert gate(pull_request(tmp_path, project), comment="false").outputs["verdict"] == "none"
 
 
-@pytest.mark.parametrize("kind", ["push", "merge_group", "dispatch"])
-def test_other_events_name_their_own_base_or_are_told_to_name_one(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["push", "first push", "forced push", "merge_group", "workflow_dispatch", "schedule"])
+def test_every_event_has_a_base(tmp_path: Path, kind: str) -> None:
     project = make_change(tmp_path / "project")
     commit(project, "no frontmatter\n")
+    base, repository = git(project, "rev-parse", "main"), {"default_branch": "main", "full_name": "acme/skills"}
+    events: dict[str, Any] = {
+        "push": {"before": base, "forced": False},
+        "first push": {"before": "0" * 40, "created": True},
+        "forced push": {"before": "f" * 40, "forced": True},
+        "merge_group": {"merge_group": {"base_sha": base}},
+        "workflow_dispatch": {"inputs": None},
+        "schedule": {"schedule": "17 3 * * *"},
+    }
     runner = pull_request(tmp_path, project)
-    base = git(project, "rev-parse", "main")
-    events: dict[str, Any] = {"push": {"before": base}, "merge_group": {"merge_group": {"base_sha": base}}}
-    (tmp_path / "event.json").write_text(json.dumps(events.get(kind, {"before": "0" * 40})))
-    runner.github = {"event_name": kind}
+    (tmp_path / "event.json").write_text(json.dumps(events[kind] | {"repository": repository}))
+    runner.github = {"event_name": kind.split()[-1]}
     done = gate(runner)
-    assert (done.code, done.outputs["verdict"]) == ((2, "error") if kind == "dispatch" else (1, "refused")), done.log
-    assert ("set the input base" in done.log) == (kind == "dispatch")
+    assert (done.code, done.outputs["verdict"], done.outputs["refused"]) == (1, "refused", "1"), done.log
+
+
+def test_a_schedule_on_the_default_branch_says_that_nothing_was_compared(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    git(project, "checkout", "--quiet", "-B", "change", "main")
+    github = {"GITHUB_EVENT_NAME": "schedule", "GITHUB_REF_NAME": "main"}
+    runner = pull_request(tmp_path, project, **github)
+    (tmp_path / "event.json").write_text(json.dumps({"schedule": "17 3 * * *"}))
+    runner.github = {"event_name": "schedule"}
+    done = gate(runner)
+    assert (done.code, done.outputs["verdict"]) == (0, "none"), done.log
+    assert "::notice title=skillopt::no skill differs from refs/remotes/origin/main, the default branch;" in done.log
+
+
+def test_an_event_without_a_base_says_which_input_to_set(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    runner = pull_request(tmp_path, project)
+    (tmp_path / "event.json").write_text("{}")
+    runner.github = {"event_name": "repository_dispatch"}
+    done = gate(runner)
+    assert (done.code, done.outputs["verdict"]) == (2, "error")
+    assert "set the input base" in done.log
+
+
+def test_an_input_that_is_wrong_is_named_with_its_reason(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    done = gate(pull_request(tmp_path, project), max_usd="$5", comment="false")
+    assert (done.code, done.outputs["verdict"]) == (2, "error")
+    (told,) = [line for line in done.log.splitlines() if line.startswith("::error")]
+    assert told.startswith("::error title=skillopt::Invalid value for '--max-usd': Input should be a valid number")
+    assert "## Skill gate: not run" in done.summary
+
+
+def test_a_neutral_verdict_is_a_check_of_its_own_where_one_is_asked_for(tmp_path: Path, forge: FakeForge) -> None:
+    project = make_change(tmp_path / "project")
+    commit(project, GOOD + "- Be careful.\n")
+    runner = pull_request(tmp_path, project, **with_forge(forge))
+    head = git(project, "rev-parse", "change")
+    event = json.loads((tmp_path / "event.json").read_text())
+    event["pull_request"]["head"]["sha"] = head
+    (tmp_path / "event.json").write_text(json.dumps(event))
+    done = gate(runner, check="true", comment="false")
+    assert (done.code, done.outputs["verdict"]) == (0, "neutral"), done.log
+    (check,) = forge.checks
+    assert (check["head_sha"], check["name"], check["conclusion"]) == (head, "Skill gate verdict", "neutral")
+    assert check["output"]["title"] == "Skill gate: 1 skill differs: 1 cannot tell"
+    assert "::notice" not in "".join(line for line in done.log.splitlines(keepends=True) if "read the summary" in line)
+    forge.pulls, forge.may_check = {}, False
+    refused = gate(runner, check="true", comment="false")
+    assert refused.code == 0
+    assert "::warning title=skillopt::no check: GitHub would not report a check of acme/skills: HTTP 403" in refused.log
+    assert "the verdict is neutral, not passed, though the job is green" in refused.log
+
+
+def test_without_a_check_a_notice_says_that_a_green_job_is_neutral(tmp_path: Path) -> None:
+    project = make_change(tmp_path / "project")
+    commit(project, GOOD + "- Be careful.\n")
+    done = gate(pull_request(tmp_path, project), comment="false")
+    assert (
+        "::notice title=skillopt::the verdict is neutral (1 cannot tell), not passed; a job has no such end" in done.log
+    )
+
+
+def test_each_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: FakeForge) -> None:
+    project = make_change(tmp_path / "project")
+    commit(project, "no frontmatter\n")
+    environment = with_forge(forge)
+    for folder in ("one", "two -->"):
+        (tmp_path / folder).mkdir()
+        runner = pull_request(tmp_path / folder, project, **environment)
+        runner.workspace.rename(tmp_path / folder / "inside")
+        runner.workspace.mkdir()
+        (tmp_path / folder / "inside").rename(runner.workspace / folder)
+        done = gate(runner, working_directory=folder)
+        assert done.outputs["verdict"] == "refused", done.log
+    assert [text.splitlines()[:2] for text in forge.said(7)] == [
+        ["<!-- skillopt: gate one -->", "In <code>one</code>:"],
+        ["<!-- skillopt: gate two%20--%3E -->", "In <code>two &#x2d;&#x2d;&gt;</code>:"],
+    ]
 
 
 def test_the_summary_of_a_night_shows_every_skill_and_texts_as_code() -> None:
@@ -240,6 +325,13 @@ def test_a_summary_that_is_too_long_is_cut_and_says_so() -> None:
     assert set(cut.splitlines()[:-2]) == {"- ä line of a summary"}
 
 
+def test_a_summary_is_not_cut_inside_of_what_is_folded() -> None:
+    folded = "<details><summary>one</summary>\n\n" + "said\n" * 40 + "\n</details>\n"
+    cut = cut_report(f"begin\n{folded}", 150)
+    assert cut.startswith("begin\n\nThe rest is left out")
+    assert cut_report(f"{folded}end\n" * 2, len(folded) + 120).count("</details>") == 1
+
+
 def test_outside_of_a_workflow_it_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -283,4 +375,5 @@ def test_the_gate_of_a_pull_request_runs_without_a_token() -> None:
     assert [name for name, step in steps.items() if "inputs.github-token" in str(step)] == [
         "Run skillopt",
         "Comment on the pull request",
+        "Report the verdict as a check",
     ]

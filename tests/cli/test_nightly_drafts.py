@@ -116,7 +116,7 @@ def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nigh
     selection = Selection("rows", folder=nights.folder)
     with closing(Ledger.open(nights.folder)) as ledger:
         state = read_skill_state(selection, DefaultBranch("HEAD", ""), ledger, datetime.now(UTC))
-        offer = find_draft_offer(state, selection.project().repository(), ledger, "")
+        offer = find_draft_offer(state, selection.project().repository(), ledger)
     assert offer.unfit_reason == "unproven: its run ended before it was graded"
 
 

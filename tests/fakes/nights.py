@@ -2,10 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.fakes.fake_forge import FakeForge
@@ -14,6 +16,9 @@ from tests.fakes.projects import git, make_project, skillopt
 __all__ = ["TOKEN", "Nights", "make_nights"]
 
 TOKEN = "ghp_" + "d4" * 18
+_FLAGS = ("--json", "--quiet")
+_REACHING = ("--forge", "--remote", "--set")
+_TRAINING = ("--max-rollouts", "--max-usd", "--workers", "--set", "--quiet")
 _QUICK = (
     "harness = 'demo'\nmodel = 'demo'\nepochs = 3\nconfidence = 0.7\n\n[advanced]\nbatch_size = 4\nslow_tasks = 4\n"
 )
@@ -45,9 +50,9 @@ class Nights:
             "SKILLOPT_RETRY_SECONDS": "0",
         }
 
-    def run(self, *arguments: str, expect: int = 0) -> dict[str, Any]:
-        """Run a night as a user does; give its skills by name."""
-        ended = skillopt(self.folder, "nightly", "--json", *arguments, **self.environment)
+    def run(self, *arguments: str, expect: int = 0, before_offer: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """Run the three steps of a night, with a token in the first and the last only; give its skills by name."""
+        ended = self.steps("--json", *arguments, before_offer=before_offer)
         assert ended.returncode == expect, (ended.returncode, ended.stderr)
         assert TOKEN not in ended.stdout + ended.stderr
         result: dict[str, Any] = json.loads(ended.stdout)
@@ -55,7 +60,30 @@ class Nights:
 
     def tell(self, *arguments: str) -> str:
         """Run a night and give what it prints for people."""
-        return skillopt(self.folder, "nightly", "--quiet", *arguments, **self.environment).stdout
+        return self.steps(*arguments).stdout
+
+    def steps(
+        self, *arguments: str, before_offer: Callable[[], None] = lambda: None
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run the steps one after the other as far as they go, in this process; give how the last one ended.
+
+        Which option a step does not have is left out: `--remote` is of those that reach a remote, caps are of training.
+        """
+        with TemporaryDirectory() as place:
+            state, out = str(Path(place, "state.json")), str(Path(place, "out"))
+            own = {name: value for name, value in self.environment.items() if name != "GITHUB_TOKEN"}
+            checked = self.step("check", "--out", state, *_of(arguments, _REACHING), **self.environment)
+            if checked.returncode:
+                return checked
+            trained = self.step("train", "--state", state, "--out", out, *_of(arguments, _TRAINING), **own)
+            if trained.returncode not in (0, 3):
+                return trained
+            before_offer()
+            return self.step("offer", out, *_of(arguments, (*_REACHING, "--json")), **self.environment)
+
+    def step(self, name: str, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        """Run one step."""
+        return skillopt(self.folder, "nightly", name, *arguments, **environment)
 
     def clone(self, name: str, *options: str) -> "Nights":
         """Make another clone of the remote, as another machine would have it."""
@@ -84,6 +112,15 @@ class Nights:
         document.write_text(document.read_text() + words)
         git(self.folder, "commit", "--quiet", "-am", "By hand")
         git(self.folder, "push", "--quiet", "origin", "HEAD:main")
+
+
+def _of(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Choose the options that a step has, with their values."""
+    given, chosen = iter(arguments), list[str]()
+    for option in given:
+        words = [option] if option in _FLAGS else [option, next(given)]
+        chosen += words if option in options else []
+    return chosen
 
 
 def make_nights(

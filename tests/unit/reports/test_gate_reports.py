@@ -13,6 +13,7 @@ from skillopt.reports.gate_junit import render_gate_junit
 from skillopt.reports.gate_summary import MOST_CHARACTERS, render_gate_summary
 from skillopt.reports.gate_text import render_gate_text
 from skillopt.review.result import (
+    BaseMeasurement,
     ChangeFinding,
     ChangeKind,
     GatedChange,
@@ -23,14 +24,15 @@ from skillopt.review.result import (
     Standing,
     Weight,
 )
+from skillopt.rollouts import Usage
 from tests.fakes.hostile_views import tags_of
 
 HOSTILE = "\n::error::x\r\n# Fake\n<script>alert(1)</script> | @team `x` \u202e\x1b[31m\ud800 %0A ##[add-mask]x ]]>"
-ALLOWED = {"h2", "h3", "p", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "strong", "code"}
+ALLOWED = {"h2", "h3", "p", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "strong", "code"}
 
 
 def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
-    finding = ChangeFinding(text, 3, Weight.WARN, "url", text)
+    finding = ChangeFinding(text, 3, Weight.WARN, "url", text, person=True)
     verdict = Verdict(Outcome.REJECT, text, 0.9, 0.4, 0.97, 0, 2, 9, (), (text,), 0)
     judged = Judged(verdict, ReviewAnswer.REFUSED, reason=text, lowest=-0.7, confidence=0.9, worse=(text,))
     change = GatedChange(
@@ -43,6 +45,12 @@ def report(text: str = "rows", count: int = 1, findings: int = 1) -> GateReport:
         reason=text,
         findings=(finding,) * findings,
         judged=judged,
+        base_measurement=BaseMeasurement(Standing.PASSED, text),
+        first_path=f"{text}/SKILL.md",
+        first_line=7,
+        rollouts=16,
+        paid_rollouts=8,
+        spent={"target": Usage(8, 100, 10, 0.25)},
     )
     return GateReport(text, text, "b" * 40, "a" * 40, Required.NOT_WORSE, strict=False, changes=(change,) * count)
 
@@ -91,7 +99,26 @@ def test_nothing_hidden_is_left_in_any_of_them(tmp_path: Path) -> None:
 def test_annotations_are_no_more_than_are_shown_and_errors_come_first() -> None:
     lines = render_annotations(report(findings=30)).splitlines()
     assert len(lines) == MOST_ANNOTATIONS
-    assert lines[0].startswith("::error file=rows/SKILL.md,line=1,title=skillopt%3A verdict::rows; it broke: rows")
+    assert lines[0].startswith("::error file=rows/SKILL.md,line=7,title=skillopt%3A verdict::rows; it broke: rows")
+
+
+def test_what_a_person_must_look_at_stands_on_top_in_a_red_box() -> None:
+    lines = render_gate_summary(report()).splitlines()
+    assert lines[0] == "## Skill gate: 1 skill differs: 1 refused; 1 needs a person"
+    assert lines[2:4] == [
+        "> [!CAUTION]",
+        "> **A person must look at 1 thing before this is merged, whatever was measured:**",
+    ]
+    assert lines[5] == "> - warning (url) <code>rows&#x3a;3</code>: <code>rows</code>"
+    assert "title=skillopt%3A needs a person%3A url::" in render_annotations(report())
+    assert "rows:3: needs a person: warning (url): rows" in render_gate_text(report())
+
+
+def test_cost_and_what_the_suite_of_the_base_says_are_told() -> None:
+    text = render_gate_summary(report())
+    assert "Cost: $0.2500, 8 rollouts newly run of 16." in text
+    assert "With the suite and the settings of the base: **passed**, <code>rows</code>." in text
+    assert "rows: with the suite and the settings of the base: rows" in render_gate_text(report())
 
 
 def test_a_long_summary_is_shortened_and_says_so() -> None:

@@ -102,7 +102,7 @@ def test_few_tasks_are_repeated_until_harm_to_some_of_them_shows() -> None:
 
 @pytest.mark.parametrize(
     ("tasks", "demand", "needed"),
-    [(3, Demand(Required.BETTER), 4), (0, Demand(), 1), (12, Demand(margin=0.1), 24)],
+    [(3, Demand(Required.BETTER), 4), (0, Demand(), 2), (1, Demand(), 2), (12, Demand(margin=0.1), 24)],
 )
 def test_a_suite_that_can_never_show_what_is_asked_is_untestable_and_says_what_would_do(
     tasks: int, demand: Demand, needed: int

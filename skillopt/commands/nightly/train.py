@@ -1,0 +1,245 @@
+"""The command `nightly train`: train every skill that is due, and write down what is to be offered.
+
+It has no token of the forge and reaches no remote; what these say is in the file that `nightly check` wrote. A skill
+that fails does not stop the others.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from skillopt.commands.nightly.check import configured_skills
+from skillopt.commands.optimize import optimize
+from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
+from skillopt.execution.credentials import forge_token_names
+from skillopt.execution.runner import RunObserver
+from skillopt.nightly.due import Due, sort_by_priority, why_due
+from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
+from skillopt.nightly.offer_folder import BUNDLE, SkillOffers, write_offers
+from skillopt.nightly.pull_requests import NightlyContext, offer_draft, offer_version
+from skillopt.nightly.review_state import ReviewState, read_state
+from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
+from skillopt.project import Project, Selection
+from skillopt.rollouts import Usage
+from skillopt.runs.plan import Start
+from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import writer_lock
+from skillopt.storage.unreported import mark_reported
+from skillopt.versions.bundles import write_bundle
+from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.remotes import Remote, find_stored_credentials
+
+__all__ = ["train_night"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Night:
+    """What all skills of a night share."""
+
+    context: NightlyContext
+    review: ReviewState
+    ledger: Ledger
+    remaining: RemainingBudget
+    observer: RunObserver
+    now: Callable[[], datetime]
+    offers: list[SkillOffers] = field(default_factory=list)
+
+
+def train_night(
+    state: Path,
+    out: Path,
+    budget: Budget | None = None,
+    *,
+    flags: Mapping[str, object] | None = None,
+    folder: Path | None = None,
+    observer: RunObserver | None = None,
+) -> Nightly:
+    """Train every skill that is due, the most promising first, and write what is to be offered into a folder.
+
+    Args:
+        state: What `nightly check` wrote.
+        out: The folder.
+        budget: Caps of the night.
+        flags: Settings that override file and environment.
+        folder: Where the command is given; the current folder when None.
+        observer: Follows the runs.
+
+    Raises:
+        UsageError: The configuration is wrong, or a token is where agents could read it; nothing was spent.
+    """
+    project = Project.find(folder or Path.cwd())
+    review = read_state(state)
+    _refuse_credentials(project)
+    context = _context(project, review)
+    with closing(Ledger.open(project.root)) as ledger:
+        remaining = RemainingBudget(budget or Budget())
+        night = _Night(context, review, ledger, remaining, observer or RunObserver(), lambda: datetime.now(UTC))
+        rows: list[SkillNight] = []
+        try:
+            _take_turns(night, _chosen(project, review), flags or {}, rows)
+        finally:
+            found = remaining.night(tuple(rows))
+            _hand_over(night, out, found)
+    return found
+
+
+def _refuse_credentials(project: Project) -> None:
+    """Refuse to train where agents and verifiers could read a token of the forge.
+
+    Args:
+        project: Its repository may hold one in its configuration.
+
+    Raises:
+        UsageError: There is one in the environment or in the configuration of git.
+    """
+    names = forge_token_names(os.environ)
+    if names:
+        unset = " ".join(f"-u {name}" for name in names)
+        message = f"nightly train: expected no token of the forge in the environment, found {', '.join(names)}"
+        raise UsageError(
+            f"{message}; start it as `env {unset} skillopt nightly train ...`, or run `skillopt nightly`, which does so"
+        )
+    places = find_stored_credentials(project.repository())
+    if places:
+        message = f"nightly train: expected no token in the configuration of git, found one in {places[0]}"
+        raise UsageError(f"{message}; in a workflow, check out with `persist-credentials: false`")
+
+
+def _context(project: Project, review: ReviewState) -> NightlyContext:
+    """Give remote and tips as they were when the forge was asked; whatever is missing here cannot be fetched now."""
+    repository, tips = project.repository(), review.tips
+    if not review.remote or tips is None:
+        return NightlyContext(project, None, None, DefaultBranch("HEAD", ""))
+    remote = Remote.find(repository, review.remote)
+    if remote is None:
+        raise UsageError(f"expected a git remote named {review.remote!r}, as `nightly check` found it, found none")
+    missing = remote.missing_commits(tips)
+    if missing:
+        message = f"expected {missing[0]} of {review.remote} here, found nothing; fetch all branches first"
+        raise UsageError(f"{message} (in a workflow, check out with `fetch-depth: 0`), or run `nightly check` again")
+    return NightlyContext(project, remote, tips, DefaultBranch(tips.default_branch, tips.default))
+
+
+def _chosen(project: Project, review: ReviewState) -> tuple[str, ...]:
+    """List the skills of the night that the forge was asked about."""
+    asked = {one.skill for one in review.skills}
+    return tuple(name for name in configured_skills(project) if name in asked)
+
+
+def _take_turns(night: _Night, names: Sequence[str], flags: Mapping[str, object], rows: list[SkillNight]) -> None:
+    """Train the skills that are due, in order, then look at all others."""
+    due: dict[str, Due] = {}
+    turns: dict[str, Selection] = {}
+    for name in names:
+        selection = Selection(name, flags, folder=night.context.project.root)
+        try:
+            target = night.context.project.target(selection)
+            if target.suite_path is None:
+                rows.append(SkillNight(name, Training.NO_SUITE, reason="it has no suite"))
+                continue
+            found = why_due(_read_state(night, selection).due_facts, target.settings.nightly.due_days)
+        except SkilloptError as error:
+            rows.append(SkillNight(name, Training.FAILED, reason=str(error)))
+            continue
+        turns[target.name] = selection
+        if found:
+            due[target.name] = found
+    order = [found.facts.skill for found in sort_by_priority(due.values())]
+    for number, skill in enumerate([*order, *(skill for skill in turns if skill not in due)], 1):
+        rows.append(_turn(night, turns[skill], skill, last=number >= len(order)))
+
+
+def _read_state(night: _Night, selection: Selection) -> SkillState:
+    """Fast-forward a skill's branch to the remote's, and read its state."""
+    remote, tips = night.context.remote, night.context.tips
+    if remote and tips:
+        target, repository = night.context.project.target(selection), remote.repository
+        remote.fast_forward(target.name, tips.skills.get(target.name))
+        remote.take_up_draft(DraftBranch(repository, target.name, repository.relative(target.folder)), tips)
+    return read_skill_state(selection, night.context.default_branch, night.ledger, night.now())
+
+
+def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> SkillNight:
+    """Train a skill if it is still due, then say what is offered of it, under a lock against other nights."""
+    row = SkillNight(selection.name or skill, Training.NOT_DUE)
+    try:
+        with writer_lock(night.context.project.root, f"{skill}@nightly"):
+            row = _train(night, selection, row, last=last)
+            state = _read_state(night, selection)
+            night.offers.append(
+                SkillOffers(
+                    skill=row.skill,
+                    name=skill,
+                    version=offer_version(night.context, state, night.ledger),
+                    draft=offer_draft(night.context, state, night.ledger),
+                )
+            )
+            return row
+    except BusyError:
+        return replace(row, training=Training.BUSY, reason="another run trains it")
+    except SkilloptError as error:
+        return with_failure(row, error)
+
+
+def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) -> SkillNight:
+    """Train a skill that is due, within the remaining budget."""
+    state = _read_state(night, selection)
+    due = why_due(state.due_facts, state.target.settings.nightly.due_days)
+    if due is None:
+        return row
+    row = replace(row, cause=due.reason)
+    if night.remaining.exhausted:
+        return replace(row, training=Training.WAITING, reason="the night's budget is used up")
+    meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
+    night.observer.notice(f"{state.target.name}: {due.reason}")
+    try:
+        done = optimize(selection, start=_start(night, state), observer=night.observer, allowance=meter)
+        # A night reads from the ledger what it offers.
+        mark_reported(night.context.project.root, done.run)
+        stopped = night.ledger.run(done.run).state == "stopped"
+        training, reason, run, versions = (
+            Training.STOPPED if stopped else Training.FINISHED,
+            done.reason,
+            done.run,
+            len(done.versions),
+        )
+    except BusyError:
+        raise
+    except NothingMeasuredError as error:
+        # What the night left too little for goes on in the next one; a run's own cap would end that one, too.
+        training = Training.STOPPED if meter.refused else Training.FAILED
+        reason, run, versions = str(error), error.run, 0
+    except SkilloptError as error:
+        training, reason, run, versions = Training.FAILED, str(error), "", 0
+    finally:
+        night.remaining.subtract(meter)
+    row = replace(row, training=training, reason=reason, run=run, versions=versions, rollouts=meter.rollouts)
+    usd = Usage.total(meter.by_role.values()).usd
+    return replace(row, usd=usd, answered_usd=meter.answered.usd, failed_calls=meter.failed_calls)
+
+
+def _start(night: _Night, state: SkillState) -> Start:
+    """Choose the text to begin with; a run whose first commit is not here any more is not continued."""
+    remote, run = night.context.remote, state.unfinished
+    if state.start != "auto" or run is None or not run.base or remote is None:
+        return state.start
+    if remote.repository.ref_tip(run.base) is not None:
+        return "auto"
+    return "branch" if state.tip else "worktree"
+
+
+def _hand_over(night: _Night, out: Path, found: Nightly) -> None:
+    """Write what is to be offered, and the branches with it."""
+    write_offers(out, night.review.remote, found, night.offers)
+    remote, tips = night.context.remote, night.context.tips
+    (out / BUNDLE).unlink(missing_ok=True)
+    if remote is None or tips is None:
+        return
+    offered = [one for skill in night.offers for one in (skill.version, skill.draft) if one is not None and one.tip]
+    repository = remote.repository
+    branches = {f"refs/heads/{one.branch}": one.tip for one in offered}
+    here = {name: tip for name, tip in branches.items() if repository.ref_tip(name) == tip}
+    write_bundle(repository, out / BUNDLE, here, (tips.default, *tips.skills.values(), *tips.drafts.values()))

@@ -1,0 +1,157 @@
+"""Keep tokens of forges away from what models, agents and verifiers could read, and name what stays readable.
+
+On Linux a process shows the environment that it was started with to every process of its user, as `/proc/ID/environ`;
+taking a variable out of `os.environ` changes nothing there. So training has a process of its own, started without the
+tokens. The process that waits for it and holds them forgets them in that place, and the kernel is told to show
+neither it nor its memory to processes of the same user.
+
+What this does not stop: root, who may read every process; and, where there is no Linux, programs of the same user that
+ask the system for the environment of others. In a sandbox other processes are not seen at all.
+"""
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import InfrastructureError
+from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning
+
+__all__ = ["exposure_warning", "forge_token_names", "readable_keys", "run_without_credentials"]
+
+_FORGE: Final = (
+    *("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_PAT"),
+    *("GITLAB_TOKEN", "GITLAB_PRIVATE_TOKEN", "CI_JOB_TOKEN", "CI_JOB_JWT", "CI_REPOSITORY_URL"),
+    *("INPUT_GITHUB_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"),
+)
+"""Variables with a token of a forge, by the names that forges and their tools give them."""
+
+_LOGINS: Final = ("SSH_AUTH_SOCK", "GIT_ASKPASS", "SSH_ASKPASS")
+"""Variables by which git logs in without a token; training reaches no remote."""
+
+_KEY: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS)\Z")
+_ENV_START, _ENV_END = 47, 48  # places in /proc/self/stat behind the name of the program, from 0
+_SET_DUMPABLE, _GET_DUMPABLE = 4, 3  # of prctl, from <linux/prctl.h>
+
+
+def forge_token_names(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """List the variables of an environment that hold a token of a forge."""
+    return tuple(name for name in _FORGE if environment.get(name))
+
+
+def readable_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """List the variables of an environment whose names say that they are secret, sorted.
+
+    >>> readable_keys({"PATH": "/bin", "OPENAI_API_KEY": "sk-1", "EMPTY_TOKEN": ""})
+    ('OPENAI_API_KEY',)
+    """
+    return tuple(sorted(name for name, value in environment.items() if value and _KEY.search(name)))
+
+
+def exposure_warning(choice: SandboxChoice, environment: Mapping[str, str]) -> str:
+    """Say in one line what agents and verifiers may do and read without a sandbox; empty where they are in one.
+
+    Args:
+        choice: The setting `sandbox`.
+        environment: Of the process that starts them, which they can read then.
+    """
+    reason = sandbox_warning(choice)
+    keys = readable_keys(environment)
+    read = f"can read {', '.join(keys)} of this process" if keys else ""
+    if choice == "none" and keys:
+        return f"no sandbox, as was chosen: agents {read}"
+    return f"{reason}, and {read}" if reason and keys else reason
+
+
+def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
+    """Run a program that gets the environment without tokens of forges, and give its exit status.
+
+    What it says on stderr is seen; the rest is not. An interrupt is passed on to it, and it decides when it ends.
+
+    Args:
+        argv: Program and arguments.
+        folder: Where it works.
+
+    Raises:
+        InfrastructureError: It cannot be started.
+        KeyboardInterrupt: It was interrupted, and has ended.
+    """
+    secrets = {os.environ[name] for name in forge_token_names(os.environ)}
+    kept = {name: value for name, value in os.environ.items() if name not in (*_FORGE, *_LOGINS)}
+    with _hidden(secrets):
+        try:
+            # A group of its own, so that Ctrl-C comes once: from here.
+            process = subprocess.Popen(
+                argv, cwd=folder, env=kept, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, process_group=0
+            )
+        except OSError as error:
+            raise InfrastructureError(f"could not start {argv[0]!r}: {error}; reinstall skillopt") from error
+        with _passing_on(process):
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                process.send_signal(signal.SIGINT)
+                process.wait()
+                raise
+
+
+@contextmanager
+def _passing_on(process: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """End a program when this one is told to end."""
+
+    def end(number: int, _: object) -> None:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def _hidden(secrets: set[str]) -> Iterator[None]:
+    """Overwrite secrets where the system shows this process's environment, and let no other process look into it.
+
+    The variables of `os.environ` are taken out while the block runs, because Python keeps a copy of them elsewhere.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    shown = libc.prctl(_GET_DUMPABLE, 0, 0, 0, 0)
+    names = [name for name, value in os.environ.items() if value in secrets]
+    taken = {name: os.environ.pop(name) for name in names}
+    _overwrite(secrets)
+    libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+    try:
+        yield
+    finally:
+        libc.prctl(_SET_DUMPABLE, shown, 0, 0, 0)
+        # Only for this process and what it starts from here on: what the system shows stays overwritten.
+        os.environ.update(taken)
+
+
+def _overwrite(secrets: set[str]) -> None:
+    """Overwrite secrets in the environment that this process was started with."""
+    numbers = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+    start, end = int(numbers[_ENV_START]), int(numbers[_ENV_END])
+    if not 0 < start < end:
+        return
+    block = ctypes.string_at(start, end - start)
+    for secret in secrets:
+        found = block.find(os.fsencode(secret))
+        while found >= 0:
+            ctypes.memset(start + found, ord("x"), len(os.fsencode(secret)))
+            found = block.find(os.fsencode(secret), found + 1)

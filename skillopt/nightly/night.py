@@ -1,0 +1,147 @@
+"""What a night may spend, and what became of each skill in it."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from skillopt.execution.budget import Caps
+from skillopt.execution.metering import Meter
+from skillopt.nightly.posting import PullRequestUpdate
+from skillopt.rollouts import Usage
+
+__all__ = ["Budget", "Nightly", "RemainingBudget", "SkillNight", "Training", "with_failure"]
+
+
+class Training(StrEnum):
+    """What a night did for a skill."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    WAITING = "waiting"
+    NOT_DUE = "not due"
+    IGNORED = "ignored"
+    NO_SUITE = "no suite"
+    BUSY = "busy"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Caps of a whole night; 0 is no cap. Recorded rollouts and calls are free."""
+
+    rollouts: int = 0
+    usd: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SkillNight:
+    """Result of a night for one skill.
+
+    Args:
+        skill: Its configured name.
+        training: What was done.
+        cause: Why it was due, empty when it was not.
+        reason: Why training ended, was not begun, or failed.
+        run: Id of the run, empty for none.
+        versions: Versions accepted.
+        rollouts: Rollouts that were begun.
+        usd: What was spent in US dollars, None when some price is not known.
+        answered_usd: What the calls that were answered cost, None when the price of some is not known.
+        failed_calls: Calls whose failure left their cost unknown.
+        answers: What was done about commands and boxes of people, a line each.
+        offer: What was done with its pull request.
+        draft: What was done with the pull request of its draft.
+    """
+
+    skill: str
+    training: Training
+    cause: str = ""
+    reason: str = ""
+    run: str = ""
+    versions: int = 0
+    rollouts: int = 0
+    usd: float | None = 0.0
+    answered_usd: float | None = 0.0
+    failed_calls: int = 0
+    answers: tuple[str, ...] = ()
+    offer: PullRequestUpdate = field(default_factory=PullRequestUpdate)
+    draft: PullRequestUpdate = field(default_factory=PullRequestUpdate)
+
+
+@dataclass(frozen=True, slots=True)
+class Nightly:
+    """Result of a night: its skills in the order of their turns, and the total usage."""
+
+    skills: tuple[SkillNight, ...]
+    rollouts: int = 0
+    usd: float | None = 0.0
+    answered_usd: float | None = 0.0
+    failed_calls: int = 0
+
+    @property
+    def price(self) -> str:
+        """Give the cost in words; calls whose cost is unknown are counted beside it."""
+        known = "price unknown" if self.answered_usd is None else f"${self.answered_usd:.2f}"
+        if not self.failed_calls:
+            return known
+        calls = f"{self.failed_calls} call{'' if self.failed_calls == 1 else 's'}"
+        return f"{known}; {calls} failed at a cost that is unknown"
+
+    @property
+    def broken(self) -> bool:
+        """Tell whether something failed that a person must look at."""
+        return any(one.training is Training.FAILED for one in self.skills)
+
+
+def with_failure(row: SkillNight, error: Exception) -> SkillNight:
+    """Say that something failed for a skill; the first failure comes first, for it is the likely cause of the second.
+
+    Args:
+        row: What the night did for the skill so far.
+        error: What failed.
+    """
+    reason = f"{row.reason}; then: {error}" if row.training is Training.FAILED else str(error)
+    return replace(row, training=Training.FAILED, reason=reason)
+
+
+@dataclass(slots=True)
+class RemainingBudget:
+    """The remaining budget of a night, and what was used.
+
+    Args:
+        budget: Caps of the night.
+        rollouts: Rollouts begun so far.
+        usd: US dollars spent so far, None where some price is not known.
+        answered: Usage of the calls that were answered.
+        failed_calls: Calls whose failure left their cost unknown.
+    """
+
+    budget: Budget
+    rollouts: int = 0
+    usd: float | None = 0.0
+    answered: Usage = field(default_factory=Usage)
+    failed_calls: int = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Tell whether no more training may begin."""
+        spent = self.usd or 0.0
+        return 0 < self.budget.rollouts <= self.rollouts or 0 < self.budget.usd <= spent
+
+    def meter_for(self, share: float) -> Meter:
+        """Make a meter for one skill: capped at its share of the whole, and at what remains."""
+        total = self.budget
+        rollouts = min(total.rollouts - self.rollouts, max(1, int(total.rollouts * share))) if total.rollouts else 0
+        usd = min(total.usd - (self.usd or 0.0), total.usd * share) if total.usd else 0.0
+        return Meter(Caps(usd=usd, rollouts=rollouts))
+
+    def subtract(self, meter: Meter) -> None:
+        """Subtract the usage of a skill."""
+        self.rollouts += meter.rollouts
+        used = Usage.total(meter.by_role.values()).usd
+        self.usd = None if self.usd is None or used is None else self.usd + used
+        self.answered += meter.answered
+        self.failed_calls += meter.failed_calls
+
+    def night(self, rows: tuple[SkillNight, ...]) -> Nightly:
+        """Give the result of the night."""
+        return Nightly(rows, self.rollouts, self.usd, self.answered.usd, self.failed_calls)

@@ -1,0 +1,97 @@
+"""What a night hands over to whoever pushes it: offers and results as JSON, branches as a git bundle, reports.
+
+`nightly train` writes the folder without a token; `nightly offer` reads it with one, and believes none of it: what is
+pushed is checked against the remote and the default branch.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.errors import UsageError
+from skillopt.nightly.night import Nightly
+from skillopt.nightly.posting import BranchOffer, PostedAnswer
+
+__all__ = ["BUNDLE", "OFFERS", "REPORT", "OfferFolder", "SkillOffers", "read_offers", "write_offers"]
+
+BUNDLE: Final = "bundle"
+OFFERS: Final = "offers.json"
+REPORT: Final = "report"
+"""Name of the folder with reports of runs, beside the other two."""
+
+_LARGEST: Final = 50_000_000
+
+
+class SkillOffers(BaseModel):
+    """What is to be done about the pull requests of one skill.
+
+    Args:
+        skill: Its configured name.
+        name: Its own name, which its branches have.
+        version: Its newest version; None where there is none, or it was not looked at.
+        draft: Its draft; None where there is none.
+        answers: What is said to people who asked for something.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    skill: str
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$")]
+    version: BranchOffer | None = None
+    draft: BranchOffer | None = None
+    answers: tuple[PostedAnswer, ...] = ()
+
+
+class OfferFolder(BaseModel):
+    """What `nightly train` leaves for `nightly offer`.
+
+    Args:
+        version: Of this format.
+        remote: Name of the git remote, empty for none.
+        night: What became of each skill.
+        offers: What is to be done about pull requests.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = 1
+    remote: str
+    night: Nightly
+    offers: tuple[SkillOffers, ...]
+
+
+def write_offers(folder: Path, remote: str, night: Nightly, offers: Sequence[SkillOffers]) -> None:
+    """Write offers and results in a folder.
+
+    Raises:
+        UsageError: The folder cannot be written.
+    """
+    made = OfferFolder(remote=remote, night=night, offers=tuple(offers))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        aside = folder / f"{OFFERS}.new"
+        aside.write_text(made.model_dump_json(indent=1), encoding="utf-8")
+        aside.replace(folder / OFFERS)
+    except OSError as error:
+        raise UsageError(f"cannot write {folder}: {error.strerror}; choose another --out") from error
+
+
+def read_offers(folder: Path) -> OfferFolder:
+    """Read what `nightly train` wrote.
+
+    Raises:
+        UsageError: It is not there, or is something else.
+    """
+    path = folder / OFFERS
+    try:
+        content = path.read_bytes()[: _LARGEST + 1]
+        return OfferFolder.model_validate_json(content)
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}; write it with `skillopt nightly train --out {folder}`"
+        raise UsageError(message) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path}: {where}: {first['msg']}; write it with `skillopt nightly train`") from error

@@ -1,0 +1,162 @@
+"""What people ask for in pull requests: `/skillopt drop 7` and the like in comments, and boxes that they untick.
+
+Bodies and comments are untrusted text: only what fits the forms below is read, and only so much of it. Who may ask is
+decided by the caller.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+__all__ = [
+    "AskedCommand",
+    "ListedEdit",
+    "Verb",
+    "handled_mark",
+    "last_handled",
+    "read_checklist",
+    "read_commands",
+    "unticked_edits",
+]
+
+_LONGEST: Final = 70_000
+"""Characters of a text that are looked at; forges keep fewer."""
+
+_MOST_COMMANDS: Final = 20
+_MOST_EDITS: Final = 50
+_LONGEST_REASON: Final = 300
+_LINE: Final = re.compile(r"^/skillopt[ \t]{1,9}(?P<verb>[a-z]{4,8})\b(?P<rest>[^\r\n]{0,600})", re.MULTILINE)
+_NUMBERS: Final = re.compile(r"[ \t,#]*(?P<number>[0-9]{1,4})\b")
+_BOX: Final = re.compile(
+    r"^[ \t]{0,3}- \[(?P<tick>[ xX])\] \*\*(?P<number>[0-9]{1,4})\*\*[^\r\n]{0,4000}?"
+    r"<!-- skillopt edit: (?P<key>[0-9a-f]{12}/[0-9]{1,4}) -->",
+    re.MULTILINE,
+)
+_HANDLED: Final = re.compile(r"<!-- skillopt handled: (?P<id>[0-9]{1,19}) -->\s*\Z")
+
+
+class Verb(StrEnum):
+    """What can be asked for."""
+
+    DROP = "drop"
+    RETRY = "retry"
+    IGNORE = "ignore"
+    UNIGNORE = "unignore"
+    REBASE = "rebase"
+    EXPLAIN = "explain"
+
+
+_NUMBERED: Final = frozenset({Verb.DROP, Verb.EXPLAIN})
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCommand:
+    """One command of a comment.
+
+    Args:
+        verb: What is asked for.
+        numbers: Numbers of edits, as the text of the pull request counts them.
+        skill: The skill that it names, empty for that of the pull request.
+        reason: Why, in the words of who asks, at most 300 characters of one line.
+    """
+
+    verb: Verb
+    numbers: tuple[int, ...] = ()
+    skill: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEdit:
+    """One edit in the checklist of a pull request.
+
+    Args:
+        number: As people call it.
+        key: First twelve characters of its version's commit, a slash and its place there, counted from 1.
+        ticked: Whether its box is ticked.
+    """
+
+    number: int
+    key: str
+    ticked: bool
+
+
+def read_commands(text: str) -> tuple[AskedCommand, ...]:
+    r"""Read the commands of a comment: lines that begin with `/skillopt`, as `/skillopt drop 7 8: too strict`.
+
+    Lines that name no command, and those that name no edit where one is needed, are left out. So is what comes after
+    a great many.
+
+    >>> read_commands("Hm.\n/skillopt drop 7, 8: too strict\n/skillopt dance")
+    (AskedCommand(verb=<Verb.DROP: 'drop'>, numbers=(7, 8), skill='', reason='too strict'),)
+
+    Args:
+        text: The comment.
+    """
+    found: list[AskedCommand] = []
+    for line in _LINE.finditer(text[:_LONGEST]):
+        if len(found) == _MOST_COMMANDS:
+            break
+        if line["verb"] in list(Verb) and (command := _read_rest(Verb(line["verb"]), line["rest"])) is not None:
+            found.append(command)
+    return tuple(found)
+
+
+def read_checklist(body: str) -> tuple[ListedEdit, ...]:
+    """Read the checklist of edits in the text of a pull request.
+
+    A number that stands there twice is somebody's own text: what comes first counts.
+
+    Args:
+        body: Text of the pull request.
+    """
+    found: dict[int, ListedEdit] = {}
+    for box in _BOX.finditer(body[:_LONGEST]):
+        number = int(box["number"])
+        found.setdefault(number, ListedEdit(number, box["key"], box["tick"] != " "))
+    return tuple(found.values())
+
+
+def unticked_edits(body: str) -> tuple[ListedEdit, ...]:
+    """Give the edits whose boxes are not ticked in the text of a pull request."""
+    return tuple(edit for edit in read_checklist(body) if not edit.ticked)
+
+
+def handled_mark(comment: int) -> str:
+    """Write up to which comment commands were handled: the last line of a pull request's text, which is not shown."""
+    return f"<!-- skillopt handled: {comment} -->"
+
+
+def last_handled(body: str) -> tuple[int, str]:
+    """Read up to which comment commands were handled, 0 for none; and give the text without that line."""
+    found = _HANDLED.search(body)
+    return (int(found["id"]), body[: found.start()]) if found else (0, body)
+
+
+def _read_rest(verb: Verb, rest: str) -> AskedCommand | None:
+    numbers, end = tuple[int, ...](), 0
+    if verb in _NUMBERED:
+        matched = list(_leading_numbers(rest))
+        numbers, end = tuple(dict.fromkeys(number for number, _ in matched)), matched[-1][1] if matched else 0
+        if not numbers:
+            return None
+    named, _, reason = rest[end:].partition(":")
+    words = named.split()
+    skill = words[0] if words and verb not in _NUMBERED else ""
+    if skill and not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", skill):
+        return None
+    said = " ".join("".join(one if one.isprintable() else " " for one in reason).split())
+    return AskedCommand(verb, numbers, skill, said[:_LONGEST_REASON])
+
+
+def _leading_numbers(rest: str) -> Iterator[tuple[int, int]]:
+    """Yield the numbers that a text begins with, each with where it ends."""
+    at = 0
+    for _ in range(_MOST_EDITS):
+        found = _NUMBERS.match(rest, at)
+        if found is None:
+            return
+        at = found.end()
+        yield int(found["number"]), at

@@ -1,0 +1,192 @@
+"""Open, update and close the pull requests of a skill, as the policy decides by what the forge says now.
+
+What is offered was written down before, without a token; here nothing is computed, only posted. The steps are
+idempotent and in an order that can stop anywhere, so that running them again continues.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from skillopt.errors import ForgeError, LedgerError
+from skillopt.nightly.people_commands import handled_mark, last_handled
+from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
+from skillopt.protocols import Forge, PullRequest
+
+__all__ = ["BranchOffer", "PostedAnswer", "PullRequestUpdate", "post_answers", "post_offer"]
+
+_TOPIC: Final = "nightly"
+_ANSWERS: Final = "answers"
+_LONGEST_TITLE: Final = 256
+_LONGEST_BODY: Final = 66_000
+_COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
+
+_Commit = Annotated[str, Field(pattern=_COMMIT)]
+_Line = Annotated[str, Field(max_length=2000)]
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestUpdate:
+    """What was done with a pull request.
+
+    Args:
+        action: `opened`, `updated`, `closed`; empty when nothing changed.
+        url: Its address, empty when there is none.
+        notes: Remarks for the reader.
+        is_open: Whether it is open now.
+    """
+
+    action: str = ""
+    url: str = ""
+    notes: tuple[str, ...] = ()
+    is_open: bool = False
+
+
+class BranchOffer(BaseModel):
+    """What is offered from one branch: facts for the policy, and the text of its pull request.
+
+    Args:
+        branch: Its name.
+        seen: Where the remote had it when this was written, empty for nowhere.
+        tip: Where it is to be, empty for nowhere.
+        unfit_reason: Why it gets no pull request; empty when it may have one.
+        moot_reason: Why an open pull request from it is closed; empty for none.
+        missing_reason: Why there is no text where one is needed; empty where there is one, or none is needed.
+        proven: Whether it was shown to be better on new tasks; what was not gets a draft pull request.
+        mark: Text in the body that names this very text of the skill; empty where the commit names it.
+        known_by: Text in the body of a pull request that says it has been written for this offer already.
+        title: Title of the pull request, empty for none.
+        body: Its text.
+        notes: Remarks for the reader of the night's result.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    branch: Annotated[str, Field(pattern=r"^(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*$")]
+    seen: _Commit = ""
+    tip: _Commit = ""
+    unfit_reason: _Line = ""
+    moot_reason: _Line = ""
+    missing_reason: _Line = ""
+    proven: bool = True
+    mark: _Line = ""
+    known_by: _Line = ""
+    title: Annotated[str, Field(max_length=_LONGEST_TITLE)] = ""
+    body: Annotated[str, Field(max_length=_LONGEST_BODY)] = ""
+    notes: tuple[_Line, ...] = ()
+
+    @property
+    def facts(self) -> BranchFacts:
+        """Give what the policy decides by."""
+        return BranchFacts(self.tip, self.moot_reason, self.unfit_reason, self.mark)
+
+
+class PostedAnswer(BaseModel):
+    """What is said under a pull request to people who asked for something.
+
+    Args:
+        pull_request: Its number.
+        lines: What was done, a line for each.
+        last: Number of the last comment that is answered; 0 where only boxes were.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pull_request: int
+    lines: tuple[_Line, ...]
+    last: int = 0
+
+
+def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
+    """Do what the policy decides for the pull request of a branch.
+
+    Args:
+        forge: Keeps pull requests.
+        offer: What is offered.
+        push: Pushes the branch and tells whether there was anything to push.
+
+    Raises:
+        VersionConflictError: The remote's branch was moved by someone.
+        RemoteError: The remote failed.
+        ForgeError: The forge failed.
+        LedgerError: There is no text for a version that has no pull request yet.
+    """
+    requests = _list_pull_requests(forge, offer, push)
+    found = decide_pull_request(offer.facts, requests)
+    pushed = found.action in (Action.OPEN, Action.UPDATE) and push()
+    still_open = any(one.state == "open" for one in requests)
+    match found.action:
+        case Action.LEAVE:
+            if offer.missing_reason and not any(one.state == "open" or one.head == offer.tip for one in requests):
+                raise LedgerError(offer.missing_reason)
+            said = (*offer.notes, *filter(None, [found.reason]))
+            return PullRequestUpdate("", _url(requests, found.number), said, is_open=still_open)
+        case Action.CLOSE:
+            number = found.number or 0
+            forge.comment(number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
+            forge.close(number)
+            return PullRequestUpdate("closed", _url(requests, number), (*offer.notes, found.reason))
+        case Action.UPDATE:
+            one = next(one for one in requests if one.state == "open")
+            rewritten = _update_text(forge, offer, one)
+            return PullRequestUpdate("updated" if pushed or rewritten else "", one.url, offer.notes, is_open=True)
+        case Action.OPEN:
+            into = forge.facts().default_branch
+            opened = forge.create(offer.branch, into, offer.title, offer.body, draft=not offer.proven)
+            return PullRequestUpdate("opened", opened.url, offer.notes, is_open=True)
+
+
+def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[PostedAnswer]) -> None:
+    """Say in one comment what was done about commands and boxes, and remember up to which comment they are answered.
+
+    Args:
+        forge: Keeps pull requests.
+        branches: Of the skill; a pull request of another one is not touched.
+        answers: What is said.
+
+    Raises:
+        ForgeError: The forge failed.
+    """
+    for answer in answers:
+        requests = (one for branch in branches for one in forge.pull_requests(branch))
+        request = next((one for one in requests if one.number == answer.pull_request), None)
+        if request is None:
+            continue
+        if answer.lines:
+            forge.comment(request.number, _ANSWERS, "\n".join(f"- {line}" for line in answer.lines))
+        done, body = last_handled(request.body)
+        if answer.last > done:
+            text = f"{body.rstrip()}\n\n{handled_mark(answer.last)}\n"
+            forge.update(request.number, request.title, text)
+
+
+def _list_pull_requests(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> tuple[PullRequest, ...]:
+    """List the pull requests from a branch; where the forge is down, push the branch first.
+
+    So a version outlives the machine that trained it.
+    """
+    try:
+        return forge.pull_requests(offer.branch)
+    except ForgeError:
+        if decide_pull_request(offer.facts, ()).action is Action.OPEN:
+            push()
+        raise
+
+
+def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
+    """Rewrite title and text of an open pull request for what is offered, unless they were written for it already."""
+    if not offer.title or (offer.known_by and offer.known_by in opened.body):
+        return False
+    what = "a newer version" if offer.proven or not offer.mark else "a newer draft"
+    comment = f"`skillopt nightly` pushed {what}, {offer.tip[:10]}; the description is of that one."
+    forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
+    done, _ = last_handled(opened.body)
+    body = f"{offer.body.rstrip()}\n\n{handled_mark(done)}\n" if done else offer.body
+    forge.update(opened.number, offer.title, body, draft=not offer.proven)
+    return True
+
+
+def _url(requests: Sequence[PullRequest], number: int | None) -> str:
+    return next((one.url for one in requests if one.number == number), "")

@@ -1,0 +1,182 @@
+"""What the forge says before a night: `nightly check` writes it to a file, `nightly train` reads it without a token."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from skillopt.errors import UsageError
+from skillopt.nightly.people_commands import (
+    AskedCommand,
+    Verb,
+    last_handled,
+    read_checklist,
+    read_commands,
+    unticked_edits,
+)
+from skillopt.protocols import Comment, PullRequest, RepositoryFacts
+from skillopt.versions.remotes import Tips
+
+__all__ = ["Asked", "Closing", "ReviewState", "SkillReview", "read_asked", "read_closing", "read_state", "write_state"]
+
+_LARGEST: Final = 50_000_000
+_LONGEST_REASON: Final = 300
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Asked(_Strict):
+    """Something that a person with write access asks for in a pull request, by a command or an unticked box.
+
+    Args:
+        verb: What.
+        pull_request: Number of the pull request.
+        edits: Keys of the edits it is about.
+        numbers: The same edits as the text of the pull request counts them.
+        by: Login of who asks; empty for a box, of which the forge does not say who unticked it.
+        reason: Why, in their words.
+        comment: Number of the comment; 0 for a box.
+        url: Where it stands.
+    """
+
+    verb: Verb
+    pull_request: int
+    edits: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
+    by: str = ""
+    reason: str = ""
+    comment: int = 0
+    url: str = ""
+
+
+class Closing(_Strict):
+    """Who closed a pull request without merging it, and why, as far as the comments tell."""
+
+    pull_request: int
+    by: str = ""
+    reason: str = ""
+    url: str = ""
+
+
+class SkillReview(_Strict):
+    """What the forge has of a skill.
+
+    Args:
+        skill: Its configured name.
+        versions: Pull requests from `skillopt/<skill>`, newest first.
+        drafts: Pull requests from `skillopt-draft/<skill>`, newest first.
+        asked: What people ask for in the open ones, the oldest first.
+        closings: What was said where one was closed without a merge.
+    """
+
+    skill: str
+    versions: tuple[PullRequest, ...] = ()
+    drafts: tuple[PullRequest, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    closings: tuple[Closing, ...] = ()
+
+
+class ReviewState(_Strict):
+    """All that a night has to know of remote and forge.
+
+    Args:
+        version: Of this format.
+        forge: Name of the forge.
+        facts: What the forge says of the repository.
+        remote: Name of the git remote, empty for none.
+        tips: Where its branches were; None where there is no remote.
+        skills: What the forge has of each skill.
+    """
+
+    version: Literal[1] = 1
+    forge: str
+    facts: RepositoryFacts
+    remote: str
+    tips: Tips | None
+    skills: tuple[SkillReview, ...]
+
+    def of(self, skill: str) -> SkillReview:
+        """Give what the forge has of a skill."""
+        return next((one for one in self.skills if one.skill == skill), SkillReview(skill=skill))
+
+
+def read_asked(request: PullRequest, comments: Iterable[Comment]) -> tuple[Asked, ...]:
+    """Read what people ask for in an open pull request and nobody has answered yet, the oldest first.
+
+    Args:
+        request: The pull request.
+        comments: What was said under it; only that of people with write access counts.
+    """
+    done, body = last_handled(request.body)
+    boxes = unticked_edits(body)
+    number = request.number
+    found = []
+    if boxes:
+        keys, numbers = tuple(box.key for box in boxes), tuple(box.number for box in boxes)
+        found.append(Asked(verb=Verb.DROP, pull_request=number, edits=keys, numbers=numbers, url=request.url))
+    for comment in comments:
+        if comment.may_write and comment.id > done:
+            found += [_asked(request, comment, one) for one in read_commands(comment.body)]
+    return tuple(found)
+
+
+def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
+    """Read why a pull request was closed: the last thing that somebody with write access said under it."""
+    said = [comment for comment in comments if comment.may_write]
+    if not said:
+        return Closing(pull_request=request.number, url=request.url)
+    words = " ".join("".join(one if one.isprintable() else " " for one in said[-1].body).split())
+    last = said[-1]
+    return Closing(pull_request=request.number, by=last.author, reason=words[:_LONGEST_REASON], url=last.url)
+
+
+def write_state(state: ReviewState, path: Path) -> None:
+    """Write the state to a file.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(state.model_dump_json(indent=1), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}; choose another --out") from error
+
+
+def read_state(path: Path) -> ReviewState:
+    """Read what `nightly check` wrote.
+
+    Raises:
+        UsageError: There is no such file, or it is something else.
+    """
+    try:
+        content = path.read_bytes()[: _LARGEST + 1]
+        if len(content) > _LARGEST:
+            raise UsageError(f"{path}: expected at most {_LARGEST:,} bytes, found more; run `skillopt nightly check`")
+        return ReviewState.model_validate_json(content)
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}; write it with `skillopt nightly check --out {path}`"
+        raise UsageError(message) from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        message = f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}; write it with `skillopt nightly check`"
+        raise UsageError(message) from error
+
+
+def _asked(request: PullRequest, comment: Comment, command: AskedCommand) -> Asked:
+    """Translate the numbers of a command by the checklist as it is now; what is not there is left out."""
+    keys = {edit.number: edit.key for edit in read_checklist(request.body)}
+    known = tuple(number for number in command.numbers if number in keys)
+    return Asked(
+        verb=command.verb,
+        pull_request=request.number,
+        edits=tuple(keys[number] for number in known),
+        numbers=known if command.numbers else (),
+        by=comment.author,
+        reason=command.reason,
+        comment=comment.id,
+        url=comment.url,
+    )

@@ -1,0 +1,110 @@
+"""Measure a changed skill against its old text: one recorded run, which the same question finds again for free."""
+
+import json
+from dataclasses import dataclass
+
+from skillopt.execution.runner import RunObserver
+from skillopt.gate.pairs import Pairs
+from skillopt.review.gate import ChangeGate, Demand
+from skillopt.review.result import Judged, ReviewAnswer, Standing
+from skillopt.runs.earlier_spending import earlier_spending, runs_on
+from skillopt.runs.plan import RunPlan
+from skillopt.runs.run import RecordedRun
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import encode_skill
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.tasks import digest_of
+
+__all__ = ["Change", "ChangeMeasurement", "measure_change"]
+
+_WORK = "gate"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Two texts of a skill.
+
+    Args:
+        before: The old text; an empty one stands for no skill.
+        after: The new text.
+        base: The commit of the old text.
+    """
+
+    before: Skill
+    after: Skill
+    base: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeMeasurement:
+    """What measuring a change came to.
+
+    Args:
+        standing: Where the change stands.
+        reason: Why, in words.
+        judged: In numbers; None where too little was measured.
+        run: Id of the run in the ledger.
+        looks: How many changes were measured on this suite, this one included.
+        rollouts: Rollouts asked for.
+        paid_rollouts: Of those, how many were run now.
+        pairs: The rollouts of `val`.
+    """
+
+    standing: Standing
+    reason: str
+    judged: Judged | None
+    run: str
+    looks: int
+    rollouts: int
+    paid_rollouts: int
+    pairs: Pairs
+
+
+def measure_change(
+    plan: RunPlan, change: Change, demand: Demand, ledger: Ledger, observer: RunObserver
+) -> ChangeMeasurement:
+    """Compare two texts of a skill on the suite of a plan.
+
+    Args:
+        plan: Suite, settings and drivers.
+        change: The texts.
+        demand: What is asked of the new one.
+        ledger: Where it is recorded.
+        observer: Follows the rollouts.
+
+    Raises:
+        InfrastructureError: A provider failed, or too little was measured.
+    """
+    record = _record(ledger, plan, change, demand)
+    run = RecordedRun(plan, ledger, record, observer)
+    gate = ChangeGate(change.before, change.after, plan.suite, plan.target.settings, run.runner, demand)
+    _, ended = run.drive(gate.events(earlier_spending(ledger, record)))
+    judged = gate.judged
+    standing = Standing.INVALID if judged is None else Standing(judged.answer.value)
+    reason = ended.reason if judged is None else judged.reason
+    if judged is not None and judged.answer is not ReviewAnswer.REFUSED and judged.test is None and demand.release:
+        standing, reason = Standing.INVALID, f"not compared on test: {ended.reason}"
+    paid = run.runner.paid_rollouts
+    return ChangeMeasurement(standing, reason, judged, record.id, record.seed + 1, ended.rollouts, paid, gate.pairs)
+
+
+def _record(ledger: Ledger, plan: RunPlan, change: Change, demand: Demand) -> RunRecord:
+    """Record the measurement; the same texts, asked the same, are the same run, and come to the same."""
+    before, after = change.before, change.after
+    settings, suite = plan.target.settings, plan.suite
+    config = json.dumps([settings.identity, *plan.identities, f"{_WORK} {demand} {after.digest}"])
+    name = digest_of(_WORK, after.name, before.digest, config, suite.digest)[:12]
+    looks = [run for run in runs_on(ledger, _WORK, after.name, suite.digest) if run.id != name]
+    return ledger.begin_run(
+        RunRecord(
+            id=name,
+            skill=after.name,
+            skill_path=plan.skill_path,
+            config=config,
+            config_digest=digest_of(config),
+            suite_digest=suite.digest,
+            start=encode_skill(before),
+            base=change.base,
+            seed=len(looks),
+        )
+    )
