@@ -194,7 +194,7 @@ def test_every_event_has_a_base(tmp_path: Path, kind: str) -> None:
     }
     runner = pull_request(tmp_path, project)
     (tmp_path / "event.json").write_text(json.dumps(events[kind] | {"repository": repository}))
-    runner.github = {"event_name": kind.split()[-1]}
+    runner.github = {"event_name": kind.rsplit(maxsplit=1)[-1]}
     done = gate(runner)
     assert (done.code, done.outputs["verdict"], done.outputs["refused"]) == (1, "refused", "1"), done.log
 
