@@ -174,7 +174,7 @@ def cut_report(text: str, most: int) -> str:
 def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
     """Give the options of `gate`, and its revisions, which stand behind `--` lest one be taken for an option."""
     options = ["--require", _choice("require", ("not-worse", "better")), "--github"]
-    options += ["--junit", str(reports / "junit.xml"), *_caps()]
+    options += ["--junit", str(reports / "junit.xml"), "--pages", str(reports / "before-after"), *_caps()]
     options += [f"--{name}" for name in ("release", "strict") if _choice(name, ("true", "false")) == "true"]
     return [*options, *_more()], [_input("base") or _default_base().revision, _input("head") or "HEAD"]
 
