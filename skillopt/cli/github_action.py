@@ -25,7 +25,7 @@ from skillopt.cli.gate_action import comment_on_change, count_neutral, gate_outp
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.reports.escape_markdown import inline_code
-from skillopt.review.event_base import EventBase, find_event_base
+from skillopt.review.ci_events import EventBase, find_event_base
 
 __all__ = ["MOST_SUMMARY_BYTES", "cut_report", "main"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from skillopt.errors import UsageError
 from skillopt.project import Target
-from skillopt.reports.before_after import describe_worst, find_changed_tasks
+from skillopt.reports.before_after import describe_worst, find_differing_tasks
 from skillopt.reports.html import BeforeAfter, before_after_page
 from skillopt.runs.change_measurement import ChangeMeasurement
 from skillopt.tasks import Split, Suite
@@ -43,7 +43,7 @@ def show_moved_tasks(
     """
     if measured.judged is None:
         return MovedTasks("", "")
-    changed = find_changed_tasks(suite.tasks(Split.VAL), measured.pairs, target.settings.metric)
+    changed = find_differing_tasks(suite.tasks(Split.VAL), measured.pairs, target.settings.metric)
     page = f"{measured.run}.html" if folder else ""
     if folder is not None:
         count = len({rollout.task_id for rollout in measured.pairs.before})

@@ -21,7 +21,7 @@ from skillopt.review.first_change import find_first_change, unexercised_files
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import BaseMeasurement, ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
 from skillopt.rollouts import Usage
-from skillopt.runs.change_measurement import Change, ChangeMeasurement, measure_change
+from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.revision_project import RevisionProject
 from skillopt.safety.escaping import escape_terminal
@@ -283,7 +283,7 @@ class _Gate:
         plan = RunPlan(target, suite, drivers, self._project.repository(), work.row.path, "a person")
         if self._ledger is None:
             self._ledger = Ledger.open(self._project.root)
-        change = Change(work.before, work.after, self._old.commit)
+        change = ChangedTexts(work.before, work.after, self._old.commit)
         return measure_change(plan, change, self._options.demand, self._ledger, self._observer)
 
     def _moved_tasks(self, target: Target, suite: Suite, measured: ChangeMeasurement) -> MovedTasks:

@@ -124,7 +124,7 @@ def _how(measured: GatedChange | BaseMeasurement) -> Iterator[str]:
     if measured.worst:
         yield measured.worst
     if measured.page:
-        yield f"Each task with prompt, answers and feedback on both sides: {inline_code(measured.page)} in the reports."
+        yield f"Each task with prompt, answers and feedback on both sides: `{measured.page}` in the job's reports."
 
 
 def _tasks(label: str, tasks: Sequence[str]) -> Iterator[str]:

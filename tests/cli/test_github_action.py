@@ -66,7 +66,7 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     assert (done.outputs["verdict"], done.outputs["exit-code"], done.outputs["refused"]) == ("refused", "1", "1")
     assert (done.outputs["rollouts"], done.outputs["usd"]) == ("16", "0.0000")
     assert "## Skill gate: 1 skill differs: 1 refused" in done.summary
-    assert re.search(r"^::error file=skills/rows/SKILL\.md,line=10,title=.+it broke: val\d", done.log, re.MULTILINE)
+    assert re.search(r"^::error file=skills/rows/SKILL\.md,line=9,title=.+it broke: val\d", done.log, re.MULTILINE)
     kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
     assert kept == {"before-after", "gate.json", "gate.md", "junit.xml"}
     (page,) = (Path(done.outputs["reports"]) / "before-after").iterdir()
