@@ -55,6 +55,10 @@ def gate(
     ] = False,
     junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")] = None,
     summary: SummaryOption = None,
+    pages: Annotated[
+        Path | None,
+        typer.Option("--pages", metavar="FOLDER", help="Write HTML pages of how each task went before and after."),
+    ] = None,
     github: Annotated[bool, typer.Option("--github", help="Print annotations for GitHub on stderr.")] = False,
     suite: SuiteOption = None,
     settings: SetOption = None,
@@ -83,7 +87,7 @@ def gate(
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
     demand = Demand(Required(require), margin, release)
     with interruptible(), ProgressObserver(quiet=quiet) as observer:
-        report = run(base, head, GateOptions(demand, strict, direct, flags, suite), observer)
+        report = run(base, head, GateOptions(demand, strict, direct, flags, suite, pages=pages), observer)
     show(report, render_gate_text, as_json=as_json)
     _write(report, junit, summary, github)
     if report.exit_code:

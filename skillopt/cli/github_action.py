@@ -25,7 +25,7 @@ from skillopt.cli.gate_action import comment_on_change, count_neutral, gate_outp
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.reports.escape_markdown import inline_code
-from skillopt.review.event_base import EventBase, find_event_base
+from skillopt.review.ci_events import EventBase, find_event_base
 
 __all__ = ["MOST_SUMMARY_BYTES", "cut_report", "main"]
 
@@ -174,7 +174,7 @@ def cut_report(text: str, most: int) -> str:
 def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
     """Give the options of `gate`, and its revisions, which stand behind `--` lest one be taken for an option."""
     options = ["--require", _choice("require", ("not-worse", "better")), "--github"]
-    options += ["--junit", str(reports / "junit.xml"), *_caps()]
+    options += ["--junit", str(reports / "junit.xml"), "--pages", str(reports / "before-after"), *_caps()]
     options += [f"--{name}" for name in ("release", "strict") if _choice(name, ("true", "false")) == "true"]
     return [*options, *_more()], [_input("base") or _default_base().revision, _input("head") or "HEAD"]
 

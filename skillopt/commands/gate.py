@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from skillopt.commands.change_pages import MovedTasks, show_moved_tasks
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
 from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.logins import missing_access
@@ -20,7 +21,7 @@ from skillopt.review.first_change import find_first_change, unexercised_files
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import BaseMeasurement, ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
 from skillopt.rollouts import Usage
-from skillopt.runs.change_measurement import Change, ChangeMeasurement, measure_change
+from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.revision_project import RevisionProject
 from skillopt.safety.escaping import escape_terminal
@@ -38,6 +39,7 @@ _WORKTREE = "worktree"
 """What stands for the work tree in place of a revision."""
 
 _MOST_FILES = 5
+_SHORT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class GateOptions:
         flags: Settings that override file and environment.
         suite: Overrides the configured suite.
         folder: Where the command is given; the current folder when None.
+        pages: Folder for a page of each measurement that shows how tasks went before and after; None for no pages.
     """
 
     demand: Demand = field(default_factory=Demand)
@@ -59,6 +62,7 @@ class GateOptions:
     flags: Mapping[str, object] = field(default_factory=dict)
     suite: Path | None = None
     folder: Path | None = None
+    pages: Path | None = None
 
 
 def gate(
@@ -221,8 +225,11 @@ class _Gate:
             found_now = self._compared(work, work.target, suite)
         except InfrastructureError as error:
             return replace(row, standing=Standing.INVALID, reason=str(error))
+        moved = self._moved_tasks(work.target, suite, found_now)
         return replace(
             row,
+            page=moved.page,
+            worst=moved.worst,
             run=found_now.run,
             looks=found_now.looks,
             rollouts=found_now.rollouts,
@@ -259,7 +266,10 @@ class _Gate:
             measured = self._compared(work, base.target, base.suite)
         except (InfrastructureError, SettingsError) as error:
             return replace(row, base_measurement=BaseMeasurement(Standing.INVALID, str(error), tasks=tasks))
-        beside = BaseMeasurement(measured.standing, measured.reason, measured.judged, tasks, measured.run)
+        moved = self._moved_tasks(base.target, base.suite, measured)
+        beside = BaseMeasurement(
+            measured.standing, measured.reason, measured.judged, tasks, measured.run, moved.page, moved.worst
+        )
         row = replace(
             row,
             base_measurement=beside,
@@ -273,8 +283,12 @@ class _Gate:
         plan = RunPlan(target, suite, drivers, self._project.repository(), work.row.path, "a person")
         if self._ledger is None:
             self._ledger = Ledger.open(self._project.root)
-        change = Change(work.before, work.after, self._old.commit)
+        change = ChangedTexts(work.before, work.after, self._old.commit)
         return measure_change(plan, change, self._options.demand, self._ledger, self._observer)
+
+    def _moved_tasks(self, target: Target, suite: Suite, measured: ChangeMeasurement) -> MovedTasks:
+        labels = self._old.commit[:_SHORT], self._new.commit[:_SHORT] or "the work tree"
+        return show_moved_tasks(target, suite, measured, labels, self._options.pages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from skillopt.gate.headline import passed_cells
 from skillopt.reports.escape_markdown import inline_code
-from skillopt.review.result import ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
+from skillopt.review.result import BaseMeasurement, ChangeFinding, GatedChange, GateReport, Required, Standing, Weight
 from skillopt.safety.escaping import truncate
 
 __all__ = ["MOST_CHARACTERS", "render_gate_summary"]
@@ -103,6 +103,7 @@ def _details(change: GatedChange) -> Iterator[str]:
             f"{change.rollouts} rollouts, {change.paid_rollouts} newly run; run {change.run}, "
             f"change {change.looks} that was measured on this suite."
         )
+        yield from _how(change)
         yield from _tasks("Tasks of val that score lower", judged.worse)
         for split, verdict in (("val", judged.verdict), ("test", judged.test)):
             if verdict is not None:
@@ -111,10 +112,19 @@ def _details(change: GatedChange) -> Iterator[str]:
     if (beside := change.base_measurement) is not None:
         said = inline_code(truncate(beside.reason, _LONGEST))
         yield f"With the suite and the settings of the base: **{beside.standing.value}**, {said}."
+        yield from _how(beside)
     if change.findings:
         shown = [_finding(finding) for finding in change.findings[:_MOST_SHOWN]]
         hidden = len(change.findings) - len(shown)
         yield "\n".join([*shown, *([f"- {hidden} more"] if hidden else [])])
+
+
+def _how(measured: GatedChange | BaseMeasurement) -> Iterator[str]:
+    """Show how tasks broke: the worst to fold out, and where the page with all of them is."""
+    if measured.worst:
+        yield measured.worst
+    if measured.page:
+        yield f"Each task with prompt, answers and feedback on both sides: `{measured.page}` in the job's reports."
 
 
 def _tasks(label: str, tasks: Sequence[str]) -> Iterator[str]:

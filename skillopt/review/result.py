@@ -123,6 +123,8 @@ class BaseMeasurement:
         judged: What the measurement came to, None where there was none.
         tasks: Tasks of the base's `val`.
         run: Id of the run in the ledger, empty where nothing was run.
+        page: File name of the page that shows both sides of each task, empty for none.
+        worst: The tasks that lost most, as Markdown in which all untrusted text is escaped; empty when none lost.
     """
 
     standing: Standing
@@ -130,6 +132,8 @@ class BaseMeasurement:
     judged: Judged | None = None
     tasks: int = 0
     run: str = ""
+    page: str = ""
+    worst: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,8 @@ class GatedChange:
         base_measurement: What the base's suite says, None where the change leaves the suite alone.
         first_path: The file whose change is first to be read: SKILL.md, else the first that differs.
         first_line: Its first changed line, from 1.
+        page: File name of the page that shows both sides of each task, empty for none.
+        worst: The tasks that lost most, as Markdown in which all untrusted text is escaped; empty when none lost.
     """
 
     skill: str
@@ -177,6 +183,8 @@ class GatedChange:
     base_measurement: BaseMeasurement | None = None
     first_path: str = ""
     first_line: int = 1
+    page: str = ""
+    worst: str = ""
 
     @property
     def for_a_person(self) -> tuple[ChangeFinding, ...]:

@@ -15,13 +15,13 @@ from skillopt.skills.folder import encode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.tasks import digest_of
 
-__all__ = ["Change", "ChangeMeasurement", "measure_change"]
+__all__ = ["ChangeMeasurement", "ChangedTexts", "measure_change"]
 
 _WORK = "gate"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedTexts:
     """Two texts of a skill.
 
     Args:
@@ -61,7 +61,7 @@ class ChangeMeasurement:
 
 
 def measure_change(
-    plan: RunPlan, change: Change, demand: Demand, ledger: Ledger, observer: RunObserver
+    plan: RunPlan, change: ChangedTexts, demand: Demand, ledger: Ledger, observer: RunObserver
 ) -> ChangeMeasurement:
     """Compare two texts of a skill on the suite of a plan.
 
@@ -88,7 +88,7 @@ def measure_change(
     return ChangeMeasurement(standing, reason, judged, record.id, record.seed + 1, ended.rollouts, paid, gate.pairs)
 
 
-def _record(ledger: Ledger, plan: RunPlan, change: Change, demand: Demand) -> RunRecord:
+def _record(ledger: Ledger, plan: RunPlan, change: ChangedTexts, demand: Demand) -> RunRecord:
     """Record the measurement; the same texts, asked the same, are the same run, and come to the same."""
     before, after = change.before, change.after
     settings, suite = plan.target.settings, plan.suite

@@ -86,7 +86,7 @@ def test_the_reports_for_a_job_are_written_beside_the_result(project: Path, tmp_
     assert failure.attrib["message"].startswith("shown to be worse")
     (annotation,) = [line for line in ended.stderr.splitlines() if line.startswith("::")]
     assert annotation.startswith(
-        "::error file=skills/rows/SKILL.md,line=1,title=skillopt%3A verdict::shown to be worse"
+        "::error file=skills/rows/SKILL.md,line=9,title=skillopt%3A verdict::shown to be worse"
     )
     ended = skillopt(project, "gate", "main", *QUICK, "--junit", str(tmp_path / "no" / "junit.xml"))
     assert ended.returncode == 2

@@ -66,9 +66,13 @@ def test_a_harmful_edit_fails_the_job_and_is_told_everywhere(tmp_path: Path, for
     assert (done.outputs["verdict"], done.outputs["exit-code"], done.outputs["refused"]) == ("refused", "1", "1")
     assert (done.outputs["rollouts"], done.outputs["usd"]) == ("16", "0.0000")
     assert "## Skill gate: 1 skill differs: 1 refused" in done.summary
-    assert re.search(r"^::error file=skills/rows/SKILL\.md,line=1,title=.+it broke: val\d", done.log, re.MULTILINE)
+    assert re.search(r"^::error file=skills/rows/SKILL\.md,line=9,title=.+it broke: val\d", done.log, re.MULTILINE)
     kept = {path.name for path in Path(done.outputs["reports"]).iterdir()}
-    assert kept == {"gate.json", "gate.md", "junit.xml"}
+    assert kept == {"before-after", "gate.json", "gate.md", "junit.xml"}
+    (page,) = (Path(done.outputs["reports"]) / "before-after").iterdir()
+    assert page.name in done.summary
+    assert done.summary.count("<details>") == 3
+    assert "Cost: $0.0000, 16 rollouts newly run of 16." in done.summary
     assert done.steps[-3:] == ["Save the ledger", "Keep the reports", "Comment on the pull request"]
     assert done.used["Save the ledger"]["key"] == "skillopt-gate-Linux-1-1"
     assert done.used["Keep the reports"]["name"] == "skillopt-gate"
@@ -274,7 +278,7 @@ def test_each_working_directory_has_a_comment_of_its_own(tmp_path: Path, forge: 
         assert done.outputs["verdict"] == "refused", done.log
     assert [text.splitlines()[:2] for text in forge.said(7)] == [
         ["<!-- skillopt: gate one -->", "In <code>one</code>:"],
-        ["<!-- skillopt: gate two%20--%3E -->", "In <code>two &#x2d;&#x2d;&gt;</code>:"],
+        ["<!-- skillopt: gate two%20--%3E -->", "In <code>two --&#x3e;</code>:"],
     ]
 
 

@@ -41,6 +41,8 @@ class FakeForge:
         login: Whom every token belongs to.
         public: Whether everybody may read it.
         permissions: What people may do, by login: `admin`, `write`, `read`.
+        checks: Its check runs, as they were asked for.
+        may_check: Whether tokens have the permission to write them.
     """
 
     repository: Path | None = None
@@ -54,6 +56,8 @@ class FakeForge:
     login: str = "skillopt[bot]"
     public: bool = False
     permissions: dict[str, str] = field(default_factory=lambda: {"ada": "write", "eve": "read"})
+    checks: list[Body] = field(default_factory=list)
+    may_check: bool = True
     lock: Lock = field(default_factory=Lock)
     server: LoopbackServer | None = None
 
@@ -112,6 +116,7 @@ class FakeForge:
             "GET ": lambda: as_json(200, self._facts()),
             "POST /graphql": lambda: self._graphql(asked.body),
             "POST /api/graphql": lambda: self._graphql(asked.body),
+            "POST /check-runs": lambda: self._check_run(asked.body),
             "GET /pulls": lambda: as_json(200, self._listed(asked.query)),
             "POST /pulls": lambda: self._open(asked.body),
             "GET /pulls/N": lambda: as_json(200, self._shown(self.pulls[number])),
@@ -127,6 +132,12 @@ class FakeForge:
             "POST /issues/N/assignees": lambda: self._add(number, "assignees", asked.body["assignees"]),
         }
         return routes.get(shape, lambda: refusal(404, "Not Found"))()
+
+    def _check_run(self, body: Body) -> Answer:
+        if not self.may_check:
+            return refusal(403, "Resource not accessible by integration")
+        self.checks.append(body)
+        return as_json(201, {**body, "id": len(self.checks)})
 
     def _facts(self) -> Body:
         shown = {"full_name": self.name, "default_branch": "main", "url": self._at("")}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from skillopt.errors import UsageError
-from skillopt.review.event_base import find_event_base
+from skillopt.review.ci_events import find_event_base
 
 OLD, NONE = "a" * 40, "0" * 40
 REPOSITORY = {"default_branch": "trunk", "full_name": "acme/skills"}
