@@ -116,7 +116,7 @@ def _word(skill: str, reason: str) -> "PersonsWord | None":
         return None
     from skillopt.versions.decisions import PersonsWord
 
-    return PersonsWord.said(select(skill).project().repository().identity, reason)
+    return PersonsWord.said(select(skill).project().repository().user_name, reason)
 
 
 def _declined_text(result: "Declined") -> str:

@@ -114,7 +114,7 @@ def decline(
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     recover_draft(project.root, repository, target.name)
-    word = word or PersonsWord.said(repository.identity)
+    word = word or PersonsWord.said(repository.user_name)
     with writer_lock(project.root, target.name):
         place = _place(repository, target, onto)
         branch = DraftBranch(repository, target.name, place.path)
@@ -153,7 +153,7 @@ def undecline(
     """
     project = selection.project()
     target, repository = project.target(selection), project.repository()
-    word = word or PersonsWord.said(repository.identity)
+    word = word or PersonsWord.said(repository.user_name)
     with writer_lock(project.root, target.name):
         place = _place(repository, target, "")
         wanted = _declined(place, version)

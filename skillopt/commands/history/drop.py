@@ -153,7 +153,7 @@ def drop(
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     recover_draft(project.root, repository, target.name)
-    word = options.word or PersonsWord.said(repository.identity)
+    word = options.word or PersonsWord.said(repository.user_name)
     with writer_lock(project.root, target.name):
         base = options.onto or default_tip(repository)
         found = _find_line(repository, target, base, edits)
