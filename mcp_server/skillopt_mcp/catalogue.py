@@ -95,6 +95,11 @@ class SkillRow:
     declined: frozenset[str]
     problem: str
 
+    @property
+    def newest(self) -> Version | None:
+        """Give the newest version that is served."""
+        return Decisions(self.versions).newest_served or next(iter(self.versions), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Overview:
@@ -222,7 +227,7 @@ class _Catalogue:
         self._lock = Lock()
 
     def newest(self, name: str) -> ServedSkill:
-        """Read the newest accepted version that people have not declined, once as long as all that is kept is not too large."""
+        """Read the newest version that people have not declined, once as long as all that is kept is not too large."""
         kept = self._kept.get(name)
         if kept is None:
             versions = self.versions(name)
