@@ -14,6 +14,7 @@ from skillopt.execution.results import CompareResult, EvaluateResult, OptimizeRe
 from skillopt.execution.session import open_session, settings_of
 from skillopt.gate.error_budget import ErrorSpent
 from skillopt.loop.events import Event, VersionAccepted
+from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.optimizer import train
 from skillopt.loop.release_check import Released
 from skillopt.protocols import Harness, Model, VerifierFactory
@@ -95,6 +96,7 @@ def run_training(
     released: Released,
     *,
     spent: Sequence[ErrorSpent] = (),
+    refused: Sequence[PeoplesRefusal] = (),
     resumed: bool = False,
 ) -> OptimizeResult:
     """Train as recorded: the part that the API and the command `optimize` share.
@@ -104,6 +106,7 @@ def run_training(
         suite: Its tasks.
         released: What the last version is compared with on `test`.
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
+        refused: Edits that people refused in earlier versions or drafts.
         resumed: Whether the run goes on.
 
     Raises:
@@ -111,7 +114,7 @@ def run_training(
     """
     runner, skill = recording.runner, recording.skill
     events, ended = recording.drive(
-        train(skill, suite, recording.settings, runner, released, spent, raised=recording.raised)
+        train(skill, suite, recording.settings, runner, released, spent, raised=recording.raised, refused=refused)
     )
     texts = [event.text for event in events if isinstance(event, VersionAccepted)]
     return OptimizeResult(

@@ -17,6 +17,7 @@ from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, skill_
 from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
+from skillopt.versions.decisions import Decisions
 from skillopt.versions.draft_branch import DRAFT_BRANCHES
 from skillopt.versions.revisions import find_skill_folder
 from skillopt.versions.snapshot import Snapshot, snapshot_of
@@ -83,6 +84,7 @@ class SkillRow:
         path: Its folder in the project, empty when only its branch is known.
         suite: Its suite, empty when it has none.
         versions: Its accepted versions, newest first.
+        declined: Commits of those that people declined.
         problem: Why its newest version is not served, empty when it is or there is none.
     """
 
@@ -90,7 +92,13 @@ class SkillRow:
     path: str
     suite: str
     versions: tuple[Version, ...]
+    declined: frozenset[str]
     problem: str
+
+    @property
+    def newest(self) -> Version | None:
+        """Give the newest version that is served."""
+        return Decisions(self.versions).newest_served or next(iter(self.versions), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +227,13 @@ class _Catalogue:
         self._lock = Lock()
 
     def newest(self, name: str) -> ServedSkill:
-        """Read the newest accepted version of a skill, once as long as all that is kept is not too large."""
+        """Read the newest version that people have not declined, once as long as all that is kept is not too large."""
         kept = self._kept.get(name)
         if kept is None:
-            kept = self._read(name, _only(name, self.versions(name)[:1], None))
+            versions = self.versions(name)
+            served = Decisions(versions).newest_served if versions else None
+            found = versions[:1] if served is None else (served,)
+            kept = self._read(name, _only(name, found, None))
             size = sum(len(file.content) for file in kept.files)
             with self._lock:
                 if name not in self._kept and size <= self._left:
@@ -308,7 +319,7 @@ def _row(skill: FoundSkill, catalogue: _Catalogue | None) -> SkillRow:
             catalogue.newest(skill.name)
         except UsageError as error:
             problem = str(error)
-    return SkillRow(skill.name, skill.path, skill.suite, versions, problem)
+    return SkillRow(skill.name, skill.path, skill.suite, versions, Decisions(versions).declined, problem)
 
 
 def _only(name: str, found: Sequence[Version], wanted: str | None) -> Version:

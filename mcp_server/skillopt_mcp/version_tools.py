@@ -115,7 +115,8 @@ def _versions(folder: Path, name: str, page: int) -> str:
     rows = []
     for version in logged.versions:
         said = dict(version.trailers)
-        grade = f"{version.shown}{', taken by a person' if version.kind == 'taken' else ''}"
+        by = ["taken by a person"] * (version.kind == "taken") + ["declined by people"] * (version.declined is not None)
+        grade = ", ".join(filter(None, (version.shown, *by)))
         numbers = (grade, _score(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
         rows.append((version.sha[:_SHORT], version.at, *numbers, version.subject))
     body = table(head, rows) if rows else _BEGIN["versions"]
@@ -141,9 +142,10 @@ def _changes(folder: Path, name: str, since: str, version: str | None, page: int
 
 
 def _row(row: SkillRow) -> tuple[str, ...]:
-    newest = row.versions[0] if row.versions else None
+    newest, declined = row.newest, len(row.declined)
     score = _score(dict(newest.trailers)) if newest else ""
-    return (row.name, str(len(row.versions)), newest.sha[:_SHORT] if newest else "none", score, row.suite, row.path)
+    count = f"{len(row.versions)}{f', {declined} declined' if declined else ''}"
+    return (row.name, count, newest.sha[:_SHORT] if newest else "none", score, row.suite, row.path)
 
 
 def _score(trailers: dict[str, str]) -> str:

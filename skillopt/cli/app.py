@@ -31,7 +31,7 @@ from skillopt.cli import (
     watch,
 )
 from skillopt.cli.grouped_help import GroupedHelp
-from skillopt.cli.history import blame, diff, log, rename, rollback, show
+from skillopt.cli.history import blame, decline, diff, log, rename, rollback, show
 from skillopt.cli.tasks import import_tasks, suite, write_tasks
 
 __all__ = ["app"]
@@ -55,6 +55,9 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         blame.blame,
         rollback.take,
         rollback.rollback,
+        decline.decline,
+        decline.undecline,
+        decline.drop,
         rename.rename,
     ),
     "Reports": (report.report, watch.watch, serve.serve),

@@ -25,6 +25,7 @@ from skillopt.rollouts import Usage
 from skillopt.runs.draft_publication import DraftState
 from skillopt.runs.error_spent import spent_by_earlier
 from skillopt.runs.hand_out import Handoff, HandoffSession, is_handed_off
+from skillopt.runs.peoples_refusals import refusals_before
 from skillopt.runs.plan import RunPlan, Start, begin_run, make_plan, uncommitted_start
 from skillopt.runs.releases import released_of
 from skillopt.runs.run import RecordedRun
@@ -115,14 +116,14 @@ def optimize(
         versions = plan.repository.versions(name, record.base) if record.base else ()
         spent = spent_by_earlier(ledger, versions, plan.suite, name, until=record.started_at)
         released = released_of(plan, ledger, record)
+        refused = refusals_before(plan.repository, name, record.base, plan.suite)
         try:
-            done = run_training(run, plan.suite, released, spent=spent)
+            done = run_training(run, plan.suite, released, spent=spent, refused=refused)
         except AnswersPendingError as pending:
             if handoff is None:
                 raise
-            training = partial(
-                train, run.skill, plan.suite, run.settings, released=released, spent=spent, raised=run.raised
-            )
+            training = partial(train, run.skill, plan.suite, run.settings, released=released, spent=spent)
+            training = partial(training, raised=run.raised, refused=refused)
             raise handoff.pause(run, ledger, training) from pending
         if handoff is not None:
             handoff.finish()

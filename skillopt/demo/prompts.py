@@ -117,7 +117,7 @@ class Prompt:
     @cached_property
     def rejected(self) -> tuple[str, ...]:
         """List what was tried or refused; what still waits for a trial is not among it."""
-        known = (HEADINGS[fate] for fate in (EditFate.TRIED, EditFate.REFUSED))
+        known = (HEADINGS[fate] for fate in (EditFate.PEOPLE, EditFate.TRIED, EditFate.REFUSED))
         return tuple(line for heading in (*known, "Not accepted") for line in self._lines(heading))
 
     @cached_property

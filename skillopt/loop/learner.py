@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.loop.draft import Draft, Line
-from skillopt.loop.memory import Memory
+from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.pass_rates import PassRates
 from skillopt.loop.symptoms import symptoms_of
 from skillopt.rollouts import Rollout
@@ -80,9 +80,10 @@ class Learner:
         draw: Draws of this learner.
         metric: Which number of a score is compared.
         most_tries: Most reflections on one symptom, ≥ 3.
+        refused: What people refused before the run.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what learning begins with
         self,
         incumbent: Skill,
         tasks: Sequence[Task],
@@ -90,10 +91,12 @@ class Learner:
         draw: Random,
         metric: Metric,
         most_tries: int = MOST_TRIES,
+        *,
+        refused: Sequence[PeoplesRefusal] = (),
     ) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.draft = Draft(incumbent)
-        self.memory = Memory()
+        self.memory = Memory(refused)
         self.rates = PassRates()
         self.draw = draw
         self.aside: frozenset[str] = frozenset()

@@ -1,12 +1,14 @@
 """Rejected-edit memory: what became of earlier edits, what was accepted, and the optimizer model's own notes."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from skillopt.prompts.tried_edits import EditFate, TriedEdit
-from skillopt.skills.edits import Edit
+from skillopt.skills.edits import Edit, Op, blocks_of
 
-__all__ = ["MOST_LISTED", "MOST_REMEMBERED", "Memory"]
+__all__ = ["MOST_LISTED", "MOST_REMEMBERED", "Memory", "PeoplesRefusal", "refused_by_people"]
 
 MOST_LISTED: Final = 8
 """Edits of each fate that are shown to the next reflection: more of them crowd out the evidence."""
@@ -15,10 +17,47 @@ MOST_REMEMBERED: Final = 24
 """Lines of what was not accepted that the notes are written from: two steps of the edit budget of `paper` and more."""
 
 
-class Memory:
-    """What one run, or one fold of it, has learned about editing; none of it ships with the skill."""
+_MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 
-    def __init__(self) -> None:
+
+@dataclass(frozen=True, slots=True)
+class PeoplesRefusal:
+    """An edit that people refused in an earlier version or draft, and why.
+
+    Args:
+        edit: The edit.
+        reason: In their words, safe to show; empty where they gave none.
+    """
+
+    edit: Edit
+    reason: str
+
+    @property
+    def words(self) -> str:
+        """Say why, for a prompt and for a person."""
+        return self.reason or "they gave no reason"
+
+
+def refused_by_people(edit: Edit, refused: Iterable[PeoplesRefusal]) -> str:
+    """Say that people have refused an edit before, and why; empty where they have not.
+
+    It is the same edit where each of its lines is one of those refused, but for case, spaces, list markers and full
+    stops. Another wording is another edit.
+    """
+    said = _said(edit)
+    same = (one for one in refused if said and said <= _said(one.edit))
+    return next((f"people refused it in an earlier version: {one.words}" for one in same), "")
+
+
+class Memory:
+    """What one run, or one fold of it, has learned about editing; none of it ships with the skill.
+
+    Args:
+        by_people: What people refused before the run, oldest first.
+    """
+
+    def __init__(self, by_people: Sequence[PeoplesRefusal] = ()) -> None:
+        self.by_people = tuple(by_people)
         self._edits: dict[tuple[str, ...], TriedEdit] = {}
         self.accepted: list[str] = []
         self.notes = ""
@@ -47,14 +86,16 @@ class Memory:
         self._edits.pop(_key(edit), None)
 
     def listing(self, most: int = MOST_LISTED) -> tuple[TriedEdit, ...]:
-        """Give the newest edits of each fate, oldest first.
+        """Give the newest edits of each fate, oldest first; those that people refused come before all others.
 
         Args:
             most: Edits of each fate, ≥ 0.
         """
         newest = list(reversed(self._edits.values()))
         kept = [edit for fate in EditFate for edit in _first(newest, fate, most)]
-        return tuple(edit for edit in self._edits.values() if any(edit is one for one in kept))
+        people = [TriedEdit(one.edit.summary, EditFate.PEOPLE, one.words) for one in self.by_people]
+        own = (edit for edit in self._edits.values() if any(edit is one for one in kept))
+        return (*people[max(0, len(people) - most) :], *own)
 
     @property
     def rejected(self) -> tuple[str, ...]:
@@ -70,6 +111,13 @@ class Memory:
 
 def _first(edits: Iterable[TriedEdit], fate: EditFate, most: int) -> list[TriedEdit]:
     return [edit for edit in edits if edit.fate is fate][:most]
+
+
+def _said(edit: Edit) -> frozenset[tuple[bool, str]]:
+    """Give what an edit adds, block by block, or what it deletes, without what makes no difference to a reader."""
+    text, adds = (edit.anchor, False) if edit.op is Op.DELETE else (edit.content, True)
+    plain = (" ".join(_MARKER.sub("", block.strip(), count=1).casefold().split()) for block in blocks_of(text))
+    return frozenset((adds, block.rstrip(" .")) for block in plain if block)
 
 
 def _key(edit: Edit) -> tuple[str, ...]:

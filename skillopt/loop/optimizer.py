@@ -13,6 +13,7 @@ from skillopt.loop.caps import BudgetReached
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
 from skillopt.loop.events import CapsRaised, Event, HeldOutTestMeasured, ReleaseCheckWithheld, RunEnded, RunStarted
 from skillopt.loop.grading import grade_draft, name_stuck_tasks
+from skillopt.loop.memory import PeoplesRefusal
 from skillopt.loop.published import learn_as_published
 from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
@@ -37,6 +38,7 @@ def train(  # noqa: PLR0913 - what a run is made of
     spent: Sequence[ErrorSpent] = (),
     *,
     raised: Sequence[Settings] = (),
+    refused: Sequence[PeoplesRefusal] = (),
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens.
 
@@ -48,12 +50,13 @@ def train(  # noqa: PLR0913 - what a run is made of
         released: What the last version is compared with on `test`; the start, unless it is given.
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
         raised: The same settings with higher caps; under each in turn the run goes on from where it ended.
+        refused: Edits that people refused in earlier versions or drafts; they are not tried again.
 
     Raises:
         SuiteError: There is no task to learn from, or none to judge by.
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
-    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent)
+    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused)
     train_tasks = sum(len(learner.tasks) for learner in run.learners)
     if not train_tasks or not run.val:
         found = f"found {train_tasks} and {len(run.val)}"

@@ -38,7 +38,7 @@ def propose_lines(
     skill = learner.draft.build(carried)
     yield StepStarted(1, step, settings.edit_budget)
     pairs = [(learner.tasks[name], seen.rollout) for name, seen in shown.items()]
-    briefing = Briefing(skill.document, digest, memory.listing(), memory.notes, learner.readings)
+    briefing = Briefing(skill.document, digest, memory.listing(), memory.notes, memory.by_people, learner.readings)
     proposal = propose_edits(run.runner, briefing, pairs, settings, run.next_proposal(), settings.edit_budget)
     yield from proposal.findings
     yield from run.suspects.add_claims(step, proposal.failures)

@@ -59,7 +59,7 @@ def _take_step(run: TrainingRun, epoch: int, step: int, batch: Sequence[Task]) -
     steps = run.batches * settings.epochs
     budget = scheduled_edits(step, steps, settings.edit_budget, settings.min_edits)
     yield StepStarted(epoch, step, budget)
-    briefing = Briefing(draft.skill.document, "", memory.listing(), memory.notes)
+    briefing = Briefing(draft.skill.document, "", memory.listing(), memory.notes, memory.by_people)
     proposal = propose_edits(run.runner, briefing, shown, settings, step, budget)
     yield from proposal.findings
     for edit, reason in (*proposal.refused, *proposal.untried):

@@ -11,6 +11,7 @@ from skillopt.loop.consultation import Stage, consult_in_halves
 from skillopt.loop.edit_budget import clip
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.events import Event
+from skillopt.loop.memory import PeoplesRefusal, refused_by_people
 from skillopt.loop.minibatches import MinibatchReflection
 from skillopt.loop.reading_pool import ReadingPool
 from skillopt.prompts.failure_groups import FailureGroup, group_failures, render_failures
@@ -40,6 +41,7 @@ class Briefing:
         digest: What passes and what the last patch changed (`write_digest`).
         tried: What became of earlier edits (`Memory.listing`).
         memory: The optimizer model's own notes.
+        by_people: What people refused; an edit that says the same is not tried.
         readings: Readings of the same evidence, ≥ 1; more than the setting asks for where few edits turn out right.
     """
 
@@ -47,6 +49,7 @@ class Briefing:
     digest: str = ""
     tried: tuple[TriedEdit, ...] = ()
     memory: str = ""
+    by_people: tuple[PeoplesRefusal, ...] = ()
     readings: int = 1
 
     @property
@@ -118,7 +121,9 @@ def propose_edits(
     edits = {key: edit.named(f"s{step}e{number}") for number, (key, edit) in enumerate(pool.edits.items(), 1)}
     numbers = ground(tuple(edits.values()), measured)
     gained = pool.gained(edits, numbers)
-    sound, refused = check_edits(briefing.document, tuple(edits.values()), settings.allow)
+    again = {edit: why for edit in edits.values() if (why := refused_by_people(edit, briefing.by_people))}
+    new = tuple(edit for edit in edits.values() if edit not in again)
+    sound, unsound = check_edits(briefing.document, new, settings.allow)
     alone = {change.edit: change for change in sound}
     ranked = published.rank(tuple(alone), budget) if settings.minibatch_size else _most_cited_first(alone)
     changes = [alone[edit] for edit in sorted(ranked, key=lambda edit: -gained[edit.id])]
@@ -126,7 +131,7 @@ def propose_edits(
     patch, rivals, conflicts = _join(briefing.document, kept, settings)
     return Proposal(
         patch,
-        (*refused, *conflicts),
+        (*again.items(), *unsound, *conflicts),
         tuple((change.edit, _OVER_BUDGET) for change in changes if change not in kept),
         rivals,
         tuple(pool.findings(step, edits, numbers)),

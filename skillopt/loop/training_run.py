@@ -13,7 +13,7 @@ from skillopt.loop.draft import Draft
 from skillopt.loop.events import DraftChanged, Event
 from skillopt.loop.folds import CrossFoldRunner, join_lines
 from skillopt.loop.learner import MOST_TRIES, Learner
-from skillopt.loop.memory import Memory
+from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.rollout_plan import plan_rollouts
 from skillopt.loop.suspect_verifiers import SuspectVerifiers
 from skillopt.loop.train_rollouts import TrainRollouts
@@ -49,15 +49,23 @@ class TrainingRun:
         settings: All that shapes the run.
         runner: Answers rollouts and prompts.
         spent: Error that earlier runs spent on the same `val` tasks.
+        refused: Edits that people refused in earlier versions or drafts.
     """
 
     def __init__(
-        self, skill: Skill, suite: Suite, settings: Settings, runner: Runner, spent: Sequence[ErrorSpent] = ()
+        self,
+        skill: Skill,
+        suite: Suite,
+        settings: Settings,
+        runner: Runner,
+        spent: Sequence[ErrorSpent] = (),
+        refused: Sequence[PeoplesRefusal] = (),
     ) -> None:
         self.start = self.epoch_start = skill
         self.suite, self.settings = suite, settings
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
         self.plan = plan_rollouts(suite, settings)
+        self._refused = refused
         self.runner = CappedRunner(runner, settings, self.plan.test, self.plan.gate if settings.patch_tests else 0)
         self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
         self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
@@ -81,7 +89,7 @@ class TrainingRun:
 
     def _learner(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Learner:
         draw, metric = self.random(stream, 0), self.settings.metric
-        return Learner(self.start, tasks, self.rollouts.measure, draw, metric, most_tries)
+        return Learner(self.start, tasks, self.rollouts.measure, draw, metric, most_tries, refused=self._refused)
 
     @property
     def draft(self) -> Draft:

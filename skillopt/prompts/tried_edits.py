@@ -15,17 +15,20 @@ SHOWN_TOKENS: Final = 150
 
 _EDIT_TOKENS: Final = 60
 _REASON_TOKENS: Final = 40
+_PEOPLES_REASON_TOKENS: Final = 80
 
 
 class EditFate(StrEnum):
-    """What became of an edit; only the first kind was measured."""
+    """What became of an edit: `people` refused it, it was `tried` and measured, `refused` unmeasured, or is untried."""
 
+    PEOPLE = "people"
     TRIED = "tried"
     REFUSED = "refused"
     UNTRIED = "untried"
 
 
 HEADINGS: Final = {
+    EditFate.PEOPLE: "Refused by people, with their reason: propose neither these nor the same in other words",
     EditFate.TRIED: "Tried and not kept, with figures",
     EditFate.REFUSED: "Refused before a trial",
     EditFate.UNTRIED: "Not tried yet, still welcome",
@@ -90,7 +93,8 @@ def _outcome(rollout: Rollout, tokens: int) -> str:
 
 def _block(reason: str, group: Sequence[TriedEdit]) -> str:
     """Write edits with one reason: on one line a lone edit, else the reason above the edits."""
-    why = shorten_middle(reason, _REASON_TOKENS)
+    most = _PEOPLES_REASON_TOKENS if group[0].fate is EditFate.PEOPLE else _REASON_TOKENS
+    why = shorten_middle(reason, most)
     if len(group) == 1:
         return _entry(group[0], f": {why}")
     return "\n".join([f"{why}:", *(_entry(edit, "") for edit in group)])

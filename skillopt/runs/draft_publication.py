@@ -32,6 +32,7 @@ from skillopt.storage.locks import is_locked
 from skillopt.versions.commit_kind import ACCEPTED
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.edit_trailers import edit_trailers
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = ["DraftState", "became_version", "draft_obstacle", "publish_draft", "recover_draft"]
@@ -200,7 +201,10 @@ def _new_version(repository: Repository, record: RunRecord, waiting: _Waiting) -
         files=files_of(skill),
         subject=draft_subject(record.skill, draft.changes),
         body=draft_body(draft.changes, waiting.grading),
-        trailers=draft_trailers(origin, waiting.grading, draft.rollouts if isinstance(draft, DraftGraded) else 0),
+        trailers=(
+            *draft_trailers(origin, waiting.grading, draft.rollouts if isinstance(draft, DraftGraded) else 0),
+            *edit_trailers([change.edit for change in draft.changes]),
+        ),
         at=waiting.at,
         parent=_incumbent(repository, record, waiting),
         expected_tip=None,

@@ -9,6 +9,7 @@ from skillopt.skills.document import Skill
 from skillopt.skills.folder import skill_from_files
 from skillopt.versions.commit_kind import ROLLBACK, commit_kind
 from skillopt.versions.commit_message import Version, single_line
+from skillopt.versions.decisions import Decisions
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
 from skillopt.versions.repository import Repository
 
@@ -40,21 +41,30 @@ def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
 def starting_commit(versions: Sequence[Version]) -> str:
     """Give the commit with the text that training started from: the parent of the first accepted or taken version.
 
+    Where people declined what was trained, it is the commit of the newest such decision, from which training starts
+    anew.
+
     Args:
         versions: Of one skill, newest first, at least one.
     """
+    declined = next((at for at, one in enumerate(versions) if commit_kind(one) == "declined"), None)
+    undeclined = next((at for at, one in enumerate(versions) if commit_kind(one) == "undeclined"), len(versions))
+    if declined is not None and declined < undeclined:
+        return versions[declined].sha
     oldest = next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha
 
 
 def newest_version(versions: Sequence[Version]) -> str:
-    """Give the newest commit that was accepted, taken or rolled back to; where training starts is no such commit.
+    """Give the newest commit that was accepted, taken or rolled back to and not declined, or of such a decision.
+
+    Where training starts is no such commit.
 
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    published = (version.sha for version in versions if commit_kind(version) not in ("start", "renamed"))
-    return next(published, versions[0].sha)
+    served = Decisions(tuple(versions)).newest_served
+    return versions[0].sha if served is None else served.sha
 
 
 def trained_on(versions: Sequence[Version]) -> Mapping[str, str]:

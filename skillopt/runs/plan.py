@@ -1,7 +1,7 @@
 """RunPlan of a run before anything is spent: target, suite, drivers, starting text, and the run that it continues."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import Drivers, load_drivers
@@ -15,7 +15,7 @@ from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.unreported import is_unreported
 from skillopt.tasks import Suite, digest_of
-from skillopt.versions.commit_kind import TAKEN
+from skillopt.versions.commit_kind import commit_kind
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
@@ -31,6 +31,9 @@ __all__ = [
 
 Start = Literal["auto", "worktree", "branch"]
 """Which text to begin with when work tree and branch differ."""
+
+
+_BY_PEOPLE: Final = ("taken", "declined", "undeclined", "dropped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +145,8 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
     """
     name, repository = plan.target.name, plan.repository
     newest = next(iter(repository.versions(name)), None)
-    if newest is not None and newest.trailer(TAKEN) and not (run.base and repository.contains(run.base, newest.sha)):
-        return False  # a person took its draft, and what it would commit is not based on that
+    if newest is not None and commit_kind(newest) in _BY_PEOPLE and not _began_after(repository, run, newest.sha):
+        return False  # a person decided since, and what the run would commit is not based on that
     if start == "auto":
         return True
     if start == "branch":
@@ -152,6 +155,10 @@ def _started_so(plan: RunPlan, run: RunRecord, start: Start) -> bool:
             return True
     asked = incumbent_of(plan.target, repository, start)
     return asked.digest == decode_skill(name, run.start).digest
+
+
+def _began_after(repository: Repository, run: RunRecord, commit: str) -> bool:
+    return bool(run.base) and repository.contains(run.base, commit)
 
 
 def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: int) -> RunRecord:

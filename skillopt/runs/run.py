@@ -18,6 +18,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.unreported import mark_unreported
+from skillopt.versions.edit_trailers import edit_trailers
 from skillopt.versions.repository import NewVersion
 
 __all__ = ["RecordedRun"]
@@ -85,7 +86,10 @@ class RecordedRun(Recording):
             files=files_of(self.skill.with_document(SkillDocument(event.text))),
             subject=subject_of(self.skill.name, event),
             body=body_of(event, origin.metric),
-            trailers=trailers_of(origin, event, self.runner.usage, self._spent),
+            trailers=(
+                *trailers_of(origin, event, self.runner.usage, self._spent),
+                *edit_trailers([change.edit for change in event.changes]),
+            ),
             at=at,
             parent=self._tip,
             expected_tip=None,

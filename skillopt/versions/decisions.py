@@ -5,7 +5,7 @@ refused, so that also those of a draft are known whose branch is gone.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -210,16 +210,16 @@ def write_declined(
 
 
 def write_undeclined(
-    repository: Repository, place: DecisionCommit, version: str, word: PersonsWord, edits: Sequence[Edit]
+    repository: Repository, place: DecisionCommit, versions: Sequence[str], word: PersonsWord, edits: Sequence[Edit]
 ) -> str:
     """Commit that people want a version after all that was declined: its text is the newest again.
 
     Args:
         repository: Where.
-        place: Where it is committed, with the files of that version.
-        version: The version or draft.
+        place: Where it is committed, with the files of the newest of them.
+        versions: The version or draft, and those that were declined and that it is based on; the newest first.
         word: Who said so, and why.
-        edits: Its edits.
+        edits: Their edits, oldest first.
 
     Returns:
         The commit.
@@ -227,9 +227,10 @@ def write_undeclined(
     Raises:
         VersionConflictError: The branch is not at the expected commit, or is checked out.
     """
-    body = f"{version} was declined, and is wanted after all{_by(word)}."
-    trailers = ((UNDECLINED, version), *_signed(UNDECLINED, word), *edit_trailers(edits))
-    return _commit(repository, place, (f"take {version[:10]} back", body), trailers)
+    body = f"{versions[0]} was declined, and is wanted after all{_by(word)}."
+    named = [replace(edit, id=str(number)) for number, edit in enumerate(edits, 1)]
+    trailers = (*((UNDECLINED, sha) for sha in versions), *_signed(UNDECLINED, word), *edit_trailers(named))
+    return _commit(repository, place, (f"bring {versions[0][:10]} back", body), trailers)
 
 
 def write_dropped(

@@ -195,7 +195,7 @@ class Remote:
         here, there = self.repository.branch_tip(skill), tips.skills.get(skill, "")
         if here is None or here == there:
             return False
-        strangers = self.commits_by_people(skill, here, [tips.default, *filter(None, [there])])
+        strangers = self._unpublished(skill, here, [tips.default, *filter(None, [there])])
         if strangers:
             raise VersionConflictError(_based_elsewhere(f"skillopt/{skill}", self.name, strangers, tips))
         ref = f"{_BRANCHES}{skill}"
@@ -242,7 +242,8 @@ class Remote:
             raise VersionConflictError(
                 f"{branch.name} on {self.name} has commits of people ({there[:10]}); it was left alone"
             )
-        if here and (strangers := self.commits_by_people(branch.skill, here, [tips.default])):
+        known = [tips.default, *filter(None, [tips.skills.get(branch.skill)])]
+        if here and (strangers := self._unpublished(branch.skill, here, known)):
             raise VersionConflictError(_based_elsewhere(branch.name, self.name, strangers, tips))
         ref = f"{DRAFT_BRANCHES}{branch.skill}"
         self._reach(["push", *_PUSH, f"--force-with-lease={ref}:{there}", "--", self.url, f"{here}:{ref}"], branch.name)
@@ -251,12 +252,21 @@ class Remote:
     def commits_by_people(self, skill: str, tip: str, without: Sequence[str]) -> list[str]:
         """List the commits of a branch that are not versions of the skill, newest first.
 
+        Commits of the default branch that the branch has merged are none of them.
+
         Args:
             skill: Name of the skill.
             tip: Newest commit of the branch.
             without: Commits that are left out, with all their ancestors.
         """
-        listed = run_git(self.repository.root, "rev-list", tip, "--not", *without).decode().split()
+        line = ["rev-list", "--first-parent", tip, "--not", *without]
+        listed = run_git(self.repository.root, *line).decode().split()
+        ours = {version.sha for version in self.repository.versions(skill, tip)}
+        return [sha for sha in listed if sha not in ours]
+
+    def _unpublished(self, skill: str, tip: str, there: Sequence[str]) -> list[str]:
+        """List the commits that a push would publish and that are not versions, those of merged branches included."""
+        listed = run_git(self.repository.root, "rev-list", tip, "--not", *there).decode().split()
         ours = {version.sha for version in self.repository.versions(skill, tip)}
         return [sha for sha in listed if sha not in ours]
 

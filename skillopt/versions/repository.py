@@ -114,6 +114,11 @@ class Repository:
         name, email = read_identity(self.root)
         return f"{name} <{email}>"
 
+    @property
+    def user_name(self) -> str:
+        """Give the name that versions are committed under."""
+        return read_identity(self.root)[0]
+
     def relative(self, folder: Path) -> str:
         """Give a folder's path in the repository.
 

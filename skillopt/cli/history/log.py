@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["log"]
 
-_SIGNS: Final = {"accepted": "*", "taken": "+", "rollback": "<", "start": "o"}
+_WIDEST: Final = 110
+"""Characters of an edit that are shown."""
+
+_SIGNS: Final = {
+    "accepted": "*",
+    "taken": "+",
+    "rollback": "<",
+    "declined": "x",
+    "undeclined": "<",
+    "dropped": "-",
+}
+"""Signs of commits in the graph; where training started or the skill was renamed, it is `o`."""
 
 
 def log(
@@ -45,7 +56,18 @@ def _text(result: "Logged") -> str:
     if error is not None and error.spent:
         spent = f"runs on these val tasks spent {error.spent:.3f} of the error of {error.allowed:.2f} that they share"
         versions.append(f"{spent}, {error.left:.3f} is left; fresh tasks bring more")
-    return "\n".join([*versions, *(() if result.draft is None else _draft(result.skill, result.draft))])
+    draft = () if result.draft is None else _draft(result.skill, result.draft)
+    return "\n".join([*versions, *draft, *_edits(result)])
+
+
+def _edits(result: "Logged") -> Iterator[str]:
+    """List the edits that can be dropped, each with its number."""
+    if result.edits:
+        yield f"edits that the default branch lacks; to refuse one: skillopt drop {result.skill} NUMBER"
+    for one in result.edits:
+        summary = escape_terminal(one.edit.summary)
+        shown = summary if len(summary) <= _WIDEST else f"{summary[: _WIDEST - 1]}…"
+        yield f"  {one.number:>3}  {'dropped: ' if one.dropped else ''}{shown}"
 
 
 def _draft(skill: str, draft: "LoggedDraft") -> Iterator[str]:
@@ -64,9 +86,10 @@ def _version(version: "LoggedVersion") -> str:
     target = f"trained on {TargetName.parse(version.harness)}" if version.harness else ""
     remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
     taken = f"taken by {version.trailer('Taken-By')}" if version.kind == "taken" else ""
-    return "  ".join(
-        filter(None, (version.sha[:SHORT], version.at, version.subject, version.shown, scores, taken, remark or target))
-    )
+    word = version.declined
+    declined = f"declined by {word.by}{f': {word.reason}' if word.reason else ''}" if word is not None else ""
+    said = (version.shown, scores, taken, escape_terminal(declined), remark or target)
+    return "  ".join(filter(None, (version.sha[:SHORT], version.at, version.subject, *said)))
 
 
 def _graph_text(result: "Graphed") -> str:
@@ -78,8 +101,10 @@ def _graph_text(result: "Graphed") -> str:
     for row, arc in zip(result.versions, arcs, strict=True):
         version = row.version
         cells = [escape_terminal(version.sha[:SHORT]), version.at, escape_terminal(version.subject), *_numbers(row)]
-        lines.append(f"{_SIGNS[row.kind]} {arc} {'  '.join(cells)}".replace("   ", "  "))
+        lines.append(f"{_SIGNS.get(row.kind, 'o')} {arc} {'  '.join(cells)}".replace("   ", "  "))
     legend = "* accepted, + a draft that was taken, < went back, o training started here"
+    if any(row.kind in ("declined", "dropped") for row in result.versions):
+        legend += ", x versions were declined, - edits were dropped"
     return "\n".join([*lines, f"{legend}; a bracket spans what a rollback undid" if any(arcs) else legend])
 
 
@@ -95,6 +120,8 @@ def _numbers(row: "GraphedVersion") -> Iterator[str]:
         yield f"{escape_terminal(trailer('Grade'))}, taken by {escape_terminal(trailer('Taken-By'))}"
     if row.restores:
         yield f"as it was in {escape_terminal(row.restores[:SHORT])}"
+    if row.declined:
+        yield "declined"
     if row.undone:
         yield "undone"
 

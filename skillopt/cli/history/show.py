@@ -1,7 +1,8 @@
 """The command `show`: its options, and its result as text."""
 
+import re
 from textwrap import indent
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from skillopt.runs.version_record import RecordedEdit
 
 __all__ = ["show"]
+
+_EDIT: Final = re.compile(r"Edit-\d|Refused-Edit$")
+"""Trailers with edits for programs; the message says the same in words."""
 
 
 def show(
@@ -44,7 +48,11 @@ def _text(result: "ShownVersion") -> str:
     body = version.body if recorded is None else version.body.rpartition("\n\n")[2]
     if body:
         parts.append(indent(escape_terminal_lines(body), "  "))
-    parts.append("\n".join(f"{escape_terminal(key)}: {escape_terminal(value)}" for key, value in version.trailers))
+    if (word := result.declined) is not None:
+        why = f": {escape_terminal(word.reason)}" if word.reason else ""
+        parts.append(f"declined by {escape_terminal(word.by)}{why}")
+    shown = [(key, value) for key, value in version.trailers if not _EDIT.match(key)]
+    parts.append("\n".join(f"{escape_terminal(key)}: {escape_terminal(value)}" for key, value in shown))
     if recorded is not None:
         parts += [_edit(number, edit) for number, edit in enumerate(recorded.edits, 1)]
         verdict = recorded.verdict

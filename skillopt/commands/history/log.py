@@ -18,7 +18,10 @@ from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.lineage import trained_on
 from skillopt.versions.commit_kind import ROLLBACK, commit_kind
 from skillopt.versions.commit_message import Version
+from skillopt.versions.decisions import Decisions, PersonsWord
 from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.edit_history import EditLine, NumberedEdit
+from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 from skillopt.versions.staleness import Staleness, compare_targets
 
@@ -32,14 +35,17 @@ class LoggedVersion(Version):
     Args:
         harness: Identity of the target it was trained on, empty when its commit does not say.
         staleness: That target compared with the configured one.
-        kind: `accepted`, `taken`, `rollback`, or `start` for the text that training started from.
+        kind: `accepted`, `taken`, `rollback`, `declined`, `undeclined`, `dropped`, or `start` for the text that
+            training started from.
         grade: What was shown of it, None when its commit does not say.
+        declined: Who declined it and why, None where nobody did.
     """
 
     harness: str
     staleness: Staleness
     kind: str
     grade: Grade | None
+    declined: PersonsWord | None
 
     @property
     def shown(self) -> str:
@@ -81,6 +87,8 @@ class Logged:
         versions: The versions.
         draft: What waits, None when nothing does.
         error: Error allowed, spent and left on today's `val` tasks over all runs; None without a suite.
+        edits: What the versions bring that the default branch lacks, else the draft, numbered as `skillopt drop` takes
+            them.
     """
 
     skill: str
@@ -89,6 +97,7 @@ class Logged:
     versions: tuple[LoggedVersion, ...]
     draft: LoggedDraft | None = None
     error: ErrorBudget | None = None
+    edits: tuple[NumberedEdit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +106,17 @@ class GraphedVersion:
 
     Args:
         version: The commit with its message and trailers.
-        kind: `accepted`, `taken`, `rollback`, or `start` for the text that training started from.
+        kind: As of a logged version.
         restores: For a rollback the commit whose text it has.
         undone: Whether a later rollback went back behind it.
+        declined: Whether people declined it.
     """
 
     version: Version
     kind: str
     restores: str
     undone: bool
+    declined: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +137,7 @@ def log(selection: Selection) -> Logged:
     project = selection.project()
     target, repository = project.target(selection), project.repository()
     versions, now = repository.versions(target.name), _configured(target, project)
-    trained = trained_on(versions)
+    trained, declined = trained_on(versions), Decisions(versions).declined_by
     listed = (
         LoggedVersion(
             **{field.name: getattr(version, field.name) for field in fields(version)},
@@ -134,12 +145,23 @@ def log(selection: Selection) -> Logged:
             staleness=compare_targets(trained[version.sha], now),
             kind=commit_kind(version),
             grade=grade_of(version.trailers),
+            declined=declined.get(version.sha),
         )
         for version in versions
     )
     recover_draft(project.root, repository, target.name)
     draft, error = _draft(repository, target), _error(target, project, versions)
-    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed), draft, error)
+    edits = _edits(repository, target, draft)
+    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed), draft, error, edits)
+
+
+def _edits(repository: Repository, target: Target, draft: LoggedDraft | None) -> tuple[NumberedEdit, ...]:
+    """Number the edits of the versions that the default branch lacks; of the draft where there are none."""
+    path, tip = repository.relative(target.folder), repository.branch_tip(target.name)
+    line = EditLine.read(repository, target.name, path, tip, default_tip(repository)) if tip else EditLine(())
+    if not line.edits and draft is not None:
+        line = EditLine.read(repository, target.name, path, draft.version.sha, draft.version.parent)
+    return line.edits
 
 
 def _error(target: Target, project: Project, versions: Sequence[Version]) -> ErrorBudget | None:
@@ -188,9 +210,15 @@ def graph(selection: Selection) -> Graphed:
         if wanted and at not in undone:
             # What it goes back to may be no version, but the text that training started from.
             undone.update(range(at + 1, places.get(wanted, len(versions))))
-    rows = (_row(version, undone=at in undone) for at, version in enumerate(versions))
+    declined = Decisions(versions).declined
+    rows = (
+        GraphedVersion(
+            version,
+            commit_kind(version),
+            version.trailer(ROLLBACK),
+            undone=at in undone,
+            declined=version.sha in declined,
+        )
+        for at, version in enumerate(versions)
+    )
     return Graphed(target.name, f"skillopt/{target.name}", tuple(rows))
-
-
-def _row(version: Version, *, undone: bool) -> GraphedVersion:
-    return GraphedVersion(version, commit_kind(version), version.trailer(ROLLBACK), undone)

@@ -11,11 +11,13 @@ from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import resolve_version
 from skillopt.runs.version_record import RecordedVersion, recorded_versions
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.edits import diff_documents
+from skillopt.skills.edits import Edit, diff_documents
 from skillopt.skills.folder import is_shipped
 from skillopt.versions.commit_kind import commit_kind
 from skillopt.versions.commit_message import Version
+from skillopt.versions.decisions import PersonsWord, read_decisions
 from skillopt.versions.draft_branch import DRAFT
+from skillopt.versions.edit_trailers import edits_of
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 
@@ -31,9 +33,12 @@ class ShownVersion:
     Args:
         skill: Name of the skill.
         version: The commit with its message and trailers.
-        kind: `accepted`, `taken`, `rollback`, `draft`, or `start` for the text that training started from.
+        kind: `accepted`, `taken`, `rollback`, `declined`, `undeclined`, `dropped`, `draft`, or `start` for the text
+            that training started from.
         recorded: What the ledger here holds of it, None when it holds nothing.
         diff: What it changed, as a unified diff.
+        edits: The edits that its commit names.
+        declined: Who declined it and why, None where nobody did.
     """
 
     skill: str
@@ -41,6 +46,8 @@ class ShownVersion:
     kind: str
     recorded: RecordedVersion | None
     diff: str
+    edits: tuple[Edit, ...]
+    declined: PersonsWord | None
 
 
 def show(selection: Selection, version: str) -> ShownVersion:
@@ -62,7 +69,9 @@ def show(selection: Selection, version: str) -> ShownVersion:
         message = f"expected a version, found the commit {sha[:10]} that is none; see `skillopt log`"
         raise UsageError(message)
     recorded = recorded_versions(project.root, [found]).get(sha)
-    return ShownVersion(skill, found, commit_kind(found), recorded, _diff(repository, found, skill))
+    declined = read_decisions(repository, skill).declined_by.get(sha)
+    diff = _diff(repository, found, skill)
+    return ShownVersion(skill, found, commit_kind(found), recorded, diff, edits_of(found), declined)
 
 
 def _draft(selection: Selection) -> str:

@@ -1,5 +1,6 @@
 """What people decided is a commit that any clone reads back."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,12 +95,12 @@ class TestDecline:
     def test_taken_back_it_is_the_newest_again_and_nothing_is_refused(self, folder: Path) -> None:
         sha = version(folder, SORT)
         decline(folder, sha)
-        back = write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), sha, ANNA, [SORT])
+        back = write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), [sha], ANNA, [SORT])
         found = read_decisions(Repository.find(folder), "rows")
         assert (found.declined, found.refused_edits) == (frozenset(), ())
         assert found.newest_served is not None
         assert found.newest_served.sha == back
-        assert edits_of(found.versions[0]) == (SORT,)
+        assert edits_of(found.versions[0]) == (replace(SORT, id="1"),)
 
     def test_going_back_to_it_takes_the_refusal_back_too(self, folder: Path) -> None:
         sha = version(folder, SORT)
@@ -110,7 +111,7 @@ class TestDecline:
     def test_one_that_is_declined_again_stays_declined(self, folder: Path) -> None:
         sha = version(folder, SORT)
         decline(folder, sha)
-        write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), sha, ANNA, [SORT])
+        write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), [sha], ANNA, [SORT])
         decline(folder, sha, word=PersonsWord("Bo", "no"))
         found = read_decisions(Repository.find(folder), "rows")
         assert found.declined_by == {sha: PersonsWord("Bo", "no")}
@@ -150,7 +151,7 @@ class TestDrop:
         sha = version(folder, SORT)
         write_dropped(Repository.find(folder), place(folder), [(EditName(sha[:12], 1), SORT)], ANNA)
         decline(folder, sha)
-        write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), sha, ANNA, [])
+        write_undeclined(Repository.find(folder), place(folder, TEXT + b"- Sort.\n"), [sha], ANNA, [])
         found = read_decisions(Repository.find(folder), "rows").refused_edits
         assert [(row.edit, row.kind) for row in found] == [(SORT, RefusalKind.DROPPED)]
 

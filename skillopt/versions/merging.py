@@ -1,0 +1,131 @@
+"""Merge texts and branches without a work tree, and name the sentences in which two sides contradict each other."""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import RepositoryError
+from skillopt.versions.git_process import translate_write_errors, try_git
+from skillopt.versions.objects import read_objects
+from skillopt.versions.repository import Repository
+
+__all__ = ["Conflict", "default_tip", "find_conflicts", "merge_texts"]
+
+_MARK: Final = 40
+"""Length of the marks around a conflict: no text of a skill has one as long at the beginning of a line."""
+
+_REMOTE_HEAD: Final = "refs/remotes/origin/HEAD"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Lines that two branches changed in different ways.
+
+    Args:
+        path: The file in the repository; empty where texts were compared.
+        ours: What one branch has there; empty where it deleted them.
+        theirs: What the other has.
+    """
+
+    path: str
+    ours: str
+    theirs: str
+
+
+def default_tip(repository: Repository) -> str:
+    """Give the newest commit of the default branch as this clone knows it: the remote's, else HEAD; empty for none."""
+    return repository.ref_tip(_REMOTE_HEAD) or repository.head() or ""
+
+
+def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[Conflict, ...]:
+    """Merge what two sides made of a text, line by line; give the conflicts where they changed the same lines.
+
+    Args:
+        base: What both began with.
+        ours: What one side made of it.
+        theirs: What the other side made of it.
+
+    Raises:
+        InfrastructureError: The disk is full.
+        RepositoryError: Git is missing, or takes it for no text.
+    """
+    if ours in (base, theirs):
+        return theirs
+    with translate_write_errors(), tempfile.TemporaryDirectory(prefix="skillopt-merge-") as folder:
+        names = ("ours", "base", "theirs")
+        for name, content in zip(names, (ours, base, theirs), strict=True):
+            (Path(folder) / name).write_bytes(content)
+        asked = ["merge-file", "-p", f"--marker-size={_MARK}", *names]
+        status, merged, problem = try_git(Path(folder), asked)
+    if status == 0:
+        return merged
+    found = _conflicts("", merged)
+    if not found:
+        raise RepositoryError(f"git could not merge the texts: {problem.strip() or 'no text'}; merge them by hand")
+    return found
+
+
+def find_conflicts(repository: Repository, ours: str, theirs: str, folder: str) -> tuple[Conflict, ...]:
+    """Find what keeps two branches from merging in the folder of a skill; empty where they merge there.
+
+    Args:
+        repository: Where they are.
+        ours: Newest commit of one branch.
+        theirs: Newest commit of the other branch.
+        folder: The skill's folder in the repository, POSIX, `.` for its root.
+
+    Raises:
+        RepositoryError: They have no commit in common here, as in a shallow clone.
+    """
+    if repository.contains(ours, theirs) or repository.contains(theirs, ours):
+        return ()
+    status, bases, _ = try_git(repository.root, ["merge-base", ours, theirs])
+    if status:
+        message = f"expected a commit that {ours[:10]} and {theirs[:10]} have in common, found none here"
+        raise RepositoryError(f"{message}; in a shallow clone, run `git fetch --unshallow`")
+    base = bases.decode().split()[0]
+    sides = [_objects(repository, commit, folder) for commit in (base, ours, theirs)]
+    found: list[Conflict] = []
+    for path in sorted({path for side in sides for path in side}):
+        found += _file_conflicts(repository, path, [side.get(path, "") for side in sides])
+    return tuple(found)
+
+
+def _objects(repository: Repository, commit: str, folder: str) -> dict[str, str]:
+    prefix = "" if folder == "." else f"{folder}/"
+    return {path: sha for _, sha, path in repository.tree(commit, prefix)}
+
+
+def _file_conflicts(repository: Repository, path: str, shas: Sequence[str]) -> tuple[Conflict, ...]:
+    """Compare a file in three commits; an empty object name is a file that is not there."""
+    before, one, other = shas
+    if one == other or before in (one, other):
+        return ()
+    known = dict(zip(filter(None, shas), read_objects(repository.root, [sha for sha in shas if sha]), strict=True))
+    contents = [known.get(sha, b"") for sha in shas]
+    if any(b"\0" in content for content in contents):
+        return (Conflict(path, "(a binary file)", "(another binary file)"),)
+    merged = merge_texts(contents[0], contents[1], contents[2])
+    if isinstance(merged, bytes):
+        return ()
+    return tuple(Conflict(path, conflict.ours, conflict.theirs) for conflict in merged)
+
+
+def _conflicts(path: str, merged: bytes) -> tuple[Conflict, ...]:
+    """Read the conflicts from a text with marks."""
+    found: list[Conflict] = []
+    sides: tuple[list[str], list[str]] = ([], [])
+    at = -1
+    for line in merged.decode("utf-8", "replace").splitlines():
+        if line.startswith("<" * _MARK):
+            sides, at = ([], []), 0
+        elif line == "=" * _MARK and at == 0:
+            at = 1
+        elif line.startswith(">" * _MARK) and at == 1:
+            found.append(Conflict(path, "\n".join(sides[0]), "\n".join(sides[1])))
+            at = -1
+        elif at >= 0:
+            sides[at].append(line)
+    return tuple(found)

@@ -1,0 +1,120 @@
+"""The commit that training starts from where the default branch moved on: a merge of its tip into the skill's branch.
+
+Such a branch merges back without a conflict and without a force-push: outside of the skill it has the default branch's
+tree, and what it adds is based on the newest text there.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.errors import RepositoryError
+from skillopt.skills.folder import SKILL_FILE, is_shipped
+from skillopt.tasks import File
+from skillopt.versions.commit_kind import RENAMED_FROM
+from skillopt.versions.git_process import run_git, try_git
+from skillopt.versions.merging import Conflict, find_conflicts
+from skillopt.versions.repository import NewVersion, Repository
+
+__all__ = ["StartPlace", "start_conflicts", "write_start"]
+
+_ON_TOP: Final = 1000
+"""Commits of people on top of the newest version that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartPlace:
+    """A skill's branch, and the default branch beside it.
+
+    Args:
+        repository: Where they are.
+        skill: Name of the skill.
+        path: Its folder in the repository, POSIX.
+        tip: Newest commit of the skill's branch.
+        onto: Newest commit of the default branch.
+    """
+
+    repository: Repository
+    skill: str
+    path: str
+    tip: str
+    onto: str
+
+    @property
+    def by_people(self) -> bool:
+        """Tell whether people have changed the skill on top of its newest version."""
+        newest = next(iter(self.repository.versions(self.skill, self.tip)), None)
+        if newest is None or newest.sha == self.tip:
+            return False
+        above = run_git(
+            self.repository.root, "rev-list", "--first-parent", f"--max-count={_ON_TOP}", self.tip, f"^{newest.sha}"
+        )
+        return bool(above.split()) and self.files(self.tip) != self.files(newest.sha)
+
+    def files(self, commit: str) -> tuple[File, ...]:
+        """Read the files of the skill that ship, as a commit or a tree has them."""
+        found = self.repository.read_folder(commit, self.path)
+        return tuple(file for file in found if is_shipped(file.path))
+
+
+def start_conflicts(place: StartPlace) -> tuple[Conflict, ...]:
+    """Find the sentences that people changed on the skill's branch, and others differently on the default branch.
+
+    Raises:
+        RepositoryError: The two have no commit in common here, as in a shallow clone.
+    """
+    return find_conflicts(place.repository, place.tip, place.onto, place.path) if place.by_people else ()
+
+
+def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
+    """Merge the default branch into the skill's branch, and give the commit that training starts from.
+
+    Its text is the default branch's, or, where people have changed the skill's branch, what both sides make of it.
+    Where there is nothing to merge, nothing is written.
+
+    Args:
+        place: The two branches.
+        at: Time of the commit, ISO 8601.
+        anew: Whether what people changed on the skill's branch is left behind, too.
+
+    Raises:
+        RepositoryError: Both sides changed the same lines (`start_conflicts`); nothing was written.
+        VersionConflictError: The branch moved meanwhile, or is checked out.
+    """
+    theirs = place.files(place.onto)
+    has_skill = any(file.path == SKILL_FILE for file in theirs)
+    if not has_skill or place.repository.contains(place.tip, place.onto) or _is_renamed(place):
+        return place.tip
+    keep = place.by_people and not anew
+    new = NewVersion(
+        skill=place.skill,
+        path=place.path,
+        files=place.files(_merged_tree(place)) if keep else theirs,
+        subject=f"{place.skill}: the text that training starts from",
+        body="The default branch's text, with what people changed here." if keep else "The default branch's text.",
+        trailers=(("Skill", place.skill),),
+        at=at,
+        parent=place.tip,
+        expected_tip=place.tip,
+        merges=place.onto,
+    )
+    return place.repository.commit_version(new)
+
+
+def _is_renamed(place: StartPlace) -> bool:
+    """Tell whether the skill has another name on its branch than the default branch knows."""
+    versions = place.repository.versions(place.skill, place.tip)
+    renamed = next((one.sha for one in versions if one.trailer(RENAMED_FROM)), "")
+    return bool(renamed) and not place.repository.contains(place.onto, renamed)
+
+
+def _merged_tree(place: StartPlace) -> str:
+    root = place.repository.root
+    status, out, problem = try_git(root, ["merge-tree", "--write-tree", "--name-only", place.tip, place.onto])
+    tree = out.decode("utf-8", "replace").split("\n", 1)[0].strip()
+    if status == 1 and not find_conflicts(place.repository, place.tip, place.onto, place.path):
+        return tree  # what conflicts lies outside of the skill, and there the default branch's holds
+    if status:
+        why = problem.strip() or "both sides changed the same lines"
+        message = f"git could not merge {place.onto[:10]} into skillopt/{place.skill}: {why}"
+        raise RepositoryError(f"{message}; merge it by hand there, or begin anew from the default branch")
+    return tree

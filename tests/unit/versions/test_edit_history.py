@@ -1,0 +1,160 @@
+"""Edits between the default branch and a skill's branch, and the text without some of them."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op, apply_edits
+from skillopt.tasks import File
+from skillopt.versions.edit_history import EditLine, Inseparable, closure, text_without
+from skillopt.versions.edit_trailers import edit_trailers
+from skillopt.versions.merging import Conflict, find_conflicts, merge_texts
+from skillopt.versions.repository import Repository
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
+
+SORT = Edit("s1e1", Op.ADD, "- Trim.", "", "- Sort.")
+DATES = Edit("s1e2", Op.ADD, "", "", "- Dates.")
+ISO = Edit("s2e1", Op.REPLACE, "- Dates.", "", "- Dates as ISO.")
+CASE = Edit("s2e2", Op.ADD, "- Sort.", "", "- Lower case.")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_repository(tmp_path)
+
+
+def text_of(folder: Path, commit: str) -> str:
+    return git(folder, "show", f"{commit}:{FOLDER}/SKILL.md") + "\n"
+
+
+def version(folder: Path, *edits: Edit, named: bool = True) -> str:
+    """Commit a version with edits of the newest text."""
+    tip = Repository.find(folder).branch_tip("rows")
+    before = SkillDocument(text_of(folder, tip or "main"))
+    text = apply_edits(before, edits).document.text.encode()
+    trailers = (*NEW_VERSION.trailers, *(edit_trailers(edits) if named else ()))
+    parent = {"parent": tip} if tip else {}
+    return commit(folder, files=(File("SKILL.md", text),), trailers=trailers, expected_tip=tip, **parent)
+
+
+def by_hand(folder: Path, branch: str, old: str, new: str) -> str:
+    git(folder, "switch", "--quiet", branch)
+    place = folder / FOLDER / "SKILL.md"
+    place.write_text(place.read_text().replace(old, new))
+    git(folder, "commit", "--quiet", "-am", "By hand")
+    git(folder, "switch", "--quiet", "main")
+    return git(folder, "rev-parse", branch)
+
+
+def line(folder: Path) -> EditLine:
+    repository = Repository.find(folder)
+    return EditLine.read(repository, "rows", FOLDER, repository.branch_tip("rows") or "", "main")
+
+
+def without(folder: Path, *numbers: int) -> str | Inseparable:
+    found = line(folder)
+    return text_without(found.steps, {one.key for one in found.edits if one.number in numbers})
+
+
+class TestNumbers:
+    def test_edits_are_numbered_over_all_versions_the_oldest_first(self, folder: Path) -> None:
+        first, second = version(folder, SORT, DATES), version(folder, ISO)
+        assert [(one.number, str(one.key), one.edit) for one in line(folder).edits] == [
+            (1, f"{first[:12]}/1", SORT),
+            (2, f"{first[:12]}/2", DATES),
+            (3, f"{second[:12]}/1", ISO),
+        ]
+
+    def test_versions_that_name_no_edits_have_those_that_their_lines_tell(self, folder: Path) -> None:
+        version(folder, SORT, DATES, named=False)
+        (edit,) = [one.edit for one in line(folder).edits]
+        assert (edit.op, edit.anchor, edit.content) == (Op.ADD, "- Trim.", "- Sort.\n- Dates.")
+
+    @pytest.mark.parametrize("how", ["--squash", "--no-ff", "--ff-only"])
+    def test_what_an_earlier_pull_request_merged_is_not_offered_again(self, folder: Path, how: str) -> None:
+        version(folder, SORT)
+        git(folder, "merge", "--quiet", how, "skillopt/rows")
+        if how == "--squash":
+            git(folder, "commit", "--quiet", "-m", "Squashed")
+        assert line(folder).edits == ()
+        version(folder, DATES)
+        assert [one.edit for one in line(folder).edits] == [DATES]
+
+    def test_what_an_earlier_pull_request_rebased_is_not_offered_again(self, folder: Path) -> None:
+        version(folder, SORT)
+        git(folder, "commit", "--quiet", "--allow-empty", "-m", "Other work")
+        git(folder, "cherry-pick", "skillopt/rows")
+        version(folder, DATES)
+        assert [one.edit for one in line(folder).edits] == [DATES]
+
+    def test_a_force_pushed_default_branch_hides_no_edit(self, folder: Path) -> None:
+        version(folder, SORT)
+        git(folder, "commit", "--quiet", "--amend", "-m", "Begun anew", "--date=2020-01-01T00:00:00Z")
+        assert [one.edit for one in line(folder).edits] == [SORT]
+
+    def test_a_shallow_clone_numbers_what_it_has(self, folder: Path, tmp_path: Path) -> None:
+        version(folder, SORT)
+        version(folder, DATES)
+        git(tmp_path, "clone", "--quiet", "--depth=2", "--no-single-branch", folder.as_uri(), "shallow")
+        clone = Repository.find(tmp_path / "shallow")
+        found = EditLine.read(clone, "rows", FOLDER, "origin/skillopt/rows", "origin/main")
+        assert [one.edit for one in found.edits] == [SORT, DATES]
+
+
+class TestWithout:
+    def test_one_of_two_edits_beside_each_other_goes_alone(self, folder: Path) -> None:
+        version(folder, SORT, DATES)
+        assert without(folder, 1) == TEXT.decode() + "- Dates.\n"
+        assert without(folder, 2) == TEXT.decode() + "- Sort.\n"
+        assert without(folder, 1, 2) == TEXT.decode()
+
+    def test_an_edit_goes_from_below_later_versions(self, folder: Path) -> None:
+        version(folder, SORT, DATES)
+        version(folder, ISO)
+        assert without(folder, 1) == TEXT.decode() + "- Dates as ISO.\n"
+
+    def test_an_edit_that_another_one_changed_says_what_must_go_with_it(self, folder: Path) -> None:
+        version(folder, SORT, DATES)
+        second = version(folder, ISO, CASE)
+        found = without(folder, 2)
+        assert isinstance(found, Inseparable)
+        assert [str(key) for key in found.needs] == [f"{second[:12]}/1"]
+        all_of_it = line(folder)
+        gone = {one.key for one in all_of_it.edits if one.number == 2}
+        assert [str(key) for key in closure(all_of_it.steps, gone)] == [f"{second[:12]}/1"]
+        assert without(folder, 2, 3) == TEXT.decode() + "- Sort.\n- Lower case.\n"
+
+    def test_what_people_changed_on_the_branch_stays(self, folder: Path) -> None:
+        version(folder, SORT, DATES)
+        by_hand(folder, "skillopt/rows", "# Rows", "# Rows and cells")
+        assert without(folder, 2) == TEXT.decode().replace("# Rows", "# Rows and cells") + "- Sort.\n"
+
+    def test_lines_that_people_changed_are_not_guessed_at(self, folder: Path) -> None:
+        version(folder, SORT, DATES)
+        person = by_hand(folder, "skillopt/rows", "- Dates.", "- Dates, as ISO.")
+        assert without(folder, 2) == Inseparable(commit=person)
+
+    def test_an_edit_of_a_version_that_names_none_goes_too(self, folder: Path) -> None:
+        version(folder, SORT, named=False)
+        version(folder, DATES)
+        assert without(folder, 1) == TEXT.decode() + "- Dates.\n"
+
+
+class TestConflicts:
+    def test_two_sides_of_a_sentence_are_both_given(self, folder: Path) -> None:
+        version(folder, SORT)
+        by_hand(folder, "skillopt/rows", "- Trim.", "- Trim all.")
+        by_hand(folder, "main", "- Trim.", "- Trim none.")
+        found = find_conflicts(Repository.find(folder), "skillopt/rows", "main", FOLDER)
+        assert found == (Conflict(f"{FOLDER}/SKILL.md", "- Trim all.\n- Sort.", "- Trim none."),)
+
+    def test_changes_apart_from_each_other_are_none(self, folder: Path) -> None:
+        version(folder, DATES)
+        by_hand(folder, "main", "description: Rows.", "description: Tidy rows.")
+        assert find_conflicts(Repository.find(folder), "skillopt/rows", "main", FOLDER) == ()
+
+    def test_texts_merge_line_by_line(self) -> None:
+        assert merge_texts(b"a\nb\nc\nd\n", b"A\nb\nc\nd\n", b"a\nb\nc\nD\n") == b"A\nb\nc\nD\n"
+        assert merge_texts(b"a\n", b"b\n", b"c\n") == (Conflict("", "b", "c"),)

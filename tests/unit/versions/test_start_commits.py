@@ -1,0 +1,151 @@
+"""Where the default branch moved on, training starts from a commit that merges it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillopt.errors import RepositoryError
+from skillopt.tasks import File
+from skillopt.versions.commit_kind import commit_kind
+from skillopt.versions.merging import Conflict
+from skillopt.versions.remotes import Remote
+from skillopt.versions.repository import Repository
+from skillopt.versions.start_commits import StartPlace, start_conflicts, write_start
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, NEW_VERSION, TEXT, commit, make_repository
+
+AT = "2026-01-05T00:00:00+00:00"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = make_repository(tmp_path / "made")
+    commit(made)
+    return made
+
+
+def by_hand(folder: Path, branch: str, old: str, new: str) -> str:
+    git(folder, "switch", "--quiet", branch)
+    place = folder / FOLDER / "SKILL.md"
+    place.write_text(place.read_text().replace(old, new))
+    git(folder, "commit", "--quiet", "-am", "By hand")
+    git(folder, "switch", "--quiet", "main")
+    return git(folder, "rev-parse", branch)
+
+
+def place(folder: Path) -> StartPlace:
+    repository = Repository.find(folder)
+    return StartPlace(repository, "rows", FOLDER, repository.branch_tip("rows") or "", repository.head() or "")
+
+
+def text_of(folder: Path, commit: str) -> str:
+    return git(folder, "show", f"{commit}:{FOLDER}/SKILL.md") + "\n"
+
+
+def add_version(folder: Path, start: str) -> str:
+    files = (File("SKILL.md", text_of(folder, start).encode() + b"- New.\n"),)
+    return commit(folder, files=files, parent=start, expected_tip=start)
+
+
+class TestTheDefaultBranchMoved:
+    def test_training_starts_from_its_text_and_the_next_version_merges_without_a_conflict(self, folder: Path) -> None:
+        main = by_hand(folder, "main", "- Trim.", "- Trim all cells.")
+        (folder / "README").write_text("Moved on.\n")
+        git(folder, "commit", "--quiet", "-am", "More")
+        main = git(folder, "rev-parse", "main")
+        tip = git(folder, "rev-parse", "skillopt/rows")
+        start = write_start(place(folder), AT)
+        assert git(folder, "log", "-1", "--format=%P", start).split() == [tip, main]
+        assert git(folder, "rev-parse", f"{start}^{{tree}}") == git(folder, "rev-parse", "main^{tree}")
+        version = add_version(folder, start)
+        assert git(folder, "merge-tree", "--write-tree", "main", version) == git(
+            folder, "rev-parse", f"{version}^{{tree}}"
+        )
+        assert [commit_kind(one) for one in Repository.find(folder).versions("rows")] == [
+            "accepted",
+            "start",
+            "accepted",
+        ]
+
+    def test_doing_it_again_changes_nothing(self, folder: Path) -> None:
+        by_hand(folder, "main", "- Trim.", "- Trim all cells.")
+        start = write_start(place(folder), AT)
+        assert write_start(place(folder), "2026-02-02T00:00:00+00:00") == start
+
+    def test_where_it_did_not_move_nothing_is_written(self, folder: Path) -> None:
+        tip = git(folder, "rev-parse", "skillopt/rows")
+        assert write_start(place(folder), AT) == tip
+
+    def test_its_merged_commits_are_nobodys_commits_on_the_branch(self, folder: Path, tmp_path: Path) -> None:
+        git(tmp_path, "clone", "--quiet", "--bare", str(folder), "bare.git")
+        git(folder, "remote", "add", "origin", (tmp_path / "bare.git").as_uri())
+        by_hand(folder, "main", "- Trim.", "- Trim all cells.")
+        git(folder, "push", "--quiet", "origin", "main")
+        version = add_version(folder, write_start(place(folder), AT))
+        remote = Remote.find(Repository.find(folder), "origin")
+        assert remote is not None
+        tips = remote.fetch_tips()
+        assert remote.commits_by_people("rows", version, [tips.default]) == []
+        assert remote.push("rows", tips)
+        # After a force-push of the default branch, the commits merged before are still nobody's.
+        git(folder, "checkout", "--quiet", "--orphan", "anew")
+        git(folder, "commit", "--quiet", "-m", "Begun anew")
+        assert remote.commits_by_people("rows", version, [git(folder, "rev-parse", "anew")])[:-1] == []
+
+    def test_merged_commits_that_nobody_published_are_not_pushed(self, folder: Path, tmp_path: Path) -> None:
+        git(tmp_path, "clone", "--quiet", "--bare", str(folder), "bare.git")
+        git(folder, "remote", "add", "origin", (tmp_path / "bare.git").as_uri())
+        by_hand(folder, "main", "- Trim.", "- Trim all cells, a secret.")
+        write_start(place(folder), AT)
+        remote = Remote.find(Repository.find(folder), "origin")
+        assert remote is not None
+        with pytest.raises(RepositoryError, match="based on commits that origin does not have"):
+            remote.push("rows", remote.fetch_tips())
+
+
+class TestPeopleChangedBoth:
+    def test_changes_apart_from_each_other_are_merged(self, folder: Path) -> None:
+        by_hand(folder, "skillopt/rows", "description: Rows.", "description: Tidy rows.")
+        by_hand(folder, "main", "# Rows", "# Rows and cells")
+        assert start_conflicts(place(folder)) == ()
+        start = write_start(place(folder), AT)
+        text = text_of(folder, start)
+        assert "description: Tidy rows." in text
+        assert "# Rows and cells" in text
+        assert "- Sort." in text
+        assert git(folder, "merge-tree", "--write-tree", "main", start) == git(folder, "rev-parse", f"{start}^{{tree}}")
+
+    def test_a_sentence_that_both_changed_is_given_in_both_versions_and_the_branch_is_left_alone(
+        self, folder: Path
+    ) -> None:
+        person = by_hand(folder, "skillopt/rows", "- Trim.", "- Trim most.")
+        by_hand(folder, "main", "- Trim.", "- Trim all.")
+        assert start_conflicts(place(folder)) == (
+            Conflict(f"{FOLDER}/SKILL.md", "- Trim most.\n- Sort.", "- Trim all."),
+        )
+        with pytest.raises(RepositoryError, match="merge it by hand"):
+            write_start(place(folder), AT)
+        assert git(folder, "rev-parse", "skillopt/rows") == person
+
+    def test_begun_anew_the_default_branch_holds(self, folder: Path) -> None:
+        by_hand(folder, "skillopt/rows", "- Trim.", "- Trim most.")
+        by_hand(folder, "main", "- Trim.", "- Trim all.")
+        start = write_start(place(folder), AT, anew=True)
+        assert text_of(folder, start) == TEXT.decode().replace("- Trim.", "- Trim all.")
+
+
+def test_a_skill_renamed_on_its_branch_alone_is_not_merged(folder: Path) -> None:
+    tip = git(folder, "rev-parse", "skillopt/rows")
+    moved = replace(
+        NEW_VERSION,
+        skill="cells",
+        path="skills/cells",
+        trailers=(("Skill", "cells"), ("Renamed-From", "rows"), ("Renamed-Path", FOLDER)),
+        parent=tip,
+        moved_from=FOLDER,
+    )
+    renamed = Repository.find(folder).commit_version(moved)
+    by_hand(folder, "main", "- Trim.", "- Trim all.")
+    found = StartPlace(Repository.find(folder), "cells", "skills/cells", renamed, git(folder, "rev-parse", "main"))
+    assert write_start(found, AT) == renamed
