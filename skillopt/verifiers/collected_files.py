@@ -43,6 +43,13 @@ _NAMED_FILES: Final = re.compile(
     r"""|(?:^|[;&|])[ \t]*(?:source|\.)[ \t]+["']?(?P<sourced>[^\s"';&|]{1,200})""",
     re.MULTILINE,
 )
+_MAKEFILE: Final = re.compile(r"(?:^|/)(?:GNU)?[Mm]akefile$|\.mk$")
+_GOALS: Final = re.compile(r"^([^\s:=#][^:=#\n]*):(?!=)", re.MULTILINE)
+_TEST_RUNNERS: Final = re.compile(
+    r"\b(?:pytest|unittest|nose2?|tox|nox|jest|vitest|mocha|ava|karma|npm|npx|pnpm|yarn|bun|deno|go test|cargo)\b"
+    r"|--test\b|node:test"
+)
+_TESTS: Final = re.compile(r"^test.*\.py$|_test\.(?:py|go|[cm]?[jt]sx?)$|[.-](?:test|spec)\.|^test\.")
 _OF_FOLDERS: Final = frozenset({"__init__", "__main__"})
 _LARGEST_READ: Final = 1_000_000
 
@@ -55,25 +62,32 @@ class CollectedFiles:
         patterns: What the suite names; None for whatever the agent created or changed.
         own: Paths of the verifier's files.
         modules: Names that the verifier's program imports or runs.
+        goals: Names of files that `make` would take for work that is done.
+        runs_tests: Whether the program is a test runner, which runs whatever is named like a test.
         reserved: Files that only the program writes.
     """
 
     patterns: tuple[str, ...] | None
     own: frozenset[str]
     modules: frozenset[str]
+    goals: frozenset[str]
+    runs_tests: bool
     reserved: frozenset[str]
 
     @staticmethod
     def of(
         patterns: tuple[str, ...] | None, files: Sequence[File], argv: Sequence[str], reserved: Iterable[str]
     ) -> "CollectedFiles":
-        """Find out what the program imports, from its files and its command line."""
-        texts = [file.content[:_LARGEST_READ].decode("utf-8", "replace") for file in files if is_code(file.path)]
-        named = {name for text in (*texts, *argv) for name in _imported(text)}
+        """Find out what the program imports and runs, from its files and its command line."""
+        texts = {file.path: file.content[:_LARGEST_READ].decode("utf-8", "replace") for file in files}
+        programs = [*(text for path, text in texts.items() if is_code(path)), *argv]
+        makefiles = [text for path, text in texts.items() if _MAKEFILE.search(path)]
         return CollectedFiles(
             patterns,
-            frozenset(file.path for file in files),
-            _installed_modules() | _OF_FOLDERS | named,
+            frozenset(texts),
+            _installed_modules() | _OF_FOLDERS | {name for text in programs for name in _imported(text)},
+            frozenset(goal for text in makefiles for found in _GOALS.findall(text) for goal in found.split()),
+            any(_TEST_RUNNERS.search(text) for text in (*programs, *makefiles)),
             frozenset(reserved),
         )
 
@@ -91,6 +105,8 @@ class CollectedFiles:
         """Tell whether a file could change what the program does."""
         parts = path.split("/")
         if any(fnmatchcase(part.casefold(), pattern) for part in parts for pattern in _STEERING):
+            return True
+        if path in self.goals or (self.runs_tests and _TESTS.search(parts[-1])):
             return True
         if any(parts[0] == own.split("/", 1)[0] for own in self.own if own.startswith(".") and "/" in own):
             return True
