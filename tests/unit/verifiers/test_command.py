@@ -172,7 +172,7 @@ def test_a_module_of_the_agent_takes_no_other_s_place(workspace: Path) -> None:
     score = load_verifier(spec).score(Trajectory(), str(workspace))
 
     assert score.feedback.startswith("the check ended with status 3")
-    assert score.feedback.endswith("not given to the check: json.py (the option `collect` names files)")
+    assert score.feedback.endswith("not given to the check: json.py, mine.py (the option `collect` names files)")
 
 
 def test_a_module_that_the_check_imports_has_to_be_named(workspace: Path) -> None:
@@ -233,11 +233,12 @@ for attempt in (lambda: socket.create_connection(('127.0.0.1', {port}), 5), path
 
 @pytest.mark.parametrize("sandbox", ["auto", "none"])
 def test_a_check_leaves_no_process_behind(workspace: Path, tmp_path: Path, sandbox: SandboxChoice) -> None:
-    code = "import subprocess; print(subprocess.Popen(['sleep', '600.25'], start_new_session=True).pid)"
+    waiting = [sys.executable, "-c", "import time; time.sleep(600)", str(tmp_path)]
+    code = f"import subprocess; print(subprocess.Popen({waiting}, start_new_session=True).pid)"
     spec = make_spec("command", File("check.py", code.encode()), argv=["python", "check.py"])
 
     assert load_verifier(spec, sandbox=sandbox).score(Trajectory(), str(workspace)).passed
-    assert "600.25" not in running(tmp_path)
+    assert str(tmp_path) not in running(tmp_path)
 
 
 def running(folder: Path) -> str:
