@@ -164,6 +164,7 @@ class Project:
         if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
             message = f"{config}: expected [skills.NAME] tables, found {entries!r}"
             raise SettingsError(message)
+        _refuse_outside(config, entries)
         return cls(root, entries, loaded)
 
     @property
@@ -208,7 +209,7 @@ class Project:
         return Target(name, folder, found, make_settings(*layers))
 
     def configured_folder(self, name: str) -> Path:
-        """Give the folder of a skill that has a table in skillopt.toml; it may lie outside the project."""
+        """Give the folder of a skill that has a table in skillopt.toml; a link may lead out of the project."""
         return (self.root / str(self.entries[name].get("path", f"skills/{name}"))).resolve()
 
     def discover(self) -> Discovered:
@@ -368,3 +369,15 @@ def _environment(variables: Mapping[str, str]) -> dict[str, object]:
             key = variable.removeprefix(_PREFIX).lower()
             found[key] = tuple(filter(None, text.split(","))) if key == "allow" else text
     return found
+
+
+def _refuse_outside(config: Path, entries: Mapping[str, Mapping[str, object]]) -> None:
+    """Refuse folders and suites of skills that a project names outside of itself."""
+    for name, entry in entries.items():
+        for key in _ENTRY_KEYS:
+            given = str(entry.get(key, ""))
+            if not Path(os.path.normpath(config.parent / given)).is_relative_to(config.parent):
+                raise SettingsError(
+                    f"{config}: [skills.{name}] {key}: expected a path in the project, found {given!r}; move it there, "
+                    f"or name it on the command line"
+                )

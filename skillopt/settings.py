@@ -292,7 +292,10 @@ class Settings(AdvancedSettings):
     ] = SkillMode.FORCED
     sandbox: Annotated[
         Literal["auto", "bwrap", "none"],
-        Field(description="Where agents run: in bubblewrap where it works (`auto`), always (`bwrap`), never (`none`)."),
+        Field(
+            description="Where agents and programs of verifiers run: in bubblewrap where it works (`auto`), always "
+            "(`bwrap`), never (`none`)."
+        ),
     ] = "auto"
     prices: Annotated[
         dict[str, Price],

@@ -68,11 +68,13 @@ class VerifierSpec:
         kind: Name of the verifier driver.
         options: The driver's options as canonical JSON text, validated by the driver.
         files: Reference files; they enter no workspace before the target has stopped.
+        inputs: What the task placed in the workspace, where a rollout is scored; no part of what identifies a task.
     """
 
     kind: str
     options: str = "{}"
     files: tuple[File, ...] = ()
+    inputs: tuple[File, ...] = ()
 
     @property
     def judged(self) -> bool:
@@ -85,7 +87,9 @@ class VerifierSpec:
         if self.kind != "checks":
             return (self,)
         checks = json.loads(self.options).get("checks", ())
-        return tuple(VerifierSpec(each["kind"], json.dumps(each.get("options", {})), self.files) for each in checks)
+        return tuple(
+            VerifierSpec(each["kind"], json.dumps(each.get("options", {})), self.files, self.inputs) for each in checks
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,11 @@ class Task:
     files: tuple[File, ...] = ()
     tags: tuple[str, ...] = ()
     timeout: float = 600.0
+
+    @property
+    def verifier_with_inputs(self) -> VerifierSpec:
+        """Give the verifier as it scores a rollout: it knows the files that the workspace held at the start."""
+        return replace(self.verifier, inputs=self.files)
 
     @property
     def digest(self) -> str:

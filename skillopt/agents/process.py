@@ -10,25 +10,25 @@ only a sandbox prevents that.
 
 import os
 import shutil
-import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Final
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
 from skillopt.sandbox.bubblewrap import Sandbox
-from skillopt.sandbox.workspace import ProcessResult, Workspace, run_process
+from skillopt.sandbox.limits import rollout_limits
+from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
+from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 
 __all__ = ["AgentCommand", "AgentHome", "EndedRun", "find_program", "first_set", "prepare_folder", "program_version"]
 
 _STREAM_LIMIT: Final = 32_000_000
 _GRACE_SECONDS: Final = 5.0
-_KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
 _VERSION_SECONDS: Final = 20.0
 _PASSED_ON: Final = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -120,9 +120,10 @@ class AgentCommand:
         argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *wrapped]
         begun = monotonic()
         try:
-            result = run_process(argv, cwd, self.env, seconds + _GRACE_SECONDS, output_limit=_STREAM_LIMIT)
+            limit, limits = seconds + _GRACE_SECONDS, rollout_limits()
+            result = run_process(argv, cwd, self.env, limit, output_limit=_STREAM_LIMIT, limits=limits)
         finally:
-            _end_survivors(home.path)
+            end_inheritors(home.path)
         return EndedRun(result, result.timed_out or monotonic() - begun >= seconds, seconds)
 
 
@@ -214,31 +215,3 @@ def prepare_folder(folder: str, skill_folder: str = "", files: Sequence[File] = 
         place.write_bytes(file.content)
         if file.content.startswith(b"#!"):
             place.chmod(0o755)
-
-
-def _end_survivors(home: str) -> None:
-    """Kill every process that inherited a home; several rounds, because one may be starting another."""
-    mark = f"={home}".encode()
-    for pause in _KILL_PAUSES:
-        found = [number for number in _processes() if mark in _environment(number)]
-        if not found:
-            return
-        for number in found:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(number, signal.SIGKILL)
-        sleep(pause)
-
-
-def _processes() -> list[int]:
-    try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - names are all it needs
-    except OSError:
-        return []
-
-
-def _environment(process: int) -> bytes:
-    """Give the environment a process was started with; empty when it is gone or another user's."""
-    try:
-        return Path(f"/proc/{process}/environ").read_bytes()
-    except OSError:
-        return b""

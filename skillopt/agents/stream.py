@@ -99,6 +99,7 @@ class ClientRun:
         stderr: What it complained about.
         interrupted: We ended it because its time was over.
         seconds: How long it had.
+        exceeded: The limit for whose sake we ended it, such as `more than 256 processes`; empty for none.
     """
 
     client: str
@@ -106,6 +107,12 @@ class ClientRun:
     stderr: str = ""
     interrupted: bool = False
     seconds: float = 0.0
+    exceeded: str = ""
+
+    @property
+    def over_limit(self) -> Ending:
+        """Tell of a run that used more than its limits."""
+        return Ending(Status.LIMIT, f"limit: the rollout was ended because it used {self.exceeded}")
 
     def without_result(self, *, answered: bool, failing: tuple[FailureKind, str] | None) -> Ending:
         """Judge a run that did not say how it ended.

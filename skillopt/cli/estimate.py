@@ -60,6 +60,7 @@ def _text(result: "Estimated") -> str:
         f"what it can show: {result.prospect.words}",
         *_chances(result),
         *([f"note: {result.earlier}"] if result.earlier else []),
+        *([f"note: {result.caution}"] if result.caution else []),
         *([f"cap: {result.cap}"] if result.cap else []),
         *([f"the cap ends {_of_ten(likely.capped)} simulated runs"] if likely.capped > _SURE else []),
         result.verdict,

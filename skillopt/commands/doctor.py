@@ -22,6 +22,7 @@ from skillopt.models import load_model
 from skillopt.project import CONFIG, Discovered, Project, Selection
 from skillopt.protocols import Harness, Model, RolloutRequest
 from skillopt.rollouts import Status, Usage
+from skillopt.sandbox.bubblewrap import unboxed_checks
 from skillopt.sandbox.workspace import Workspace
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
@@ -86,9 +87,9 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     if clash:
         yield Check("import name", ok=False, found=clash)
     yield _check("git", lambda: _repository(folder))
-    missing = exposure_warning("auto", os.environ)
-    found = "none" if missing else "bubblewrap works; agents run in it"
-    yield Check("sandbox", ok=True, found=found, warnings=(missing,) if missing else ())
+    missing = tuple(filter(None, (exposure_warning("auto", os.environ), unboxed_checks("auto"))))
+    found = "none" if missing else "bubblewrap works; agents and programs of verifiers run in it"
+    yield Check("sandbox", ok=True, found=found, warnings=missing)
     nested = nested_session()
     inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
     yield Check("session", ok=True, found=inside if nested else "not inside an agent's session")

@@ -18,6 +18,7 @@ from skillopt.commands.prospect import (
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.recording import check_cap
+from skillopt.execution.unboxed_checks import checks_warning
 from skillopt.forecast.foresight import CallCost, Foresight, foresee
 from skillopt.forecast.proposer import PROPOSERS, Proposer
 from skillopt.forecast.typical_costs import typical_call, typical_rollout
@@ -94,6 +95,7 @@ class Estimated:
         chances: How often a gain of some size is shown.
         prospect: What the suite can show.
         earlier: What earlier runs with another preset on the same tasks mean; empty when there were none.
+        caution: What scores are worth where programs of verifiers run without a sandbox; empty elsewhere.
         cap: The option that caps the run where the settings have no cap on what it spends; empty where they do.
         go: Whether a run is worth it.
         verdict: Why, in a sentence.
@@ -111,6 +113,7 @@ class Estimated:
     chances: tuple[GainChance, ...]
     prospect: Prospect
     earlier: str
+    caution: str
     cap: str
     go: bool
     verdict: str
@@ -173,6 +176,7 @@ def estimate(
         chances_of_gains(suite, settings),
         prospect,
         records.earlier,
+        checks_warning(suite, settings.sandbox),
         _cap(likely, suite, settings, val),
         go,
         verdict,

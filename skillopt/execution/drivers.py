@@ -17,10 +17,12 @@ from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.tool_records import check_recorded_tools
+from skillopt.execution.unboxed_checks import checks_warning, with_checks
 from skillopt.harnesses import HarnessParts, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
+from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
 from skillopt.tasks import Suite, Task, VerifierSpec
@@ -30,6 +32,7 @@ __all__ = [
     "Drivers",
     "PlainDrivers",
     "caps_of",
+    "identify_target",
     "load_drivers",
     "load_retrying_model",
     "load_target",
@@ -54,6 +57,7 @@ class PlainDrivers:
         judge: Judges rubrics.
         verifiers: Own kinds of verifiers, beside those that are built in.
         waits: Tells why calls of models that were made by their names wait.
+        warning: What scores are worth, in one line; empty where they are worth all.
     """
 
     harness: Harness | None = None
@@ -61,6 +65,7 @@ class PlainDrivers:
     judge: Model | None = None
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     waits: WaitNotices = field(default_factory=WaitNotices)
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,7 @@ class Drivers:
         notice: What the user should know before anything runs, in one line; empty for nothing.
         verifiers: Own kinds of verifiers, beside those that are built in.
         waits: Tells why calls wait.
+        sandbox: Where programs of verifiers run.
     """
 
     harness: Harness
@@ -84,6 +90,7 @@ class Drivers:
     notice: str = ""
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     waits: WaitNotices = field(default_factory=WaitNotices)
+    sandbox: SandboxChoice = "auto"
 
     def verifier(self, spec: VerifierSpec) -> Verifier:
         """Make the verifier of a task.
@@ -94,7 +101,9 @@ class Drivers:
         own = self.verifiers.get(spec.kind)
         if own is not None:
             return own(spec)
-        return shared_verifier(spec) if self.judge is None else load_verifier(spec, self.judge)
+        return (
+            shared_verifier(spec, self.sandbox) if self.judge is None else load_verifier(spec, self.judge, self.sandbox)
+        )
 
     @property
     def target_identity(self) -> str:
@@ -135,6 +144,15 @@ def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None
         return load_retrying_model(name, settings, folder, target=True, waits=waits)
 
     return load_harness(settings.harness, HarnessParts(settings, folder, load))
+
+
+def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
+    """Identify the target as runs over a suite record it.
+
+    Raises:
+        SettingsError: There is no such harness, or it lacks what it needs.
+    """
+    return with_checks(load_target(settings, root), suite, settings.sandbox).identity
 
 
 def load_retrying_model(
@@ -203,12 +221,12 @@ def make_drivers(
     if given.harness is None:
         check_recorded_tools(settings.harness, suite)
     expect_sandbox_in_ci(settings, suite, agent=given.harness is None and _is_agent(settings))
-    harness = given.harness or load_target(settings, root, waits)
+    harness = with_checks(given.harness or load_target(settings, root, waits), suite, settings.sandbox)
     model = (given.model or load_retrying_model(settings.model, settings, folder, waits=waits)) if optimizer else None
     judge = None
     if any(task.verifier.judged for _, task in suite.splits):
         judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder, waits)
-    return PlainDrivers(harness, model, judge, given.verifiers, waits)
+    return PlainDrivers(harness, model, judge, given.verifiers, waits, checks_warning(suite, settings.sandbox))
 
 
 def meter_drivers(
@@ -232,14 +250,16 @@ def meter_drivers(
         model = model and MeteredModel(model, one, "optimizer", longest)
         judge = judge and MeteredModel(judge, one, "judge", longest)
     judge = judge and MaskedModel(judge, environment_masking())
+    exposed = exposure_warning(settings.sandbox, os.environ) if _is_agent(settings) else ""
     return Drivers(
         harness,
         model,
         judge,
         meter,
-        exposure_warning(settings.sandbox, os.environ) if _is_agent(settings) else "",
+        "\n".join(filter(None, (exposed, drivers.warning))),
         drivers.verifiers,
         drivers.waits,
+        settings.sandbox,
     )
 
 

@@ -10,6 +10,7 @@ from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsEr
 from skillopt.execution.metering import OutOfBudget
 from skillopt.protocols import Harness, RolloutRequest, Verifier, VerifierFactory
 from skillopt.rollouts import Message, Rollout, Score, Status, ToolCall, Trajectory, readable
+from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import load_verifier
@@ -18,9 +19,9 @@ __all__ = ["run_rollout", "shared_verifier"]
 
 
 @lru_cache(maxsize=4096)
-def shared_verifier(spec: VerifierSpec) -> Verifier:
+def shared_verifier(spec: VerifierSpec, sandbox: SandboxChoice = "auto") -> Verifier:
     """Make a verifier that asks no judge, once for all rollouts of its task."""
-    return load_verifier(spec)
+    return load_verifier(spec, sandbox=sandbox)
 
 
 def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: VerifierFactory = shared_verifier) -> Rollout:
@@ -68,12 +69,15 @@ def _run_and_score(
         feedback = limit if trajectory.status is Status.TIMEOUT else f"refused: {trajectory.reason}"
         return trajectory, Score(0.0, passed=False, feedback=feedback)
     try:
-        return trajectory, make_verifier(request.task.verifier).score(trajectory, path)
+        score = make_verifier(request.task.verifier_with_inputs).score(trajectory, path)
     except (AnswersPendingError, OutOfBudget, SettingsError):
         raise
     except Exception as error:  # noqa: BLE001 - allowed: whatever breaks in a verifier is its crash, not the target's 0
         reason = f"verifier {request.task.verifier.kind!r} broke: {type(error).__name__}: {error}"
         return replace(trajectory, status=Status.INFRA_ERROR, reason=reason), None
+    if trajectory.status is Status.LIMIT and not score.passed:
+        score = replace(score, feedback=f"{trajectory.reason}\n{score.feedback}".strip())
+    return trajectory, score
 
 
 def _readable(trajectory: Trajectory) -> Trajectory:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
 
-from skillopt.sandbox.workspace import stop_all_processes
+from skillopt.sandbox.processes import stop_all_processes
 
 __all__ = ["ThreadExecutor"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from skillopt.errors import VersionConflictError
-from skillopt.execution.drivers import load_target
+from skillopt.execution.drivers import identify_target
 from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.due import DueFacts
 from skillopt.project import Selection, Target
@@ -126,7 +126,7 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     diverged = bool(tip) and there not in texts.known
     due_facts = DueFacts(
         target.name,
-        load_target(target.settings, project.root).identity,
+        identify_target(target.settings, suite, project.root),
         suite.digest,
         (unfinished.reason or "it was interrupted") if unfinished else "",
         (now - datetime.fromisoformat(at)).total_seconds() / _DAY if at else None,

@@ -50,7 +50,14 @@ def _suite(view: RunView, number: int, name: str, cases: Sequence[ET.Element]) -
         suite.set(attribute, str(sum(case.find(kind) is not None for case in cases)))
     suite.set("time", "0")
     properties = ET.SubElement(suite, "properties")
-    for key, value in (("run", view.run), ("target", view.target), ("suite", view.suite_digest)):
+    for key, value in (
+        ("run", view.run),
+        ("target", view.target),
+        ("suite", view.suite_digest),
+        ("caution", view.caution),
+    ):
+        if key == "caution" and not value:
+            continue
         ET.SubElement(properties, "property", name=key, value=_text(value))
     suite.extend(cases)
     ET.SubElement(suite, "system-out")

@@ -43,7 +43,7 @@ def render_markdown(view: RunView) -> str:
     parts = [
         f"# {inline_code(view.skill)}: {inline_code(view.kind)} run {inline_code(view.run)}",
         f"{view.state.capitalize()}, begun {view.started}. {ended}",
-        *(headline(view), size_change(view), noise_line(view)),
+        *(headline(view), view.caution, size_change(view), noise_line(view)),
         *(
             ("## The change", _change(view))
             if is_change(view)

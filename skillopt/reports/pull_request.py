@@ -113,7 +113,7 @@ def _shorter_and_shorter(view: RunView, kind: OfferKind) -> Iterator[str]:
         )
         yield _body(view, kind, limits, whole)
     rest = f"Everything else was left out for length; `skillopt report {view.run}` has all of it."
-    head = [_not_proven(view, kind), headline(view)]
+    head = [_not_proven(view, kind), headline(view), view.caution]
     yield _joined([comment_marker(view.skill), _title(view), *head, noise_line(view), guarantee(view), rest])
     yield _joined([comment_marker(view.skill), *head, rest])
 
@@ -141,6 +141,7 @@ def _body(view: RunView, kind: OfferKind, limits: LengthLimits, shortened: str) 
             _title(view),
             _not_proven(view, kind),
             headline(view),
+            view.caution,
             size_change(view),
             noise_line(view),
             shortened,

@@ -46,6 +46,8 @@ def _head(view: RunView, width: int) -> Iterator[str]:
     done = max((step.number for step in view.steps), default=0)
     yield f"{view.skill} {view.run}"
     yield _row("state", f"{view.kind}, {view.state}")
+    if view.caution:
+        yield from _wrapped("caution", view.caution, width)
     if view.steps_planned:
         yield _row("progress", f"{_meter(done / view.steps_planned, width)} step {done} of {view.steps_planned}")
     elif done:

@@ -7,6 +7,7 @@ untrusted wherever they are shown.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from skillopt.execution.unboxed_checks import CHECKS_UNBOXED
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grading
 from skillopt.gate.headline import (
@@ -318,6 +319,12 @@ class RunView:
     skipped: tuple[PromptSkipped, ...] = ()
     draft: DraftView | None = None
     format: int = VIEW_FORMAT
+
+    @property
+    def caution(self) -> str:
+        """Say what scores are worth where programs of verifiers ran without a sandbox; empty elsewhere."""
+        unboxed = self.target.endswith(CHECKS_UNBOXED)
+        return "Scores of command verifiers can be gamed: their programs ran without a sandbox." if unboxed else ""
 
     @property
     def folded(self) -> bool:

@@ -1,10 +1,10 @@
-"""Bubblewrap sandbox for agents: they can write only their own folders and reach only their provider.
+"""Bubblewrap sandbox: agents can write only their own folders and reach only their provider, checks reach nothing.
 
 Inside: the file system is read-only but for the workspace and the disposable home; temporary folders, the
-user's home, root's and `/run` are empty but for the programs on the PATH; other processes cannot be seen; there
-is no network but the provider's host and port. Not prevented: reading the rest of the file system, talking to
-a program outside that listens on a socket file there, using up processor, memory or disk, and sending anything
-at all to the provider.
+user's home, root's and `/run` are empty but for the programs on the PATH, and hold at most 1 GiB each; other processes
+cannot be seen; there is no network but the provider's host and port, and none at all for a check. Not prevented:
+reading the rest of the file system, talking to a program outside that listens on a socket file there, using up
+processor time, and sending anything at all to the provider.
 
 Invariants, also where the user is root, whom bubblewrap on its own leaves every capability:
 1. No capability, so that nothing can be mounted or unmounted.
@@ -25,9 +25,10 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
-from skillopt.sandbox.workspace import Workspace, run_process
+from skillopt.sandbox.processes import run_process
+from skillopt.sandbox.workspace import Workspace
 
-__all__ = ["Sandbox", "SandboxChoice", "sandbox_warning"]
+__all__ = ["Sandbox", "SandboxChoice", "sandbox_warning", "unboxed_checks"]
 
 SandboxChoice = Literal["auto", "bwrap", "none"]
 
@@ -42,6 +43,8 @@ _CLOSED: Final = ("--unshare-user", "--cap-drop", "ALL", "--die-with-parent")
 _ALONE: Final = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--new-session")
 _HIDDEN: Final = ("/tmp", "/var/tmp", "/run", "/root")  # noqa: S108 - hidden from the agent, not used
 _SECONDS: Final = 20.0
+_LARGEST_TMPFS: Final = str(1 << 30)
+_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - bounded, not used
 
 
 def sandbox_warning(choice: SandboxChoice) -> str:
@@ -49,6 +52,14 @@ def sandbox_warning(choice: SandboxChoice) -> str:
     if choice != "auto" or not _trouble():
         return ""
     return f"no sandbox: {_trouble()}, so agents may do whatever you may"
+
+
+def unboxed_checks(choice: SandboxChoice) -> str:
+    """Say in one line that the programs of verifiers run without a sandbox, and what that means; else empty."""
+    if choice != "none" and not _trouble():
+        return ""
+    why = "sandbox=none" if choice == "none" else _trouble()
+    return f"scores of command verifiers can be gamed: their programs run without a sandbox ({why})"
 
 
 class Sandbox:
@@ -87,6 +98,22 @@ class Sandbox:
             return tuple(argv)
         return _boxed(argv, home, workspace, _endpoints(url, os.environ))
 
+    def wrap_check(self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = ()) -> tuple[str, ...]:
+        """Give the command line that runs a verifier's program in the sandbox, without network.
+
+        Args:
+            argv: What to run; files that it names by full path can be read inside.
+            home: Its home, also for temporary files.
+            workspace: Where it works.
+            shown: Other folders that it can read.
+        """
+        if not self.active:
+            return tuple(argv)
+        program = shutil.which(argv[0]) or ""
+        named = [word for word in argv if Path(word).is_absolute() and Path(word).is_file()]
+        mounts = _mounts((home, workspace), [program] if program else [], (sys.prefix, *named, *shown))
+        return (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, "--chdir", workspace, "--", *argv)
+
 
 def _boxed(argv: Sequence[str], home: str, workspace: str, endpoints: Sequence[tuple[str, int]]) -> tuple[str, ...]:
     net = Path(home, "net")
@@ -123,21 +150,32 @@ def _trouble() -> str:
     return f"bubblewrap (bwrap) does not work here ({reason[:200]})" if ended.status else ""
 
 
-def _mounts(writable: Sequence[str], programs: Sequence[str]) -> tuple[str, ...]:
+def _mounts(writable: Sequence[str], programs: Sequence[str], others: Sequence[str] = ()) -> tuple[str, ...]:
     """Give the view of the file system: what is hidden, what of it is shown again, what can be written."""
     hidden = _hidden()
-    wanted = (*_kept(programs), sys.base_prefix, _GATEWAY, os.path.realpath("/etc/resolv.conf"))
+    wanted = (*_kept(programs), *others, sys.base_prefix, _GATEWAY, os.path.realpath("/etc/resolv.conf"))
     shown: dict[str, str] = {}
     for place in sorted(filter(lambda place: _may_be_shown(place, hidden), wanted), key=len):
         located = _located(place, hidden)
         if not any(Path(located).is_relative_to(outer) for outer in shown):
             shown[located] = place
     return (
-        *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"),
-        *(part for place in dict.fromkeys(hidden.values()) for part in ("--tmpfs", place)),
+        *("--ro-bind", "/", "/", "--dev", "/dev", *_tmpfs(_SHARED_MEMORY), "--remount-ro", "/dev"),
+        *("--proc", "/proc", "--remount-ro", "/proc"),
+        *(part for place in dict.fromkeys(hidden.values()) for part in _tmpfs(place)),
         *(part for place, source in shown.items() for part in ("--ro-bind", source, place)),
         *(part for place in writable for part in ("--bind", place, _located(place, hidden))),
     )
+
+
+def _tmpfs(place: str) -> tuple[str, ...]:
+    """Mount an empty folder in memory that cannot fill it; bubblewrap before 0.7 knows no sizes."""
+    return (*(("--size", _LARGEST_TMPFS) if _knows_sizes() else ()), "--tmpfs", place)
+
+
+@lru_cache(maxsize=1)
+def _knows_sizes() -> bool:
+    return "--size" in run_process([_BWRAP, "--help"], "/", {}, _SECONDS).stdout
 
 
 def _hidden() -> dict[str, str]:

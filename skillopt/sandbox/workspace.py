@@ -1,47 +1,38 @@
-"""Disposable workspaces for rollouts, and running programs in them with limits.
+"""Disposable workspaces for rollouts.
 
 Invariants, whatever a target leaves behind:
 1. Nothing outside the workspace is read, written or removed; symbolic links are never followed.
 2. Nothing blocks: only regular files are opened, and every read has a limit.
-3. No process that a program started in its own group outlives the call that started the program.
 """
 
 import errno
 import os
-import selectors
 import shutil
-import signal
 import stat
 import subprocess
 import tempfile
-import threading
-import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.errors import InfrastructureError, SuiteError
+from skillopt.errors import SuiteError
 from skillopt.tasks import File
 
 __all__ = [
-    "ProcessResult",
     "Unreadable",
     "Workspace",
     "changed_files",
     "check_path",
+    "disk_usage",
     "read_workspace_file",
-    "run_process",
-    "stop_all_processes",
     "workspace_size",
 ]
 
 _OUTSIDE_REACH: Final = frozenset({errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP})
 _MOST_ENTRIES: Final = 100_000
-_POLL_SECONDS: Final = 0.05
-_DRAIN_SECONDS: Final = 1.0
-_abandoned = threading.Event()
+_BLOCK: Final = 512  # the unit of st_blocks, whatever the disk has
 
 
 def check_path(path: str) -> None:
@@ -81,15 +72,17 @@ class Workspace:
 
     @staticmethod
     @contextmanager
-    def copy(source: str, files: Iterable[File] = (), without: Sequence[str] = ()) -> "Iterator[Workspace]":
+    def copy(
+        source: str, files: Iterable[File] = (), wanted: Callable[[str], bool] | None = None
+    ) -> "Iterator[Workspace]":
         """Make a workspace that holds what another one holds, and over it these files.
 
-        Left out are symbolic links, everything that is not a file or folder, and what may not be read.
+        Left out are links, symbolic and hard, everything that is not a file or folder, and what may not be read.
 
         Args:
             source: The other workspace's folder.
             files: Placed last; each replaces whatever stands in its way.
-            without: Names at the top of the other workspace that are left out too.
+            wanted: Tells of a path in the other workspace, a file's or a folder's, whether it is copied; None for all.
 
         Raises:
             SuiteError: A path leads out of the workspace.
@@ -97,10 +90,9 @@ class Workspace:
         """
         with Workspace.create() as workspace:
             for name, entry in _walk(source):
-                if name in without:
-                    continue
-                with _skipping_unreachable():
-                    _copy_entry(entry, Path(workspace.path, name))
+                if wanted is None or wanted(name):
+                    with _skipping_unreachable():
+                        _copy_entry(entry, Path(workspace.path, name))
             for file in files:
                 _make_way(workspace.path, file.path)
                 _place(workspace.path, file)
@@ -157,141 +149,18 @@ def changed_files(workspace: str, placed: Iterable[File]) -> tuple[str, ...]:
 
 def workspace_size(workspace: str) -> int:
     """Sum the bytes of all files, sparse ones at their full length, before a copy is made of them."""
-    total = 0
-    for _, entry in _walk(workspace):
+    return sum(found.st_size for found in _stats(workspace))
+
+
+def disk_usage(folder: str) -> int:
+    """Sum the bytes that a folder takes on disk, sparse files at what they take."""
+    return sum(found.st_blocks * _BLOCK for found in _stats(folder))
+
+
+def _stats(folder: str) -> Iterator[os.stat_result]:
+    for _, entry in _walk(folder):
         with _skipping_unreachable():
-            total += entry.stat(follow_symlinks=False).st_size
-    return total
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessResult:
-    """How a program ended.
-
-    Args:
-        status: Exit status; the negative signal number when a signal ended it.
-        stdout: First and last part of what it printed, as UTF-8 with replacement characters.
-        stderr: The same for its error output.
-        timed_out: Whether it was ended because its time was over.
-    """
-
-    status: int
-    stdout: str
-    stderr: str
-    timed_out: bool = False
-
-
-def run_process(
-    argv: Sequence[str], cwd: str, env: Mapping[str, str], timeout: float, *, output_limit: int = 1_000_000
-) -> ProcessResult:
-    """Run a program without input in its own process group, and end the whole group with it.
-
-    Args:
-        argv: Program and arguments; no shell.
-        cwd: Its working directory.
-        env: Added to a minimal environment: PATH, LANG, and a private HOME and TMPDIR that are removed.
-        timeout: Wall-clock limit in seconds.
-        output_limit: Most bytes kept of each output; the middle is left out.
-
-    Raises:
-        InfrastructureError: The program cannot be started.
-    """
-    with Workspace.create() as private:
-        minimal = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "LANG": "C.UTF-8",
-            "HOME": private.path,
-            "TMPDIR": private.path,
-        }
-        try:
-            process = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env={**minimal, **env},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            message = f"could not start {argv[0]!r}: {error}; install it, or correct the command"
-            raise InfrastructureError(message) from error
-        with process:
-            return _follow(process, timeout, output_limit)
-
-
-class _Capture:
-    """The first and the last part of a stream, up to a limit."""
-
-    def __init__(self, limit: int) -> None:
-        self._half = max(limit // 2, 1)
-        self._head = bytearray()
-        self._tail = bytearray()
-        self._dropped = 0
-
-    def add(self, data: bytes) -> None:
-        free = self._half - len(self._head)
-        self._head += data[:free]
-        self._tail += data[free:]
-        excess = len(self._tail) - self._half
-        if excess > 0:
-            del self._tail[:excess]
-            self._dropped += excess
-
-    def text(self) -> str:
-        gap = f"\n[... {self._dropped} bytes left out ...]\n".encode() if self._dropped else b""
-        return bytes(self._head + gap + self._tail).decode("utf-8", "replace")
-
-
-def _follow(process: "subprocess.Popen[bytes]", timeout: float, output_limit: int) -> ProcessResult:
-    """Read a program's outputs until both are closed, it has ended, or its time is over."""
-    out, err = _Capture(output_limit), _Capture(output_limit)
-    deadline = time.monotonic() + timeout
-    timed_out = False
-    try:
-        with selectors.DefaultSelector() as selector:
-            for stream, capture in ((process.stdout, out), (process.stderr, err)):
-                if stream is not None:
-                    selector.register(stream, selectors.EVENT_READ, capture)
-            while selector.get_map() and process.poll() is None and time.monotonic() < deadline:
-                if _abandoned.is_set():
-                    deadline = time.monotonic()
-                _read_ready(selector, min(_POLL_SECONDS, max(deadline - time.monotonic(), 0)))
-            try:
-                process.wait(max(deadline - time.monotonic(), 0))
-            except subprocess.TimeoutExpired:
-                timed_out = True
-            _end_group(process)
-            # What left the group can hold the outputs open, so what is still in them is read against a clock.
-            drained = time.monotonic() + _DRAIN_SECONDS
-            while selector.get_map() and time.monotonic() < drained and _read_ready(selector, _POLL_SECONDS):
-                pass
-    finally:
-        _end_group(process)
-    return ProcessResult(process.wait(), out.text(), err.text(), timed_out)
-
-
-def _read_ready(selector: selectors.BaseSelector, seconds: float) -> bool:
-    """Read what arrives within some time; tell whether anything did."""
-    ready = selector.select(seconds)
-    for key, _ in ready:
-        data = os.read(key.fd, 1 << 16)
-        if data:
-            key.data.add(data)
-        else:
-            selector.unregister(key.fileobj)
-    return bool(ready)
-
-
-def stop_all_processes() -> None:
-    """Stop every program that is running now or started later, as if its time limit had passed."""
-    _abandoned.set()
-
-
-def _end_group(process: "subprocess.Popen[bytes]") -> None:
-    """Kill what is left of a program's process group; macOS answers "not permitted" for a dead one."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+            yield entry.stat(follow_symlinks=False)
 
 
 def _place(workspace: str, file: File) -> None:
@@ -357,8 +226,9 @@ def _walk(workspace: str) -> "Iterator[tuple[str, os.DirEntry[str]]]":
 
 def _copy_entry(entry: "os.DirEntry[str]", place: Path) -> None:
     if entry.is_dir(follow_symlinks=False):
-        place.mkdir()
-    elif entry.is_file(follow_symlinks=False):
+        place.mkdir(parents=True, exist_ok=True)
+    elif entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_nlink == 1:
+        place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(entry.path, place, follow_symlinks=False)
         place.chmod(0o755 if entry.stat(follow_symlinks=False).st_mode & 0o100 else 0o644)
 

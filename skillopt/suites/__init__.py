@@ -86,7 +86,7 @@ def _read(path: Path, *, commands: bool) -> Reading:
 
 
 def _without_commands(reading: Reading) -> Reading:
-    """Skip the tasks whose checks run a script of the suite: it would run outside the sandbox, unread."""
+    """Skip the tasks whose checks run a script of the suite: it would run unread."""
     bringing = {task.id: task for _, task in reading.tasks if brings_command(task)}
     skipped = [_skipped(reading, task) for task in bringing.values()]
     kept = tuple((split, task) for split, task in reading.tasks if task.id not in bringing)

@@ -14,6 +14,7 @@ from skillopt.errors import SuiteError
 from skillopt.safety.credentials import find_credentials
 from skillopt.sandbox.workspace import check_path
 from skillopt.skills.folder import SKILL_FILE, is_left_out
+from skillopt.suites.reading import read_suite_file
 from skillopt.suites.sources import describe_error
 from skillopt.tasks import File
 
@@ -182,7 +183,7 @@ class Folder:
         place = self.place(name)
         if str(place) not in self.contents:
             try:
-                self.contents[str(place)] = place.read_bytes()
+                self.contents[str(place)] = read_suite_file(place)
             except OSError as error:
                 raise SuiteError(f"expected a readable file {name!r}, found: {error.strerror}") from error
         return self.contents[str(place)]

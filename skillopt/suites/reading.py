@@ -1,5 +1,6 @@
 """What was read from a file of tasks: the tasks, the items that cannot be run with the reason, and triggers."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,19 +10,34 @@ from skillopt.errors import SuiteError
 from skillopt.tasks import File, Split, Task
 from skillopt.verifiers import load_verifier
 
-__all__ = ["MOST_FILE_BYTES", "Collection", "Reading", "Skipped", "Trigger", "check_size"]
+__all__ = ["MOST_FILE_BYTES", "Collection", "Reading", "Skipped", "Trigger", "check_inputs", "read_suite_file"]
 
 
 MOST_FILE_BYTES: Final = 20_000_000
 """Most bytes that the input files of a task have together: every rollout gets a copy, and a chat model their text."""
 
 
-def check_size(files: Sequence[File]) -> None:
-    """Refuse the input files of a task that are too large.
+_OF_AGENTS: Final = frozenset({".git", ".claude", ".codex"})
+_CONFIGURATION: Final = frozenset({".mcp.json", ".claude.json", ".gitconfig"})
+_INSTRUCTIONS: Final = frozenset({"claude.md", "agents.md"})
+
+
+def check_inputs(files: Sequence[File]) -> None:
+    """Refuse the input files of a task that are too large, or that an agent or git takes for its configuration.
+
+    Instructions for agents, CLAUDE.md and AGENTS.md, are input like any other.
 
     Raises:
-        SuiteError: They are.
+        SuiteError: One is.
     """
+    for file in files:
+        *folders, name = file.path.casefold().split("/")
+        of_agents = not _OF_AGENTS.isdisjoint((*folders, name)) and name not in _INSTRUCTIONS
+        if name in _CONFIGURATION or of_agents or ".git" in folders:
+            raise SuiteError(
+                f"expected input files for the task, found {file.path!r}, from which agents or git take settings and "
+                "hooks; give it another name"
+            )
     size = sum(len(file.content) for file in files)
     if size > MOST_FILE_BYTES:
         largest = max(files, key=lambda file: len(file.content))
@@ -29,6 +45,20 @@ def check_size(files: Sequence[File]) -> None:
             f"expected at most {MOST_FILE_BYTES:,} bytes of input files for a task, found {size:,}, most of them in "
             f"{largest.path!r}; use a smaller file"
         )
+
+
+def read_suite_file(place: Path) -> bytes:
+    """Read a file of a suite.
+
+    Raises:
+        SuiteError: It has another name elsewhere, where its content need not be meant for a suite.
+        OSError: It cannot be read.
+    """
+    links = place.stat().st_nlink
+    # Installers link the files of packages from their caches.
+    if links > 1 and not any(place.is_relative_to(prefix) for prefix in (sys.prefix, sys.base_prefix)):
+        raise SuiteError(f"expected a file of its own, found {str(place)!r} to be one of {links} hard links; copy it")
+    return place.read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +144,7 @@ class Collection:
         """
         try:
             load_verifier(task.verifier)
-            check_size(task.files)
+            check_inputs(task.files)
         except SuiteError as error:
             self.skip(task.id, line, str(error))
             return

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from skillopt.errors import SuiteError
 from skillopt.protocols import Model, Verifier
 from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.sandbox.workspace import Unreadable, check_path, read_workspace_file
 from skillopt.tasks import JUDGED_KINDS, VerifierSpec
 
@@ -51,16 +52,18 @@ VERIFIERS = {
 """Kind → `module:class` of every driver."""
 
 _WITH_JUDGE = JUDGED_KINDS | {"checks"}
+_WITH_SANDBOX = frozenset({"command", "checks"})
 
 _FENCED = re.compile(r"^```[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def load_verifier(spec: VerifierSpec, judge: Model | None = None) -> Verifier:
+def load_verifier(spec: VerifierSpec, judge: Model | None = None, sandbox: SandboxChoice = "auto") -> Verifier:
     """Import a driver and make a verifier of it.
 
     Args:
         spec: What to make.
         judge: The model that judges, for a kind that asks one; None while a suite is only read.
+        sandbox: Where programs of verifiers run.
 
     Raises:
         SuiteError: There is no such kind, an option is wrong, or a reference file cannot be used.
@@ -70,7 +73,10 @@ def load_verifier(spec: VerifierSpec, judge: Model | None = None) -> Verifier:
         hint = f"did you mean {near[0]!r}?" if near else f"known kinds: {', '.join(VERIFIERS)}"
         raise SuiteError(f"expected the kind of a verifier, found {spec.kind!r}; {hint}")
     driver = _driver(spec.kind)
-    made = driver(spec, judge) if spec.kind in _WITH_JUDGE else driver(spec)
+    wanted: dict[str, object] = {"judge": judge} if spec.kind in _WITH_JUDGE else {}
+    if spec.kind in _WITH_SANDBOX:
+        wanted["sandbox"] = sandbox
+    made = driver(spec, **wanted)
     return cast("Verifier", made)  # the table names only verifiers
 
 

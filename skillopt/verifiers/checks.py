@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from skillopt.errors import SuiteError
 from skillopt.protocols import Model, Verifier
 from skillopt.rollouts import JUDGED_LINE, Judgement, Score, Trajectory, Usage
+from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.tasks import JUDGED_KINDS, VerifierSpec
 from skillopt.verifiers import load_verifier, read_options
 
@@ -66,14 +67,22 @@ class ChecksVerifier:
     Args:
         spec: The checks; its reference files are those of every check.
         judge: The model that judges, where a check asks one; None while a suite is only read.
+        sandbox: Where programs of checks run.
 
     Raises:
         SuiteError: An option is wrong, or a check's own.
     """
 
-    def __init__(self, spec: VerifierSpec, judge: Model | None = None) -> None:
+    def __init__(self, spec: VerifierSpec, judge: Model | None = None, sandbox: SandboxChoice = "auto") -> None:
         self._options = read_options(ChecksOptions, spec)
-        made = [_make(number, each, spec, judge) for number, each in enumerate(self._options.checks, 1)]
+        made = []
+        for number, each in enumerate(self._options.checks, 1):
+            name = each.name or f"check {number}"
+            try:
+                verifier = load_verifier(_own_spec(each, spec), judge, sandbox)
+            except SuiteError as error:
+                raise SuiteError(f"verifier {_OWN_KIND!r}: {name}: {error}") from error
+            made.append(_Check(name, each.weight, each.kind in JUDGED_KINDS, verifier))
         self._checks = sorted(made, key=lambda check: check.judged)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
@@ -113,14 +122,9 @@ def _joined(judged: Sequence[tuple[float, Judgement]]) -> Judgement | None:
     )
 
 
-def _make(number: int, each: CheckOptions, spec: VerifierSpec, judge: Model | None) -> _Check:
-    name = each.name or f"check {number}"
-    own = VerifierSpec(each.kind, json.dumps(each.options, sort_keys=True, separators=(",", ":")), spec.files)
-    try:
-        verifier = load_verifier(own, judge)
-    except SuiteError as error:
-        raise SuiteError(f"verifier {_OWN_KIND!r}: {name}: {error}") from error
-    return _Check(name, each.weight, each.kind in JUDGED_KINDS, verifier)
+def _own_spec(each: CheckOptions, spec: VerifierSpec) -> VerifierSpec:
+    options = json.dumps(each.options, sort_keys=True, separators=(",", ":"))
+    return VerifierSpec(each.kind, options, spec.files, spec.inputs)
 
 
 def _feedback(check: _Check, score: Score) -> list[str]:

@@ -1,18 +1,24 @@
-"""Verifier `command`: a program judges a copy of the workspace.
+"""Verifier `command`: a program judges what the agent left, in the sandbox and without network.
 
 It runs after the target has stopped. Its files enter only the copy, so that the target cannot have seen them.
 """
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
-from skillopt.sandbox.workspace import ProcessResult, Workspace, read_workspace_file, run_process, workspace_size
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
+from skillopt.sandbox.check_run import CheckProgram, run_check
+from skillopt.sandbox.processes import ProcessResult
+from skillopt.sandbox.workspace import Workspace, changed_files, read_workspace_file, workspace_size
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import FileName, failed, read_options
+from skillopt.verifiers.collected_files import CollectedFiles
 
 __all__ = ["CommandOptions", "CommandVerifier", "Reward"]
 
@@ -20,6 +26,9 @@ _REWARD = "reward.json"
 _LARGEST_REWARD = 1_000_000
 _LARGEST_WORKSPACE = 1_000_000_000
 _LONGEST_FEEDBACK = 2_000
+_MOST_NAMED: Final = 10
+# Where clients keep the skill and their own repository.
+_OF_AGENTS: Final = (".git/", ".claude/", ".agents/", ".codex/")
 # What a shell answers for a program that it cannot run or cannot find.
 _NOT_RUN = frozenset({126, 127})
 
@@ -39,6 +48,15 @@ class CommandOptions(BaseModel):
     timeout: Annotated[float, Field(description="Seconds it may take.", gt=0, le=86_400)] = 60.0
     answer: Annotated[
         FileName | None, Field(description="File of the copy into which the target's final answer is written.")
+    ] = None
+    collect: Annotated[
+        tuple[FileName, ...] | None,
+        Field(
+            description="Paths of the agent's files that the program sees, `*` and `**` stand for names and folders; "
+            "without it all that the agent created or changed, but for code and configuration that could steer it.",
+            min_length=1,
+            max_length=1_000,
+        ),
     ] = None
 
 
@@ -60,38 +78,98 @@ class Reward(BaseModel):
 class CommandVerifier:
     """Scores by the exit status, 0 for all right, or by a `reward.json` that the program writes.
 
-    A program that takes longer than its limit scores 0: it may be the target's work that hangs.
+    The program runs in a fresh folder: the task's files, what the agent left there as data, the verifier's own files.
+    A program that takes longer than its limit, or uses more, scores 0: it may be the target's work that does.
+
+    Args:
+        spec: Options, the verifier's files, and the task's.
+        sandbox: Where the program runs.
 
     Raises:
         SuiteError: An option is wrong.
     """
 
-    def __init__(self, spec: VerifierSpec) -> None:
-        self._options = read_options(CommandOptions, spec)
-        self._files = spec.files
+    def __init__(self, spec: VerifierSpec, sandbox: SandboxChoice = "auto") -> None:
+        options = self._options = read_options(CommandOptions, spec)
+        self._files, self._inputs, self._sandbox = spec.files, spec.inputs, sandbox
         if any(file.path == _REWARD for file in spec.files):
             raise SuiteError(f"verifier 'command': expected no file {_REWARD!r}, which the program writes; rename it")
+        reserved = (_REWARD, *([options.answer] if options.answer else ()))
+        self._collected = CollectedFiles.of(options.collect, spec.files, options.argv, reserved)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
-        """Run the program in a copy of the workspace.
+        """Run the program beside a copy of what the agent left.
 
         Raises:
-            InfrastructureError: The program cannot be started, crashed, or left an unusable reward.
+            InfrastructureError: The program cannot be started, crashed, changed a file of the verifier, or left an
+                unusable reward.
+            ProviderError: A sandbox is required and does not work.
         """
         size = workspace_size(workspace)
         if size > _LARGEST_WORKSPACE:
             return failed(f"workspace: expected at most {_LARGEST_WORKSPACE} bytes, found {size}")
-        files = list(self._files)
+        files = [file for file in self._inputs if not self._collected.takes(file.path)]
+        files += self._files
         if self._options.answer is not None:
             files.append(File(self._options.answer, trajectory.answer.encode("utf-8", "replace")))
+        with (
+            Workspace.copy(workspace, files, self._collected.takes) as copy,
+            Workspace.create(_importable(self._inputs, self._files)) as library,
+        ):
+            ended = run_check(self._program(library.path, copy.path), copy.path, Sandbox(self._sandbox))
+            if ended.timed_out or ended.exceeded:
+                return failed(self._ending(ended) + self._left_out(workspace))
+            _refuse_crash(self._options.argv[0], ended)
+            self._refuse_changed(copy.path)
+            score = _verdict(ended, _read_reward(copy.path))
+        return score if score.passed else replace(score, feedback=score.feedback + self._left_out(workspace))
+
+    def _program(self, library: str, workspace: str) -> CheckProgram:
         program, *arguments = self._options.argv
-        argv = [sys.executable if program == "python" else program, *arguments]
-        with Workspace.copy(workspace, files, without=(_REWARD,)) as copy:
-            ended = run_process(argv, copy.path, {}, self._options.timeout)
-            if ended.timed_out:
-                return failed(f"the check did not end within {self._options.timeout:g} s")
-            _refuse_crash(program, ended)
-            return _verdict(ended, _read_reward(copy.path))
+        argv = (sys.executable if program == "python" else program, *arguments)
+        folders = [f"{library}/{folder}".rstrip("/") for folder in _module_folders(self._files)]
+        mine = [workspace] if self._options.collect is not None else []
+        return CheckProgram(argv, self._options.timeout, tuple(dict.fromkeys([*folders, library, *mine])), (library,))
+
+    def _ending(self, ended: ProcessResult) -> str:
+        if ended.timed_out:
+            return f"the check did not end within {self._options.timeout:g} s"
+        return f"the check was ended because it used {ended.exceeded}"
+
+    def _refuse_changed(self, folder: str) -> None:
+        for file in self._files:
+            if read_workspace_file(folder, file.path, len(file.content)) != file.content:
+                raise InfrastructureError(
+                    f"expected the verifier's file {file.path!r} as it was, found it changed after the run; have the "
+                    "program write to other files, and not run what the agent left where it can write them"
+                )
+
+    def _left_out(self, workspace: str) -> str:
+        """Name what the agent wrote and the program did not see, where the suite does not say what it is to see."""
+        if self._options.collect is not None:
+            return ""
+        changed = changed_files(workspace, self._inputs)
+        hidden = [name for name in changed if not self._collected.takes(name) and not name.startswith(_OF_AGENTS)]
+        if not hidden:
+            return ""
+        more = f" and {len(hidden) - _MOST_NAMED} more" if len(hidden) > _MOST_NAMED else ""
+        return f"\nnot given to the check: {', '.join(hidden[:_MOST_NAMED])}{more} (the option `collect` names files)"
+
+
+def _importable(inputs: Sequence[File], own: Sequence[File]) -> list[File]:
+    """Give the modules of task and verifier as they were written, where there are any; the verifier's come first."""
+    if not any(file.path.endswith(".py") for file in (*inputs, *own)):
+        return []
+    modules = {file.path: file for file in inputs if file.path.endswith(".py")}
+    replaced = {path for path in modules for file in own if f"{path}/".startswith(f"{file.path}/")}
+    return [*(file for path, file in modules.items() if path not in replaced), *own]
+
+
+def _module_folders(own: Sequence[File]) -> list[str]:
+    """List the folders in which the verifier's scripts find their neighbours; packages are found from above."""
+    paths = {file.path for file in own}
+    folders = [path.rpartition("/")[0] for path in sorted(paths) if path.endswith(".py")]
+    return [folder for folder in folders if f"{folder}/__init__.py".lstrip("/") not in paths]
 
 
 def _refuse_crash(program: str, ended: ProcessResult) -> None:

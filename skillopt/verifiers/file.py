@@ -5,7 +5,6 @@ import re
 import stat
 import time
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,6 +15,7 @@ from skillopt.rollouts import Score, Trajectory
 from skillopt.sandbox.workspace import Unreadable, changed_files, read_workspace_file
 from skillopt.tasks import VerifierSpec
 from skillopt.verifiers import FileName, failed, quote_json, read_options
+from skillopt.verifiers.path_pattern import fits_path
 from skillopt.verifiers.pattern_search import LONGEST_PATTERN, SearchedPattern, search_pattern
 
 __all__ = ["FileOptions", "FileVerifier"]
@@ -94,7 +94,7 @@ class FileVerifier:
             if self._options.written and name not in trajectory.files_changed:
                 continue
             place = Path(root, name)
-            if _fits(name, path) and os.path.realpath(place) == str(place) and _is_regular(place):
+            if fits_path(name, path) and os.path.realpath(place) == str(place) and _is_regular(place):
                 yield name
 
     def _problem_of_all(self, paths: list[str], workspace: str) -> str:
@@ -130,25 +130,3 @@ def _is_regular(place: Path) -> bool:
         return stat.S_ISREG(place.lstat().st_mode)
     except OSError:
         return False
-
-
-def _fits(path: str, pattern: str) -> bool:
-    """Tell whether a path fits a pattern, part by part; `**` stands for any number of folders."""
-    if path == pattern:
-        return True
-    globs = pattern.split("/")
-    at = _passing({0}, globs)
-    for part in path.split("/"):
-        here = {each for each in at if each < len(globs) and globs[each] == "**"}
-        next_ = {each + 1 for each in at - here if each < len(globs) and fnmatchcase(part, globs[each])}
-        at = _passing(here | next_, globs)
-    return len(globs) in at
-
-
-def _passing(places: set[int], globs: list[str]) -> set[int]:
-    """Add the places that are reached where `**` stands for no folder at all."""
-    reached = set(places)
-    for at, glob in enumerate(globs):
-        if at in reached and glob == "**":
-            reached.add(at + 1)
-    return reached

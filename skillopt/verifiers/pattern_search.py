@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from skillopt.errors import InfrastructureError, SuiteError
-from skillopt.sandbox.workspace import Workspace, run_process
+from skillopt.sandbox.processes import run_process
+from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File
 from skillopt.verifiers import quote_json
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status
 from skillopt.sandbox import bubblewrap as sandbox
 from skillopt.sandbox.bubblewrap import Sandbox, sandbox_warning
+from skillopt.sandbox.limits import process_numbers, rollout_limits
 from skillopt.sandbox.workspace import Workspace
 from tests.agents.test_claude_code import RULE, TASK, ask
 from tools.fake_providers.fake_anthropic import fake_anthropic
@@ -225,3 +227,28 @@ def test_a_real_agent_does_its_task_inside(
         found = harness.run(RolloutRequest(ask(RULE).skill, TASK), str(workspace))
     assert found.status is Status.OK, found.reason
     assert "ann@example.com" in (workspace / "output.csv").read_text(encoding="utf-8")
+
+
+@needs_bwrap
+def test_an_agent_that_starts_processes_without_end_is_ended_and_leaves_none(
+    workspace: Path, provider: LoopbackServer
+) -> None:
+    if rollout_limits().processes >= 500:
+        pytest.skip("500 processes are allowed on so many cores")
+    (workspace / "run.py").write_text(
+        "import os, time\nfor _ in range(500): os.fork() or time.sleep(60)\ntime.sleep(60)"
+    )
+    program = str(workspace / "run.py")
+    ended = boxed(f"exec {sys.executable} {program}", workspace, provider.url)
+
+    assert ended.result.exceeded == f"more than {rollout_limits().processes} processes"
+    assert not any(program in command for command in _commands())
+
+
+def _commands() -> list[str]:
+    """Give the command lines of all processes that run."""
+    found = []
+    for number in process_numbers():
+        with suppress(OSError):
+            found.append(Path(f"/proc/{number}/cmdline").read_text(encoding="utf-8", errors="replace"))
+    return found

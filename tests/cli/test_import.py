@@ -68,7 +68,7 @@ def test_commands_of_a_suite_are_taken_over_by_a_persons_word_and_counted(tmp_pa
     shown = skillopt(folder, "import", "orders").stdout.splitlines()
 
     assert shown[0] == "1 task of orders (harbor) written to suites/orders"
-    assert shown[1] == "1 task brings commands that run outside the sandbox; read them before a run"
+    assert shown[1] == "1 task brings commands that judge your runs; read them before a run"
     assert [task.id for _, task in load_suite(folder / "suites" / "orders").splits] == ["report"]
 
 

@@ -198,3 +198,14 @@ def test_a_mistyped_name_is_answered_with_the_nearest_skill_that_is_here(folder:
 
     with pytest.raises(UsageError, match="found 'linse'; did you mean 'lines'"):
         Project.find(folder).target(Selection("linse", folder=folder))
+
+
+@pytest.mark.parametrize("key", ["path", "suite"])
+@pytest.mark.parametrize("place", ["../x", "skills/../../x", "/etc"])
+def test_a_project_names_no_skill_and_no_suite_outside_of_itself(tmp_path: Path, key: str, place: str) -> None:
+    (tmp_path / "skillopt.toml").write_text(f"[skills.rows]\n{key} = {place!r}\n", encoding="utf-8")
+
+    with pytest.raises(
+        SettingsError, match=rf"\[skills\.rows\] {key}: expected a path in the project, found {place!r}"
+    ):
+        Project.read(tmp_path)

@@ -111,7 +111,14 @@ class ClaudeCodeHarness:
             ended = command.run(home, workspace, request.task.timeout)
         stream = ClaudeStream(ended.result.stdout)
         ending = stream.ending(
-            ClientRun("claude", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+            ClientRun(
+                "claude",
+                ended.result.status,
+                ended.result.stderr,
+                ended.interrupted,
+                ended.seconds,
+                ended.result.exceeded,
+            )
         )
         notes = [] if skill is None else [Message("harness", self._loading(stream, skill))]
         if skill is not None and ending.status is not Status.INFRA_ERROR and not stream.offers(skill.name):

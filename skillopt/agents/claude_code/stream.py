@@ -189,6 +189,8 @@ class ClaudeStream:
         Args:
             story: What is known without the stream.
         """
+        if story.exceeded:
+            return story.over_limit
         result = self._result
         if result is None or (story.interrupted and result.subtype == "error_during_execution"):
             return story.without_result(answered=bool(self._answers), failing=self._failing)

@@ -103,7 +103,14 @@ class CodexHarness:
             injected = skill is not None and _injected(home, _listed_name(skill))
         stream = CodexStream(ended.result.stdout)
         ending = stream.ending(
-            ClientRun("codex", ended.result.status, ended.result.stderr, ended.interrupted, ended.seconds)
+            ClientRun(
+                "codex",
+                ended.result.status,
+                ended.result.stderr,
+                ended.interrupted,
+                ended.seconds,
+                ended.result.exceeded,
+            )
         )
         notes = []
         if skill is not None:

@@ -143,6 +143,8 @@ class CodexStream:
         Args:
             story: What is known without the stream.
         """
+        if story.exceeded:
+            return story.over_limit
         last = next((line for line in reversed(self._lines) if line.type in ("turn.completed", "turn.failed")), None)
         if last is None:
             return story.without_result(answered=bool(self._items), failing=self._failing)

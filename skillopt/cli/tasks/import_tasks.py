@@ -44,7 +44,7 @@ def _text(result: "ImportedTasks") -> str:
     lines = [f"{tasks} of {result.source} ({result.format}) written to {result.to}"]
     if result.commands:
         bring = "task brings" if result.commands == 1 else "tasks bring"
-        lines.append(f"{result.commands} {bring} commands that run outside the sandbox; read them before a run")
+        lines.append(f"{result.commands} {bring} commands that judge your runs; read them before a run")
     if result.triggers:
         lines.append(f"{result.triggers} requests say only when the skill should be loaded; they are no tasks")
     if result.skipped:

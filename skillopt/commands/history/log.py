@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from skillopt.errors import SkilloptError
-from skillopt.execution.drivers import load_target
+from skillopt.execution.drivers import identify_target
 from skillopt.gate.error_budget import ErrorBudget
 from skillopt.gate.grade_words import grade_name, grade_words
 from skillopt.gate.grades import Grade, Grading
@@ -189,7 +189,7 @@ def _configured(target: Target, project: Project) -> str:
     if "harness" not in target.settings.model_fields_set:
         return ""
     try:
-        return load_target(target.settings, project.root).identity
+        return identify_target(target.settings, target.suite(), project.root)
     except (SkilloptError, OSError):  # its program, its login or a place for its files is missing
         return ""
 

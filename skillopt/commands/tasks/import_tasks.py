@@ -51,7 +51,7 @@ class ImportedTasks:
         to: The new folder.
         written_as: The format of the new folder.
         tasks: How many were written.
-        commands: How many of them bring commands of another tool's suite, which run outside the sandbox.
+        commands: How many of them bring commands of another tool's suite.
         triggers: Requests that say only when the skill should be loaded, which are no tasks.
         skipped: What was left out.
     """

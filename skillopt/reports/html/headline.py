@@ -98,6 +98,7 @@ def facts_of(view: RunView) -> tuple[tuple[str, str], ...]:
         f"{limits.tokens:,} tokens" if limits.tokens else "",
     ]
     facts = (
+        ("caution", view.caution),
         ("target", view.target),
         ("optimizer model", view.model),
         ("judge", view.judge_words),

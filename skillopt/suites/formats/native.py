@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from skillopt.errors import SuiteError
 from skillopt.suites.foreign_files import LONGEST_SECONDS
 from skillopt.suites.planning import plan_splits
-from skillopt.suites.reading import Reading, check_size
+from skillopt.suites.reading import Reading, check_inputs, read_suite_file
 from skillopt.suites.sources import Source, ValuePath, describe_error, error_at, read_json_lines, read_yaml
 from skillopt.tasks import File, Split, Task, VerifierSpec
 from skillopt.verifiers import FileName, load_verifier
@@ -256,7 +256,7 @@ class _Reader:
             raise written.error(str(error), "verifier") from error
         files = self._files(written, entry.files, "files")
         try:
-            check_size(files)
+            check_inputs(files)
         except SuiteError as error:
             raise written.error(str(error), "files") from error
         return Task(
@@ -318,7 +318,9 @@ class _Reader:
             if not Path(real).is_file():
                 raise written.error(f"expected a file {str(place)!r}, found none; add it or correct the path", *steps)
             try:
-                self.contents[name] = Path(real).read_bytes()
+                self.contents[name] = read_suite_file(Path(real))
+            except SuiteError as error:
+                raise written.error(str(error), *steps) from error
             except OSError as error:
                 raise written.error(
                     f"expected a readable file {str(place)!r}, found: {error.strerror}", *steps

@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.errors import InfrastructureError, SuiteError
+from skillopt.sandbox.processes import ProcessResult, run_process
 from skillopt.sandbox.workspace import (
-    ProcessResult,
     Unreadable,
     Workspace,
     changed_files,
     check_path,
     read_workspace_file,
-    run_process,
     workspace_size,
 )
 from skillopt.tasks import File
@@ -133,7 +132,7 @@ def test_a_copy_holds_the_files_and_leaves_the_rest_out(folder: Path, tmp_path: 
     (folder / "reward.json/x").touch()
     (folder / "script").touch(0o755)
 
-    with Workspace.copy(str(folder), without=["reward.json"]) as copy:
+    with Workspace.copy(str(folder), wanted=lambda path: not path.startswith("reward.json")) as copy:
         assert contents(Path(copy.path)) == {file.path: file.content for file in FILES} | {"script": b""}
         assert os.access(Path(copy.path, "script"), os.X_OK)
         assert changed_files(copy.path, [*FILES, File("script", b"")]) == ()

@@ -1,6 +1,7 @@
 """Files that tasks of other tools name: only those of the suite's repository or folder that are meant for agents."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,54 @@ def test_evals_that_name_their_folder_or_the_skill_place_neither_answers_nor_ski
     ((_, task),) = read_tasks(tmp_path).tasks
 
     assert [file.path for file in task.files] == ["evals/orders.csv"]
+
+
+NATIVE = """tasks:
+  - {{id: a, prompt: a, split: train, verifier: {{kind: exact, value: x}}}}
+  - id: b
+    prompt: b
+    split: val
+    verifier: {{kind: exact, value: x}}
+    files: [{{path: {path}, {content}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".claude/settings.json", "sub/.claude/hooks/x.sh", ".codex/config.toml", ".git/hooks/pre-commit", ".git"),
+        *(".GIT/config", "sub/.mcp.json", ".claude/skills/x/SKILL.md", ".gitconfig", ".git/CLAUDE.md"),
+    ],
+)
+def test_a_suite_places_no_configuration_of_agents_and_no_hooks(tmp_path: Path, path: str) -> None:
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(NATIVE.format(path=path, content="text: x"), encoding="utf-8")
+
+    with pytest.raises(SuiteError, match=rf"suite\.yaml:7: task 'b': expected input files for the task, found {path!r}"):
+        read_tasks(suite)
+
+    (tmp_path / "evals.json").write_text(
+        json.dumps([{"prompt": "a", "expected": "b", "files": [{"path": path, "content": "x"}]}]), encoding="utf-8"
+    )
+    assert path in str(read_tasks(tmp_path / "evals.json").skipped[0])
+
+
+@pytest.mark.parametrize("path", ["CLAUDE.md", "AGENTS.md", "sub/AGENTS.md", ".claude/CLAUDE.md", ".gitignore", "git"])
+def test_a_suite_places_instructions_for_agents(tmp_path: Path, path: str) -> None:
+    suite = tmp_path / "suite.yaml"
+    suite.write_text(NATIVE.format(path=path, content="text: x"), encoding="utf-8")
+
+    assert read_tasks(suite).tasks[1][1].files[0].path == path
+
+
+def test_a_hard_link_in_a_suite_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "private.txt").write_text("mine", encoding="utf-8")
+    os.link(tmp_path / "private.txt", tmp_path / "suite" / "data.txt")
+    suite = tmp_path / "suite" / "suite.yaml"
+    suite.write_text(NATIVE.format(path="data.txt", content="source: data.txt"), encoding="utf-8")
+
+    with pytest.raises(SuiteError, match=r"suite\.yaml:7: task 'b': expected a file of its own, found .* one of 2 hard links"):
+        read_tasks(suite)
+    with pytest.raises(SuiteError, match="hard links"):
+        Folder(suite.parent, suite.parent).read("data.txt")

@@ -1,11 +1,15 @@
+import socket
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from skillopt.errors import InfrastructureError, SuiteError
 from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
+from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers import load_verifier
@@ -149,3 +153,100 @@ def test_a_command_that_is_no_list_of_words_is_refused(argv: object) -> None:
 def test_a_reference_file_in_place_of_the_reward_is_refused() -> None:
     with pytest.raises(SuiteError, match=r"expected no file 'reward\.json'"):
         load_verifier(make_spec("command", File("reward.json", b""), argv=["true"]))
+
+
+def left_by(workspace: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (workspace / f"{name}.py").write_text(text)
+    return workspace
+
+
+def test_a_module_of_the_agent_takes_no_other_s_place(workspace: Path) -> None:
+    left_by(workspace, json="raise SystemExit(0)", mine="raise SystemExit(0)")
+    spec = make_spec(
+        "command",
+        File("check.py", b"import json, mine; raise SystemExit(mine.status)"),
+        File("mine.py", b"status = 3"),
+        argv=["python", "check.py"],
+    )
+    score = load_verifier(spec).score(Trajectory(), str(workspace))
+
+    assert score.feedback.startswith("the check ended with status 3")
+    assert score.feedback.endswith("not given to the check: json.py, mine.py (the option `collect` names files)")
+
+
+def test_a_module_that_the_check_imports_has_to_be_named(workspace: Path) -> None:
+    left_by(workspace, answer="value = 42")
+    check = File("check.py", b"import answer; assert answer.value == 42")
+    plain, named = (
+        load_verifier(make_spec("command", check, argv=["python", "check.py"], **options))
+        for options in ({}, {"collect": ["answer.py"]})
+    )
+
+    assert "not given to the check: answer.py" in plain.score(Trajectory(), str(workspace)).feedback
+    assert named.score(Trajectory(), str(workspace)).passed
+
+
+def test_only_the_paths_that_a_suite_names_are_there(workspace: Path) -> None:
+    for name in ("out/a.csv", "out/deep/b.csv", "notes.md", "Makefile", "out/conftest.py"):
+        (workspace / name).parent.mkdir(parents=True, exist_ok=True)
+        (workspace / name).write_text(name)
+    shown = "import os; print(sorted(os.path.join(f, n) for f, _, ns in os.walk('.') for n in ns)); raise SystemExit(1)"
+
+    assert "['./check.py', './out/a.csv', './out/deep/b.csv']" in run(shown, workspace, collect=["out/**"]).feedback
+    assert "['./Makefile', './check.py']" in run(shown, workspace, collect=["Makefile"]).feedback
+
+
+def test_files_of_the_task_are_as_they_were_where_the_suite_does_not_name_them(workspace: Path) -> None:
+    (workspace / "input.csv").write_text("changed")
+    (workspace / "conftest.py").write_text("changed")
+    code = b"import sys; sys.exit(open('input.csv').read() + ' ' + open('conftest.py').read())"
+    spec = make_spec("command", File("check.py", code), argv=["python", "check.py"])
+    inputs = (File("input.csv", b"given"), File("conftest.py", b"given"))
+    named = make_spec("command", File("check.py", code), argv=["python", "check.py"], collect=["notes.md"])
+
+    assert "changed given" in load_verifier(replace(spec, inputs=inputs)).score(Trajectory(), str(workspace)).feedback
+    assert "given given" in load_verifier(replace(named, inputs=inputs)).score(Trajectory(), str(workspace)).feedback
+
+
+def test_a_verifier_s_file_that_changed_is_the_crash_of_the_verifier(workspace: Path) -> None:
+    with pytest.raises(InfrastructureError, match=r"expected the verifier's file 'check\.py' as it was"):
+        run("open('check.py', 'w').close()", workspace)
+
+
+@pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
+def test_a_check_has_no_network_and_cannot_write_outside(workspace: Path, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code = f"""
+import pathlib, socket
+for attempt in (lambda: socket.create_connection(('127.0.0.1', {port}), 5), pathlib.Path({str(tmp_path)!r}, 'x').touch):
+    try:
+        attempt()
+    except OSError:
+        continue
+    raise SystemExit('possible')
+"""
+        assert run(code, workspace).passed
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_a_check_leaves_no_process_behind(workspace: Path, tmp_path: Path, sandbox: SandboxChoice) -> None:
+    waiting = [sys.executable, "-c", "import time; time.sleep(600)", str(tmp_path)]
+    code = f"import subprocess; print(subprocess.Popen({waiting}, start_new_session=True).pid)"
+    spec = make_spec("command", File("check.py", code.encode()), argv=["python", "check.py"])
+
+    assert load_verifier(spec, sandbox=sandbox).score(Trajectory(), str(workspace)).passed
+    assert str(tmp_path) not in running(tmp_path)
+
+
+def running(folder: Path) -> str:
+    """Give the command lines of all processes."""
+    return run_process(["ps", "-eo", "args"], str(folder), {}, 10).stdout
+
+
+@pytest.mark.parametrize("paths", [[], ["../x"], ["/x"], [""]])
+def test_paths_to_collect_that_lead_elsewhere_are_refused(paths: list[str]) -> None:
+    with pytest.raises(SuiteError, match="collect"):
+        load_verifier(make_spec("command", argv=["true"], collect=paths))

@@ -1,0 +1,113 @@
+"""Agents that do not do the task and want the score all the same, and agents that do it.
+
+An agent is a shell script, run as clients of agents are: in the sandbox, with limits. A verifier then judges its work.
+"""
+
+import shutil
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from benchmarks.trust.judges import ANSWER, INPUTS, JUDGES
+from benchmarks.trust.table import ClassResult
+from skillopt.agents.process import AgentCommand, AgentHome
+from skillopt.errors import InfrastructureError
+from skillopt.rollouts import Score, Trajectory
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
+from skillopt.sandbox.workspace import Workspace
+from skillopt.verifiers import load_verifier
+
+__all__ = ["CHEATS", "HONEST", "Attempt", "run_attempt", "try_cheats"]
+
+_NO_PROVIDER: Final = "http://provider.invalid"
+_SECONDS: Final = 30.0
+_OTHERS: Final = "mkdir -p out/json; echo {} >out/json/a.json; echo x >notes.md; echo 'print(1)' >solve.py; : >.done"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What an agent does.
+
+    Args:
+        name: For people.
+        judge: Which of JUDGES scores it.
+        script: What it runs, in `sh`.
+        answer: What it says at the end.
+    """
+
+    name: str
+    judge: str
+    script: str
+    answer: str = ""
+
+    @property
+    def runnable(self) -> bool:
+        """Tell whether the program of its judge is there."""
+        return shutil.which(JUDGES[self.judge].needs) is not None
+
+
+def _cheats() -> Iterator[Attempt]:
+    with Path(__file__).with_name("cheats.toml").open("rb") as file:
+        for each in tomllib.load(file)["cheat"]:
+            yield Attempt(each["name"], each["judge"], each["script"], each.get("answer", ""))
+
+
+def _honest() -> Iterator[Attempt]:
+    write = f"printf '%s\\n' {ANSWER.strip()} >total.txt"
+    for judge in JUDGES:
+        if judge not in {"runs", "imports", "answer"}:
+            yield Attempt(f"{judge}: honest work", judge, write)
+            yield Attempt(f"{judge}: honest work among other files", judge, f"{write}; {_OTHERS}")
+    yield Attempt("answer: honest work", "answer", "true", ANSWER)
+    yield Attempt("runs: honest work", "runs", f"echo 'print({ANSWER.strip()})' >answer.py")
+    yield Attempt(
+        "imports: honest work", "imports", f"printf 'def total(): return \"{ANSWER.strip()}\\\\n\"\\n' >answer.py"
+    )
+
+
+CHEATS: Final = tuple(_cheats())
+"""None of them may pass."""
+
+HONEST: Final = tuple(_honest())
+"""All of them must pass."""
+
+
+def run_attempt(attempt: Attempt, sandbox: SandboxChoice = "bwrap") -> Score | str:
+    """Let the agent do its thing in a workspace of its own and have it judged.
+
+    Args:
+        attempt: What it does.
+        sandbox: Where agent and judge run.
+
+    Returns:
+        The score, or why there is none: the verifier broke.
+    """
+    with Workspace.create(INPUTS) as workspace, AgentHome.create() as home:
+        command = AgentCommand(
+            ("/bin/sh", "-c", attempt.script), home.environment(), "", Sandbox(sandbox), _NO_PROVIDER
+        )
+        command.run(home, workspace.path, _SECONDS)
+        verifier = load_verifier(JUDGES[attempt.judge].spec, sandbox=sandbox)
+        try:
+            return verifier.score(Trajectory(answer=attempt.answer), workspace.path)
+        except InfrastructureError as error:
+            return str(error)
+
+
+def try_cheats() -> tuple[ClassResult, list[str]]:
+    """Try all whose programs are there; give the row of the table and what went wrong."""
+    through, refused = [], []
+    cheats, honest = ([each for each in some if each.runnable] for some in (CHEATS, HONEST))
+    for attempt in cheats:
+        score = run_attempt(attempt)
+        if isinstance(score, Score) and (score.passed or score.value > 0):
+            through.append(f"cheat scored {score.value:g}: {attempt.judge}: {attempt.name}")
+    for attempt in honest:
+        score = run_attempt(attempt)
+        if not (isinstance(score, Score) and score.passed):
+            refused.append(f"honest work failed: {attempt.name}: {score if isinstance(score, str) else score.feedback}")
+    alarms = f"{len(refused)} of {len(honest)}"
+    row = ClassResult("scores without the work", len(cheats), len(through), false_alarms=alarms)
+    return row, [*through, *refused]

@@ -1,0 +1,35 @@
+"""The table of attacks by class."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+
+__all__ = ["ClassResult", "trust_table"]
+
+_COLUMNS = ("class", "tried", "through", "lost", "paid twice", "false alarms")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassResult:
+    """What became of the attacks of a class.
+
+    Args:
+        name: The class.
+        tried: Attacks.
+        through: How many of them had the effect that they were after.
+        lost: How much finished work was lost.
+        paid_twice: Calls that were paid again.
+        false_alarms: Honest controls that were taken for attacks, and of how many, as `0 of 12`.
+    """
+
+    name: str
+    tried: int
+    through: int
+    lost: int = 0
+    paid_twice: int = 0
+    false_alarms: str = "—"
+
+
+def trust_table(rows: Sequence[ClassResult]) -> str:
+    """Write the classes as a Markdown table."""
+    cells = [_COLUMNS, tuple("---" for _ in _COLUMNS), *(tuple(map(str, astuple(row))) for row in rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)

@@ -1,0 +1,107 @@
+"""Running the program of a verifier: in the sandbox where there is one, without network, interpreters isolated."""
+
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import InfrastructureError
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.sandbox.limits import verifier_limits
+from skillopt.sandbox.processes import ProcessResult, end_inheritors, run_process
+from skillopt.sandbox.workspace import Workspace
+
+__all__ = ["CheckProgram", "run_check"]
+
+_GIT: Final = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "safe.bareRepository": "explicit",
+    "protocol.ext.allow": "never",
+}
+# Python neither looks for modules where it was started or where its script lies, nor in the user's folder.
+_ISOLATED: Final = {
+    "PYTHONSAFEPATH": "1",
+    "PYTHONNOUSERSITE": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_COUNT": str(len(_GIT)),
+    **{f"GIT_CONFIG_KEY_{number}": key for number, key in enumerate(_GIT)},
+    **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(_GIT.values())},
+}
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_FIRST_SIGNAL, _LAST_SIGNAL = 129, 192
+
+
+@dataclass(frozen=True, slots=True)
+class CheckProgram:
+    """The program of a verifier.
+
+    Args:
+        argv: Program and arguments; no shell.
+        timeout: Seconds it may take.
+        library: Folders of the Python modules that it may import beside installed ones.
+        shown: Folders that it can read, though they are not where it works.
+    """
+
+    argv: tuple[str, ...]
+    timeout: float
+    library: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+
+
+def run_check(program: CheckProgram, cwd: str, box: Sandbox) -> ProcessResult:
+    """Run the program of a verifier and end everything that it started.
+
+    Args:
+        program: The program.
+        cwd: Its working directory, which it may change.
+        box: The sandbox, which may be none.
+
+    Raises:
+        InfrastructureError: The program cannot be started.
+    """
+    path = os.pathsep.join(filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep)))
+    _expect_program(program.argv[0], cwd, path)
+    with Workspace.create() as home:
+        places = {
+            "PATH": path,
+            "HOME": home.path,
+            "TMPDIR": home.path,
+            "GIT_CEILING_DIRECTORIES": str(Path(cwd).parent),
+        }
+        modules = {"PYTHONPATH": os.pathsep.join(program.library)} if program.library else {}
+        wrapped = box.wrap_check(program.argv, home.path, cwd, program.shown)
+        try:
+            env = {**_ISOLATED, **places, **modules}
+            ended = run_process(wrapped, cwd, env, program.timeout, limits=verifier_limits())
+        finally:
+            if not box.active:
+                end_inheritors(home.path)
+    return _as_without_box(program.argv[0], ended) if box.active else ended
+
+
+def _expect_program(program: str, cwd: str, path: str) -> None:
+    """Raise what starting a missing program raises, which the sandbox says less well."""
+    found = os.access(Path(cwd, program), os.X_OK) if "/" in program else shutil.which(program, path=path)
+    if not found:
+        raise InfrastructureError(
+            f"could not start {program!r}: expected a program on the PATH or an executable file of the verifier, "
+            "found none; install it, or correct the command"
+        )
+
+
+def _as_without_box(program: str, ended: ProcessResult) -> ProcessResult:
+    """Tell of signals as a process does; a shell tells of those of its own children in the same way as the sandbox."""
+    if ended.status == 1 and ended.stderr.startswith("bwrap: "):
+        raise InfrastructureError(
+            f"could not start {program!r} in the sandbox: {ended.stderr.strip()[:300]}; install it where the sandbox "
+            "shows it, such as /usr/bin, or correct the command"
+        )
+    if _FIRST_SIGNAL <= ended.status <= _LAST_SIGNAL and Path(program).name not in _SHELLS:
+        return replace(ended, status=128 - ended.status)
+    return ended

@@ -1,0 +1,164 @@
+"""Limits on processes, memory and disk of a program and all that it starts, watched from outside.
+
+Limits of the kernel do not fit: the one on processes counts all of a user's and not root's, the one on address space
+stops programs that reserve much and use little, as Node does. So the process tree is looked at several times a second.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from skillopt.sandbox.workspace import disk_usage
+
+__all__ = ["Limits", "Watch", "descendants", "process_numbers", "rollout_limits", "verifier_limits"]
+
+_GIBIBYTE: Final = 1 << 30
+_MOST_PROCESSES: Final = 256
+_PROCESSES_SECONDS: Final = 0.1
+_DISK_SECONDS: Final = 0.5
+_SHARE: Final = 10
+"""Looking takes at most one part in so many of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a program may use together with all that it starts.
+
+    Args:
+        processes: Most processes at a time.
+        memory: Most bytes of memory that is not shared.
+        disk: Most bytes on disk in its folders, and of one file anywhere.
+    """
+
+    processes: int
+    memory: int
+    disk: int
+
+
+@lru_cache(maxsize=1)
+def rollout_limits() -> Limits:
+    """Give the limits of a rollout: 256 processes, or 4 a core; 8 GiB or 3/4 of the memory there is; 4 GiB of disk."""
+    return Limits(max(_MOST_PROCESSES, 4 * (os.cpu_count() or 1)), _memory(8 * _GIBIBYTE), 4 * _GIBIBYTE)
+
+
+@lru_cache(maxsize=1)
+def verifier_limits() -> Limits:
+    """Give the limits of a verifier: 256 processes, or 4 a core; 4 GiB or 3/4 of the memory there is; 2 GiB of disk."""
+    return Limits(max(_MOST_PROCESSES, 4 * (os.cpu_count() or 1)), _memory(4 * _GIBIBYTE), 2 * _GIBIBYTE)
+
+
+def _memory(most: int) -> int:
+    return min(most, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") * 3 // 4)
+
+
+class Watch:
+    """Tells when a program uses more than its limits.
+
+    Args:
+        limits: The limits.
+        folders: Where it writes.
+    """
+
+    def __init__(self, limits: Limits, folders: Sequence[str]) -> None:
+        self._limits = limits
+        self._folders = folders
+        now = time.monotonic()
+        self._next_processes, self._next_disk = now + _PROCESSES_SECONDS, now + _DISK_SECONDS
+
+    def exceeded(self, root: int) -> str:
+        """Say which limit a process and those below it have passed; empty for none, or when it is not yet time to look.
+
+        Args:
+            root: Number of the program's first process.
+        """
+        begun = time.monotonic()
+        found = ""
+        if begun >= self._next_processes:
+            found = self._processes(root)
+            self._next_processes = _next(begun, _PROCESSES_SECONDS)
+        if not found and begun >= self._next_disk:
+            found = self._disk()
+            self._next_disk = _next(begun, _DISK_SECONDS)
+        return found
+
+    def _processes(self, root: int) -> str:
+        tree = [root, *descendants(root)]
+        if len(tree) > self._limits.processes:
+            return f"more than {self._limits.processes} processes"
+        used = sum(_unshared(number) for number in tree)
+        return f"more than {_in_words(self._limits.memory)} of memory" if used > self._limits.memory else ""
+
+    def _disk(self) -> str:
+        used = sum(disk_usage(folder) for folder in self._folders)
+        return f"more than {_in_words(self._limits.disk)} on disk" if used > self._limits.disk else ""
+
+
+def _next(begun: float, pause: float) -> float:
+    now = time.monotonic()
+    return now + max(pause, _SHARE * (now - begun))
+
+
+def _in_words(size: int) -> str:
+    return f"{size / _GIBIBYTE:.1f} GiB"
+
+
+def process_numbers() -> list[int]:
+    """List the numbers of all processes that can be seen; none where there is no `/proc`."""
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - names are all it needs
+    except OSError:
+        return []
+
+
+def descendants(root: int) -> list[int]:
+    """List the processes below one, at any depth."""
+    children = _table.children()
+    found, waiting = list[int](), [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+class _ProcessTable:
+    """Who started whom; one look serves all rollouts that run at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._read_at = 0.0
+        self._children: dict[int, list[int]] = {}
+
+    def children(self) -> dict[int, list[int]]:
+        with self._lock:
+            if time.monotonic() - self._read_at >= _PROCESSES_SECONDS / 2:
+                self._children = {}
+                for number in process_numbers():
+                    self._children.setdefault(_parent(number), []).append(number)
+                self._read_at = time.monotonic()
+            return self._children
+
+
+_table = _ProcessTable()
+
+
+def _parent(number: int) -> int:
+    try:
+        # A name can hold spaces and brackets, so fields are counted from its end.
+        return int(Path(f"/proc/{number}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _unshared(number: int) -> int:
+    """Give the bytes of memory of a process but for what it shares with others, such as programs and libraries."""
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{number}/statm").read_bytes().split()
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")

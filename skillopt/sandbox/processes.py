@@ -1,0 +1,237 @@
+"""Running a program with limits on time, processes, memory and disk, and ending everything that it started.
+
+Invariants, whatever the program does:
+1. No process of its own group outlives the call, and none that is below it when a limit ends it.
+2. Its outputs cannot block it or us, and of each only the first and the last part is kept.
+"""
+
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import InfrastructureError
+from skillopt.sandbox.limits import Limits, Watch, descendants, process_numbers
+from skillopt.sandbox.workspace import Workspace
+
+__all__ = ["ProcessResult", "end_inheritors", "run_process", "stop_all_processes"]
+
+_POLL_SECONDS: Final = 0.05
+_DRAIN_SECONDS: Final = 1.0
+_KILL_PAUSES: Final = (0.001, 0.002, 0.004, *(0.01,) * 17)
+_FIRST_TO_DIE: Final = "1000"
+_abandoned = threading.Event()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessResult:
+    """How a program ended.
+
+    Args:
+        status: Exit status; the negative signal number when a signal ended it.
+        stdout: First and last part of what it printed, as UTF-8 with replacement characters.
+        stderr: The same for its error output.
+        timed_out: Whether it was ended because its time was over.
+        exceeded: The limit for which it was ended, such as `more than 256 processes`; empty for none.
+    """
+
+    status: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+    exceeded: str = ""
+
+
+def run_process(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    timeout: float,
+    *,
+    output_limit: int = 1_000_000,
+    limits: Limits | None = None,
+) -> ProcessResult:
+    """Run a program without input in its own process group, and end the whole group with it.
+
+    Args:
+        argv: Program and arguments; no shell.
+        cwd: Its working directory.
+        env: Added to a minimal environment: PATH, LANG, and a private HOME and TMPDIR that are removed.
+        timeout: Wall-clock limit in seconds.
+        output_limit: Most bytes kept of each output; the middle is left out.
+        limits: What it and all that it starts may use together; None for no such limit.
+
+    Raises:
+        InfrastructureError: The program cannot be started.
+    """
+    with Workspace.create() as private:
+        minimal = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LANG": "C.UTF-8",
+            "HOME": private.path,
+            "TMPDIR": private.path,
+        }
+        try:
+            process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env={**minimal, **env},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            message = f"could not start {argv[0]!r}: {error}; install it, or correct the command"
+            raise InfrastructureError(message) from error
+        if limits is not None:
+            _bound(process.pid, limits)
+        watch = None if limits is None else Watch(limits, (cwd, env.get("HOME", private.path)))
+        with process:
+            return _follow(process, timeout, output_limit, watch)
+
+
+def _bound(number: int, limits: Limits) -> None:
+    """Bound the files that a program writes, and have the system end it before others where memory is short."""
+    if sys.platform != "linux":
+        return
+    with suppress(OSError):
+        resource.prlimit(number, resource.RLIMIT_CORE, (0, 0))
+        resource.prlimit(number, resource.RLIMIT_FSIZE, (limits.disk, limits.disk))
+        Path(f"/proc/{number}/oom_score_adj").write_text(_FIRST_TO_DIE, encoding="ascii")
+
+
+class _Capture:
+    """The first and the last part of a stream, up to a limit."""
+
+    def __init__(self, limit: int) -> None:
+        self._half = max(limit // 2, 1)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def add(self, data: bytes) -> None:
+        free = self._half - len(self._head)
+        self._head += data[:free]
+        self._tail += data[free:]
+        excess = len(self._tail) - self._half
+        if excess > 0:
+            del self._tail[:excess]
+            self._dropped += excess
+
+    def text(self) -> str:
+        gap = f"\n[... {self._dropped} bytes left out ...]\n".encode() if self._dropped else b""
+        return bytes(self._head + gap + self._tail).decode("utf-8", "replace")
+
+
+def _follow(
+    process: "subprocess.Popen[bytes]", timeout: float, output_limit: int, watch: Watch | None
+) -> ProcessResult:
+    """Read a program's outputs until it has ended, its time is over, or it has used too much."""
+    out, err = _Capture(output_limit), _Capture(output_limit)
+    deadline = time.monotonic() + timeout
+    exceeded = ""
+    try:
+        with selectors.DefaultSelector() as selector:
+            for stream, capture in ((process.stdout, out), (process.stderr, err)):
+                if stream is not None:
+                    selector.register(stream, selectors.EVENT_READ, capture)
+            while process.poll() is None and not exceeded and time.monotonic() < deadline:
+                if _abandoned.is_set():
+                    deadline = time.monotonic()
+                _wait_a_little(process, selector, min(_POLL_SECONDS, max(deadline - time.monotonic(), 0)))
+                exceeded = watch.exceeded(process.pid) if watch else ""
+            if exceeded:
+                _end_tree(process.pid)
+            timed_out = not exceeded and process.poll() is None
+            _end_group(process)
+            # What left the group can hold the outputs open, so what is still in them is read against a clock.
+            drained = time.monotonic() + _DRAIN_SECONDS
+            while selector.get_map() and time.monotonic() < drained and _read_ready(selector, _POLL_SECONDS):
+                pass
+    finally:
+        _end_group(process)
+    return ProcessResult(process.wait(), out.text(), err.text(), timed_out, exceeded)
+
+
+def _wait_a_little(process: "subprocess.Popen[bytes]", selector: selectors.BaseSelector, seconds: float) -> None:
+    """Read what arrives; where the outputs are closed already, wait for the program's end."""
+    if selector.get_map():
+        _read_ready(selector, seconds)
+    else:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+
+
+def _read_ready(selector: selectors.BaseSelector, seconds: float) -> bool:
+    """Read what arrives within some time; tell whether anything did."""
+    ready = selector.select(seconds)
+    for key, _ in ready:
+        data = os.read(key.fd, 1 << 16)
+        if data:
+            key.data.add(data)
+        else:
+            selector.unregister(key.fileobj)
+    return bool(ready)
+
+
+def stop_all_processes() -> None:
+    """Stop every program that is running now or started later, as if its time limit had passed."""
+    _abandoned.set()
+
+
+def _end_group(process: "subprocess.Popen[bytes]") -> None:
+    """Kill what is left of a program's process group; macOS answers "not permitted" for a dead one."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end_tree(root: int) -> None:
+    """Kill a program and all below it: stopped first, so that none can start another meanwhile."""
+    stopped: set[int] = set()
+    for _ in _KILL_PAUSES:
+        found = {root, *descendants(root)} - stopped
+        if not found:
+            break
+        for number in found:
+            _signal(number, signal.SIGSTOP)
+        stopped |= found
+    for number in stopped:
+        _signal(number, signal.SIGKILL)
+
+
+def end_inheritors(home: str) -> None:
+    """Kill every process that inherited a home; several rounds, because one may be starting another.
+
+    A program may have a session of its own, which outlives its process group. This needs `/proc`.
+    """
+    mark = f"={home}".encode()
+    for pause in _KILL_PAUSES:
+        found = [number for number in process_numbers() if mark in _environment(number)]
+        if not found:
+            return
+        for number in found:
+            _signal(number, signal.SIGKILL)
+        time.sleep(pause)
+
+
+def _signal(number: int, sign: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(number, sign)
+
+
+def _environment(process: int) -> bytes:
+    """Give the environment a process was started with; empty when it is gone or another user's."""
+    try:
+        return Path(f"/proc/{process}/environ").read_bytes()
+    except OSError:
+        return b""

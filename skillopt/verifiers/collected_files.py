@@ -1,0 +1,145 @@
+"""Which files of a workspace a verifier's program gets to see: results as data, nothing that could change the program.
+
+A program reads more than its arguments: configuration of test runners, modules beside its script, start-up files of
+shells. Whoever writes one of those decides what the program does, so an agent's files of these kinds stay behind.
+"""
+
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import PurePosixPath
+from pkgutil import iter_modules
+from typing import Final
+
+from skillopt.tasks import File
+from skillopt.verifiers.path_pattern import fits_path
+
+__all__ = ["CollectedFiles", "is_code"]
+
+_WILD: Final = re.compile(r"[*?\[]")
+_STEERING: Final = (
+    *("conftest.py", "pytest.*", ".pytest*", "tox.ini", "setup.cfg", "setup.py", "pyproject.toml", "noxfile.py"),
+    *("*.pth", "sitecustomize*", "usercustomize*", "pyvenv.cfg", "__pycache__", "*.py[cod]", "*.egg-info"),
+    *("package.json", "node_modules", "jest.*", "vitest.*", "vite.config.*", "karma.conf.*", "babel.config.*"),
+    *("eslint.config.*", "tsconfig*.json", ".pnp.*", ".mocha*", ".nyc*", "*makefile", "*.mk", "justfile", "rakefile"),
+    *(".git*", ".hg", ".svn", ".husky", ".pre-commit*", "lefthook.y*ml", ".env*", ".*rc", ".*rc.*", ".*profile"),
+    *(".zsh*", ".bash*", ".inputrc", ".gdbinit", ".netrc", ".cargo", ".vscode", ".claude", ".codex", ".mcp.json"),
+)
+_CODE: Final = frozenset(
+    (
+        *(".py", ".pyi", ".pyw", ".pyc", ".pyd", ".so", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"),
+        *(".node", ".wasm", ".sh", ".bash", ".zsh", ".pl", ".pm", ".rb", ".php", ".lua", ".jar", ".class"),
+    )
+)
+_PYTHON_IMPORTS: Final = re.compile(
+    r"""(?:^|[;:"'(])[ \t]*(?:from[ \t]+(?P<package>[\w.]+)|import[ \t]+(?P<modules>\w[\w., \t]*))""", re.MULTILINE
+)
+_NAMED_FILES: Final = re.compile(
+    r"""(?:import_module|__import__|require|import|from)[ \t]*\(?[ \t]*["'](?P<quoted>[^"'\n]{1,200})["']"""
+    r"""|(?:^|[;&|])[ \t]*(?:source|\.)[ \t]+["']?(?P<sourced>[^\s"';&|]{1,200})""",
+    re.MULTILINE,
+)
+_MAKEFILE: Final = re.compile(r"(?:^|/)(?:GNU)?[Mm]akefile$|\.mk$")
+_GOALS: Final = re.compile(r"^([^\s:=#][^:=#\n]*):(?!=)", re.MULTILINE)
+_TEST_RUNNERS: Final = re.compile(
+    r"\b(?:pytest|unittest|nose2?|tox|nox|jest|vitest|mocha|ava|karma|npm|npx|pnpm|yarn|bun|deno|go test|cargo)\b"
+    r"|--test\b|node:test"
+)
+_TESTS: Final = re.compile(r"^test.*\.py$|_test\.(?:py|go|[cm]?[jt]sx?)$|[.-](?:test|spec)\.|^test\.")
+_OF_FOLDERS: Final = frozenset({"__init__", "__main__"})
+_LARGEST_READ: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedFiles:
+    """Tells of each path of a workspace whether the verifier's program sees what the agent left there.
+
+    Args:
+        patterns: What the suite names; None for whatever the agent created or changed.
+        own: Paths of the verifier's files.
+        modules: Names that the verifier's program imports or runs.
+        goals: Names of files that `make` would take for work that is done.
+        runs_tests: Whether the program is a test runner, which runs whatever is named like a test.
+        reserved: Files that only the program writes.
+    """
+
+    patterns: tuple[str, ...] | None
+    own: frozenset[str]
+    modules: frozenset[str]
+    goals: frozenset[str]
+    runs_tests: bool
+    reserved: frozenset[str]
+
+    @staticmethod
+    def of(
+        patterns: tuple[str, ...] | None, files: Sequence[File], argv: Sequence[str], reserved: Iterable[str]
+    ) -> "CollectedFiles":
+        """Find out what the program imports and runs, from its files and its command line."""
+        texts = {file.path: file.content[:_LARGEST_READ].decode("utf-8", "replace") for file in files}
+        programs = [*(text for path, text in texts.items() if is_code(path)), *argv]
+        makefiles = [text for path, text in texts.items() if _MAKEFILE.search(path)]
+        return CollectedFiles(
+            patterns,
+            frozenset(texts),
+            _installed_modules() | _OF_FOLDERS | {name for text in programs for name in _imported(text)},
+            frozenset(goal for text in makefiles for found in _GOALS.findall(text) for goal in found.split()),
+            any(_TEST_RUNNERS.search(text) for text in (*programs, *makefiles)),
+            frozenset(reserved),
+        )
+
+    def takes(self, path: str) -> bool:
+        """Tell whether a path of the workspace, a file's or a folder's, is among what the program sees."""
+        if path.split("/", 1)[0] in self.reserved:
+            return False
+        if self.patterns is not None and path in self.patterns:
+            return True
+        if self.patterns is not None and not any(fits_path(path, each) for each in self.patterns if _WILD.search(each)):
+            return False
+        return not self._steers(path)
+
+    def _steers(self, path: str) -> bool:
+        """Tell whether a file could change what the program does."""
+        parts = path.split("/")
+        if any(fnmatchcase(part.casefold(), pattern) for part in parts for pattern in _STEERING):
+            return True
+        if path in self.goals or (self.runs_tests and _TESTS.search(parts[-1])):
+            return True
+        if any(parts[0] == own.split("/", 1)[0] for own in self.own if own.startswith(".") and "/" in own):
+            return True
+        return is_code(path) and any(self._shadows("/".join(parts[:at]), part) for at, part in enumerate(parts))
+
+    def _shadows(self, folder: str, name: str) -> bool:
+        """Tell whether a name in a folder is found in place of a module: where the program lies, and at the top."""
+        stem = name.partition(".")[0]
+        inner = f"{folder}/" if folder else ""
+        beside = [own[len(inner) :].split("/", 1)[0] for own in self.own if own.startswith(inner)]
+        if folder and not beside:
+            return False
+        if stem in self.modules or (folder and stem == "index"):
+            return True
+        return any(own.partition(".")[0] == stem for own in beside if own != name and (is_code(own) or "." not in own))
+
+
+def is_code(path: str) -> bool:
+    """Tell whether a file is one that an interpreter loads by its name."""
+    return not _CODE.isdisjoint(PurePosixPath(path.casefold()).suffixes)
+
+
+def _imported(text: str) -> Iterable[str]:
+    """Give the names that a program loads: of Python the first part, of others the file's."""
+    for found in _PYTHON_IMPORTS.finditer(text):
+        names = [found["package"]] if found["package"] else found["modules"].split(",")
+        yield from (part.strip().partition(" ")[0].lstrip(".").partition(".")[0] for part in names)
+    for found in _NAMED_FILES.finditer(text):
+        yield (found["quoted"] or found["sourced"]).rstrip("/").rpartition("/")[2].partition(".")[0]
+
+
+@lru_cache(maxsize=1)
+def _installed_modules() -> frozenset[str]:
+    """List what Python itself and the packages beside it are called."""
+    places = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
+    return sys.stdlib_module_names | {each.name for each in iter_modules(sorted(places))}

@@ -1,0 +1,53 @@
+"""Agents that want a score without the work: a slice of the table of `python -m benchmarks.trust`, and all of it."""
+
+import pytest
+
+from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
+from benchmarks.trust.table import ClassResult, trust_table
+from skillopt.rollouts import Score
+from skillopt.sandbox.bubblewrap import Sandbox
+
+needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
+SLICE = {"csv.py in place of a module", "conftest.py", "GNUmakefile", "waiting process", "git configuration"}
+
+
+def expect_no_score(attempt: Attempt) -> None:
+    if not attempt.runnable:
+        pytest.skip(f"no program for the judge {attempt.judge!r}")
+    score = run_attempt(attempt)
+
+    assert isinstance(score, str) or (score.value, score.passed) == (0.0, False)
+
+
+@needs_bwrap
+@pytest.mark.parametrize("attempt", [each for each in CHEATS if each.name in SLICE], ids=lambda each: each.name)
+def test_an_agent_that_cheats_gets_no_score(attempt: Attempt) -> None:
+    expect_no_score(attempt)
+
+
+@needs_bwrap
+@pytest.mark.process
+@pytest.mark.parametrize("attempt", [each for each in CHEATS if each.name not in SLICE], ids=lambda each: each.name)
+def test_no_other_cheat_gets_a_score_either(attempt: Attempt) -> None:
+    expect_no_score(attempt)
+
+
+@needs_bwrap
+@pytest.mark.process
+@pytest.mark.parametrize("attempt", HONEST, ids=lambda each: each.name)
+def test_honest_work_passes(attempt: Attempt) -> None:
+    if not attempt.runnable:
+        pytest.skip(f"no program for the judge {attempt.judge!r}")
+
+    assert run_attempt(attempt) == Score(1.0, passed=True)
+
+
+def test_at_least_forty_cheats_of_different_names_are_tried() -> None:
+    assert len({attempt.name for attempt in CHEATS}) == len(CHEATS) >= 40
+
+
+def test_the_table_has_a_row_for_each_class() -> None:
+    rows = trust_table([ClassResult("scores", 67, 0, false_alarms="0 of 29")]).splitlines()
+
+    assert rows[0] == "| class | tried | through | lost | paid twice | false alarms |"
+    assert rows[2:] == ["| scores | 67 | 0 | 0 | 0 | 0 of 29 |"]

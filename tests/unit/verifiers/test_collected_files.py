@@ -1,0 +1,81 @@
+import pytest
+
+from skillopt.tasks import File
+from skillopt.verifiers.collected_files import CollectedFiles
+
+OWN = (File("check.py", b"import helper\nfrom lib.x import y"), File("lib/x.py", b""), File("expected.csv", b""))
+ARGV = ("python", "check.py")
+
+
+def collected(*patterns: str, own: tuple[File, ...] = OWN, argv: tuple[str, ...] = ARGV) -> CollectedFiles:
+    return CollectedFiles.of(patterns or None, own, argv, ("reward.json",))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["output.csv", "src/types.py", "solve.py", "json/data.csv", "report.md", "out", "lib/data.json", "run.sh", "a.git"],
+)
+def test_results_are_given_to_the_check(path: str) -> None:
+    assert collected().takes(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("conftest.py", "sub/conftest.py", "pytest.ini", "PyProject.toml", "Makefile", "GNUmakefile", "rules.mk"),
+        *(".git/config", ".gitattributes", ".env", ".npmrc", "node_modules/fs/index.js", "package.json", "x.pth"),
+        *("__pycache__/check.cpython-311.pyc", "sitecustomize.py", "sitecustomize/__init__.py", "reward.json"),
+        *("json.py", "csv/__init__.py", "csv.so", "pytest.py", "helper.py", "helper/__init__.py", "check/__main__.py"),
+        *("lib/__init__.py", "lib/json.py", "lib/index.js", "reward.json/x"),
+    ],
+)
+def test_what_could_steer_the_check_is_not(path: str) -> None:
+    assert not collected().takes(path)
+    assert not collected("**").takes(path)
+
+
+def test_a_path_that_is_named_in_full_is_given_whatever_it_is() -> None:
+    assert collected("Makefile").takes("Makefile")
+    assert not collected("Makefile").takes("sub/Makefile")
+    assert not collected("reward.json").takes("reward.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("import a.b as c, answer as d", "answer.py"),
+        ("if True: from answer import x", "answer/__init__.py"),
+        ("importlib.import_module('answer')", "answer.py"),
+        ("const x = require('./answer')", "answer.js"),
+        ("import x from './answer.mjs'", "answer.mjs"),
+        (". ./answer.sh", "answer.sh"),
+        ("true; source answer.sh", "answer.sh"),
+    ],
+)
+@pytest.mark.parametrize("inline", [False, True])
+def test_what_the_check_loads_is_known_by_its_text(text: str, path: str, *, inline: bool) -> None:
+    own = () if inline else (File("check.sh", text.encode()),)
+
+    assert not collected(own=own, argv=("run", text) if inline else ("run",)).takes(path)
+    assert collected(own=(), argv=("run",)).takes(path)
+
+
+def test_a_test_runner_is_given_no_tests_of_the_agent() -> None:
+    runner = collected(argv=("python", "-m", "pytest"))
+
+    assert not runner.takes("test_mine.py")
+    assert not runner.takes("sub/mine.test.js")
+    assert collected().takes("test_mine.py")
+
+
+def test_a_goal_of_make_is_no_file_of_the_agent() -> None:
+    own = (File("Makefile", b"all: check\ncheck:\n\tcmp a b\nX := 1\n"),)
+
+    assert not collected(own=own).takes("check")
+    assert collected(own=own).takes("X")
+
+
+def test_a_hidden_folder_of_the_check_is_its_own() -> None:
+    own = (File(".harbor/tests/test.sh", b""),)
+
+    assert not collected(own=own).takes(".harbor/logs/verifier/reward.txt")
