@@ -146,7 +146,9 @@ def test_a_suite_places_no_configuration_of_agents_and_no_hooks(tmp_path: Path, 
     suite = tmp_path / "suite.yaml"
     suite.write_text(NATIVE.format(path=path, content="text: x"), encoding="utf-8")
 
-    with pytest.raises(SuiteError, match=rf"suite\.yaml:7: task 'b': expected input files for the task, found {path!r}"):
+    with pytest.raises(
+        SuiteError, match=rf"suite\.yaml:7: task 'b': expected input files for the task, found {path!r}"
+    ):
         read_tasks(suite)
 
     (tmp_path / "evals.json").write_text(
@@ -170,7 +172,9 @@ def test_a_hard_link_in_a_suite_is_refused_with_its_line(tmp_path: Path) -> None
     suite = tmp_path / "suite" / "suite.yaml"
     suite.write_text(NATIVE.format(path="data.txt", content="source: data.txt"), encoding="utf-8")
 
-    with pytest.raises(SuiteError, match=r"suite\.yaml:7: task 'b': expected a file of its own, found .* one of 2 hard links"):
+    with pytest.raises(
+        SuiteError, match=r"suite\.yaml:7: task 'b': expected a file of its own, found .* one of 2 hard links"
+    ):
         read_tasks(suite)
     with pytest.raises(SuiteError, match="hard links"):
         Folder(suite.parent, suite.parent).read("data.txt")
