@@ -10,16 +10,18 @@ The sessions of agents are not made here (`make transcripts`).
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from benchmarks.demo import make_repository
 from skillopt.commands.optimize import optimize
-from skillopt.commands.report import report
-from skillopt.project import Selection
-from skillopt.reports.pull_request import pull_request_body, pull_request_title
-from skillopt.reports.view import RunView
+from skillopt.execution.runner import RunObserver
+from skillopt.nightly.offer_claims import ClaimSources
+from skillopt.nightly.offer_texts import WrittenOffer, write_offer
+from skillopt.nightly.offered import OfferPlace
+from skillopt.project import Project, Selection
+from skillopt.storage.ledger import Ledger
 from tools.example_demo import make_demo
 from tools.example_prompt import make_prompt
 from tools.example_report import make_report
@@ -42,9 +44,15 @@ def make_pull_request(folder: Path) -> dict[str, str]:
         folder: An empty one.
     """
     make_repository(folder)
-    result = optimize(Selection(_SKILL, _FLAGS, folder=folder))
-    view = _steady(report(result.run, folder=folder))
-    return {"pull-request.md": f"# {pull_request_title(view)}\n\n{_NOTE}\n\n{pull_request_body(view)}"}
+    optimize(Selection(_SKILL, _FLAGS, folder=folder))
+    project = Project.find(folder)
+    repository, target = project.repository(), project.target(Selection(_SKILL, _FLAGS, folder=folder))
+    tip, base = repository.branch_tip(_SKILL) or "", repository.head() or ""
+    path = repository.relative(target.folder)
+    place = OfferPlace(repository, _SKILL, path, f"skillopt/{_SKILL}", tip, "main", base)
+    with closing(Ledger.open(folder)) as ledger:
+        written = write_offer(ClaimSources(project, target, ledger, RunObserver()), place)
+    return {"pull-request.md": f"# {written.title}\n\n{_NOTE}\n\n{_steady(written)}"}
 
 
 MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
@@ -57,10 +65,15 @@ MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
 """What makes pages in an empty folder; each run serves one or more of them."""
 
 
-def _steady(view: RunView) -> RunView:
+def _steady(written: WrittenOffer) -> str:
     """Put names in the place of what differs from run to run."""
-    versions = tuple(replace(version, commit=f"COMMIT{version.number}") for version in view.versions)
-    return replace(view, run="RUN", base="COMMIT0", started="", ended="", versions=versions)
+    view = written.view
+    commits = [view.base, *(version.commit for version in view.versions)]
+    body = written.body.replace(written.mark, "<!-- skillopt offer: MARK -->")
+    for number, commit in enumerate(commits):
+        for digits in (len(commit), 12, 10):
+            body = body.replace(commit[:digits], f"COMMIT{number}")
+    return body.replace(view.versions[-1].run, "RUN")
 
 
 def main(arguments: list[str]) -> int:

@@ -33,7 +33,6 @@ class Offer:
         record: The run behind it, None where that is not recorded here.
         unfit_reason: Why it gets no pull request; empty when it may have one.
         moot_reason: Why an open pull request for it is closed; empty for none.
-        proven: Whether it was shown to be better on new tasks; what was not gets a draft pull request.
         mark: Text in the body of its pull request that names this very text; empty where the commit names it.
     """
 
@@ -42,7 +41,6 @@ class Offer:
     record: RunRecord | None
     unfit_reason: str
     moot_reason: str = ""
-    proven: bool = True
     mark: str = ""
 
 
@@ -59,22 +57,21 @@ def find_version_offer(state: SkillState, into: str, ledger: Ledger) -> Offer:
         moot = f"{into} has this text"
     elif state.diverged:
         moot = f"the skill was changed on {into} beside it, so it was measured against a text that is gone"
-    branch, newest = f"skillopt/{state.target.name}", next(iter(state.versions), None)
-    if newest is None or newest.sha != state.tip:
-        return Offer(branch, state.tip, None, "people have committed on top of the newest version", moot)
+    branch = f"skillopt/{state.target.name}"
+    # What people committed or dropped on top of a version is theirs to have measured and offered, too.
+    newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
+    if newest is None:
+        return Offer(branch, state.tip, None, "there is no version on it", moot)
     kind, grade = commit_kind(newest), grade_of(newest.trailers)
-    if kind not in ("accepted", "taken"):
+    if kind not in ("accepted", "taken", "undeclined"):
         return Offer(branch, state.tip, None, "the newest commit is no version that was accepted or taken", moot)
     record = _record(ledger, newest.trailer("Skillopt-Run"))
     if record is None:
         return Offer(branch, state.tip, None, NO_RECORD, moot)
     events = [decode_event(row.kind, row.payload) for row in ledger.events(record.id)]
     test = next((event for event in reversed(events) if isinstance(event, HeldOutTestMeasured)), None)
-    tested = test is not None and test.verdict.outcome is Outcome.ACCEPT
-    unfit = "" if kind == "taken" else _unfit(record, events, test, grade)
-    # The release check is about new tasks too, so what passed it is proven whatever the gate could show.
-    proven = kind == "accepted" and (tested or grade is Grade.PROVEN)
-    return Offer(branch, state.tip, record, unfit, moot, proven)
+    unfit = _unfit(record, events, test, grade) if kind == "accepted" else ""
+    return Offer(branch, state.tip, record, unfit, moot)
 
 
 def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger) -> Offer:
@@ -98,7 +95,7 @@ def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger) 
         unfit = unfit or NO_RECORD
     elif grading is None:
         unfit = unfit or grade_words(None)
-    return Offer(branch.name, draft.sha, record, unfit, moot, proven=False, mark=f"<!-- skillopt text: {digest} -->")
+    return Offer(branch.name, draft.sha, record, unfit, moot, mark=f"<!-- skillopt text: {digest} -->")
 
 
 def _record(ledger: Ledger, run: str) -> RunRecord | None:

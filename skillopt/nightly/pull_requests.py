@@ -3,24 +3,24 @@
 It is written down without asking any forge; posting does what the policy decides, when there is a token.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from skillopt.execution.metering import Meter
+from skillopt.execution.runner import RunObserver
+from skillopt.nightly.offer_claims import ClaimSources
+from skillopt.nightly.offer_texts import write_offer
+from skillopt.nightly.offered import OfferPlace
 from skillopt.nightly.offers import NO_RECORD, Offer, find_draft_offer, find_version_offer
 from skillopt.nightly.posting import BranchOffer
 from skillopt.nightly.skill_state import DefaultBranch, SkillState
 from skillopt.project import Project
-from skillopt.reports.load_view import load_view
-from skillopt.reports.pull_request import LIMIT, OfferKind, pull_request_body, pull_request_title
 from skillopt.runs.draft_publication import became_version
 from skillopt.storage.ledger import Ledger
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, Tips
 
-__all__ = ["NightlyContext", "offer_draft", "offer_version"]
-
-_MARKS: Final = 60
-"""Characters of a text that are left for marks which are not shown."""
+__all__ = ["NightlyContext", "OfferMaking", "offer_draft", "offer_version"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,31 +40,50 @@ class NightlyContext:
     default_branch: DefaultBranch
 
 
-def offer_version(context: NightlyContext, state: SkillState, ledger: Ledger) -> BranchOffer | None:
-    """Say what is offered of a skill's newest version, None where its branch does not exist.
+@dataclass(frozen=True, slots=True)
+class OfferMaking:
+    """What offers are made with.
 
     Args:
         context: Repository and remote.
-        state: State of the skill.
-        ledger: Where its runs are recorded.
+        ledger: Where runs are recorded.
+        report: Folder for pages of tasks before and after; None for none.
+        observer: Follows what is measured.
+        allowance: Caps what measuring may cost; None for no cap beside the settings' own.
     """
+
+    context: NightlyContext
+    ledger: Ledger
+    report: Path | None = None
+    observer: RunObserver = field(default_factory=RunObserver)
+    allowance: Meter | None = None
+
+
+def offer_version(making: OfferMaking, state: SkillState) -> BranchOffer | None:
+    """Say what is offered of a skill's newest version, None where its branch does not exist.
+
+    Args:
+        making: What it is made with.
+        state: State of the skill.
+    """
+    context = making.context
     if not state.tip:
         return None
-    offer = find_version_offer(state, context.default_branch.name, ledger)
+    offer = find_version_offer(state, context.default_branch.name, making.ledger)
     seen = context.tips.skills.get(state.target.name, "") if context.tips else ""
-    return _offered(context, ledger, offer, seen, _notes(context, state))
+    return _offered(making, state, offer, seen, _notes(context, state))
 
 
-def offer_draft(context: NightlyContext, state: SkillState, ledger: Ledger) -> BranchOffer | None:
+def offer_draft(making: OfferMaking, state: SkillState) -> BranchOffer | None:
     """Say what is offered of a skill's draft, None where there is and was none.
 
     A draft that has become a version is removed.
 
     Args:
-        context: Repository and remote.
+        making: What it is made with.
         state: State of the skill.
-        ledger: Where its runs are recorded.
     """
+    context = making.context
     repository = context.project.repository()
     branch = DraftBranch(repository, state.target.name, repository.relative(state.target.folder))
     if became_version(branch):
@@ -72,31 +91,42 @@ def offer_draft(context: NightlyContext, state: SkillState, ledger: Ledger) -> B
     seen = context.tips.drafts.get(state.target.name, "") if context.tips else ""
     if branch.tip is None and not seen:
         return None
-    return _offered(context, ledger, find_draft_offer(state, repository, ledger), seen, [])
+    return _offered(making, state, find_draft_offer(state, repository, making.ledger), seen, [])
 
 
-def _offered(context: NightlyContext, ledger: Ledger, offer: Offer, seen: str, notes: list[str]) -> BranchOffer:
+def _offered(making: OfferMaking, state: SkillState, offer: Offer, seen: str, notes: list[str]) -> BranchOffer:
     """Write an offer down, with title and text where it may have a pull request."""
-    title, body = "", ""
-    if offer.record is not None and not offer.unfit_reason and not offer.moot_reason:
-        view = load_view(context.project, ledger, offer.record)
-        kind = OfferKind.DRAFT if offer.mark else OfferKind.VERSION if offer.proven else OfferKind.UNPROVEN
-        body = pull_request_body(view, LIMIT - len(offer.mark) - _MARKS, kind)
-        title, body = pull_request_title(view, kind), f"{body}\n{offer.mark}\n" if offer.mark else body
-    return BranchOffer(
+    made = BranchOffer(
         branch=offer.branch,
         seen=seen,
         tip=offer.tip,
         unfit_reason=offer.unfit_reason,
         moot_reason=offer.moot_reason,
-        missing_reason=_missing_record(offer, ledger) if offer.unfit_reason == NO_RECORD else "",
-        proven=offer.proven,
+        missing_reason=_missing_record(offer, making.ledger) if offer.unfit_reason == NO_RECORD else "",
         mark=offer.mark,
-        known_by=offer.record.id if offer.record is not None else "",
-        title=title,
-        body=body,
         notes=tuple(notes),
     )
+    if offer.record is None or offer.unfit_reason or offer.moot_reason:
+        return made
+    context, repository = making.context, making.context.project.repository()
+    into = context.default_branch
+    place = OfferPlace(
+        repository,
+        state.target.name,
+        repository.relative(state.target.folder),
+        offer.branch,
+        offer.tip,
+        into.name,
+        into.commit or repository.head() or "",
+    )
+    sources = ClaimSources(context.project, state.target, making.ledger, making.observer, making.allowance)
+    written = write_offer(sources, place)
+    if written.page and making.report is not None:
+        making.report.mkdir(parents=True, exist_ok=True)
+        (making.report / f"{state.target.name}-before-after.html").write_text(written.page, encoding="utf-8")
+    body = f"{written.body}\n{offer.mark}\n" if offer.mark else written.body
+    said = {"proven": written.view.proven, "known_by": written.mark, "title": written.title, "body": body}
+    return made.model_copy(update=said)
 
 
 def _missing_record(offer: Offer, ledger: Ledger) -> str:

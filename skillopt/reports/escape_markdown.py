@@ -12,9 +12,17 @@ from collections.abc import Sequence
 
 from skillopt.safety.escaping import escape_hidden
 
-__all__ = ["code_block", "comment_marker", "inline_code", "shell_block"]
+__all__ = ["code_block", "code_span", "comment_marker", "diff_block", "inline_code", "shell_block", "web_link"]
 
 _ACTIVE = re.compile(r'[!"#$%&*/:<>@\[\\\]^_`{|}~]|(?<=\w)\.(?=\w)|(?<=[Gg][Hh])-(?=\d)')
+_ACTS_AS_WRITTEN = re.compile(
+    r"<!--|-->|@\w|#\d|\bgh-\d|://|\bwww\.|/(?:issues|pull|skillopt|commit)\b|(?<!\S)/\w|[\w.-]+/[\w.-]+#",
+    re.IGNORECASE,
+)
+"""What bots, parsers of our own text, or a commit message made of it would act on, even in code."""
+
+_BACKTICKS = re.compile("`+")
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:-]+(?:/[A-Za-z0-9._~/%#?=&+-]*)?")
 _COMMAND = re.compile(r"[\w ./=,'+-]+", re.ASCII)
 
 
@@ -29,6 +37,50 @@ def inline_code(text: str) -> str:
     """
     flat = " ".join(escape_hidden(text).split())
     return f"<code>{_escaped(flat)}</code>" if flat else ""
+
+
+def code_span(text: str) -> str:
+    r"""Show untrusted text on one line as a person reads it: between more backticks than it holds itself.
+
+    Text that something would act on as it is written is shown by `inline_code`. Not for cells of tables and not inside
+    HTML tags, where backticks mean nothing.
+
+    >>> code_span("write `12.50` so"), code_span("ask @team")
+    ('`` write `12.50` so ``', '<code>ask <!-- -->&#x40;team</code>')
+
+    Args:
+        text: Any text; line breaks become blanks.
+    """
+    flat = " ".join(escape_hidden(text).split())
+    if not flat or _ACTS_AS_WRITTEN.search(flat):
+        return inline_code(flat)
+    fence = _fence(flat, 1)
+    blank = " " if flat[0] == "`" or flat[-1] == "`" or len(fence) > 1 else ""
+    return f"{fence}{blank}{flat}{blank}{fence}"
+
+
+def diff_block(lines: Sequence[str]) -> str:
+    """Show lines of a diff, each after its sign, as a block that GitHub colours.
+
+    Args:
+        lines: Untrusted, each with the sign it begins with.
+    """
+    shown = [escape_hidden(line).expandtabs(4) for line in lines]
+    text = "\n".join(" ".join(line.splitlines()) for line in shown)
+    if _ACTS_AS_WRITTEN.search(text):
+        return code_block(text, "diff")
+    fence = _fence(text, 3)
+    return f"{fence}diff\n{text}\n{fence}"
+
+
+def web_link(address: str, words: str) -> str:
+    """Link to a page that a forge named; an address that is none is shown as code.
+
+    Args:
+        address: Untrusted.
+        words: Our own words that are linked.
+    """
+    return f"[{words}]({address})" if _ADDRESS.fullmatch(address) else inline_code(address)
 
 
 def code_block(text: str, language: str = "") -> str:
@@ -61,6 +113,10 @@ def comment_marker(skill: str) -> str:
         skill: Its name; whatever a name cannot hold is left out.
     """
     return f"<!-- skillopt:{re.sub(r'[^a-z0-9-]', '', skill)} -->"
+
+
+def _fence(text: str, least: int) -> str:
+    return "`" * max(least, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
 
 
 def _escaped(line: str) -> str:

@@ -4,14 +4,12 @@ What a reviewer needs first comes first.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
-from skillopt.gate.grade_words import grade_words
 from skillopt.gate.headline import compared_words
-from skillopt.reports.edit_tables import draft_edits, edits_not_taken, taken_edits
+from skillopt.reports.edit_tables import edits_not_taken, taken_edits
 from skillopt.reports.escape_markdown import comment_marker, inline_code
 from skillopt.reports.gate_words import change_outcome, is_change
 from skillopt.reports.length_limits import LengthLimits
@@ -32,7 +30,7 @@ from skillopt.reports.sections import (
 )
 from skillopt.reports.view import RunView
 
-__all__ = ["LIMIT", "OfferKind", "length", "pull_request_body", "pull_request_title"]
+__all__ = ["LIMIT", "length", "pull_request_body", "pull_request_title", "run_details"]
 
 LIMIT: Final = 65_536
 """Most characters of a pull request's text.
@@ -53,22 +51,11 @@ _LENGTH_LIMITS: Final = (
 """What is given up first stands first."""
 
 
-class OfferKind(StrEnum):
-    """What a pull request offers: a version, one that is not shown to be better on new tasks, or the draft."""
-
-    VERSION = "version"
-    UNPROVEN = "unproven version"
-    DRAFT = "draft"
-
-
-def pull_request_title(view: RunView, kind: OfferKind = OfferKind.VERSION) -> str:
+def pull_request_title(view: RunView) -> str:
     """Give the title: the skill and what was gained, nothing that a model wrote."""
     name = re.sub(r"[^a-z0-9-]", "", view.skill)
     if is_change(view):
         return f"{name}: change {change_outcome(view)}"
-    if kind is OfferKind.DRAFT and view.draft is not None:
-        passed = f"{view.draft.headline.passed}, " if view.draft.headline else ""
-        return f"{name}: draft, {passed}{grade_words(view.draft.grading)}"
     untested = "" if view.test is not None else ", not tested"
     if view.headline is not None:
         return f"{name}: {view.headline.passed}{untested}"
@@ -78,18 +65,17 @@ def pull_request_title(view: RunView, kind: OfferKind = OfferKind.VERSION) -> st
     return f"{name}: no version was accepted"
 
 
-def pull_request_body(view: RunView, limit: int = LIMIT, kind: OfferKind = OfferKind.VERSION) -> str:
+def pull_request_body(view: RunView, limit: int = LIMIT) -> str:
     """Write the text of a pull request; where it is too long it is shortened part by part, and says so.
 
     Args:
         view: The run.
         limit: Most characters, counted as UTF-16 units.
-        kind: What is offered.
 
     Raises:
         ValueError: Not even the verdict fits.
     """
-    for text in _shorter_and_shorter(view, kind):
+    for text in _shorter_and_shorter(view):
         if length(text) <= limit:
             return text
     raise ValueError(f"expected a limit that leaves space for the verdict, found {limit}")
@@ -100,8 +86,8 @@ def length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _shorter_and_shorter(view: RunView, kind: OfferKind) -> Iterator[str]:
-    yield _body(view, kind, LengthLimits(), "")
+def _shorter_and_shorter(view: RunView) -> Iterator[str]:
+    yield _body(view, LengthLimits(), "")
     for limits in _LENGTH_LIMITS:
         cuts = [
             f"texts after {limits.text} characters" if limits.text < LengthLimits().text else "",
@@ -111,57 +97,54 @@ def _shorter_and_shorter(view: RunView, kind: OfferKind) -> Iterator[str]:
         whole = (
             f"Shortened for length, cut {', '.join(filter(None, cuts))}; `skillopt report {view.run}` has all of it."
         )
-        yield _body(view, kind, limits, whole)
+        yield _body(view, limits, whole)
     rest = f"Everything else was left out for length; `skillopt report {view.run}` has all of it."
-    head = [_not_proven(view, kind), headline(view), view.caution]
+    head = [headline(view), view.caution]
     yield _joined([comment_marker(view.skill), _title(view), *head, noise_line(view), guarantee(view), rest])
     yield _joined([comment_marker(view.skill), *head, rest])
 
 
-def _body(view: RunView, kind: OfferKind, limits: LengthLimits, shortened: str) -> str:
-    waits = draft(view, fetch=True) if kind is OfferKind.DRAFT else ""
-    parts: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("Draft", lambda: _joined([waits, draft_edits(view, limits)]).strip() if waits else ""),
-        ("Edits", lambda: "" if is_change(view) or waits else taken_edits(view, limits)),
-        ("Waiting", lambda: "" if waits else draft(view)),
-        ("Tasks that changed sides", lambda: flips(view, limits)),
-        ("Held-out test", lambda: held_out_test(view)),
-        (f"Gates on {judged_on(view)}", lambda: _gates(view, limits)),
-        ("Not learned", lambda: not_learned(view, limits)),
-        ("Cost", lambda: cost(view)),
-        ("Not taken", lambda: edits_not_taken(view, limits)),
-        ("Reproduce and roll back", lambda: reproduce(view)),
-        ("What the numbers do not show", lambda: not_shown(view)),
-    )
-    sections = [(title, part()) for title, part in parts]
-    body = chain.from_iterable((f"### {title}", text) for title, text in sections if text)
+def _body(view: RunView, limits: LengthLimits, shortened: str) -> str:
     return _joined(
         [
             comment_marker(view.skill),
             _title(view),
-            _not_proven(view, kind),
             headline(view),
             view.caution,
             size_change(view),
             noise_line(view),
             shortened,
-            *body,
+            "" if is_change(view) else _sections([("Edits", lambda: taken_edits(view, limits))]),
+            run_details(view, limits),
         ]
     )
 
 
-def _not_proven(view: RunView, kind: OfferKind) -> str:
-    """Say first what is not shown of what a draft pull request offers."""
-    if kind is OfferKind.VERSION:
-        return ""
-    grading = view.draft.grading if kind is OfferKind.DRAFT and view.draft else None
-    if kind is OfferKind.UNPROVEN and view.accepted:
-        grading = view.accepted[-1].grading
-    shown = f" What was shown is {grade_words(grading)}." if grading else ""
-    return (
-        f"> This {kind.value.removeprefix('unproven ')} is **not shown to be better on new tasks** like those of the "
-        f"suite, so it is offered as a draft.{shown} Close it to say no: this text is not offered again."
+def run_details(view: RunView, limits: LengthLimits) -> str:
+    """Write what a run's record tells beside its headline and the edits that were taken.
+
+    Args:
+        view: The run.
+        limits: How long texts and lists may be.
+    """
+    return _sections(
+        [
+            ("Waiting", lambda: draft(view)),
+            ("Tasks that changed sides", lambda: flips(view, limits)),
+            ("Held-out test", lambda: held_out_test(view)),
+            (f"Gates on {judged_on(view)}", lambda: _gates(view, limits)),
+            ("Not learned", lambda: not_learned(view, limits)),
+            ("Cost", lambda: cost(view)),
+            ("Not taken", lambda: edits_not_taken(view, limits)),
+            ("Reproduce and roll back", lambda: reproduce(view)),
+            ("What the numbers do not show", lambda: not_shown(view)),
+        ]
     )
+
+
+def _sections(parts: Sequence[tuple[str, Callable[[], str]]]) -> str:
+    found = [(title, part()) for title, part in parts]
+    return "\n\n".join(chain.from_iterable((f"### {title}", text) for title, text in found if text))
 
 
 def _gates(view: RunView, limits: LengthLimits) -> str:

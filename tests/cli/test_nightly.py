@@ -135,7 +135,7 @@ class TestPeople:
         assert "#1 with this version was merged by people" in row["offer"]["notes"]
         assert len(forge.pulls) == 1
 
-    def test_whose_commits_on_the_branch_are_kept_and_told(self, after: Nights, forge: FakeForge) -> None:
+    def test_whose_commits_on_the_branch_are_kept_measured_and_told(self, after: Nights, forge: FakeForge) -> None:
         person = after.clone("person")
         git(person.folder, "checkout", "--quiet", "skillopt/rows")
         (person.folder / "skills" / "rows" / "SKILL.md").write_text(SKILL + "- By hand.\n")
@@ -143,10 +143,11 @@ class TestPeople:
         git(person.folder, "push", "--quiet", "origin", "skillopt/rows")
         tip = after.tip()
         row = after.run()["rows"]
-        assert row["offer"]["action"] == ""
+        assert row["offer"]["action"] == "updated"
         assert "1 commit on the branch by people; kept" in row["offer"]["notes"]
         assert after.tip() == tip == git(after.folder, "rev-parse", "skillopt/rows")
         assert forge.pulls[1]["state"] == "open"
+        assert forge.pulls[1]["title"] == "rows: 0 of 8 → 0 of 8 val tasks passed (unproven)"
 
     def test_who_move_the_branch_another_way_are_left_alone(self, after: Nights) -> None:
         other = after.clone("other")

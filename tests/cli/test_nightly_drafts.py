@@ -38,10 +38,11 @@ def test_a_draft_gets_a_draft_pull_request_that_says_first_what_is_not_shown(nig
     assert (row["training"], row["offer"]["action"], row["draft"]["action"]) == ("not due", "", "opened")
     (pull,) = forge.pulls.values()
     assert (pull["branch"], pull["base"], pull["draft"]) == ("skillopt-draft/rows", "main", True)
-    assert pull["title"] == "rows: draft, unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks"
-    assert pull["body"].index("not shown to be better on new tasks") < pull["body"].index("### ")
-    assert "Write e-mail addresses" in pull["body"]
-    assert "git fetch origin skillopt-draft/rows\ngit branch skillopt-draft/rows FETCH_HEAD\n" in pull["body"]
+    assert pull["title"] == "rows: 0 of 8 → 4 of 8 val tasks passed (draft, unproven)"
+    assert "Unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks" in pull["body"]
+    assert pull["body"].index("not shown to be better") < pull["body"].index("```diff")
+    assert "- [x] **1** `Write e-mail addresses in lower case.`" in pull["body"]
+    assert "To take it: merge, or `skillopt take rows`." in pull["body"]
     assert git(nights.bare, "rev-parse", REF) == git(nights.folder, "rev-parse", REF)
     again = nights.run()["rows"]
     assert (again["draft"]["action"], len(forge.pulls)) == ("", 1)
@@ -61,7 +62,7 @@ def test_a_later_run_rewrites_the_draft_and_its_pull_request(nights: Nights, for
     run_events(nights.folder, graded(EMAIL, DATES, grade=Grade.PROVEN_HERE, probability=0.99), seed=1)
     assert nights.run()["rows"]["draft"]["action"] == "updated"
     (pull,) = forge.pulls.values()
-    assert pull["title"].startswith("rows: draft, proven here: ")
+    assert pull["title"].endswith(" val tasks passed (draft, proven here)")
     assert "Write dates" in git(nights.bare, "show", f"{REF}:skills/rows/SKILL.md")
 
 
@@ -87,7 +88,7 @@ def test_a_draft_that_was_taken_closes_its_pull_request_and_is_offered_as_a_vers
     assert (row["offer"]["action"], row["draft"]["action"]) == ("opened", "closed")
     version = forge.pulls[2]
     assert (version["branch"], version["draft"]) == ("skillopt/rows", True)
-    assert "not shown to be better on new tasks" in version["body"]
+    assert "not shown to be better; how likely it is stands beside it" in version["body"]
     assert git(nights.bare, "for-each-ref", REF) == ""
     assert nights.run()["rows"]["draft"]["action"] == ""
 
@@ -99,7 +100,7 @@ def test_a_proven_version_is_an_ordinary_pull_request_and_comes_before_what_is_l
     row = nights.run()["rows"]
     (pull,) = forge.pulls.values()
     assert (pull["branch"], pull["draft"]) == ("skillopt/rows", False)
-    assert "not shown to be better on new tasks" not in pull["body"]
+    assert "[!NOTE]" not in pull["body"]
     assert any("comes first" in note for note in row["draft"]["notes"])
 
 
@@ -108,7 +109,8 @@ def test_a_version_that_is_proven_on_these_tasks_only_is_a_draft_pull_request(ni
     nights.run()
     (pull,) = forge.pulls.values()
     assert pull["draft"] is True
-    assert "What was shown is proven here" in pull["body"]
+    assert pull["title"].endswith("(proven here)")
+    assert "**Proven here**: better on these very tasks, which says less about new ones." in pull["body"]
 
 
 def test_a_draft_that_was_not_graded_waits_for_the_run_that_goes_on(nights: Nights) -> None:

@@ -18,8 +18,8 @@ from skillopt.execution.credentials import forge_token_names
 from skillopt.execution.runner import RunObserver
 from skillopt.nightly.due import Due, sort_by_priority, why_due
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
-from skillopt.nightly.offer_folder import BUNDLE, SkillOffers, write_offers
-from skillopt.nightly.pull_requests import NightlyContext, offer_draft, offer_version
+from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, write_offers
+from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
 from skillopt.nightly.review_state import ReviewState, read_state
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import Project, Selection
@@ -45,6 +45,7 @@ class _Night:
     remaining: RemainingBudget
     observer: RunObserver
     now: Callable[[], datetime]
+    report: Path
     offers: list[SkillOffers] = field(default_factory=list)
 
 
@@ -76,7 +77,9 @@ def train_night(
     context = _context(project, review)
     with closing(Ledger.open(project.root)) as ledger:
         remaining = RemainingBudget(budget or Budget())
-        night = _Night(context, review, ledger, remaining, observer or RunObserver(), lambda: datetime.now(UTC))
+        night = _Night(
+            context, review, ledger, remaining, observer or RunObserver(), lambda: datetime.now(UTC), out / REPORT
+        )
         rows: list[SkillNight] = []
         try:
             _take_turns(night, _chosen(project, review), flags or {}, rows)
@@ -168,15 +171,7 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
     try:
         with writer_lock(night.context.project.root, f"{skill}@nightly"):
             row = _train(night, selection, row, last=last)
-            state = _read_state(night, selection)
-            night.offers.append(
-                SkillOffers(
-                    skill=row.skill,
-                    name=skill,
-                    version=offer_version(night.context, state, night.ledger),
-                    draft=offer_draft(night.context, state, night.ledger),
-                )
-            )
+            night.offers.append(_offer(night, row.skill, _read_state(night, selection)))
             return row
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
@@ -219,6 +214,17 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     row = replace(row, training=training, reason=reason, run=run, versions=versions, rollouts=meter.rollouts)
     usd = Usage.total(meter.by_role.values()).usd
     return replace(row, usd=usd, answered_usd=meter.answered.usd, failed_calls=meter.failed_calls)
+
+
+def _offer(night: _Night, skill: str, state: SkillState) -> SkillOffers:
+    """Say what is offered of a skill; what must be measured for that counts as the night's."""
+    meter = night.remaining.meter_for(1.0)
+    making = OfferMaking(night.context, night.ledger, night.report, night.observer, meter)
+    try:
+        version, draft = offer_version(making, state), offer_draft(making, state)
+    finally:
+        night.remaining.subtract(meter)
+    return SkillOffers(skill=skill, name=state.target.name, version=version, draft=draft)
 
 
 def _start(night: _Night, state: SkillState) -> Start:

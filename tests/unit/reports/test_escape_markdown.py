@@ -7,7 +7,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from skillopt.reports.escape_markdown import code_block, comment_marker, inline_code, shell_block
+from skillopt.reports.escape_markdown import (
+    code_block,
+    code_span,
+    comment_marker,
+    diff_block,
+    inline_code,
+    shell_block,
+    web_link,
+)
 from skillopt.safety.escaping import escape_hidden
 from tests.fakes.hostile_views import read
 
@@ -36,6 +44,39 @@ def test_any_text_on_a_line_is_one_piece_of_code_that_says_what_can_be_seen(text
     tags, shown = read(f"x {inline_code(text)} y")
     assert tags == ["p", "code", "/code", "/p"]
     assert shown.strip() == f"x {' '.join(escape_hidden(text).split())} y"
+
+
+@given(TEXT)
+@example(HOSTILE[3])
+@example("`")
+@example("a`")
+@example("``a")
+def test_a_span_says_the_same_between_backticks_and_makes_nothing_act(text: str) -> None:
+    span = code_span(text)
+    if not span:
+        return
+    tags, shown = read(f"- [x] **1** {span} y")
+    kinds = [tag.split(" ")[0] for tag in tags if "input" not in tag]
+    assert kinds == ["ul", "li", "strong", "/strong", "code", "/code", "/li", "/ul"]
+    assert shown.strip() == f"1 {' '.join(escape_hidden(text).split())} y"
+    bare = re.sub(r"<!-- -->", "", span)
+    assert not re.search(r"@\w|#\d|(?i:gh-\d)|<!--|://|(?m:^/)", bare)
+
+
+@given(st.lists(TEXT, min_size=1, max_size=4))
+@example(["```", "````js", "~~~"])
+def test_lines_of_a_diff_stay_in_their_block(lines: list[str]) -> None:
+    tags, shown = read(f"before\n\n{diff_block([f'+{line}' for line in lines])}\n\n**after**\n")
+    kinds = [tag.split(" ")[0] for tag in tags]
+    assert kinds == ["p", "/p", "pre", "code", "/code", "/pre", "p", "strong", "/strong", "/p"]
+    assert shown.rstrip().endswith("after")
+    assert sum(line.startswith("+") for line in shown.splitlines()) >= len(lines)
+
+
+def test_an_address_is_a_link_only_where_it_is_nothing_but_an_address() -> None:
+    assert web_link("https://github.com/acme/skills/pull/1", "#1") == "[#1](https://github.com/acme/skills/pull/1)"
+    for text in ("javascript:alert(1)", "https://x.example/) [y](http://z", "https://x.example/a b"):
+        assert "a" not in {tag.split(" ")[0] for tag in read(web_link(text, "here"))[0]}
 
 
 @given(TEXT, TEXT)

@@ -1,0 +1,367 @@
+"""Title and text of a pull request: what would be merged, what was measured of it, and how to take or drop each edit.
+
+What a reviewer needs is on the first screen; all else is folded.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from shlex import quote
+from typing import Final
+
+from skillopt.gate.grade_words import GRADE_MEANINGS, grade_words
+from skillopt.gate.grades import Grade
+from skillopt.reports.before_after import task_anchor
+from skillopt.reports.escape_markdown import code_span, comment_marker, diff_block, shell_block
+from skillopt.reports.length_limits import LengthLimits
+from skillopt.reports.offer_view import OfferedEdit, OfferView
+from skillopt.reports.offered_lines import find_near_duplicates
+from skillopt.reports.pull_request import length, run_details
+from skillopt.rollouts import Usage
+from skillopt.safety.escaping import truncate
+from skillopt.safety.plurals import count_noun
+from skillopt.skills.document import estimate_tokens
+from skillopt.skills.word_diff import PieceKind, compare_words, match_lines
+from skillopt.tasks import digest_of
+
+__all__ = ["OFFER_LIMIT", "offer_body", "offer_mark", "offer_title"]
+
+OFFER_LIMIT: Final = 64_000
+"""Most characters of the text, in UTF-16 units; what answered commands is noted after it."""
+
+_FIRST_LINES: Final = 18
+"""Lines of the diff before the fold, and edits there: both fit on one screen with what stands around them."""
+
+_FIRST_EDITS: Final = 10
+_LONG_LINE: Final = 160
+"""Changed lines that are longer are compared word by word."""
+
+_AROUND: Final = 40
+_MOST_TASKS: Final = 4
+_TEXT_LENGTHS: Final = (160, 80, 30)
+_MOST_EDITS: Final = 400
+
+
+def offer_title(view: OfferView) -> str:
+    """Give the title: the skill, the tasks passed before and after, and the grade of what is not proven."""
+    name = re.sub(r"[^a-z0-9-]", "", view.skill)
+    words = ["draft"] * view.draft + [view.grade.value if view.grade else "unproven"]
+    grade = "" if view.proven else f" ({', '.join(words)})"
+    if view.claim is None:
+        return f"{name}: not measured against {_plain(view.into)}{grade}"
+    return f"{name}: {view.claim.headline.passed}{grade}"
+
+
+def offer_mark(view: OfferView) -> str:
+    """Give the hidden line by which a text that says the same is known, so that nothing is written twice."""
+    claim = view.claim
+    said = (claim.headline.words, claim.shown) if claim else (view.unmeasured,)
+    facts = digest_of(view.before, view.after, view.tip, view.grade or "", *said, *view.flags)
+    return f"<!-- skillopt offer: {facts[:16]} -->"
+
+
+def offer_body(view: OfferView, limit: int = OFFER_LIMIT) -> str:
+    """Write the text; where it is too long, details go first, then words of edits.
+
+    Args:
+        view: What is offered.
+        limit: Most characters, counted as UTF-16 units.
+
+    Raises:
+        ValueError: Not even the headline fits.
+    """
+    for text in _shorter_and_shorter(view):
+        if length(text) <= limit:
+            return text
+    raise ValueError(f"expected a limit that leaves space for the headline, found {limit}")
+
+
+def _shorter_and_shorter(view: OfferView) -> Iterator[str]:
+    for limits in (LengthLimits(refused=40), LengthLimits(refused=0, text=120, names=20, gates=10, edits=60)):
+        yield _body(view, _TEXT_LENGTHS[0], _MOST_EDITS, run_details(view.run, limits) if view.run else "")
+    for longest in _TEXT_LENGTHS:
+        yield _body(view, longest, _MOST_EDITS, "")
+    yield _body(view, _TEXT_LENGTHS[-1], _FIRST_EDITS, "")
+    yield _joined([comment_marker(view.skill), offer_mark(view), _headline(view)])
+
+
+def _body(view: OfferView, longest: int, most: int, details: str) -> str:
+    diff = _diff_lines(view.before.splitlines(), view.after.splitlines())
+    shown = len(diff) if len(diff) <= _FIRST_LINES + 2 else _FIRST_LINES
+    lines = _checklist(view, longest)[:most]
+    return _joined(
+        [
+            comment_marker(view.skill),
+            offer_mark(view),
+            _headline(view),
+            view.run.caution if view.run else "",
+            _red_box(view),
+            _what_would_prove(view),
+            diff_block(diff[:shown]) if diff else "The text is the same; only other files differ.",
+            _folded(f"{count_noun(len(diff) - shown, 'more line')} of the diff", diff_block(diff[shown:]))
+            if diff[shown:]
+            else "",
+            _how_to_drop(view) if lines else "",
+            "\n".join(lines[:_FIRST_EDITS]),
+            _folded(f"{count_noun(len(lines) - _FIRST_EDITS, 'more edit')}", "\n".join(lines[_FIRST_EDITS:]))
+            if len(lines) > _FIRST_EDITS
+            else "",
+            _by_people(view),
+            _cost(view),
+            _how_to_take(view),
+            _folded("Tasks, versions and everything else", _joined([_flips(view), _history(view), details])),
+        ]
+    )
+
+
+def _headline(view: OfferView) -> str:
+    """Say what was measured, of which texts, with whose commits in it; claim nothing where nothing was."""
+    into = code_span(view.into)
+    if view.claim is None:
+        return f"**Not measured**: {code_span(view.unmeasured)}. Nothing is claimed of this text against {into}."
+    whose = _whose(view)
+    measured = f", measured with {whose}" if whose else ""
+    versions = count_noun(len(view.versions), "version")
+    tokens = estimate_tokens(view.before), estimate_tokens(view.after)
+    grade = ""
+    if view.grade is not None:
+        words = grade_words(view.grading) if view.grading else view.grade.value
+        grade = f" **{words[:1].upper()}{words[1:]}**."
+    return (
+        f"**{view.claim.headline.passed}** ({view.claim.headline.score}){measured}: this text against {into} at "
+        f"{code_span(view.base[:10] or 'the start')}. {view.claim.shown}.{grade} {versions}, "
+        f"{count_noun(len(view.in_force()), 'edit')}; about {tokens[0]:,} to {tokens[1]:,} tokens."
+    )
+
+
+def _whose(view: OfferView) -> str:
+    names = list(dict.fromkeys(one.author for one in view.people))
+    if not names:
+        return ""
+    shown = " and ".join(f"{code_span(truncate(name, 60))}'s" for name in names[:3])
+    several = f" and {len(names) - 3} others'" if len(names) > 3 else ""  # noqa: PLR2004 - three names are a line
+    commits = [code_span(one.sha[:10]) for one in view.people[-1:]]
+    return f"{shown}{several} {'commit' if len(view.people) == 1 else 'commits'} ({', '.join(commits)})"
+
+
+def _red_box(view: OfferView) -> str:
+    """Say what a person must look at."""
+    rows = [f"> - {code_span(truncate(flag, 300))}" for flag in view.flags]
+    if view.conflicts:
+        rows.append(f"> - {count_noun(len(view.conflicts), 'place')} changed by people here and on {view.into}, too:")
+        for one in view.conflicts:
+            rows.append(f">   - {code_span(view.into)}: {code_span(truncate(one.theirs, 200)) or 'nothing'}")
+            rows.append(f">   - here: {code_span(truncate(one.ours, 200)) or 'nothing'}")
+    return "\n".join(["> [!CAUTION]", "> **A person must look at this:**", *rows]) if rows else ""
+
+
+def _what_would_prove(view: OfferView) -> str:
+    """Say of a draft what is not shown, and what would show it."""
+    if view.proven:
+        return ""
+    if view.claim is None:
+        return "> [!NOTE]\n> This is a draft, because nothing was measured of it."
+    grade = view.grade or Grade.UNPROVEN
+    proof = f" {view.proof}" if view.proof else ""
+    what = "a draft of the optimizer, no version yet" if view.draft else "a draft pull request"
+    return (
+        f"> [!NOTE]\n> **{grade.value.capitalize()}**: {GRADE_MEANINGS[grade]}. So this is {what}.{proof} A later "
+        "night that proves it makes it an ordinary pull request; closing it says no."
+    )
+
+
+def _diff_lines(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Show the difference as the skill will read, under the headings it is below, long lines word by word."""
+    found: list[str] = []
+    section = ""
+    for tag, low, high, start, end in match_lines(old, new).get_opcodes():
+        if tag == "equal":
+            headings = [line for line in old[low:high] if line.startswith("#")]
+            section = headings[-1] if headings else section
+            continue
+        gone, come = ([line for line in part if line.strip()] for part in (old[low:high], new[start:end]))
+        if section and (gone or come):
+            found.append(f" {section}")
+            section = ""
+        paired = min(len(gone), len(come))
+        for one, other in zip(gone[:paired], come[:paired], strict=True):
+            found += _word_by_word(one, other)
+        found += [f"-{line}" for line in gone[paired:]] + [f"+{line}" for line in come[paired:]]
+    return found
+
+
+def _word_by_word(old: str, new: str) -> list[str]:
+    """Show a pair of long lines as one, `[-gone-]` and `{+new+}` inside; short ones as they are."""
+    pieces = compare_words(old, new) if min(len(old), len(new)) > _LONG_LINE else ()
+    if not any(piece.kind is PieceKind.SAME for piece in pieces):
+        return [f"-{old}", f"+{new}"]
+    shown = ""
+    for piece in pieces:
+        match piece.kind:
+            case PieceKind.SAME:
+                whole = len(piece.text) <= 2 * _AROUND
+                shown += piece.text if whole else f"{piece.text[:_AROUND]}…{piece.text[-_AROUND:]}"
+            case PieceKind.GONE:
+                shown += f"[-{piece.text}-]"
+            case _:
+                shown += f"{{+{piece.text}+}}"
+    return [f"!{shown}"]
+
+
+def _checklist(view: OfferView, longest: int) -> list[str]:
+    """List the edits with a box each; one that is worded like another stands below it."""
+    edits = {edit.number: edit for edit in view.in_force()}
+    twins = find_near_duplicates(list(edits.values()))
+    rows: list[str] = []
+    for number, edit in edits.items():
+        if number in twins:
+            continue
+        rows.append(_box(view, edit, longest))
+        for other, (first, share) in twins.items():
+            if first == number:
+                rows.append("  " + _box(view, edits[other], longest, f"worded like {first} ({share:.0%}): "))
+    return rows
+
+
+def _box(view: OfferView, edit: OfferedEdit, longest: int, before: str = "") -> str:
+    """Write an edit on one line, with its number, what it did, and the key that a program reads."""
+    texts = [code_span(truncate(_plain_item(text), longest)) for text in (edit.before, edit.after)]
+    match edit.op:
+        case "delete":
+            shown = f"removes {texts[0]}"
+        case "replace":
+            shown = f"{texts[0]} becomes {texts[1]}"
+        case "rewrite":
+            shown = f"rewrites {code_span(truncate(edit.section, 60))}: {texts[1]}"
+        case _:
+            shown = texts[1]
+    said = "; ".join(_evidence(view, edit))
+    return f"- [x] **{edit.number}** {before}{shown}{f' — {said}' if said else ''} <!-- skillopt edit: {edit.key} -->"
+
+
+def _plain_item(text: str) -> str:
+    """Give a text on one line; of a single item of a list, without its sign."""
+    flat = " ".join(text.split())
+    return flat if "\n" in text.strip() else flat.removeprefix("- ")
+
+
+def _evidence(view: OfferView, edit: OfferedEdit) -> Iterator[str]:
+    if edit.fixed:
+        yield f"fixed {_tasks(view, edit.fixed)}"
+    elif edit.tasks:
+        yield f"for {_tasks(view, edit.tasks)}"
+    if edit.broke:
+        yield f"broke {_tasks(view, edit.broke)}"
+    found = edit.elimination
+    if found is not None and found.without is not None and found.with_it is not None:
+        scores = f"{found.without:.2f} without it, {found.with_it:.2f} with it"
+        yield f"needed: {scores} on {count_noun(found.tasks, 'task')}"
+
+
+def _tasks(view: OfferView, tasks: Sequence[str], most: int = _MOST_TASKS) -> str:
+    """List tasks, linked to the page that shows them where there is one."""
+    shown = [_task(view, task) for task in tasks[:most]]
+    more = f" and {len(tasks) - most} more" if len(tasks) > most else ""
+    return ", ".join(shown) + more
+
+
+def _task(view: OfferView, task: str) -> str:
+    shown = code_span(truncate(task, 60))
+    return f"[{shown}]({view.page}#{task_anchor(task)})" if view.page and shown.startswith("`") else shown
+
+
+def _how_to_drop(view: OfferView) -> str:
+    return (
+        "**Edits**: untick what you do not want and the next night drops it and measures again; or comment "
+        f"`/skillopt drop 7`, or run `skillopt drop {quote(view.skill)} 7`."
+    )
+
+
+def _by_people(view: OfferView) -> str:
+    lines = view.by_people
+    parts = []
+    if lines:
+        shown = [f"{line.sign}{line.text}" for line in lines]
+        commits = ", ".join(f"{code_span(one.sha[:10])} {code_span(truncate(one.subject, 80))}" for one in view.people)
+        said = f"by people ({commits})" if view.people else "that no recorded edit explains"
+        parts.append(f"**{count_noun(len(lines), 'line')} {said}**:\n\n{diff_block(shown[:_FIRST_EDITS])}")
+        if len(shown) > _FIRST_EDITS:
+            parts.append(f"{len(shown) - _FIRST_EDITS} more lines by people stand in the diff.")
+    if view.dropped:
+        rows = ", ".join(
+            f"{code_span(truncate(text, 80))} ({code_span(truncate(by, 80))})" for text, by in view.dropped
+        )
+        parts.append(f"**Dropped**: {rows}.")
+    return "\n\n".join(parts)
+
+
+def _cost(view: OfferView) -> str:
+    newest = {one.run: (one.rollouts, one.usd) for one in view.versions if one.run}
+    if view.run is not None:  # it went on after its last version
+        spent = Usage.total(view.run.spend.values())
+        newest[view.run.run] = (view.run.rollouts.asked or view.run.rollouts.paid, spent.usd)
+    parts = []
+    if newest:
+        rollouts = sum(count for count, _ in newest.values())
+        parts.append(f"training {rollouts:,} rollouts, {_price([usd for _, usd in newest.values()])}")
+    if view.claim is not None and view.claim.fresh:
+        parts.append(f"measuring this text {view.claim.rollouts:,} rollouts, {_price([view.claim.usd])}")
+    return f"**Cost**: {'; '.join(parts)}." if parts else ""
+
+
+def _price(prices: Sequence[float | None]) -> str:
+    known = [usd for usd in prices if usd is not None]
+    return f"${sum(known):.2f}" if len(known) == len(prices) else "price not known"
+
+
+def _how_to_take(view: OfferView) -> str:
+    back = (
+        f" To roll back after a merge: `skillopt rollback {quote(view.skill)} {view.base[:10]}`." if view.base else ""
+    )
+    take = f"To take it: merge{f', or `skillopt take {quote(view.skill)}`' if view.draft else ''}."
+    return f"{take} To refuse it: close, with a comment that says why; training remembers both.{back}"
+
+
+def _flips(view: OfferView) -> str:
+    """List the tasks that pass now and did not, and the other way round."""
+    if view.claim is None:
+        return ""
+    verdict = view.claim.verdict
+    rows = [
+        f"- {count_noun(len(names), 'task')} {what}{': ' if names else ''}{_tasks(view, names, 200)}"
+        for what, names in (("now passing", verdict.fixed), ("no longer passing", verdict.broken))
+    ]
+    return "\n".join(["### Tasks that changed sides", "", *rows])
+
+
+def _history(view: OfferView) -> str:
+    """List versions, edits that later ones undid, and how to look at each."""
+    rows = [
+        f"- {code_span(one.commit[:10])} {code_span(truncate(one.subject, 120))}"
+        f"{f': {one.passed}' if one.passed else ''}{f', {grade_words(one.grading)}' if one.grading else ''}"
+        for one in view.versions
+    ]
+    live = {edit.number for edit in view.in_force()}
+    undone = [edit for edit in view.edits if edit.number not in live]
+    if undone:
+        rows.append(f"- undone by later edits: {', '.join(f'**{edit.number}**' for edit in undone)}")
+    reasons = [
+        f"- **{edit.number}** {code_span(truncate(edit.rationale, 300))}" for edit in view.in_force() if edit.rationale
+    ]
+    look = shell_block([f"git fetch origin {quote(view.branch)}", f"skillopt log {quote(view.skill)}"])
+    parts = ["### Versions", "\n".join(rows), look] if rows else []
+    if reasons:
+        parts += ["### Why, in the proposer's words (nobody checked that)", "\n".join(reasons)]
+    return "\n\n".join(parts)
+
+
+def _folded(summary: str, text: str) -> str:
+    """Fold a text away; the summary is our own words."""
+    return f"<details><summary>{summary}</summary>\n\n{text.strip()}\n\n</details>" if text.strip() else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._/-]", "", name)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"

@@ -1,0 +1,59 @@
+"""An offer made up for tests of the text of pull requests."""
+
+from skillopt.gate.comparison import Outcome
+from skillopt.gate.grades import Grade
+from skillopt.gate.headline import Headline
+from skillopt.reports.edit_views import EliminationView
+from skillopt.reports.offer_view import OfferClaim, OfferedEdit, OfferedVersion, OfferView, PersonsCommit
+from skillopt.reports.offered_lines import label_lines
+from tests.fakes.views import verdict
+
+__all__ = ["KEY", "offer", "offered_edit"]
+
+KEY = "0123456789ab"
+_HEAD = "---\nname: rows\ndescription: Cleans tables.\n---\n# Rows\n\n## Values\n\n- Trim spaces.\n"
+
+
+def offered_edit(number: int, text: str) -> OfferedEdit:
+    """Make an edit that adds a line."""
+    line = f"- {text}"
+    found = EliminationView(2, 0.25, 1.0, kept=True, reason="")
+    return OfferedEdit(
+        number,
+        f"{KEY}/{number}",
+        "add",
+        "Values",
+        "",
+        line,
+        (),
+        (" ".join(line.split()),),
+        f"Because of {text}",
+        ("train1", "train2"),
+        ("train1",),
+        elimination=found,
+    )
+
+
+def offer(*texts: str, by_people: str = "", author: str = "Anna") -> OfferView:
+    """Make an offer of edits with these texts, and of a line by a person."""
+    edits = tuple(offered_edit(number, text) for number, text in enumerate(texts, 1))
+    lines = [line for edit in edits for line in edit.come] + ([f"- {by_people}"] if by_people else [])
+    after = _HEAD + "".join(f"{line}\n" for line in lines)
+    people = (PersonsCommit("c" * 40, author, f"Say: {by_people}"),) if by_people else ()
+    claim = OfferClaim(Headline(2, 7, 8, 0.4, 0.9, "val"), verdict(Outcome.ACCEPT), "5 better, 3 equal, 0 worse")
+    version = OfferedVersion("a" * 40, "rows: add a rule", "2 of 8 → 7 of 8 tasks passed", None, 1.25, 120, "run1")
+    return OfferView(
+        "rows",
+        "skillopt/rows",
+        "main",
+        "b" * 40,
+        "a" * 40,
+        _HEAD,
+        after,
+        versions=(version,),
+        edits=edits,
+        lines=label_lines(_HEAD, after, edits),
+        people=people,
+        claim=claim,
+        grade=Grade.PROVEN,
+    )

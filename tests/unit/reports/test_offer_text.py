@@ -1,0 +1,162 @@
+"""The text of a pull request: true of what would be merged, on one screen, and readable whatever an edit says."""
+
+import re
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillopt.gate.grades import Grade, Grading
+from skillopt.nightly.people_commands import read_checklist, unticked_edits
+from skillopt.reports.offer_text import OFFER_LIMIT, offer_body, offer_mark, offer_title
+from skillopt.reports.offer_view import TextConflict
+from skillopt.reports.pull_request import length
+from tests.fakes.hostile_views import HOSTILE, read, tags_of
+from tests.fakes.offers import KEY, offer
+from tests.fakes.views import make_view
+
+TEXTS = ("Write dates as YYYY-MM-DD.", "Put `12.50` as `-12.50`.", "Upper-case all ids in the table.")
+LINES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(str.strip)
+
+
+def first_screen(body: str) -> str:
+    return body[: body.rindex("<details>")]
+
+
+def test_the_headline_says_what_was_measured_against_what_and_the_title_has_the_tasks() -> None:
+    body = offer_body(offer(*TEXTS))
+    assert offer_title(offer(*TEXTS)) == "rows: 2 of 8 → 7 of 8 val tasks passed"
+    head = body.split("```diff")[0]
+    assert "**2 of 8 → 7 of 8 val tasks passed** (score 0.40 → 0.90): this text against `main` at `bbbbbbbbbb`." in head
+    assert "5 better, 3 equal, 0 worse. **Proven**. 1 version, 3 edits;" in head
+
+
+def test_the_difference_comes_first_then_a_box_for_each_edit_with_its_evidence_and_key() -> None:
+    body = offer_body(offer(*TEXTS))
+    assert body.index("+- Write dates as YYYY-MM-DD.") < body.index("- [x] **1**")
+    assert (
+        "- [x] **1** `Write dates as YYYY-MM-DD.` — fixed `train1`; needed: 0.25 without it, 1.00 with it on 2 tasks "
+        f"<!-- skillopt edit: {KEY}/1 -->" in body
+    )
+    assert "- [x] **2** `` Put `12.50` as `-12.50`. `` — fixed" in body
+    assert [(box.number, box.key, box.ticked) for box in read_checklist(body)] == [
+        (number, f"{KEY}/{number}", True) for number in (1, 2, 3)
+    ]
+    unticked = body.replace("- [x] **2**", "- [ ] **2**")
+    assert [box.key for box in unticked_edits(unticked)] == [f"{KEY}/2"]
+    for said in (
+        "/skillopt drop 7",
+        "skillopt drop rows 7",
+        "skillopt rollback rows bbbbbbbbbb",
+        "training 120 rollouts, $1.25",
+    ):
+        assert said in first_screen(body)
+
+
+def test_an_edit_worded_like_another_stands_below_it() -> None:
+    body = offer_body(offer("Use the house names for columns.", TEXTS[0], "Take the house names for all columns."))
+    rows = [line for line in body.splitlines() if "skillopt edit:" in line]
+    assert [row.lstrip()[:12] for row in rows] == ["- [x] **1** ", "- [x] **3** ", "- [x] **2** "]
+    assert "  - [x] **3** worded like 1 (83%): " in body
+
+
+def test_a_commit_of_a_person_is_in_the_headline_and_its_lines_are_told_apart() -> None:
+    body = offer_body(offer(*TEXTS, by_people="Sort by name."))
+    assert "measured with `Anna`'s commit (`cccccccccc`): this text against `main`" in body
+    assert "**1 line by people (`cccccccccc` `Say: Sort by name.`)**:\n\n```diff\n+- Sort by name.\n```" in body
+    assert "3 edits" in body
+
+
+def test_what_could_not_be_measured_claims_nothing_and_says_so_first() -> None:
+    view = replace(offer(*TEXTS), claim=None, unmeasured="all 4 rollouts are used up", grade=None)
+    body = offer_body(view)
+    assert offer_title(view) == "rows: not measured against main (unproven)"
+    told = [line for line in body.splitlines() if line and not line.startswith("<!--")]
+    assert told[0].startswith("**Not measured**: `all 4 rollouts are used up`. Nothing is claimed")
+    assert "This is a draft, because nothing was measured" in body
+    assert not view.proven
+    assert "passed**" not in body
+
+
+def test_a_draft_says_in_its_title_what_it_is_and_in_its_text_what_would_prove_it() -> None:
+    grading = Grading(Grade.UNPROVEN, 0.91, 0.18, -0.06, 0.36, 12, 4, "")
+    view = replace(offer(*TEXTS), grade=Grade.UNPROVEN, grading=grading, proof="About 9 more tasks like these would.")
+    assert offer_title(view) == "rows: 2 of 8 → 7 of 8 val tasks passed (unproven)"
+    assert offer_title(replace(view, grade=Grade.PROVEN_HERE)).endswith("(proven here)")
+    assert offer_title(replace(view, draft=True)).endswith("(draft, unproven)")
+    body = offer_body(view)
+    assert "**Unproven: +0.18 (-0.06 to +0.36), 91% likely better, on 12 tasks**." in body
+    assert "About 9 more tasks like these would." in body
+    assert "skillopt take rows" in offer_body(replace(view, draft=True))
+    assert "> [!NOTE]" not in offer_body(offer(*TEXTS))
+
+
+def test_what_a_person_must_look_at_stands_in_a_red_box_above_the_difference() -> None:
+    conflict = TextConflict("- Round to two digits.", "- Round to three digits.")
+    body = offer_body(replace(offer(*TEXTS), flags=("line 9 adds the URL 'https://x.example'",), conflicts=(conflict,)))
+    assert body.index("> [!CAUTION]") < body.index("```diff")
+    assert "- here: `- Round to three digits.`" in body
+    assert "`main`: `- Round to two digits.`" in body
+
+
+def test_long_lines_are_compared_word_by_word() -> None:
+    long = "- " + "Keep every cell of the table as it is unless a rule below says otherwise. " * 3
+    view = replace(offer(), before=f"{long}Trim it.\n", after=f"{long}Strip it.\n")
+    body = offer_body(view)
+    assert "[-Trim-]{+Strip+} it." in body
+    assert body.count("Keep every cell") == 1
+
+
+def test_the_first_screen_stays_short_however_many_edits_there_are() -> None:
+    one, many = (first_screen(offer_body(offer(*(f"Rule {at} is this." for at in range(count))))) for count in (3, 60))
+    assert len(read_checklist(offer_body(offer(*(f"Rule {at} is this." for at in range(60)))))) == 60
+    unfolded = re.sub(r"<details>.*?</details>", "", many, flags=re.DOTALL)
+    assert len(unfolded.splitlines()) < 60
+    assert "50 more edits" in many
+    assert "more edits" not in one
+
+
+def test_the_mark_changes_with_what_is_said_and_with_nothing_else() -> None:
+    view = offer(*TEXTS)
+    assert offer_mark(view) == offer_mark(replace(view, run=make_view(), page="https://x.example"))
+    assert offer_mark(view) in offer_body(view)
+    for other in (
+        replace(view, after=f"{view.after}- More.\n"),
+        replace(view, before=f"{view.before}- Less.\n"),
+        replace(view, claim=None, unmeasured="no"),
+        replace(view, grade=Grade.UNPROVEN),
+    ):
+        assert offer_mark(other) != offer_mark(view)
+
+
+def test_tasks_are_linked_to_the_page_where_there_is_one() -> None:
+    body = offer_body(replace(offer(*TEXTS), page="https://x.example/page.html"))
+    assert "[`train1`](https://x.example/page.html#task-train1)" in body
+
+
+@settings(max_examples=60)
+@given(st.lists(st.one_of(LINES, st.sampled_from([HOSTILE])), min_size=1, max_size=5), LINES)
+def test_no_text_of_an_edit_changes_anything_but_itself(texts: list[str], author: str) -> None:
+    body = offer_body(offer(*texts, by_people=texts[0][::-1], author=author))
+    tags = {tag.strip("/").split(" ")[0] for tag in tags_of(body)}
+    assert tags <= {"p", "strong", "code", "pre", "ul", "li", "input", "details", "summary", "h3"}
+    assert body.count("<!-- skillopt edit:") == len(read_checklist(body))
+    assert {box.key for box in read_checklist(body)} <= {f"{KEY}/{number}" for number in range(1, 9)}
+    assert body.count("<details>") == body.count("</details>")
+
+
+def test_no_reference_of_a_character_is_seen_and_a_mention_is_none() -> None:
+    assert "&#" not in offer_body(offer("Put `12.50` in (parentheses), 19% & more: a/b [c] *d* _e_ <f>."))
+    body = offer_body(offer("Put `12.50` in parentheses.", "Ask @team about #12."))
+    shown = read(body)[1]
+    assert "&#x" not in shown
+    assert shown.count("Ask @team about #12.") == 3
+    assert "@team" not in body
+    assert "#12" not in body
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(4_000, OFFER_LIMIT), st.integers(1, 120))
+def test_it_never_passes_its_limit(limit: int, count: int) -> None:
+    view = replace(offer(*(f"Rule {at} says {HOSTILE}" for at in range(count))), run=make_view())
+    assert length(offer_body(view, limit)) <= limit
