@@ -2,14 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Final
+from types import MappingProxyType
+from typing import Final, get_origin
 
 from pydantic import ValidationError
 
 from skillopt.errors import SettingsError
-from skillopt.settings import TABLES, GateRule, Metric, Preset, Settings
+from skillopt.settings import (
+    AdvancedSettings,
+    ExecutorSettings,
+    GateRule,
+    Metric,
+    NightlySettings,
+    Preset,
+    Settings,
+    TargetSettings,
+)
 
-__all__ = ["PRESETS", "flatten_tables", "make_settings"]
+__all__ = ["PRESETS", "TABLES", "flatten_tables", "make_settings", "read_setting"]
 
 PRESETS: Final[Mapping[Preset, Mapping[str, object]]] = {
     Preset.DEFAULT: {},
@@ -69,6 +79,21 @@ _REMOVED: Final = frozenset(
 """Settings of version 0.1.0, so that a file that has one is told what to change."""
 
 
+def _tables() -> dict[str, str]:
+    """Give by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
+    found: dict[str, str] = {}
+    for name, field in Settings.model_fields.items():
+        if field.annotation in (ExecutorSettings, TargetSettings, NightlySettings):
+            found |= dict.fromkeys(field.annotation.model_fields, name)
+        else:
+            found[name] = "advanced" if name in AdvancedSettings.model_fields else ""
+    return found
+
+
+TABLES: Final = MappingProxyType(_tables())
+"""Setting → table of skillopt.toml, empty for the top; names are unique over all tables."""
+
+
 def flatten_tables(origin: str, values: Mapping[str, object]) -> dict[str, object]:
     """Read the settings of a file, each in the table it belongs to, as names and values.
 
@@ -89,6 +114,19 @@ def flatten_tables(origin: str, values: Mapping[str, object]) -> dict[str, objec
             raise SettingsError(f"{origin}: expected {name} {expected}, found it {where}")
         found[name] = value
     return found
+
+
+def read_setting(name: str, text: str) -> object:
+    """Read the value of a setting where it is one text: values of a list stand apart by commas.
+
+    >>> read_setting("labels", "skills,bot"), read_setting("epochs", "3")
+    (('skills', 'bot'), '3')
+    """
+    own = TABLES.get(name, "")
+    table = Settings.model_fields[own].annotation if own in Settings.model_fields else Settings
+    field = table.model_fields.get(name) if table is not None else None
+    is_list = field is not None and get_origin(field.annotation) is tuple
+    return tuple(filter(None, (one.strip() for one in text.split(",")))) if is_list else text
 
 
 def make_settings(*layers: tuple[str, Mapping[str, object]]) -> Settings:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from skillopt.errors import RepositoryError, SettingsError, UsageError
-from skillopt.presets import flatten_tables, make_settings
+from skillopt.presets import flatten_tables, make_settings, read_setting
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN, name_skills, skill_name
 from skillopt.skills.document import Skill, SkillDocument
@@ -367,7 +367,7 @@ def _environment(variables: Mapping[str, str]) -> dict[str, object]:
     for variable, text in variables.items():
         if variable.startswith(_PREFIX):
             key = variable.removeprefix(_PREFIX).lower()
-            found[key] = tuple(filter(None, text.split(","))) if key == "allow" else text
+            found[key] = read_setting(key, text)
     return found
 
 

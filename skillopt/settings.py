@@ -4,8 +4,7 @@ The reference page is generated from the descriptions here.
 """
 
 from enum import StrEnum
-from types import MappingProxyType
-from typing import Annotated, Final, Literal, assert_never
+from typing import Annotated, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,7 +14,6 @@ from skillopt.safety.lint import LintClass
 from skillopt.tasks import digest_of
 
 __all__ = [
-    "TABLES",
     "AdvancedSettings",
     "ExecutorSettings",
     "GateRule",
@@ -25,7 +23,11 @@ __all__ = [
     "Settings",
     "SkillMode",
     "TargetSettings",
+    "Weekday",
 ]
+
+Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+"""A day of the week, as settings name it."""
 
 _CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly"}
 
@@ -127,7 +129,7 @@ class NightlySettings(BaseModel):
     forge: Annotated[
         str,
         Field(
-            description="Where `nightly` opens pull requests: `github`, or `none` for files in "
+            description="Where `nightly` opens pull requests: `github`, `gitlab`, or `none` for files in "
             "`.skillopt/pull-requests/`. For all skills.",
             min_length=1,
         ),
@@ -136,7 +138,7 @@ class NightlySettings(BaseModel):
         str,
         Field(
             description="Address of the forge's API, as in `https://github.example.com/api/v3`; empty for "
-            "`GITHUB_API_URL`, else github.com. For all skills."
+            "`GITHUB_API_URL` or `CI_API_V4_URL`, else github.com or gitlab.com. For all skills."
         ),
     ] = ""
     remote: Annotated[
@@ -146,6 +148,31 @@ class NightlySettings(BaseModel):
         float, Field(description="Days after which `nightly` trains a skill again; 0 for never.", ge=0)
     ] = 30.0
     share: Annotated[float, Field(description="Most of a night's budget that the skill may take.", gt=0, le=1)] = 0.5
+    train_days: Annotated[
+        tuple[Weekday, ...], Field(description="Weekdays on which `nightly` trains (`mon`, …, `sun`); empty for all.")
+    ] = ()
+    train_hours: Annotated[
+        str,
+        Field(
+            description="Hours in which `nightly` begins training, as in `22-6`, by its clock; empty for all.",
+            pattern=r"^((2[0-3]|[01]?[0-9])-(2[0-4]|[01]?[0-9]))?$",
+        ),
+    ] = ""
+    monthly_usd: Annotated[
+        float, Field(description="Cap on US dollars of a month's nights; needs `dashboard`. 0 for none. For all.", ge=0)
+    ] = 0.0
+    dashboard: Annotated[
+        bool, Field(description="Keep one issue with the state of every skill, in place. For all skills.")
+    ] = False
+    most_open: Annotated[
+        int, Field(description="Open pull requests at which `nightly` opens no more; 0 for no limit. For all.", ge=0)
+    ] = 0
+    labels: Annotated[tuple[str, ...], Field(description="Labels that new pull requests get.")] = ()
+    reviewers: Annotated[
+        tuple[str, ...],
+        Field(description="Who is asked to review new pull requests that are no drafts; `owner/team` for a team."),
+    ] = ()
+    assignees: Annotated[tuple[str, ...], Field(description="Who new pull requests are assigned to.")] = ()
 
 
 class AdvancedSettings(BaseModel):
@@ -370,18 +397,3 @@ class Settings(AdvancedSettings):
     def digest(self) -> str:
         """Identify the settings that can change a result."""
         return digest_of(self.identity)
-
-
-def _tables() -> dict[str, str]:
-    """Give by the name of a setting the table of skillopt.toml that it stands in, empty for the top."""
-    found: dict[str, str] = {}
-    for name, field in Settings.model_fields.items():
-        if field.annotation in (ExecutorSettings, TargetSettings, NightlySettings):
-            found |= dict.fromkeys(field.annotation.model_fields, name)
-        else:
-            found[name] = "advanced" if name in AdvancedSettings.model_fields else ""
-    return found
-
-
-TABLES: Final = MappingProxyType(_tables())
-"""Setting → table of skillopt.toml, empty for the top; names are unique over all tables."""

@@ -22,7 +22,7 @@ _SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "�
 
 _RolloutsOption = Annotated[int, typer.Option("--max-rollouts", min=0, help="Rollouts that the night may begin.")]
 _UsdOption = Annotated[float, typer.Option("--max-usd", min=0, help="US dollars that the night may spend.")]
-_ForgeOption = Annotated[str | None, typer.Option("--forge", help="Where to open pull requests: github or none.")]
+_ForgeOption = Annotated[str | None, typer.Option("--forge", help="Where pull requests go: github, gitlab or none.")]
 _RemoteOption = Annotated[str | None, typer.Option("--remote", help="Git remote to push to; empty for none.")]
 
 nightly: Final = typer.Typer(
@@ -181,6 +181,8 @@ def _text(result: "Nightly") -> str:
     drafts = sum(row.draft.action in ("opened", "updated") for row in result.skills)
     head += f", {drafts} draft{'' if drafts == 1 else 's'} to look at" if drafts else ""
     skills = f"{len(result.skills)} skill{'' if len(result.skills) == 1 else 's'}"
+    lines += [f"FAILED: {problem}" for problem in result.problems]
+    lines += [f"dashboard: {result.dashboard}"] if result.dashboard else []
     return "\n".join([*lines, f"{head}: {skills} ({kinds}), {result.rollouts} rollouts begun, {result.price}"])
 
 
@@ -217,6 +219,8 @@ def render_night(night: "Nightly") -> str:
         rows = ["| | skill | training | new versions | rollouts | pull request |", "|" + "---|" * 6]
         parts.append("\n".join([*rows, *map(_row, night.skills[:_MOST_SHOWN])]))
     parts += [detail for row in night.skills[:_MOST_SHOWN] for detail in _details(row)]
+    parts += [f"❌ {_code(problem)}" for problem in night.problems]
+    parts += [f"Dashboard: {_code(night.dashboard)}"] if night.dashboard else []
     if len(night.skills) > _MOST_SHOWN:
         parts.append(f"{len(night.skills) - _MOST_SHOWN} more skills are not shown.")
     return "\n\n".join(parts) + "\n"

@@ -146,6 +146,8 @@ def select(name: str | None, suite: Path | None = None, flags: Mapping[str, obje
 
 def flags_of(pairs: list[str] | None, **named: object) -> dict[str, object]:
     """Join `--set KEY=VALUE` pairs with the flags that were given."""
+    from skillopt.presets import read_setting
+
     flags: dict[str, object] = {}
     for pair in pairs or []:
         key, equals, text = pair.partition("=")
@@ -154,5 +156,5 @@ def flags_of(pairs: list[str] | None, **named: object) -> dict[str, object]:
 
             message = f"--set: expected KEY=VALUE, found {pair!r}"
             raise SettingsError(message)
-        flags[key] = tuple(filter(None, text.split(","))) if key == "allow" else text
+        flags[key] = read_setting(key, text)
     return flags | {key: value for key, value in named.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Forges that hold pull requests, such as GitHub; one file per driver, imported on use.
+"""Forges that hold pull requests, such as GitHub and GitLab; one file per driver, imported on use.
 
 Pushing and fetching is in versions, and the text of a pull request in reports.
 """
@@ -21,14 +21,39 @@ __all__ = ["FORGES", "ForgeAccount", "find_account", "load_forge", "repository_i
 
 FORGES: Final = {
     "github": "skillopt.forge.github:GitHubForge",
+    "gitlab": "skillopt.forge.gitlab:GitLabForge",
     "none": "skillopt.forge.folder:FolderForge",
 }
 """Name → `module:class` of every driver."""
 
-_TOKENS: Final = ("GH_TOKEN", "GITHUB_TOKEN")
-_API: Final = "https://api.github.com"
 _REPOSITORY: Final = re.compile(r"(?:\A|[/:])(?P<repository>[\w.-]+/[\w.-]+?)(?:\.git)?/?\Z")
+_PROJECT: Final = re.compile(r"(?:://[^/]+/|\A[^/:]+@[^/:]+:)(?P<repository>[\w.-]+(?:/[\w.-]+?)+)(?:\.git)?/?\Z")
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a kind of forge is, and what its continuous integration says of it.
+
+    Args:
+        tokens: Environment variables with a token, the first that is set counts.
+        api: Address of the API of the public one.
+        api_variable: Environment variable with the address of another one.
+        repository_variable: Environment variable with the repository's name.
+        repository: Finds that name in the address of a remote.
+    """
+
+    tokens: tuple[str, ...]
+    api: str
+    api_variable: str
+    repository_variable: str
+    repository: re.Pattern[str]
+
+
+_GITHUB: Final = _Place(
+    ("GH_TOKEN", "GITHUB_TOKEN"), "https://api.github.com", "GITHUB_API_URL", "GITHUB_REPOSITORY", _REPOSITORY
+)
+_GITLAB: Final = _Place(("GITLAB_TOKEN",), "https://gitlab.com/api/v4", "CI_API_V4_URL", "CI_PROJECT_PATH", _PROJECT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +77,35 @@ def find_account(settings: NightlySettings) -> ForgeAccount | None:
     Raises:
         SettingsError: The address is not one that a token may be sent to.
     """
-    api = (settings.forge_url or os.environ.get("GITHUB_API_URL") or _API).rstrip("/")
+    place = _place_of(settings)
+    api = (settings.forge_url or os.environ.get(place.api_variable) or place.api).rstrip("/")
     parts = urlsplit(api)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        message = f"forge_url: expected an address with https, as in {_API}, found {mask(api)!r}; a token goes there"
+        message = (
+            f"forge_url: expected an address with https, as in {place.api}, found {mask(api)!r}; a token goes there"
+        )
         raise SettingsError(message)
-    token = next(filter(None, map(os.environ.get, _TOKENS)), None)
+    token = next(filter(None, map(os.environ.get, place.tokens)), None)
     web = f"{parts.scheme}://{parts.netloc.removeprefix('api.')}/"
     return ForgeAccount(api, web, token.strip()) if token else None
 
 
-def repository_in(url: str) -> str:
-    """Give `owner/name` of a repository on a forge, from the address of a remote; empty where it has none.
+def repository_in(url: str, forge: str = "github") -> str:
+    """Give the name of a repository on a forge, from the address of a remote; empty where it has none.
 
     >>> [repository_in(url) for url in ("git@github.com:acme/skills.git", "https://github.com/acme/skills")]
     ['acme/skills', 'acme/skills']
+    >>> repository_in("https://gitlab.com/acme/tools/skills.git", "gitlab")
+    'acme/tools/skills'
+
+    Args:
+        url: Address of a remote.
+        forge: Name of the forge; on GitLab, groups may stand in groups.
     """
     if "://" not in url and "@" not in url:
         return ""  # a path of this machine
-    found = None if url.startswith("file:") else _REPOSITORY.search(url)
+    pattern = (_GITLAB if forge == "gitlab" else _GITHUB).repository
+    found = None if url.startswith("file:") else pattern.search(url)
     return found["repository"] if found else ""
 
 
@@ -91,15 +126,32 @@ def load_forge(settings: NightlySettings, url: str, folder: Path) -> Forge:
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of {sorted(FORGES)}"
         raise SettingsError(f"expected the name of a forge, found {name!r}; {hint}")
     module, _, factory = FORGES[name].partition(":")
-    driver = getattr(import_module(module), factory)
-    if name == "none":
-        return cast("Forge", driver(folder))  # the table names only forges
-    account, repository = find_account(settings), repository_in(url) or os.environ.get("GITHUB_REPOSITORY", "")
+    place = _place_of(settings)
+    account = None if name == "none" else find_account(settings)
+    if name != "none" and account is None:
+        raise UsageError(_no_token(name, place))
+    try:
+        driver = getattr(import_module(module), factory)
+    except ModuleNotFoundError as error:
+        message = f"forge {name!r}: expected the package {error.name!r}, found none"
+        raise UsageError(f"{message}; install it: pip install 'PATH-OF-CLONE[{name}]'") from error
     if account is None:
-        message = f'forge {name!r}: expected a token in {" or ".join(_TOKENS)}, found none; set one, or forge = "none"'
-        raise UsageError(message)
+        return cast("Forge", driver(folder))  # the table names only forges
+    repository = repository_in(url, name) or os.environ.get(place.repository_variable, "")
     if not repository:
         found = mask(url) or "no remote"
-        message = f"forge {name!r}: expected a remote that names a repository, found {found!r}; set GITHUB_REPOSITORY"
-        raise UsageError(message)
+        message = f"forge {name!r}: expected a remote that names a repository, found {found!r}"
+        raise UsageError(f"{message}; set {place.repository_variable}")
     return cast("Forge", driver(account, repository))  # as above
+
+
+def _place_of(settings: NightlySettings) -> _Place:
+    return _GITLAB if settings.forge == "gitlab" else _GITHUB
+
+
+def _no_token(name: str, place: _Place) -> str:
+    found = "none"
+    if place is _GITLAB and os.environ.get("CI_JOB_TOKEN"):
+        found = "CI_JOB_TOKEN only, which may open no merge requests and write no notes or issues"
+    message = f"forge {name!r}: expected a token in {' or '.join(place.tokens)}, found {found}"
+    return f'{message}; set one, or forge = "none"'

@@ -69,13 +69,25 @@ class SkillNight:
 
 @dataclass(frozen=True, slots=True)
 class Nightly:
-    """Result of a night: its skills in the order of their turns, and the total usage."""
+    """Result of a night.
+
+    Args:
+        skills: Its skills in the order of their turns.
+        rollouts: Rollouts that were begun.
+        usd: What was spent in US dollars, None when some price is not known.
+        answered_usd: What the calls that were answered cost, None when the price of some is not known.
+        failed_calls: Calls whose failure left their cost unknown.
+        dashboard: Address of the issue with the state of every skill; empty for none.
+        problems: What failed that is of no one skill.
+    """
 
     skills: tuple[SkillNight, ...]
     rollouts: int = 0
     usd: float | None = 0.0
     answered_usd: float | None = 0.0
     failed_calls: int = 0
+    dashboard: str = ""
+    problems: tuple[str, ...] = ()
 
     @property
     def price(self) -> str:
@@ -89,7 +101,7 @@ class Nightly:
     @property
     def broken(self) -> bool:
         """Tell whether something failed that a person must look at."""
-        return any(one.training is Training.FAILED for one in self.skills)
+        return bool(self.problems) or any(one.training is Training.FAILED for one in self.skills)
 
 
 def with_failure(row: SkillNight, error: Exception) -> SkillNight:

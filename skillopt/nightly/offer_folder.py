@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import UsageError
+from skillopt.nightly.dashboard import NightRecord
 from skillopt.nightly.night import Nightly
 from skillopt.nightly.posting import BranchOffer, PostedAnswer
 
@@ -52,6 +53,7 @@ class OfferFolder(BaseModel):
         remote: Name of the git remote, empty for none.
         night: What became of each skill.
         offers: What is to be done about pull requests.
+        record: What the dashboard is to remember of the night.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,15 +62,16 @@ class OfferFolder(BaseModel):
     remote: str
     night: Nightly
     offers: tuple[SkillOffers, ...]
+    record: NightRecord
 
 
-def write_offers(folder: Path, remote: str, night: Nightly, offers: Sequence[SkillOffers]) -> None:
+def write_offers(folder: Path, remote: str, night: Nightly, offers: Sequence[SkillOffers], record: NightRecord) -> None:
     """Write offers and results in a folder.
 
     Raises:
         UsageError: The folder cannot be written.
     """
-    made = OfferFolder(remote=remote, night=night, offers=tuple(offers))
+    made = OfferFolder(remote=remote, night=night, offers=tuple(offers), record=record)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         aside = folder / f"{OFFERS}.new"

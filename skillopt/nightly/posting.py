@@ -11,6 +11,7 @@ from typing import Annotated, Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.errors import ForgeError, LedgerError
+from skillopt.nightly.newcomers import Newcomers, introduce
 from skillopt.nightly.people_commands import handled_mark, last_handled
 from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
 from skillopt.protocols import Forge, PullRequest
@@ -21,6 +22,7 @@ _TOPIC: Final = "nightly"
 _ANSWERS: Final = "answers"
 _LONGEST_TITLE: Final = 256
 _LONGEST_BODY: Final = 66_000
+_NONE: Final = Newcomers()
 _COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
 
 _Commit = Annotated[str, Field(pattern=_COMMIT)]
@@ -99,13 +101,16 @@ class PostedAnswer(BaseModel):
     last: int = 0
 
 
-def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> PullRequestUpdate:
+def post_offer(
+    forge: Forge, offer: BranchOffer, push: Callable[[], bool], newcomers: Newcomers = _NONE
+) -> PullRequestUpdate:
     """Do what the policy decides for the pull request of a branch.
 
     Args:
         forge: Keeps pull requests.
         offer: What is offered.
         push: Pushes the branch and tells whether there was anything to push.
+        newcomers: How a pull request is treated that is opened now.
 
     Raises:
         VersionConflictError: The remote's branch was moved by someone.
@@ -131,11 +136,17 @@ def post_offer(forge: Forge, offer: BranchOffer, push: Callable[[], bool]) -> Pu
         case Action.UPDATE:
             one = next(one for one in requests if one.state == "open")
             rewritten = _update_text(forge, offer, one)
-            return PullRequestUpdate("updated" if pushed or rewritten else "", one.url, offer.notes, is_open=True)
+            became_ready = rewritten and one.draft and offer.proven
+            notes = introduce(forge, one.number, newcomers, draft=False) if became_ready else ()
+            action = "updated" if pushed or rewritten else ""
+            return PullRequestUpdate(action, one.url, (*offer.notes, *notes), is_open=True)
+        case Action.OPEN if newcomers.held_reason:
+            return PullRequestUpdate("", "", (*offer.notes, newcomers.held_reason))
         case Action.OPEN:
             into = forge.facts().default_branch
             opened = forge.create(offer.branch, into, offer.title, offer.body, draft=not offer.proven)
-            return PullRequestUpdate("opened", opened.url, offer.notes, is_open=True)
+            notes = introduce(forge, opened.number, newcomers, draft=opened.draft)
+            return PullRequestUpdate("opened", opened.url, (*offer.notes, *notes), is_open=True)
 
 
 def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[PostedAnswer]) -> None:

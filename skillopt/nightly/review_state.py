@@ -7,6 +7,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from skillopt.errors import UsageError
+from skillopt.nightly.dashboard import DashboardMemory
 from skillopt.nightly.people_commands import (
     AskedCommand,
     Verb,
@@ -89,6 +90,7 @@ class ReviewState(_Strict):
         remote: Name of the git remote, empty for none.
         tips: Where its branches were; None where there is no remote.
         skills: What the forge has of each skill.
+        memory: What the dashboard issue remembers; empty where there is none.
     """
 
     version: Literal[1] = 1
@@ -97,6 +99,7 @@ class ReviewState(_Strict):
     remote: str
     tips: Tips | None
     skills: tuple[SkillReview, ...]
+    memory: DashboardMemory = DashboardMemory()
 
     def of(self, skill: str) -> SkillReview:
         """Give what the forge has of a skill."""

@@ -180,21 +180,28 @@ class FakeForge:
         return as_json(201, {"number": number, "url": self._at(f"/issues/{number}")})
 
     def _issues(self, query: dict[str, str]) -> list[Body]:
-        mine = [issue for issue in self.issues.values() if issue["user"]["login"] == query["creator"]]
+        mine = [
+            self._shown_issue(number)
+            for number, issue in self.issues.items()
+            if issue["user"]["login"] == query["creator"]
+        ]
         pulls = [pull for pull in self.pulls.values() if pull["author"] == query["creator"]]
         assert query["state"] == "all"
         return [*(self._shown(pull) for pull in pulls), *mine]
 
     def _write_issue(self, body: Body) -> Answer:
         number = self._next_number()
-        shown = {"number": number, "url": self._at(f"/issues/{number}"), "user": {"login": self.login}, "state": "open"}
+        shown = {"number": number, "user": {"login": self.login}, "state": "open"}
         url = f"https://github.com/{self.name}/issues/{number}"
         self.issues[number] = {**shown, "html_url": url, "title": body["title"], "body": body["body"]}
-        return _check(body) or as_json(201, self.issues[number])
+        return _check(body) or as_json(201, self._shown_issue(number))
 
     def _edit_issue(self, number: int, body: Body) -> Answer:
         self.issues[number] |= {key: body[key] for key in ("title", "body", "state") if key in body}
-        return _check(body) or as_json(200, self.issues[number])
+        return _check(body) or as_json(200, self._shown_issue(number))
+
+    def _shown_issue(self, number: int) -> Body:
+        return {**self.issues[number], "url": self._at(f"/issues/{number}")}
 
     def _next_number(self) -> int:
         return len(self.pulls) + len(self.issues) + 1

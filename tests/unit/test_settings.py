@@ -3,10 +3,9 @@
 import pytest
 
 from skillopt.errors import SettingsError
-from skillopt.presets import PRESETS, flatten_tables, make_settings
+from skillopt.presets import PRESETS, TABLES, flatten_tables, make_settings, read_setting
 from skillopt.safety.lint import LintClass
 from skillopt.settings import (
-    TABLES,
     ExecutorSettings,
     GateRule,
     Metric,
@@ -102,3 +101,9 @@ def test_what_cannot_change_a_result_does_not_count_for_the_identity() -> None:
 def test_every_setting_is_described() -> None:
     for model in (Settings, ExecutorSettings, TargetSettings, NightlySettings):
         assert all(field.description for field in model.model_fields.values())
+
+
+def test_a_list_in_one_text_stands_apart_by_commas_wherever_the_setting_is() -> None:
+    assert read_setting("labels", "skills, bot,") == ("skills", "bot")
+    assert read_setting("allow", "url") == ("url",)
+    assert [read_setting(name, "a,b") for name in ("model", "batch_size", "unknown")] == ["a,b"] * 3

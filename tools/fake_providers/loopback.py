@@ -136,6 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.do_POST()
 
+    def do_PUT(self) -> None:
+        self.do_POST()
+
     def do_PATCH(self) -> None:
         self.do_POST()
 

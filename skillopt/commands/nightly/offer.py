@@ -5,13 +5,16 @@ It runs no model and no code of skills or suites, and pushes nothing that it has
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from skillopt.commands.nightly.check import ForgeAccess, find_access
-from skillopt.errors import BusyError, SkilloptError, UsageError, VersionConflictError
+from skillopt.errors import BusyError, ForgeError, SkilloptError, UsageError, VersionConflictError
+from skillopt.nightly.dashboard import update_dashboard
+from skillopt.nightly.newcomers import Newcomers, OpenLimit
 from skillopt.nightly.night import Nightly, SkillNight, Training, with_failure
-from skillopt.nightly.offer_folder import BUNDLE, SkillOffers, read_offers
+from skillopt.nightly.offer_folder import BUNDLE, OfferFolder, SkillOffers, read_offers
 from skillopt.nightly.posting import BranchOffer, PullRequestUpdate, post_answers, post_offer
 from skillopt.project import Project, Selection
 from skillopt.storage.locks import writer_lock
@@ -24,11 +27,12 @@ __all__ = ["offer_night"]
 
 @dataclass(frozen=True, slots=True)
 class _Desk:
-    """Where offers are made: forge, remote, and where its branches are now."""
+    """Where offers are made: forge, remote, where its branches are now, and how many pull requests may be open."""
 
     project: Project
     access: ForgeAccess
     tips: Tips | None
+    limit: OpenLimit
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -60,9 +64,24 @@ def offer_night(folder: Path, *, flags: Mapping[str, object] | None = None, proj
     tips = remote.fetch_tips() if remote else None
     if remote is not None:
         read_bundle(remote.repository, folder / BUNDLE)
-    desk, offers = _Desk(found, access, tips), {one.skill: one for one in left.offers}
+    settings = found.settings(flags or {}).nightly
+    limit = OpenLimit(settings.most_open, _count_open(access, left) if settings.most_open else 0)
+    desk, offers = _Desk(found, access, tips, limit), {one.skill: one for one in left.offers}
     rows = (_post(desk, row, offers[row.skill]) if row.skill in offers else row for row in left.night.skills)
-    return replace(left.night, skills=tuple(rows))
+    done = replace(left.night, skills=tuple(rows))
+    if not settings.dashboard:
+        return done
+    try:
+        url = update_dashboard(access.forge, left.record, done.skills, settings.monthly_usd, datetime.now(UTC))
+    except ForgeError as error:
+        return replace(done, problems=(f"the dashboard was not updated: {error}",))
+    return replace(done, dashboard=url)
+
+
+def _count_open(access: ForgeAccess, left: OfferFolder) -> int:
+    """Count the pull requests that are open now."""
+    branches = (f"{prefix}/{one.name}" for one in left.offers for prefix in ("skillopt", "skillopt-draft"))
+    return sum(any(request.state == "open" for request in access.forge.pull_requests(one)) for one in branches)
 
 
 def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
@@ -71,12 +90,16 @@ def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
         target = desk.project.target(Selection(offers.skill, folder=desk.project.root))
         if target.name != offers.name:
             raise UsageError(f"expected offers of the skill {target.name!r}, found {offers.name!r}; train again")
-        path = desk.project.repository().relative(target.folder)
+        path, settings = desk.project.repository().relative(target.folder), target.settings.nightly
         with writer_lock(desk.project.root, f"{offers.name}@nightly"):
             if offers.version is not None:
-                row = replace(row, offer=_post_version(desk, offers.name, offers.version, path))
+                newcomers = desk.limit.newcomers(settings)
+                row = replace(row, offer=_post_version(desk, offers.name, offers.version, path, newcomers))
+                desk.limit.count(row.offer.action)
             if offers.draft is not None:
-                row = replace(row, draft=_post_draft(desk, offers.name, offers.draft, path, row.offer))
+                newcomers = desk.limit.newcomers(settings)
+                row = replace(row, draft=_post_draft(desk, offers.name, offers.draft, path, row.offer, newcomers))
+                desk.limit.count(row.draft.action)
             branches = (f"skillopt/{offers.name}", f"skillopt-draft/{offers.name}")
             post_answers(desk.access.forge, branches, offers.answers)
             return row
@@ -86,25 +109,24 @@ def _post(desk: _Desk, row: SkillNight, offers: SkillOffers) -> SkillNight:
         return with_failure(row, error)
 
 
-def _post_version(desk: _Desk, skill: str, offer: BranchOffer, path: str) -> PullRequestUpdate:
+def _post_version(desk: _Desk, skill: str, offer: BranchOffer, path: str, newcomers: Newcomers) -> PullRequestUpdate:
     """Take the newest version over from the bundle, push it, and bring its pull request up to date."""
     if offer.branch != f"skillopt/{skill}":
         raise UsageError(f"expected an offer from skillopt/{skill}, found one from {offer.branch!r}; train again")
     remote, tips = desk.access.remote, desk.tips
     if remote is None or tips is None:
-        return post_offer(desk.access.forge, offer, lambda: False)
+        return post_offer(desk.access.forge, offer, lambda: False, newcomers)
     there = tips.skills.get(skill, "")
     remote.fast_forward(skill, there or None)
     remote.fast_forward(skill, offer.tip)
     if remote.repository.branch_tip(skill) != offer.tip:
         return _moved(offer)
-    return post_offer(
-        desk.access.forge, offer, _checked_push(desk, remote, offer, path, partial(remote.push, skill, tips))
-    )
+    push = _checked_push(desk, remote, offer, path, partial(remote.push, skill, tips))
+    return post_offer(desk.access.forge, offer, push, newcomers)
 
 
 def _post_draft(
-    desk: _Desk, skill: str, offer: BranchOffer, path: str, version: PullRequestUpdate
+    desk: _Desk, skill: str, offer: BranchOffer, path: str, version: PullRequestUpdate, newcomers: Newcomers
 ) -> PullRequestUpdate:
     """Take the draft over from the bundle, push or remove it, and bring its pull request up to date."""
     if offer.branch != f"skillopt-draft/{skill}":
@@ -114,7 +136,7 @@ def _post_draft(
         waits = f"the pull request of the newest version comes first: {version.url}"
         offer = offer.model_copy(update={"unfit_reason": waits, "missing_reason": ""})
     if remote is None or tips is None:
-        return post_offer(desk.access.forge, offer, lambda: False)
+        return post_offer(desk.access.forge, offer, lambda: False, newcomers)
     branch, there = DraftBranch(remote.repository, skill, path), tips.drafts.get(skill, "")
     if branch.tip is None and offer.tip:
         problem = remote.repository.move_branch(f"{DRAFT_BRANCHES}{skill}", None, offer.tip)
@@ -123,7 +145,7 @@ def _post_draft(
     if (branch.tip or "") != offer.tip or there not in (offer.seen, offer.tip):
         return _moved(offer)
     push = _checked_push(desk, remote, offer, path, partial(remote.push_draft, branch, tips))
-    done = post_offer(desk.access.forge, offer, push)
+    done = post_offer(desk.access.forge, offer, push, newcomers)
     if not offer.tip:
         push()  # last, because a forge closes the pull request of a branch that goes, and would not say why
     return done

@@ -10,29 +10,38 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
+from typing import Final
 
 from skillopt.commands.nightly.check import configured_skills
 from skillopt.commands.optimize import optimize
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
 from skillopt.execution.credentials import forge_token_names
 from skillopt.execution.runner import RunObserver
-from skillopt.nightly.due import Due, sort_by_priority, why_due
+from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
+from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, why_no_money
+from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, write_offers
 from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
 from skillopt.nightly.review_state import ReviewState, read_state
+from skillopt.nightly.schedule import why_no_training
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
+from skillopt.settings import NightlySettings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.unreported import mark_reported
+from skillopt.tasks import digest_of
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, find_stored_credentials
 
 __all__ = ["train_night"]
+
+_LONGEST: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,10 @@ class _Night:
     observer: RunObserver
     now: Callable[[], datetime]
     report: Path
+    began: datetime
+    no_money: str = ""
     offers: list[SkillOffers] = field(default_factory=list)
+    facts: dict[str, SkillFacts] = field(default_factory=dict)
 
 
 def train_night(
@@ -76,9 +88,18 @@ def train_night(
     _refuse_credentials(project)
     context = _context(project, review)
     with closing(Ledger.open(project.root)) as ledger:
-        remaining = RemainingBudget(budget or Budget())
+        began, cap = datetime.now(UTC), project.settings(flags or {}).nightly.monthly_usd
+        remaining = RemainingBudget(_of_month(budget or Budget(), review, cap, began))
         night = _Night(
-            context, review, ledger, remaining, observer or RunObserver(), lambda: datetime.now(UTC), out / REPORT
+            context,
+            review,
+            ledger,
+            remaining,
+            observer or RunObserver(),
+            lambda: datetime.now(UTC),
+            out / REPORT,
+            began,
+            why_no_money(review.memory, cap, began),
         )
         rows: list[SkillNight] = []
         try:
@@ -87,6 +108,12 @@ def train_night(
             found = remaining.night(tuple(rows))
             _hand_over(night, out, found)
     return found
+
+
+def _of_month(budget: Budget, review: ReviewState, cap: float, now: datetime) -> Budget:
+    """Give a night no more money than the month has left."""
+    left = cap - spent_in_month(review.memory, now)
+    return replace(budget, usd=min(budget.usd or left, left)) if cap and left > 0 else budget
 
 
 def _refuse_credentials(project: Project) -> None:
@@ -171,7 +198,9 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
     try:
         with writer_lock(night.context.project.root, f"{skill}@nightly"):
             row = _train(night, selection, row, last=last)
-            night.offers.append(_offer(night, row.skill, _read_state(night, selection)))
+            state = _read_state(night, selection)
+            night.offers.append(_offer(night, row.skill, state))
+            night.facts[row.skill] = _facts(night, row, state)
             return row
     except BusyError:
         return replace(row, training=Training.BUSY, reason="another run trains it")
@@ -186,8 +215,9 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     if due is None:
         return row
     row = replace(row, cause=due.reason)
-    if night.remaining.exhausted:
-        return replace(row, training=Training.WAITING, reason="the night's budget is used up")
+    waits = _why_waiting(night, state.target.settings.nightly)
+    if waits:
+        return replace(row, training=Training.WAITING, reason=waits)
     meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
     night.observer.notice(f"{state.target.name}: {due.reason}")
     try:
@@ -227,6 +257,37 @@ def _offer(night: _Night, skill: str, state: SkillState) -> SkillOffers:
     return SkillOffers(skill=skill, name=state.target.name, version=version, draft=draft)
 
 
+def _why_waiting(night: _Night, settings: NightlySettings) -> str:
+    """Say why a skill that is due is not trained now; empty when it is."""
+    if night.remaining.exhausted:
+        return "the night's budget is used up"
+    return night.no_money or why_no_training(settings.train_days, settings.train_hours, night.now().astimezone())
+
+
+def _facts(night: _Night, row: SkillNight, state: SkillState) -> SkillFacts:
+    """Find out what the dashboard shows of a skill."""
+    due = why_due(state.due_facts, state.target.settings.nightly.due_days)
+    review = night.review.of(row.skill)
+    newest = max((*review.versions, *review.drafts), key=lambda one: one.number, default=None)
+    return SkillFacts(
+        passed=_passed(night.ledger, row.run) if row.run else None,
+        due=due.reason[:_LONGEST] if due else "",
+        stale=due is not None and due.cause is DueCause.STALE,
+        declined=newest.url[:_LONGEST] if newest is not None and newest.state == "closed" else "",
+    )
+
+
+def _passed(ledger: Ledger, run: str) -> float | None:
+    """Give the share of `val` tasks that the newest text of a run passed; None where nothing was measured."""
+    for row in reversed(list(ledger.events(run))):
+        event = decode_event(row.kind, row.payload)
+        if isinstance(event, VersionAccepted) and event.verdict.pairs:
+            return fmean(one.passed_after for one in event.verdict.pairs)
+        if isinstance(event, BaselineMeasured):
+            return event.tally.passed
+    return None
+
+
 def _start(night: _Night, state: SkillState) -> Start:
     """Choose the text to begin with; a run whose first commit is not here any more is not continued."""
     remote, run = night.context.remote, state.unfinished
@@ -239,7 +300,7 @@ def _start(night: _Night, state: SkillState) -> Start:
 
 def _hand_over(night: _Night, out: Path, found: Nightly) -> None:
     """Write what is to be offered, and the branches with it."""
-    write_offers(out, night.review.remote, found, night.offers)
+    write_offers(out, night.review.remote, found, night.offers, _record(night, found))
     remote, tips = night.context.remote, night.context.tips
     (out / BUNDLE).unlink(missing_ok=True)
     if remote is None or tips is None:
@@ -249,3 +310,11 @@ def _hand_over(night: _Night, out: Path, found: Nightly) -> None:
     branches = {f"refs/heads/{one.branch}": one.tip for one in offered}
     here = {name: tip for name, tip in branches.items() if repository.ref_tip(name) == tip}
     write_bundle(repository, out / BUNDLE, here, (tips.default, *tips.skills.values(), *tips.drafts.values()))
+
+
+def _record(night: _Night, found: Nightly) -> NightRecord:
+    """Write down what the dashboard is to remember of the night."""
+    identity = digest_of(night.began.isoformat(), *(row.run for row in found.skills))[:12]
+    usd = sum(row.answered_usd or 0.0 if row.usd is None else row.usd for row in found.skills)
+    priced = found.usd is not None and not found.failed_calls
+    return NightRecord(id=identity, at=night.began, usd=usd, priced=priced, skills=night.facts)

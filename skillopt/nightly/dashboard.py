@@ -1,0 +1,306 @@
+"""What a dashboard issue must remember from night to night: spending of the month, trends, the last failure.
+
+It stands in the body of the issue, in an HTML comment: a night on a fresh machine has nothing else. Whoever may edit
+issues may edit it, so it is read as untrusted text; what is not as it was written counts as nothing.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from skillopt.nightly.night import SkillNight, Training
+from skillopt.protocols import Forge
+from skillopt.reports.dashboard import (
+    DASHBOARD_TITLE,
+    DashboardView,
+    FailureView,
+    SkillLine,
+    SkillStatus,
+    dashboard_text,
+)
+
+__all__ = [
+    "DASHBOARD_TOPIC",
+    "DashboardMemory",
+    "NightFailure",
+    "NightRecord",
+    "SkillFacts",
+    "SkillStanding",
+    "build_dashboard",
+    "read_memory",
+    "remember_night",
+    "spent_in_month",
+    "standing_of",
+    "update_dashboard",
+    "why_no_money",
+]
+
+DASHBOARD_TOPIC: Final = "dashboard"
+
+_COMMENT: Final = re.compile(r"<!-- skillopt memory: (?P<json>\{[^\n]*\}) -->\s*\Z")
+_LONGEST: Final = 50_000
+_LONGEST_BODY: Final = 65_000
+_LONGEST_NAME: Final = 200
+_LONGEST_REASON: Final = 500
+_MOST_NIGHTS: Final = 400
+_MOST_SKILLS: Final = 1000
+_MOST_POINTS: Final = 20
+
+_Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Words = Annotated[str, Field(max_length=_LONGEST_REASON)]
+_Id = Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class NightFailure(_Strict):
+    """What failed in a night: of which skill, when, and why."""
+
+    skill: _Name
+    at: AwareDatetime
+    reason: _Words
+
+
+class _PaidNight(_Strict):
+    """A night of this month.
+
+    Args:
+        id: Names the night, so that it counts once.
+        at: When it began.
+        usd: Its cost in US dollars, as far as it is known.
+        priced: Whether that is all of it.
+    """
+
+    id: _Id
+    at: AwareDatetime
+    usd: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+    priced: bool = True
+
+
+class DashboardMemory(_Strict):
+    """What lasts from night to night.
+
+    Args:
+        version: Of this format.
+        nights: Nights of the newest month, oldest first.
+        trends: By skill, share of `val` tasks passed after each night that measured it, oldest first.
+        failure: The last failure; None for none.
+    """
+
+    version: Literal[1] = 1
+    nights: Annotated[tuple[_PaidNight, ...], Field(max_length=_MOST_NIGHTS)] = ()
+    trends: Annotated[
+        dict[_Name, Annotated[tuple[_Share, ...], Field(max_length=_MOST_POINTS)]], Field(max_length=_MOST_SKILLS)
+    ] = {}
+    failure: NightFailure | None = None
+
+
+class SkillFacts(_Strict):
+    """What training found out about a skill, for the dashboard.
+
+    Args:
+        passed: Share of `val` tasks that its newest text passed, None where the night measured nothing.
+        due: Why it is due after the night; empty when it is not.
+        stale: Whether it is due because its target or its suite changed.
+        declined: Address of its newest pull request, where people closed that and none is open; empty otherwise.
+    """
+
+    passed: _Share | None = None
+    due: _Words = ""
+    stale: bool = False
+    declined: _Words = ""
+
+
+class NightRecord(_Strict):
+    """What a night adds to the memory.
+
+    Args:
+        id: Names the night: 12 hexadecimal digits.
+        at: When it began.
+        usd: What it cost in US dollars, as far as that is known.
+        priced: Whether that is all of it.
+        skills: What was found out, by configured name.
+    """
+
+    id: _Id
+    at: AwareDatetime
+    usd: Annotated[float, Field(ge=0)] = 0.0
+    priced: bool = True
+    skills: dict[str, SkillFacts] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class SkillStanding:
+    """State of a skill after a night.
+
+    Args:
+        skill: Its configured name.
+        status: Its state.
+        reason: Why.
+        url: Address of its open or declined pull request, empty for none.
+    """
+
+    skill: str
+    status: SkillStatus
+    reason: str = ""
+    url: str = ""
+
+
+def read_memory(body: str) -> DashboardMemory:
+    """Read the memory at the end of the body of a dashboard issue; an empty one where there is none, or another."""
+    found = _COMMENT.search(body[-_LONGEST_BODY:])
+    if found is None:
+        return DashboardMemory()
+    try:
+        return DashboardMemory.model_validate_json(found["json"])
+    except ValidationError:
+        return DashboardMemory()
+
+
+def remember_night(
+    memory: DashboardMemory, night: NightRecord, failures: Iterable[NightFailure] = ()
+) -> DashboardMemory:
+    """Add a night to the memory; one that is there already changes nothing but the failure.
+
+    Args:
+        memory: What was remembered so far.
+        night: The night.
+        failures: What failed in it, the most important first.
+    """
+    failure = next(iter(failures), memory.failure)
+    if any(one.id == night.id for one in memory.nights):
+        return memory.model_copy(update={"failure": failure})
+    month = _month(night.at)
+    paid = _PaidNight(id=night.id, at=night.at, usd=night.usd, priced=night.priced)
+    nights = [*(one for one in memory.nights if _month(one.at) == month), paid][-_MOST_NIGHTS:]
+    trends = dict(memory.trends)
+    for skill, facts in night.skills.items():
+        if facts.passed is not None:
+            trends[skill] = (*trends.pop(skill, ()), round(facts.passed, 3))[-_MOST_POINTS:]
+    kept = dict(list(trends.items())[-_MOST_SKILLS:])
+    return DashboardMemory(nights=tuple(nights), trends=kept, failure=failure)
+
+
+def spent_in_month(memory: DashboardMemory, now: datetime) -> float:
+    """Add up what the nights of this month (in UTC) cost in US dollars."""
+    return sum(one.usd for one in memory.nights if _month(one.at) == _month(now))
+
+
+def why_no_money(memory: DashboardMemory, cap_usd: float, now: datetime) -> str:
+    """Say why this month pays for no more training; empty when it does.
+
+    Args:
+        memory: What the month's nights cost.
+        cap_usd: Cap of the month; 0 for none.
+        now: The time.
+    """
+    spent = spent_in_month(memory, now)
+    if not cap_usd or spent < cap_usd:
+        return ""
+    return f"the month's ${cap_usd:.2f} (monthly_usd) are used up: ${spent:.2f} spent in {_month(now)}"
+
+
+def build_dashboard(memory: DashboardMemory, standings: Iterable[SkillStanding], cap_usd: float, now: datetime) -> str:
+    """Write the body of a dashboard issue: what people read, and then the memory.
+
+    Args:
+        memory: With the last night in it.
+        standings: State of every skill.
+        cap_usd: Cap of the month; 0 for none.
+        now: The time.
+    """
+    lines = tuple(
+        SkillLine(one.skill, one.status, one.reason, one.url, memory.trends.get(one.skill, ())) for one in standings
+    )
+    nights = [one for one in memory.nights if _month(one.at) == _month(now)]
+    failure = memory.failure
+    view = DashboardView(
+        lines,
+        _month(now),
+        len(nights),
+        spent_in_month(memory, now),
+        sum(not one.priced for one in nights),
+        cap_usd,
+        f"{now.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+        FailureView(f"{failure.at.astimezone(UTC):%Y-%m-%d}", failure.skill, failure.reason) if failure else None,
+    )
+    text = dashboard_text(view)
+    return f"{text}\n\n{_written(memory, min(_LONGEST, _LONGEST_BODY - len(text.encode())))}\n"
+
+
+def standing_of(night: SkillNight, facts: SkillFacts) -> SkillStanding:
+    """Say how a skill stands after a night.
+
+    Args:
+        night: What the night did for it.
+        facts: What training found out about it.
+    """
+    url = next((one.url for one in (night.offer, night.draft) if one.is_open), "")
+    found: tuple[tuple[bool, SkillStatus, str, str], ...] = (
+        (night.training is Training.FAILED, SkillStatus.FAILED, night.reason, url),
+        (night.training is Training.NO_SUITE, SkillStatus.UNMEASURABLE, night.reason, url),
+        (bool(url), SkillStatus.OPEN, "", url),
+        (night.training is Training.IGNORED, SkillStatus.IGNORED, night.reason, ""),
+        (facts.stale, SkillStatus.STALE, facts.due, ""),
+        (night.training is Training.WAITING, SkillStatus.DUE, night.reason, ""),
+        (bool(facts.due), SkillStatus.DUE, facts.due, ""),
+        (night.training is Training.BUSY, SkillStatus.DUE, night.reason, ""),
+        (bool(facts.declined), SkillStatus.DECLINED, "", facts.declined),
+    )
+    status, reason, place = next(
+        ((status, reason, place) for holds, status, reason, place in found if holds),
+        (SkillStatus.UP_TO_DATE, next(iter(night.offer.notes), ""), ""),
+    )
+    return SkillStanding(night.skill, status, reason, place)
+
+
+def update_dashboard(
+    forge: Forge, record: NightRecord, nights: Sequence[SkillNight], cap_usd: float, now: datetime
+) -> str:
+    """Write the dashboard issue anew, with this night in it, and give its address; doing it again changes nothing.
+
+    Args:
+        forge: Keeps the issue.
+        record: What is to be remembered of the night.
+        nights: What became of each skill.
+        cap_usd: Cap of the month; 0 for none.
+        now: The time.
+
+    Raises:
+        ForgeError: The forge failed.
+    """
+    issue = forge.find_issue(DASHBOARD_TOPIC)
+    failures = [
+        NightFailure(skill=one.skill[:_LONGEST_NAME], at=record.at, reason=one.reason[:_LONGEST_REASON])
+        for one in nights
+        if one.training is Training.FAILED
+    ]
+    memory = remember_night(read_memory(issue.body) if issue else DashboardMemory(), record, failures)
+    standings = [standing_of(one, record.skills.get(one.skill, SkillFacts())) for one in nights]
+    return forge.issue(DASHBOARD_TOPIC, DASHBOARD_TITLE, build_dashboard(memory, standings, cap_usd, now))
+
+
+def _written(memory: DashboardMemory, most: int) -> str:
+    """Write the memory as a comment; where it is too long, with shorter trends, for spending comes first."""
+    text = ""
+    for points in (_MOST_POINTS, 10, 5, 2, 0):
+        trends: Mapping[str, tuple[float, ...]] = {
+            skill: found[-points:] for skill, found in memory.trends.items() if points
+        }
+        # In JSON only texts hold `>`, which would end the comment, and may hold it in this way as well.
+        json = memory.model_copy(update={"trends": trends}).model_dump_json().replace(">", r"\u003e")
+        text = f"<!-- skillopt memory: {json} -->"
+        if len(text.encode()) <= most:
+            break
+    return text
+
+
+def _month(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m}"

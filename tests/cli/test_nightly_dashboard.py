@@ -1,0 +1,157 @@
+"""The dashboard issue, the month's cap, and how new pull requests are treated, over whole nights."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from skillopt.nightly.dashboard import NightRecord, build_dashboard, read_memory, remember_night
+from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
+from tests.fakes.nights import Nights, make_nights
+from tests.fakes.projects import git
+
+SHOWN = ("--set", "dashboard=true")
+
+
+@pytest.fixture
+def forge() -> Iterator[FakeForge]:
+    with fake_forge() as server:
+        yield server
+
+
+@pytest.fixture
+def nights(tmp_path: Path, forge: FakeForge) -> Nights:
+    return make_nights(tmp_path, forge)
+
+
+@pytest.fixture(scope="module")
+def first_night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
+    """Run a night that opens a pull request and writes the dashboard."""
+    with fake_forge() as server:
+        nights = make_nights(tmp_path_factory.mktemp("first"), server)
+        assert nights.run(*SHOWN)["rows"]["offer"]["action"] == "opened"
+        yield nights
+
+
+@pytest.fixture
+def after(tmp_path: Path, forge: FakeForge, first_night: Nights) -> Nights:
+    """Give a copy of what the first night left."""
+    return first_night.copy(tmp_path, forge)
+
+
+def body_of(forge: FakeForge) -> str:
+    (issue,) = forge.issues.values()
+    body: str = issue["body"]
+    return body
+
+
+def spend(forge: FakeForge, usd: float) -> None:
+    """Let a night of this month have cost so much, as its dashboard says."""
+    now = datetime.now(UTC)
+    memory = remember_night(read_memory(body_of(forge)), NightRecord(id="0" * 12, at=now, usd=usd))
+    (issue,) = forge.issues.values()
+    issue["body"] = f"<!-- skillopt: dashboard -->\n{build_dashboard(memory, [], 0.0, now)}"
+
+
+def test_one_issue_says_how_every_skill_stands_and_is_updated_in_place(after: Nights, forge: FakeForge) -> None:
+    body = body_of(forge)
+    assert "### A pull request is open (1)" in body
+    assert "- **<code>rows</code>** [#1](https://github.com/acme/skills/pull/1) `█` 100% of tasks passed" in body
+    forge.set_state(1)
+    after.run(*SHOWN)
+    assert len(forge.issues) == 1
+    assert "- **<code>rows</code>** [#1](https://github.com/acme/skills/pull/1) `█`" in body_of(forge)
+    assert "### Declined" in body_of(forge)
+    assert len(read_memory(body_of(forge)).nights) == 2
+
+
+def test_offering_the_same_night_again_writes_the_same_issue(nights: Nights, forge: FakeForge, tmp_path: Path) -> None:
+    state, out = str(tmp_path / "state.json"), str(tmp_path / "out")
+    own = {name: value for name, value in nights.environment.items() if name != "GITHUB_TOKEN"}
+    assert nights.step("check", "--out", state, *SHOWN, **nights.environment).returncode == 0
+    assert nights.step("train", "--state", state, "--out", out, "--quiet", **own).returncode == 0
+    for _ in range(2):
+        assert nights.step("offer", out, *SHOWN, **nights.environment).returncode == 0
+    memory = read_memory(body_of(forge))
+    assert (len(memory.nights), memory.trends) == (1, {"rows": (1.0,)})
+
+
+def test_the_cap_of_a_month_is_shared_by_nights_on_fresh_machines(after: Nights, forge: FakeForge) -> None:
+    spend(forge, 50.5)
+    after.change("\nA rule of a person.\n")
+    fresh = after.clone("fresh")
+    row = fresh.run(*SHOWN, "--set", "monthly_usd=50")["rows"]
+    assert (row["training"], row["rollouts"]) == ("waiting", 0)
+    assert row["reason"].startswith("the month's $50.00 (monthly_usd) are used up: $50.50 spent in ")
+    assert "**$50.50** of $50.00, 3 nights" in body_of(forge)
+    assert fresh.run(*SHOWN, "--set", "monthly_usd=60")["rows"]["training"] == "finished"
+
+
+def test_a_cap_of_a_month_needs_the_dashboard_that_keeps_count(nights: Nights) -> None:
+    ended = nights.step("check", "--out", "x.json", "--set", "monthly_usd=5", **nights.environment)
+    assert ended.returncode == 2
+    assert "monthly_usd: expected dashboard = true beside it" in ended.stderr
+
+
+def test_a_failure_of_the_issue_is_told_after_everything_else_was_done(nights: Nights, forge: FakeForge) -> None:
+    def fail() -> None:
+        forge.fault = lambda asked: FAULTS["403 permission"] if asked.path.endswith("/issues") else None
+
+    ended = nights.steps("--quiet", *SHOWN, before_offer=fail)
+    assert ended.returncode == 3
+    assert "rows: pull request opened: https://github.com/acme/skills/pull/1" in ended.stdout
+    assert "FAILED: the dashboard was not updated: GitHub would not list the issues of acme/skills" in ended.stdout
+    assert len(forge.pulls) == 1
+
+
+def test_what_failed_is_on_the_dashboard_until_something_else_fails(nights: Nights, forge: FakeForge) -> None:
+    (nights.folder / "suites" / "rows.jsonl").write_text("no task\n")
+    nights.run(*SHOWN, expect=3)
+    assert "### Failed (1)" in body_of(forge)
+    assert "**Last failure**" in body_of(forge)
+
+
+def test_a_new_pull_request_gets_its_labels_and_people_and_a_name_that_is_none_is_a_remark(
+    nights: Nights, forge: FakeForge
+) -> None:
+    config = nights.folder / "skillopt.toml"
+    people = '[nightly]\nlabels = ["skills"]\nreviewers = ["ada", "nobody"]\nassignees = ["eve"]\n\n[skills.rows]'
+    config.write_text(config.read_text().replace("[skills.rows]", people))
+    row = nights.run()["rows"]
+    assert row["offer"]["action"] == "opened"
+    assert "Reviews may only be requested from collaborators" in "; ".join(row["offer"]["notes"])
+    assert (forge.pulls[1]["labels"], forge.pulls[1]["assignees"]) == (["skills"], ["eve"])
+    forge.pulls[1]["labels"] = []
+    nights.run()
+    assert forge.pulls[1]["labels"] == []
+
+
+def test_no_more_than_so_many_are_open_and_what_waits_is_pushed_and_opened_later(
+    tmp_path: Path, forge: FakeForge
+) -> None:
+    nights = make_nights(tmp_path, forge, ("rows", "tables"))
+    limit = ("--set", "most_open=1")
+    rows = nights.run(*limit)
+    assert [rows[name]["offer"]["action"] for name in ("rows", "tables")] == ["opened", ""]
+    assert "waits: 1 pull requests are open, and `most_open` is 1" in rows["tables"]["offer"]["notes"]
+    assert nights.tip("tables")
+    rows = nights.run(*limit)
+    assert (rows["tables"]["offer"]["action"], len(forge.pulls)) == ("", 1)
+    forge.set_state(1, merged=True)
+    git(nights.folder, "fetch", "--quiet", "origin", "skillopt/rows")
+    git(nights.folder, "merge", "--quiet", "FETCH_HEAD")
+    git(nights.folder, "push", "--quiet", "origin", "HEAD:main")
+    rows = nights.run(*limit)
+    assert (rows["tables"]["offer"]["action"], rows["tables"]["rollouts"]) == ("opened", 0)
+
+
+def test_outside_of_its_window_a_night_trains_nothing_and_still_keeps_pull_requests(
+    nights: Nights, forge: FakeForge
+) -> None:
+    hour = datetime.now().astimezone().hour
+    closed = f"train_hours={(hour + 2) % 24}-{(hour + 3) % 24}"
+    row = nights.run("--set", closed)["rows"]
+    assert (row["training"], row["rollouts"]) == ("waiting", 0)
+    assert "and training begins between" in row["reason"]
+    assert not forge.pulls
