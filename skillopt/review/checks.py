@@ -13,6 +13,7 @@ from skillopt.review.result import ChangeFinding, Weight
 from skillopt.review.visible_code import lines_shown_as_code
 from skillopt.safety.leaks import ProtectedText, find_leaks
 from skillopt.safety.lint import LintClass, LintFinding, lint_change
+from skillopt.safety.piped_commands import find_piped_command
 from skillopt.skills.document import Skill
 from skillopt.skills.validation import Severity, validate
 
@@ -21,7 +22,7 @@ __all__ = ["ALWAYS_REFUSED", "REFUSED", "check_new_text"]
 ALWAYS_REFUSED: Final = frozenset({LintClass.HIDDEN_UNICODE, LintClass.CREDENTIAL})
 """Classes of text that no reviewer can be asked to overlook."""
 
-REFUSED: Final = ALWAYS_REFUSED | {LintClass.HTML_COMMENT, LintClass.PIPE_TO_SHELL}
+REFUSED: Final = ALWAYS_REFUSED | {LintClass.HTML_COMMENT}
 """Classes of text that refuse a change unless they are allowed; all others are warnings."""
 
 _FOR_A_PERSON: Final = REFUSED | {LintClass.PERMISSION_KEY, LintClass.COMMAND_SUBSTITUTION}
@@ -29,12 +30,14 @@ _FOR_A_PERSON: Final = REFUSED | {LintClass.PERMISSION_KEY, LintClass.COMMAND_SU
 
 _SKILL_FILE: Final = "SKILL.md"
 _MARKDOWN: Final = (".md", ".markdown")
-_ANYWHERE: Final = ALWAYS_REFUSED | {LintClass.URL, LintClass.PIPE_TO_SHELL}
+_ANYWHERE: Final = ALWAYS_REFUSED | {LintClass.URL}
 """Classes that matter in scripts and data, too."""
 
 _REGION_MARKER: Final = re.compile(r"\s*<!--[ \t]*skillopt:(?:begin|end)[ \t]+[\w-]+[ \t]*-->\s*")
 _MARKUP: Final = ("<!", "<?")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_PIPED: Final = "pipe-to-shell"
+_LONGEST: Final = 120
 _QUOTED: Final = "quotes a new task"
 _ONLY_REPEATED: Final = (
     "it repeats text of a task that comes with this change, so that task shows only that the text can be repeated; "
@@ -71,6 +74,7 @@ def check_new_text(
     return (
         *_validated(before, after, path),
         *_linted(before, after, path, allow),
+        *_piped(before, after, path),
         *leaks,
         *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
     )
@@ -92,11 +96,23 @@ def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[Lin
         is_markdown = name.endswith(_MARKDOWN)
         for one in lint_change(old.get(name, ""), text, frozenset(allow)):
             if is_markdown or one.kind in _ANYWHERE:
-                weight, person = _weigh(one, text, is_markdown=is_markdown)
+                weight, person = _weigh(one, text)
                 yield ChangeFinding(_join(path, name), one.line, weight, one.kind.value, one.message, person)
 
 
-def _weigh(one: LintFinding, text: str, *, is_markdown: bool) -> tuple[Weight, bool]:
+def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:
+    old = _texts(before)
+    for name, text in _texts(after).items():
+        # In a script it is what scripts do; in Markdown it is what the target is told to type.
+        weight = Weight.REFUSE if name.endswith(_MARKDOWN) else Weight.WARN
+        for number, line in _added(old.get(name, ""), text):
+            if command := find_piped_command(line):
+                found = f"line {number} adds a command whose input is run unread: {command[:_LONGEST]!r}"
+                message = f"{found}; save what is to be run to a file, and let people read it first"
+                yield ChangeFinding(_join(path, name), number, weight, _PIPED, message, person=True)
+
+
+def _weigh(one: LintFinding, text: str) -> tuple[Weight, bool]:
     """Give the weight of a finding, and whether a person must look at it."""
     person = one.kind in _FOR_A_PERSON
     if one.kind is LintClass.HTML_COMMENT:
@@ -105,8 +121,6 @@ def _weigh(one: LintFinding, text: str, *, is_markdown: bool) -> tuple[Weight, b
             return Weight.NOTE, False
         is_label = not any(sign in line for sign in _MARKUP)
         return (Weight.WARN if is_label or _REGION_MARKER.fullmatch(line) else Weight.REFUSE), person
-    if one.kind is LintClass.PIPE_TO_SHELL and not is_markdown:
-        return Weight.WARN, person  # what scripts do; the target is not told to type it
     return (Weight.REFUSE if one.kind in REFUSED else Weight.WARN), person
 
 

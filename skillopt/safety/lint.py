@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from html import unescape
-from typing import Final
 
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.hidden_unicode import hidden_runs, without_hidden
@@ -32,7 +31,6 @@ class LintClass(StrEnum):
     PERMISSION_KEY = "permission-key"
     CREDENTIAL = "credential"
     LONG_LINE = "long-line"
-    PIPE_TO_SHELL = "pipe-to-shell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,25 +121,6 @@ _PERMISSION = re.compile(
     r"|\[(?:permissions|hooks|mcp_servers)[\].]|(?<![\w-])mcp_servers\.\w",
     re.IGNORECASE,
 )
-_SHELL = r"(?:sudo\s{1,5})?(?:/(?:usr/)?bin/)?(?:env\s{1,5})?(?:ba|z|da|k|a|fi|c|tc)?sh"
-_INTERPRETER = (
-    rf"(?:{_SHELL}|(?:sudo\s{{1,5}})?(?:python[\d.]{{0,5}}|perl|ruby|node|php|pwsh|powershell|iex|invoke-expression))"
-)
-_FETCH = r"(?:curl|wget|fetch|iwr|irm|invoke-webrequest|invoke-restmethod|base64|openssl|xxd)"
-_ENDS_COMMAND = r"(?=\s*(?:$|[`\"';&)|<]|-|/dev/stdin))"
-_PIPED_FETCH = re.compile(
-    rf"\b{_FETCH}\s{{1,20}}[^|\s][^|]{{0,400}}\|&?\s{{0,20}}{_INTERPRETER}{_ENDS_COMMAND}", re.IGNORECASE
-)
-_RUN_FETCH = re.compile(
-    rf"\b(?:{_INTERPRETER}|eval|source|exec)\b[^|;]{{0,40}}(?:<\(|\$\(|`)\s{{0,10}}{_FETCH}\s"
-    rf"|(?<![^\s;&|(])\.\s{{1,5}}<\(\s{{0,10}}{_FETCH}\s"
-    rf"|\b(?:iex|invoke-expression)\s{{0,5}}\(\s{{0,10}}{_FETCH}\s",
-    re.IGNORECASE,
-)
-_PIPED = re.compile(rf"(?:[^|\s]\s{{0,20}}|^\s{{0,20}})\|&?\s{{0,20}}{_SHELL}(?=\s*(?:$|[`\"';&)]|-))", re.IGNORECASE)
-_TABLE_BARS: Final = 2
-"""Bars from which on a line that begins with one is the row of a table."""
-
 _ADVICE = {
     LintClass.HIDDEN_UNICODE: "remove it",
     LintClass.HTML_COMMENT: "say it in visible text, or leave it out",
@@ -149,7 +128,6 @@ _ADVICE = {
     LintClass.URL: "name the source without an address",
     LintClass.PERMISSION_KEY: "leave permissions to the user",
     LintClass.CREDENTIAL: "leave it out, and revoke it if it is real",
-    LintClass.PIPE_TO_SHELL: "save what is to be run to a file, and let people read it first",
     LintClass.LONG_LINE: f"break it into lines of at most {_LONGEST_LINE:,}",
 }
 
@@ -260,7 +238,7 @@ def _pieces(line: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def _line_matches(line: str) -> tuple[_Match, ...]:
     flat = _as_read(line)
-    return (*_markup(line), *_urls(flat), *_permissions(flat), *_credentials(flat), *_piped(flat))
+    return (*_markup(line), *_urls(flat), *_permissions(flat), *_credentials(flat))
 
 
 def _as_read(line: str) -> str:
@@ -303,17 +281,6 @@ def _permissions(line: str) -> Iterator[_Match]:
     if match:
         key = " ".join(line.split()).lower()
         yield _Match(LintClass.PERMISSION_KEY, key, 0, match[0], "the permission key")
-
-
-def _piped(line: str) -> Iterator[_Match]:
-    if not any(sign in line for sign in "|(`"):
-        return
-    found = _PIPED_FETCH.search(line) or _RUN_FETCH.search(line)
-    if found is None and not (line.lstrip().startswith("|") and line.count("|") >= _TABLE_BARS):
-        found = _PIPED.search(line)
-    if found:
-        key = " ".join(line.split())
-        yield _Match(LintClass.PIPE_TO_SHELL, key, 0, found[0], "a command whose input is run")
 
 
 def _credentials(line: str) -> Iterator[_Match]:
