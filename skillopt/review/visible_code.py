@@ -1,5 +1,7 @@
 """Lines of a Markdown text on which markup is shown as code, so that a reader sees it: fences and code spans."""
 
+from functools import lru_cache
+
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -8,6 +10,7 @@ __all__ = ["lines_shown_as_code"]
 _MARKUP = ("<!", "<?")
 
 
+@lru_cache(maxsize=4)
 def lines_shown_as_code(text: str) -> frozenset[int]:
     r"""List the lines, from 1, whose comments and declarations stand in code and in nothing else.
 
