@@ -104,11 +104,12 @@ def _run() -> int:
     if not summary.is_file():
         reason = reason_of(ended.said) or f"{command} ended with {ended.code}; see the log"
         _tell("error", reason)
-        write_report(summary, f"## {_TITLES[command]}: not run\n\n{inline_code(reason)}\n")
-    elif command == "gate":
-        _tell_neutral(outcome["verdict"], ended.result)
-    append_report(shown, cut_report(summary.read_text(encoding="utf-8"), MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
-    kept = {"reports": str(reports), "summary": str(summary)}
+        append_report(shown, f"## {_TITLES[command]}: not run\n\n{inline_code(reason)}\n", "GITHUB_STEP_SUMMARY")
+    else:
+        append_report(shown, cut_report(summary.read_text(encoding="utf-8"), MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
+        if command == "gate":
+            _tell_neutral(outcome["verdict"], ended.result)
+    kept = {"reports": str(reports), "summary": str(summary) if summary.is_file() else ""}
     _write_outputs(outputs, {"exit-code": str(ended.code), **outcome, **kept})
     return ended.code
 
