@@ -1,7 +1,7 @@
 """The command `nightly` and its three steps: their options, and their results as text and as Markdown for a summary."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["nightly", "render_night"]
 
 _MOST_SHOWN = 200
+_MOST_NAMES = 10
 _LONGEST = 400
 _SIGNS = {"failed": "❌", "stopped": "⏸️", "waiting": "⏸️", "busy": "⏸️", "ignored": "⏸️"}
 
@@ -173,7 +174,7 @@ def _text(result: "Nightly") -> str:
     told = [
         one for one in result.skills if one.offer.action or one.draft.action or one.answers or one.training == "failed"
     ]
-    lines = [_night(row) for row in told]
+    lines = _night_lines(told)
     counts = Counter(row.training.value for row in result.skills)
     kinds = ", ".join(f"{counts[kind.value]} {kind.value}" for kind in Training if counts[kind.value])
     improved = sum(row.offer.action in ("opened", "updated") for row in result.skills)
@@ -186,17 +187,26 @@ def _text(result: "Nightly") -> str:
     return "\n".join([*lines, f"{head}: {skills} ({kinds}), {result.rollouts} rollouts begun, {result.price}"])
 
 
-def _night(row: "SkillNight") -> str:
+def _night_lines(rows: Sequence["SkillNight"]) -> list[str]:
+    """Say what became of skills; of which there is the same to say, such as a forge's limit, share a line."""
+    skills: dict[str, list[str]] = {}
+    for row in rows:
+        skills.setdefault(_outcome(row), []).append(row.skill)
+    lines = []
+    for outcome, names in skills.items():
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        lines.append(f"{', '.join(names[:_MOST_NAMES])}{more}: {outcome}")
+    return lines
+
+
+def _outcome(row: "SkillNight") -> str:
     from skillopt.nightly.night import Training
 
     offers = (("pull request", row.offer), ("draft pull request", row.draft))
     done = "; ".join(f"{what} {offer.action}: {offer.url}" for what, offer in offers if offer.action)
     failed = f"FAILED: {row.reason}" if row.training is Training.FAILED else ""
-    return "; ".join(
-        filter(
-            None, (f"{row.skill}: {failed or done}", failed and done, *row.answers, *row.offer.notes, *row.draft.notes)
-        )
-    )
+    said = (failed or done, failed and done, *row.answers, *row.offer.notes, *row.draft.notes)
+    return "; ".join(filter(None, said))
 
 
 def render_night(night: "Nightly") -> str:

@@ -11,7 +11,7 @@ from random import Random
 from threading import Lock
 from typing import Final, TypeVar
 
-from skillopt.errors import ForgeError, ProviderError
+from skillopt.errors import ForgeError, ForgeLimitError, ProviderError
 from skillopt.protocols import Comment, Forge, Issue, Model, PullRequest, RepositoryFacts
 from skillopt.rollouts import Reply, Usage
 
@@ -144,55 +144,69 @@ class RetryingModel:
 
 
 class RetryingForge:
-    """A forge whose transient failures are retried.
+    """A forge whose transient failures are retried; one that asks to wait for longer is not asked until then.
 
     Args:
         forge: What answers.
         retry: How long, and how often.
+        clock: A monotonic clock, in seconds.
     """
 
-    def __init__(self, forge: Forge, retry: Retry) -> None:
+    def __init__(self, forge: Forge, retry: Retry, clock: Callable[[], float] = time.monotonic) -> None:
         self._forge = forge
         self._retry = retry
+        self._clock = clock
+        self._limit: ForgeLimitError | None = None
+        self._limited_until = 0.0
 
     def facts(self) -> RepositoryFacts:
         """Say what the repository is, and whether pull requests can be opened."""
-        return self._retry.call(self._forge.facts)
+        return self._call(self._forge.facts)
 
     def pull_requests(self, branch: str) -> tuple[PullRequest, ...]:
         """List the newest pull requests from a branch."""
-        return self._retry.call(lambda: self._forge.pull_requests(branch))
+        return self._call(lambda: self._forge.pull_requests(branch))
 
     def comments(self, number: int) -> tuple[Comment, ...]:
         """List what people said under a pull request."""
-        return self._retry.call(lambda: self._forge.comments(number))
+        return self._call(lambda: self._forge.comments(number))
 
     def create(self, branch: str, into: str, title: str, body: str, *, draft: bool = False) -> PullRequest:
         """Open a pull request, or give the one that is open."""
-        return self._retry.call(lambda: self._forge.create(branch, into, title, body, draft=draft))
+        return self._call(lambda: self._forge.create(branch, into, title, body, draft=draft))
 
     def update(self, number: int, title: str, body: str, *, draft: bool | None = None) -> None:
         """Give a pull request this title and text."""
-        self._retry.call(lambda: self._forge.update(number, title, body, draft=draft))
+        self._call(lambda: self._forge.update(number, title, body, draft=draft))
 
     def label(
         self, number: int, labels: Sequence[str], reviewers: Sequence[str] = (), assignees: Sequence[str] = ()
     ) -> None:
         """Add labels, reviewers and assignees to a pull request."""
-        self._retry.call(lambda: self._forge.label(number, labels, reviewers, assignees))
+        self._call(lambda: self._forge.label(number, labels, reviewers, assignees))
 
     def comment(self, number: int, topic: str, body: str) -> None:
         """Post a comment, or replace the one about the same topic."""
-        self._retry.call(lambda: self._forge.comment(number, topic, body))
+        self._call(lambda: self._forge.comment(number, topic, body))
 
     def close(self, number: int) -> None:
         """Close a pull request."""
-        self._retry.call(lambda: self._forge.close(number))
+        self._call(lambda: self._forge.close(number))
 
     def find_issue(self, topic: str) -> Issue | None:
         """Find the issue about a topic."""
-        return self._retry.call(lambda: self._forge.find_issue(topic))
+        return self._call(lambda: self._forge.find_issue(topic))
 
     def issue(self, topic: str, title: str, body: str) -> str:
         """Write the one issue about a topic."""
-        return self._retry.call(lambda: self._forge.issue(topic, title, body))
+        return self._call(lambda: self._forge.issue(topic, title, body))
+
+    def _call(self, request: Callable[[], _Value]) -> _Value:
+        """Ask the forge, unless it has asked to be left alone until later."""
+        if self._limit is not None and self._clock() < self._limited_until:
+            raise self._limit
+        try:
+            return self._retry.call(request)
+        except ForgeLimitError as error:
+            self._limit, self._limited_until = error, self._clock() + (error.retry_after or 0.0)
+            raise

@@ -155,3 +155,21 @@ def test_outside_of_its_window_a_night_trains_nothing_and_still_keeps_pull_reque
     assert (row["training"], row["rollouts"]) == ("waiting", 0)
     assert "and training begins between" in row["reason"]
     assert not forge.pulls
+
+
+def test_a_limit_of_the_forge_is_one_request_and_one_line_for_all_skills_and_says_until_when(
+    tmp_path: Path, forge: FakeForge
+) -> None:
+    nights = make_nights(tmp_path, forge, ("rows", "tables"))
+
+    def limit() -> None:
+        refused = FAULTS["403 primary limit"]
+        forge.fault = lambda asked: refused if asked.path.endswith("/pulls") else None
+
+    ended = nights.steps("--quiet", before_offer=limit)
+    assert ended.returncode == 3
+    (line,) = (one for one in ended.stdout.splitlines() if "FAILED" in one)
+    assert line.startswith("rows, tables: FAILED: GitHub would not list the pull requests of acme/skills: HTTP 403")
+    assert line.endswith("it asks to wait until 2100-01-01 00:00 UTC") or "until 2100-01-01 00:01 UTC" in line
+    assert nights.tip("rows")
+    assert nights.tip("tables")

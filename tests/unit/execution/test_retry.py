@@ -200,3 +200,25 @@ def test_waits_that_nobody_follows_are_waited_out_all_the_same() -> None:
         return "done"
 
     assert Retry(60.0, clock, clock.sleep, WaitNotices(clock)).call(call) == "done"
+
+
+def test_a_forge_that_asks_to_wait_for_long_is_not_asked_again_until_then_and_says_the_same(tmp_path: Path) -> None:
+    class Limited(FolderForge):
+        asked = 0
+
+        def close(self, number: int) -> None:  # noqa: ARG002 - every request is refused
+            self.asked += 1
+            raise ForgeLimitError("slow down", 3600.0)
+
+    clock, forge = Clock(), Limited(tmp_path)
+    retrying = RetryingForge(forge, Retry(60.0, clock, clock.sleep), clock)
+    said = []
+    for _ in range(3):
+        with pytest.raises(ForgeLimitError) as caught:
+            retrying.close(1)
+        with pytest.raises(ForgeLimitError):
+            retrying.facts()
+        said.append(str(caught.value))
+    assert (forge.asked, len(set(said))) == (1, 1)
+    clock.now += 3600
+    assert retrying.facts().may_open
