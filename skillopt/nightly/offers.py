@@ -14,7 +14,7 @@ from skillopt.runs.draft_publication import draft_obstacle
 from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.plan import read_version
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.versions.commit_kind import commit_kind
+from skillopt.versions.commit_kind import DROPPED_BY, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import Repository
@@ -90,7 +90,7 @@ def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger) 
     unfit = obstacle
     if record is None:
         unfit = unfit or NO_RECORD
-    elif grading is None:
+    elif grading is None and not draft.trailer(DROPPED_BY):
         unfit = unfit or grade_words(None)
     return Offer(branch.name, draft.sha, record, unfit, moot, mark=f"<!-- skillopt text: {digest} -->")
 

@@ -145,6 +145,8 @@ class TestDrafts:
         assert "Trim." in draft
         assert "Sort." not in draft
         assert text(folder, "skillopt/rows") == text(folder, "main")
+        listed = skillopt(folder, "log", "rows").stdout
+        assert "unproven: people dropped edits of it after it was graded" in listed
         assert skillopt(folder, "take", "rows").returncode == 0
         assert "Trim." in text(folder, "skillopt/rows")
 
