@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from skillopt.cli.options import JsonOption
 from skillopt.cli.output import format_usage, job_line, show
+from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.commands.status import StatusReport
@@ -30,6 +31,7 @@ def _text(result: "StatusReport") -> str:
         f"{_then(row.headline.words if row.headline and row.kind != 'gate' else '')}"
         f"{_then(f'draft {row.draft}' if row.draft and row.state != 'running' else '')}"
         f"{f' ({row.reason})' if row.reason else ''}"
+        f"{_then(escape_terminal(row.declined))}"
         f"{''.join(f'{_INDENT}{role}: {format_usage(usage)}' for role, usage in row.spent.items())}"
         for row in result.runs
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from skillopt.gate.grade_words import grade_words
@@ -22,6 +22,7 @@ from skillopt.rollouts import Usage
 from skillopt.storage.jobs import Job, list_jobs
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
+from skillopt.versions.declined_runs import declined_runs
 
 __all__ = ["RunStatus", "StatusReport", "run_status", "status"]
 
@@ -43,6 +44,7 @@ class RunStatus:
         spent: What the answers it paid for cost, role by role.
         kind: `training`, `proposal` or `gate`.
         draft: What waits for the gate or for a person, tasks passed and grade, in words; empty when nothing waits.
+        declined: Who declined what it made, and why; empty where nobody did.
     """
 
     run: str
@@ -56,6 +58,7 @@ class RunStatus:
     spent: Mapping[str, Usage]
     kind: str
     draft: str = ""
+    declined: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,11 @@ def status(*, folder: Path | None = None) -> StatusReport:
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
         counts = ledger.counts()
-        rows = [run_status(project.root, ledger, record) for record in ledger.runs()]
+        runs = ledger.runs()
+        declined = declined_runs(project.repository, [record.skill for record in runs])
+        rows = [
+            replace(run_status(project.root, ledger, record), declined=declined.get(record.id, "")) for record in runs
+        ]
     return StatusReport(tuple(rows), counts.rollouts, counts.replies, list_jobs(project.root))
 
 

@@ -14,7 +14,8 @@ from skillopt.runs.draft_publication import draft_obstacle
 from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.plan import read_version
 from skillopt.storage.ledger import Ledger, RunRecord
-from skillopt.versions.commit_kind import commit_kind
+from skillopt.versions.commit_kind import DROPPED_BY, commit_kind
+from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import Repository
 
@@ -52,14 +53,10 @@ def find_version_offer(state: SkillState, into: str, ledger: Ledger) -> Offer:
         into: Name of the default branch.
         ledger: Where its runs are recorded.
     """
-    moot = ""
-    if state.on_default_branch:
-        moot = f"{into} has this text"
-    elif state.diverged:
-        moot = f"the skill was changed on {into} beside it, so it was measured against a text that is gone"
     branch = f"skillopt/{state.target.name}"
     # What people committed or dropped on top of a version is theirs to have measured and offered, too.
     newest = next((one for one in state.versions if commit_kind(one) != "dropped"), None)
+    moot = _moot(state, newest, into)
     if newest is None:
         return Offer(branch, state.tip, None, "there is no version on it", moot)
     kind, grade = commit_kind(newest), grade_of(newest.trailers)
@@ -93,9 +90,21 @@ def find_draft_offer(state: SkillState, repository: Repository, ledger: Ledger) 
     unfit = obstacle
     if record is None:
         unfit = unfit or NO_RECORD
-    elif grading is None:
+    elif grading is None and not draft.trailer(DROPPED_BY):
         unfit = unfit or grade_words(None)
     return Offer(branch.name, draft.sha, record, unfit, moot, mark=f"<!-- skillopt text: {digest} -->")
+
+
+def _moot(state: SkillState, newest: Version | None, into: str) -> str:
+    """Say why an open pull request is about a text that nobody offers any more; empty where it is offered."""
+    begins_anew = newest is not None and newest.sha == state.tip and commit_kind(newest) == "start"
+    if state.conflicts:
+        return ""  # it says what contradicts what, and waits for a person
+    if state.diverged or (begins_anew and state.on_default_branch):
+        return f"the skill was changed on {into} beside it, so it was measured against a text that is gone"
+    if state.on_default_branch and newest is not None and commit_kind(newest) == "declined":
+        return "its version was declined"
+    return f"{into} has this text" if state.on_default_branch else ""
 
 
 def _record(ledger: Ledger, run: str) -> RunRecord | None:

@@ -17,7 +17,9 @@ from skillopt.runs.plan import Start, read_version
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.commit_message import Version
+from skillopt.versions.merging import Conflict
 from skillopt.versions.repository import Repository
+from skillopt.versions.start_commits import StartPlace, start_conflicts
 
 __all__ = ["DefaultBranch", "SkillState", "read_skill_state", "training_runs"]
 
@@ -45,6 +47,7 @@ class SkillState:
         start: Which text training begins with.
         unfinished: The newest run, when it ended early.
         due_facts: What decides whether it is due.
+        conflicts: Sentences that people changed on its branch, and others differently on the default branch.
     """
 
     target: Target
@@ -55,6 +58,16 @@ class SkillState:
     start: Start
     unfinished: RunRecord | None
     due_facts: DueFacts
+    conflicts: tuple[Conflict, ...] = ()
+
+    @property
+    def moves_on(self) -> bool:
+        """Tell whether training begins with the default branch's text, merged into the skill's branch.
+
+        A run that began with that very text goes on from where it began.
+        """
+        begun = self.unfinished is not None and _begun(self.unfinished) == self.target.skill().digest
+        return bool(self.tip) and self.diverged and self.start == "worktree" and not begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +150,10 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     )
     on_default_branch = bool(tip) and there == texts.tip
     start = _start(texts, unfinished)
-    return SkillState(target, tip, recorded.versions, on_default_branch, diverged, start, unfinished, due_facts)
+    place = StartPlace(repository, target.name, repository.relative(target.folder), tip, default_branch.commit)
+    conflicts = start_conflicts(place) if diverged and default_branch.commit else ()
+    versions = recorded.versions
+    return SkillState(target, tip, versions, on_default_branch, diverged, start, unfinished, due_facts, conflicts)
 
 
 def _read_texts(repository: Repository, target: Target, tip: str, versions: Sequence[Version]) -> _TextDigests:
@@ -148,6 +164,7 @@ def _read_texts(repository: Repository, target: Target, tip: str, versions: Sequ
         return read_version(repository, target.name, commit, path, missing_ok=True).digest
 
     parents = [version.parent for version in versions[-1:] if version.parent]
+    parents += [version.merged for version in versions if version.merged]
     known = [
         digest(commit) for commit in dict.fromkeys([*filter(None, [tip]), *(one.sha for one in versions), *parents])
     ]

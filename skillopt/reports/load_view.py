@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from skillopt.errors import SkilloptError, UsageError
@@ -17,6 +18,7 @@ from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Suite
+from skillopt.versions.declined_runs import declined_runs
 from skillopt.versions.draft_branch import DraftBranch
 
 __all__ = ["find_run", "load_progress", "load_view"]
@@ -53,6 +55,8 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
     """
     start, events = _start_and_events(ledger, record)
     head = _head(project, ledger, record)
+    declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
+    head = replace(head, reason="; ".join(filter(None, (head.reason, declined))))
     target_identity = head.target + (f" judge={head.judge}" if head.judge else "")
     tasks = _suite(project, record, suite)
     splits = {task.id: split for split, task in tasks.splits} if tasks else {}

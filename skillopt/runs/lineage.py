@@ -41,16 +41,18 @@ def versions_of(repository: Repository, skill: str) -> tuple[Version, ...]:
 def starting_commit(versions: Sequence[Version]) -> str:
     """Give the commit with the text that training started from: the parent of the first accepted or taken version.
 
-    Where people declined what was trained, it is the commit of the newest such decision, from which training starts
-    anew.
+    Where people declined what was trained, or changed the default branch's text beside it, it is the commit from
+    which training then started anew.
 
     Args:
         versions: Of one skill, newest first, at least one.
     """
-    declined = next((at for at, one in enumerate(versions) if commit_kind(one) == "declined"), None)
-    undeclined = next((at for at, one in enumerate(versions) if commit_kind(one) == "undeclined"), len(versions))
-    if declined is not None and declined < undeclined:
-        return versions[declined].sha
+    for version in versions:
+        kind = commit_kind(version)
+        if kind == "undeclined":
+            break
+        if kind == "declined" or (kind == "start" and version.merged):
+            return version.sha
     oldest = next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
     return versions[-1].sha if oldest is None else oldest.parent or oldest.sha
 

@@ -221,6 +221,7 @@ def incumbent_of(target: Target, repository: Repository, start: Start = "auto") 
         return newest
     versions = repository.versions(target.name)
     known = [version.sha for version in versions[1:]] + [version.parent for version in versions[-1:] if version.parent]
+    known += [version.merged for version in versions if version.merged]
     texts = (read_version(repository, target.name, commit, path, missing_ok=True) for commit in known)
     if any(text.digest == worktree.digest for text in texts):
         return newest

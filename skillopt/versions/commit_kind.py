@@ -9,6 +9,7 @@ __all__ = [
     "ACCEPTED",
     "DECLINED",
     "DROPPED",
+    "DROPPED_BY",
     "RENAMED_FROM",
     "ROLLBACK",
     "TAKEN",
@@ -27,6 +28,9 @@ DROPPED: Final = "Dropped-Edit"
 
 RENAMED_FROM: Final = "Renamed-From"
 """Trailer of a commit from which on a skill has another name: what it was called before."""
+
+DROPPED_BY: Final = "Dropped-By"
+"""Trailer with who refused single edits: of the decision, and of the draft as it is without them."""
 
 ROLLBACK: Final = "Rollback-To"
 """Trailer of a version that publishes an older one again."""

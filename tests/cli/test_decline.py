@@ -1,6 +1,7 @@
 """No is an answer: versions, a draft or single edits are refused, and training remembers it."""
 
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 
 from skillopt.loop.events import EditRefused, decode_event
 from skillopt.storage.ledger import Ledger
+from skillopt_mcp.catalogue import overview, served_skill
+from tests.cli.test_rename import renamed_folder
 from tests.fakes.drafts import changed, graded, run_events
 from tests.fakes.projects import FAST, Trained, git, make_project, skillopt
 
@@ -47,6 +50,27 @@ class TestDecline:
         assert "declined by Tester: too long for @ us" in row
         assert "declined by" in skillopt(project, "show", versions[0]["sha"]).stdout
         assert "declined" in skillopt(project, "log", "rows", "--graph").stdout
+
+    def test_status_and_the_report_of_its_run_say_so(self, project: Path) -> None:
+        done(project, "decline", "rows", "--reason", "too long")
+        assert "declined by Tester: too long" in skillopt(project, "status").stdout
+        report = skillopt(project, "report", "rows").stdout
+        assert re.search(r"It ended: .*declined by Tester.{1,8}too long", report), report[:1500]
+
+    def test_the_server_serves_the_text_of_the_default_branch(self, project: Path) -> None:
+        versions = served_skill(project, "rows").version
+        declined = done(project, "decline", "rows")
+        assert served_skill(project, "rows").version == declined["commit"]
+        assert versions in declined["declined"]
+        (row,) = overview(project).skills
+        assert row.declined == set(declined["declined"])
+
+    def test_a_renamed_skill_keeps_what_was_decided(self, project: Path) -> None:
+        declined = done(project, "decline", "rows", "--reason", "no")["declined"]
+        renamed_folder(project)
+        assert skillopt(project, "rename", "rows", "lines").returncode == 0
+        marked = [one["sha"] for one in done(project, "log", "lines")["versions"] if one["declined"]]
+        assert set(marked) == set(declined)
 
     def test_the_next_training_starts_from_there_and_tries_no_refused_edit(self, project: Path) -> None:
         refused = done(project, "log", "rows")["edits"]
@@ -121,6 +145,8 @@ class TestDrafts:
         assert "Trim." in draft
         assert "Sort." not in draft
         assert text(folder, "skillopt/rows") == text(folder, "main")
+        listed = skillopt(folder, "log", "rows").stdout
+        assert "unproven: people dropped edits of it after it was graded" in listed
         assert skillopt(folder, "take", "rows").returncode == 0
         assert "Trim." in text(folder, "skillopt/rows")
 

@@ -172,6 +172,30 @@ class TestPeople:
         row = after.run()["rows"]
         assert (row["versions"], row["offer"]["action"], len(forge.pulls)) == (1, "opened", 2)
         assert "- Keep the header row." in git(after.bare, "show", "skillopt/rows:skills/rows/SKILL.md")
+        merged = git(after.bare, "merge-tree", "--write-tree", "main", "skillopt/rows")
+        assert merged == git(after.bare, "rev-parse", "skillopt/rows^{tree}")
+
+    def test_who_change_the_same_lines_in_two_ways_are_told_and_nothing_is_touched(
+        self, after: Nights, forge: FakeForge
+    ) -> None:
+        person = after.clone("person")
+        git(person.folder, "fetch", "--quiet", "origin", "skillopt/rows")
+        place = person.folder / "skills" / "rows" / "SKILL.md"
+        for branch, words in (("skillopt/rows", "Mine."), ("main", "Yours.")):
+            git(person.folder, "checkout", "--quiet", "--detach", f"origin/{branch}")
+            place.write_text(place.read_text().replace("# Rows", f"# Rows. {words}"))
+            git(person.folder, "commit", "--quiet", "-am", "By hand")
+            git(person.folder, "push", "--quiet", "origin", f"HEAD:refs/heads/{branch}")
+        git(after.folder, "pull", "--quiet")
+        tip = git(after.bare, "rev-parse", "skillopt/rows")
+        row = after.run()["rows"]
+        assert row["training"] == "waiting"
+        assert "people changed the same lines in two ways" in row["reason"]
+        assert "Yours." in row["reason"]
+        assert "Mine." in row["reason"]
+        assert git(after.bare, "rev-parse", "skillopt/rows") == tip
+        assert row["rollouts"] == 0
+        assert forge.pulls[1]["state"] in ("open", "closed")
 
 
 class TestTheDefaultBranch:

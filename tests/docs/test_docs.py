@@ -202,14 +202,16 @@ def test_every_command_of_the_page_on_reviewing_works_in_order(tmp_path: Path) -
     git(folder, "checkout", "--quiet", "-b", "change")
     with (folder / "skills" / "my-skill" / "SKILL.md").open("a", encoding="utf-8") as skill:
         skill.write("- Write e-mail addresses in lower case.\n")
-    gating, looking_back = blocks(CHECKOUT / "docs" / "reviewing.md", "console")
+    gating, saying_no, looking_back = blocks(CHECKOUT / "docs" / "reviewing.md", "console")
     run_shown(folder, gating)
     assert "Skill gate: 1 skill differs: 1 passed" in (folder / "summary.md").read_text(encoding="utf-8")
     git(folder, "checkout", "--quiet", "-B", "change", "main")
     quick = ("--set", "epochs=6", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "patience=0")
     assert skillopt(folder, "optimize", "my-skill", *quick).returncode == 0
     newest = git(folder, "rev-parse", "skillopt/my-skill")
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     run_shown(folder, looking_back.replace("VERSION", newest).replace("TASK", "val0"))
+    run_shown(copy, saying_no)
 
 
 def run_shown(folder: Path, block: str) -> None:

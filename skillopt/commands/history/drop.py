@@ -18,6 +18,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
+from skillopt.versions.commit_kind import DROPPED_BY
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import DecisionCommit, PersonsWord, dropped_message, write_dropped
 from skillopt.versions.draft_branch import FILES_DIGEST, DraftBranch
@@ -234,7 +235,7 @@ def _draft_without(
         files=files,
         subject=f"{found.branch.skill}: draft, {subject}",
         body=body,
-        trailers=(*_origin(draft), ("Grade", "unproven"), *edit_trailers(kept)),
+        trailers=(*_origin(draft), ("Grade", "unproven"), (DROPPED_BY, word.by or "people"), *edit_trailers(kept)),
         at=at,
         parent=draft.parent,
         expected_tip=None,

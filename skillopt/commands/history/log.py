@@ -16,7 +16,7 @@ from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.error_spent import error_budget
 from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.lineage import trained_on
-from skillopt.versions.commit_kind import ROLLBACK, commit_kind
+from skillopt.versions.commit_kind import DROPPED_BY, ROLLBACK, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions, PersonsWord
 from skillopt.versions.draft_branch import DraftBranch
@@ -73,6 +73,8 @@ class LoggedDraft:
     @property
     def words(self) -> str:
         """Say what was shown of it."""
+        if self.version.trailer(DROPPED_BY):
+            return "unproven: people dropped edits of it after it was graded"
         return grade_words(self.grading)
 
 

@@ -30,6 +30,7 @@ from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_s
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
+from skillopt.safety.escaping import escape_terminal
 from skillopt.settings import NightlySettings
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
@@ -38,6 +39,7 @@ from skillopt.tasks import digest_of
 from skillopt.versions.bundles import write_bundle
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, find_stored_credentials
+from skillopt.versions.start_commits import StartPlace, write_start
 
 __all__ = ["train_night"]
 
@@ -218,6 +220,10 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     waits = _why_waiting(night, state.target.settings.nightly)
     if waits:
         return replace(row, training=Training.WAITING, reason=waits)
+    if state.conflicts:
+        return replace(row, training=Training.WAITING, reason=_contradiction(night, state))
+    if state.moves_on:
+        state = _begin_from_default_branch(night, selection, state)
     meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
     night.observer.notice(f"{state.target.name}: {due.reason}")
     try:
@@ -286,6 +292,24 @@ def _passed(ledger: Ledger, run: str) -> float | None:
         if isinstance(event, BaselineMeasured):
             return event.tally.passed
     return None
+
+
+def _contradiction(night: _Night, state: SkillState) -> str:
+    """Say which lines people changed in two ways; the skill waits until one of them decides."""
+    into, branch, found = night.context.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
+    both = f"{escape_terminal(found.theirs)!r} on {into} and {escape_terminal(found.ours)!r} on {branch}"
+    advice = f"merge {into} into {branch} by hand, or run `skillopt decline {state.target.name}`"
+    return f"people changed the same lines in two ways, {both}; {advice}"
+
+
+def _begin_from_default_branch(night: _Night, selection: Selection, state: SkillState) -> SkillState:
+    """Merge the default branch, whose text people changed, into the skill's branch, and read the state that gives."""
+    repository, target = night.context.project.repository(), state.target
+    onto = night.context.default_branch.commit
+    place = StartPlace(repository, target.name, repository.relative(target.folder), state.tip, onto)
+    with writer_lock(night.context.project.root, target.name):
+        write_start(place, night.now().isoformat(timespec="seconds"))
+    return _read_state(night, selection)
 
 
 def _start(night: _Night, state: SkillState) -> Start:

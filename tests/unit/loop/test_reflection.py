@@ -5,12 +5,14 @@ from collections.abc import Mapping
 
 from skillopt.errors import FailureKind, ProviderError
 from skillopt.loop.events import EditsGrounded, EditUnreadable, FailuresNamed, PatchesCompared, PromptSkipped
+from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.reflection import Briefing, propose_edits
 from skillopt.presets import make_settings
 from skillopt.prompts.failure_kinds import TaskFailureKind
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op
 from skillopt.tasks import Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
@@ -220,3 +222,17 @@ def test_each_candidate_patch_looks_for_another_kind_of_edit() -> None:
     propose_edits(runner, weak, measured(1, 0), make_settings(), 1, 4)
     assert len(set(runner.prompts)) == 2
     assert ["prefer edits that add" in " ".join(prompt.split()) for prompt in runner.prompts] == [True, False]
+
+
+def test_an_edit_that_people_refused_is_not_tried_and_the_prompt_tells_of_it() -> None:
+    runner = runner_that_says({"op": "add", "content": "- NEW "}, {"op": "add", "content": "- other"})
+    refused = PeoplesRefusal(Edit("old", Op.ADD, content="- new"), "not ours to say")
+    memory = Memory([refused])
+    briefing = Briefing(DOCUMENT, "", memory.listing(), memory.notes, memory.by_people)
+    proposal = propose_edits(runner, briefing, measured(2, 0), make_settings(), 1, 4)
+    assert [change.edit.content for change in proposal.patch.changes] == ["- other"]
+    assert [(edit.content.strip(), why) for edit, why in proposal.refused] == [
+        ("- NEW", "people refused it in an earlier version: not ours to say")
+    ]
+    told = runner.prompts[0].partition("### Refused by people")[2]
+    assert "'- new': not ours to say" in told.partition(">>>")[0]

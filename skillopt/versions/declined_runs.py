@@ -1,0 +1,32 @@
+"""Which runs people declined: those whose newest version, or draft, they refused."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from skillopt.errors import SkilloptError
+from skillopt.versions.decisions import read_decisions
+from skillopt.versions.repository import Repository
+
+__all__ = ["declined_runs"]
+
+_RUN = "Skillopt-Run"
+
+
+def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapping[str, str]:
+    """Say of each run whose text people declined who did, and why, in one line, by the run's id.
+
+    Args:
+        find: Finds the repository of the skills; where there is none, there are no such runs.
+        skills: Their names.
+    """
+    found: dict[str, str] = {}
+    try:
+        repository = find()
+        for skill in dict.fromkeys(skills):
+            for sha, word in read_decisions(repository, skill).declined_by.items():
+                if repository.ref_tip(sha) is None:  # a draft that this clone does not have
+                    continue
+                by, why = f" by {word.by}" if word.by else "", f": {word.reason}" if word.reason else ""
+                found[repository.commit(sha).trailer(_RUN)] = f"declined{by}{why}"
+    except SkilloptError:
+        return found
+    return found
