@@ -238,11 +238,21 @@ def render_night(night: "Nightly") -> str:
 
 def _row(row: "SkillNight") -> str:
     sign = _SIGNS.get(row.training, "✅" if row.versions else "")
-    # The forge's own address is shown as code, too: with no forge it is the path of a file.
+    from skillopt.reports.escape_markdown import web_link
+
     offers = (("", row.offer), ("draft ", row.draft))
-    offer = ", ".join(f"{what}{one.action} {_code(one.url)}" for what, one in offers if one.action)
+    # With no forge the address is the path of a file, and is shown as code.
+    offer = ", ".join(
+        f"{what}{one.action} {web_link(one.url, _request(one.url))}" for what, one in offers if one.action
+    )
     cells = (sign, _code(row.skill, 80), row.training.value, str(row.versions), str(row.rollouts), offer)
     return f"| {' | '.join(cells)} |"
+
+
+def _request(url: str) -> str:
+    """Name a pull request by its address."""
+    number = url.rpartition("/")[2]
+    return f"#{number}" if number.isdecimal() and number.isascii() else "pull request"
 
 
 def _details(row: "SkillNight") -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from skillopt.errors import SkilloptError
+from skillopt.errors import SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
@@ -27,6 +27,8 @@ from skillopt.review.result import Required, ReviewAnswer
 from skillopt.rollouts import Usage
 from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan, read_version
+from skillopt.safety.credentials import mask
+from skillopt.safety.escaping import truncate
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import decode_skill
@@ -36,6 +38,9 @@ from skillopt.tasks import Split, Suite
 __all__ = ["ClaimSources", "Claimed", "claim"]
 
 _MOST_TASKS: Final = 1000
+_LONGEST: Final = 400
+"""Characters of a reason why nothing could be measured."""
+
 _BETTER: Final = Demand(Required.BETTER)
 
 
@@ -87,15 +92,17 @@ def claim(sources: ClaimSources, place: OfferPlace, view: OfferView, views: Mapp
         suite = sources.target.suite()
         done = _measure(sources, place, suite)
     except SkilloptError as error:
-        return Claimed(replace(view, unmeasured=str(error)))
+        return Claimed(replace(view, unmeasured=truncate(mask(str(error)), _LONGEST)))
     if done.judged is None or (headline := headline_of_verdict(done.judged.verdict, VAL)) is None:
         return Claimed(replace(view, unmeasured=done.reason))
     verdict, better = done.judged.verdict, done.judged.answer is ReviewAnswer.PASSED
-    shown = f"{_counts(verdict)}: {'' if better else 'not '}shown to be better on new tasks like these"
+    # With folds the edits were learnt from the very tasks that they are measured on.
+    best, where = (Grade.PROVEN_HERE, "these tasks") if suite.folds else (Grade.PROVEN, "new tasks like these")
+    shown = f"{_counts(verdict)}: {'' if better else 'not '}shown to be better on {where}"
     usd = Usage.total(sources.ledger.spending(done.run).values()).usd
-    found = OfferClaim(headline, verdict, shown, True, usd, done.rollouts)  # noqa: FBT003 - it was run for this text
+    found = OfferClaim(headline, verdict, shown, fresh=True, usd=usd, rollouts=done.rollouts)
     settings, tasks = sources.target.settings, suite.tasks(Split.VAL)
-    grade = grading.grade if grading else Grade.PROVEN if better else Grade.UNPROVEN
+    grade = grading.grade if grading else best if better else Grade.UNPROVEN
     judged_on, gain = (grading.tasks, grading.gain) if grading else (len(tasks), verdict.gain)
     proof = "" if grade is Grade.PROVEN else _proof(judged_on, gain, settings)
     changed = find_differing_tasks(tasks, done.pairs, settings.metric)
@@ -158,6 +165,8 @@ def _measure(sources: ClaimSources, place: OfferPlace, suite: Suite) -> ChangeMe
     drivers = load_drivers(target.settings, suite, root, optimizer=False, allowance=sources.allowance)
     plan = RunPlan(target, suite, drivers, place.repository, place.path, "a person")
     change = ChangedTexts(_text(place, place.base), _text(place, place.tip), place.base)
+    if change.before.digest == change.after.digest:
+        raise UsageError(f"the text is the same as on {place.into}")
     return measure_change(plan, change, _BETTER, sources.ledger, sources.observer)
 
 

@@ -123,7 +123,8 @@ def _offered(making: OfferMaking, state: SkillState, offer: Offer, seen: str, no
     written = write_offer(sources, place)
     if written.page and making.report is not None:
         making.report.mkdir(parents=True, exist_ok=True)
-        (making.report / f"{state.target.name}-before-after.html").write_text(written.page, encoding="utf-8")
+        name = f"{state.target.name}{'-draft' if written.view.draft else ''}-before-after.html"
+        (making.report / name).write_text(written.page, encoding="utf-8")
     body = f"{written.body}\n{offer.mark}\n" if offer.mark else written.body
     said = {"proven": written.view.proven, "known_by": written.mark, "title": written.title, "body": body}
     return made.model_copy(update=said)

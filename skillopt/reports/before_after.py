@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Final
 
 from skillopt.gate.pairs import Pairs
-from skillopt.reports.escape_markdown import code_block, inline_code
+from skillopt.reports.escape_markdown import code_span, inline_code, text_block
 from skillopt.rollouts import Rollout, Trajectory
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
@@ -28,6 +28,9 @@ __all__ = [
 
 _MOST_FEEDBACK: Final = 700
 """Characters of a feedback in a comment."""
+
+_MOST_PART: Final = 160
+"""Characters of what a side did where the two part."""
 
 _HALF: Final = 0.5
 
@@ -188,11 +191,14 @@ def _described(one: DifferingTask) -> str:
     head = f"{inline_code(truncate(one.task.id, 100))}: {passed} (score {one.scores[0]:.2f} → {one.scores[1]:.2f})"
     parts = [f"Before:\n\n{_feedback(one.before)}", f"After:\n\n{_feedback(one.after)}"]
     if one.parting is not None:
-        parts.append(f"The two part at {one.parting.what} {one.parting.number}.")
+        sides = [
+            code_span(truncate(text, _MOST_PART)) or "nothing more" for text in (one.parting.before, one.parting.after)
+        ]
+        parts.append(f"The two part at {one.parting.what} {one.parting.number}: before {sides[0]}, after {sides[1]}.")
     return f"<details><summary>{head}</summary>\n\n" + "\n\n".join(parts) + "\n\n</details>"
 
 
 def _feedback(rollout: Rollout) -> str:
     said = rollout.score.feedback if rollout.score else ""
     text = said or rollout.reason
-    return code_block(truncate(text, _MOST_FEEDBACK)) if text.strip() else "Nothing was found wrong."
+    return text_block(truncate(text, _MOST_FEEDBACK)) if text.strip() else "Nothing was found wrong."

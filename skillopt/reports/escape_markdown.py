@@ -12,7 +12,16 @@ from collections.abc import Sequence
 
 from skillopt.safety.escaping import escape_hidden
 
-__all__ = ["code_block", "code_span", "comment_marker", "diff_block", "inline_code", "shell_block", "web_link"]
+__all__ = [
+    "code_block",
+    "code_span",
+    "comment_marker",
+    "diff_block",
+    "inline_code",
+    "shell_block",
+    "text_block",
+    "web_link",
+]
 
 _ACTIVE = re.compile(r'[!"#$%&*/:<>@\[\\\]^_`{|}~]|(?<=\w)\.(?=\w)|(?<=[Gg][Hh])-(?=\d)')
 _ACTS_AS_WRITTEN = re.compile(
@@ -65,12 +74,21 @@ def diff_block(lines: Sequence[str]) -> str:
     Args:
         lines: Untrusted, each with the sign it begins with.
     """
-    shown = [escape_hidden(line).expandtabs(4) for line in lines]
-    text = "\n".join(" ".join(line.splitlines()) for line in shown)
-    if _ACTS_AS_WRITTEN.search(text):
-        return code_block(text, "diff")
-    fence = _fence(text, 3)
-    return f"{fence}diff\n{text}\n{fence}"
+    return text_block("\n".join(" ".join(line.splitlines()) for line in lines), "diff")
+
+
+def text_block(text: str, language: str = "") -> str:
+    """Show untrusted text as a block between more backticks than it holds; as `code_block` where it could act.
+
+    Args:
+        text: Any text.
+        language: How GitHub colours it, as in `diff`; our own word.
+    """
+    shown = "\n".join(escape_hidden(line).expandtabs(4) for line in text.splitlines())
+    if _ACTS_AS_WRITTEN.search(shown):
+        return code_block(shown, language)
+    fence = _fence(shown, 3)
+    return f"{fence}{language}\n{shown}\n{fence}"
 
 
 def web_link(address: str, words: str) -> str:

@@ -360,7 +360,7 @@ def _folded(summary: str, text: str) -> str:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._/-]", "", name)
+    return re.sub(r"[^A-Za-z0-9._/-]", "", name)[:80]
 
 
 def _joined(parts: Sequence[str]) -> str:

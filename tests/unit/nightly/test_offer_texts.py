@@ -1,0 +1,116 @@
+"""What is claimed of an offered text: by its own run where that compared these texts, else by measuring it."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from skillopt.execution.runner import RunObserver
+from skillopt.gate.grades import Grade
+from skillopt.nightly.offer_claims import ClaimSources
+from skillopt.nightly.offer_texts import WrittenOffer, write_offer
+from skillopt.nightly.offered import OfferPlace
+from skillopt.project import Project, Selection
+from skillopt.storage.ledger import Ledger
+from tests.fakes.drafts import accepted, run_events
+from tests.fakes.projects import git, make_project
+
+EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
+SKILL_FILE = "skills/rows/SKILL.md"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Give a project with one proven version on the skill's branch."""
+    made = make_project(tmp_path / "project")
+    run_events(made, accepted(EMAIL, grade=Grade.PROVEN))
+    return made
+
+
+def written(folder: Path) -> WrittenOffer:
+    """Write down what is offered from the skill's branch into the branch that is checked out."""
+    project, selection = Project.find(folder), Selection("rows", {"confidence": 0.7, "gate": "paired"}, folder=folder)
+    repository, target = project.repository(), project.target(selection)
+    tip, base = repository.branch_tip("rows") or "", repository.head() or ""
+    place = OfferPlace(repository, "rows", "skills/rows", "skillopt/rows", tip, "main", base)
+    with closing(Ledger.open(folder)) as ledger:
+        return write_offer(ClaimSources(project, target, ledger, RunObserver()), place)
+
+
+def commit_on(folder: Path, branch: str, old: str, new: str) -> None:
+    """Commit on a branch as a person, in a work tree of its own, a text in place of another."""
+    place = folder.with_name(f"tree-{branch.rpartition('/')[2]}")
+    git(
+        folder, "worktree", "add", "--quiet", "--force", *(["--detach"] if branch == "main" else []), str(place), branch
+    )
+    text = (place / SKILL_FILE).read_text()
+    assert old in text
+    (place / SKILL_FILE).write_text(text.replace(old, new))
+    git(place, "commit", "--quiet", "--author=Anna <anna@teams.example>", "-am", "By hand")
+    commit = git(place, "rev-parse", "HEAD")
+    git(folder, "worktree", "remove", "--force", str(place))
+    if branch == "main":
+        git(folder, "reset", "--quiet", "--hard", commit)
+
+
+def test_a_text_that_was_measured_for_it_has_a_page_of_its_tasks_and_is_paid_for_once(project: Path) -> None:
+    first = written(project)
+    assert first.view.claim is not None
+    assert first.view.claim.fresh
+    assert first.view.claim.rollouts > 0
+    assert first.page.startswith("<!doctype html>")
+    assert 'id="task-val' in first.page
+    with closing(Ledger.open(project)) as ledger:
+        paid = ledger.counts()
+    again = written(project)
+    assert (again.mark, again.body, again.page) == (first.mark, first.body, first.page)
+    with closing(Ledger.open(project)) as ledger:
+        assert ledger.counts() == paid
+
+
+def test_a_change_of_main_of_the_branch_or_of_the_suite_is_measured_anew(project: Path) -> None:
+    marks = {written(project).mark}
+    commit_on(project, "skillopt/rows", EMAIL, f"{EMAIL}\n- {DATES}")
+    marks.add(written(project).mark)
+    commit_on(project, "main", "Trim spaces around", "Trim blanks around")
+    marks.add(written(project).mark)
+    suite = project / "suites" / "rows.jsonl"
+    rows = suite.read_text().splitlines()
+    suite.write_text("\n".join(row for row in rows if '"val7"' not in row) + "\n")
+    found = written(project)
+    assert found.view.claim is not None
+    assert found.view.claim.headline.tasks == 7
+    assert len(marks | {found.mark}) == 4
+
+
+def test_a_url_of_a_person_is_in_the_red_box(project: Path) -> None:
+    assert "[!CAUTION]" not in written(project).body
+    commit_on(project, "skillopt/rows", EMAIL, f"{EMAIL} See https://example.com/rules.")
+    body = written(project).body
+    assert body.index("> [!CAUTION]") < body.index("<details>")
+    assert "adds the URL" in body
+
+
+def test_sentences_that_people_changed_on_both_sides_are_named_with_both_versions(project: Path) -> None:
+    commit_on(project, "skillopt/rows", "Trim spaces around every value.", "Trim spaces on the left.")
+    commit_on(project, "main", "Trim spaces around every value.", "Keep all spaces.")
+    found = written(project)
+    assert [(one.theirs.splitlines()[0], one.ours.splitlines()[0]) for one in found.view.conflicts] == [
+        ("- Keep all spaces.", "- Trim spaces on the left.")
+    ]
+    box = found.body.partition("> [!CAUTION]")[2].partition("```")[0]
+    assert "Keep all spaces." in box
+    assert "Trim spaces on the left." in box
+
+
+def test_with_folds_a_measured_text_is_proven_on_these_tasks_at_most(project: Path) -> None:
+    suite = project / "suites" / "rows.jsonl"
+    rows = [json.loads(row) for row in suite.read_text().splitlines()]
+    kept = [{name: value for name, value in row.items() if name != "split"} for row in rows]
+    suite.write_text("\n".join(map(json.dumps, kept[:12])) + "\n")
+    commit_on(project, "skillopt/rows", EMAIL, f"{EMAIL}\n- {DATES}")
+    found = written(project)
+    assert found.view.claim is not None
+    assert found.view.grade is Grade.PROVEN_HERE
+    assert not found.view.proven
