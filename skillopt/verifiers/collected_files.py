@@ -4,6 +4,7 @@ A program reads more than its arguments: configuration of test runners, modules 
 shells. Whoever writes one of those decides what the program does, so an agent's files of these kinds stay behind.
 """
 
+import json
 import re
 import sys
 import sysconfig
@@ -15,10 +16,10 @@ from pathlib import PurePosixPath
 from pkgutil import iter_modules
 from typing import Final
 
-from skillopt.tasks import File
+from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers.path_pattern import fits_path
 
-__all__ = ["CollectedFiles", "is_code"]
+__all__ = ["CollectedFiles", "collected_code", "is_code"]
 
 _WILD: Final = re.compile(r"[*?\[]")
 _STEERING: Final = (
@@ -127,6 +128,12 @@ class CollectedFiles:
 def is_code(path: str) -> bool:
     """Tell whether a file is one that an interpreter loads by its name."""
     return not _CODE.isdisjoint(PurePosixPath(path.casefold()).suffixes)
+
+
+def collected_code(verifier: VerifierSpec) -> tuple[str, ...]:
+    """List the paths of code that a suite has the programs of a verifier see, as it wrote them."""
+    commands = (json.loads(part.options) for part in verifier.parts if part.kind == "command")
+    return tuple(path for options in commands for path in options.get("collect") or () if is_code(path) or path == "**")
 
 
 def _imported(text: str) -> Iterable[str]:
