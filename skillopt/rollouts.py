@@ -6,6 +6,7 @@ from enum import Enum, StrEnum
 from functools import reduce
 
 __all__ = [
+    "CHECKS_UNBOXED",
     "JUDGED_LINE",
     "Judgement",
     "Message",
@@ -19,6 +20,9 @@ __all__ = [
     "Usage",
     "readable",
 ]
+
+CHECKS_UNBOXED = " checks=unboxed"
+"""What the identity of a target ends with where programs of verifiers ran without a sandbox."""
 
 JUDGED_LINE = "judged by a model: "
 """What a line of feedback begins with where a model wrote it and programs wrote others; it is no sign of progress."""

@@ -15,6 +15,7 @@ from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.logins import missing_access
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RunObserver
+from skillopt.execution.unboxed_checks import checks_warning
 from skillopt.project import CONFIG, Project, Target
 from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
 from skillopt.review.first_change import find_first_change, unexercised_files
@@ -177,6 +178,8 @@ class _Gate:
             return
         if work.suite.left_out:
             yield _finding(row, Weight.WARN, "skipped tasks", work.suite.left_out)
+        if gamed := checks_warning(work.suite, settings.sandbox):
+            yield _finding(row, Weight.WARN, "no sandbox", gamed)
         if unseen := unexercised_files(settings.harness, work.before, work.after):
             listed = ", ".join(unseen[:_MOST_FILES]) + (" …" if len(unseen) > _MOST_FILES else "")
             kind = settings.harness.partition("/")[0]

@@ -5,6 +5,7 @@ import os
 from skillopt.errors import SettingsError
 from skillopt.sandbox.bubblewrap import sandbox_warning
 from skillopt.settings import Settings
+from skillopt.suites import brings_command
 from skillopt.tasks import Suite
 
 __all__ = ["expect_sandbox_in_ci"]
@@ -21,7 +22,7 @@ def expect_sandbox_in_ci(settings: Settings, suite: Suite, *, agent: bool) -> No
     Raises:
         SettingsError: There is no sandbox, and no setting says that there need not be one.
     """
-    commands = any(task.verifier.kind == "command" for _, task in suite.splits)
+    commands = any(brings_command(task) for _, task in suite.splits)
     runs = [*(["agents"] if agent else []), *(["`command` verifiers"] if commands else [])]
     if not runs or not os.environ.get("CI") or settings.executor.unsandboxed:
         return

@@ -17,7 +17,7 @@ from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.tool_records import check_recorded_tools
-from skillopt.execution.unboxed_checks import checks_warning, with_checks
+from skillopt.execution.unboxed_checks import checks_warning, collected_code_note, with_checks
 from skillopt.harnesses import HarnessParts, load_harness
 from skillopt.models import MODELS, load_model
 from skillopt.prompts.judging import JUDGING
@@ -57,7 +57,7 @@ class PlainDrivers:
         judge: Judges rubrics.
         verifiers: Own kinds of verifiers, beside those that are built in.
         waits: Tells why calls of models that were made by their names wait.
-        warning: What scores are worth, in one line; empty where they are worth all.
+        warning: What makes scores worth less, a line each; empty for nothing.
     """
 
     harness: Harness | None = None
@@ -226,7 +226,8 @@ def make_drivers(
     judge = None
     if any(task.verifier.judged for _, task in suite.splits):
         judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder, waits)
-    return PlainDrivers(harness, model, judge, given.verifiers, waits, checks_warning(suite, settings.sandbox))
+    warning = "\n".join(filter(None, (checks_warning(suite, settings.sandbox), collected_code_note(suite))))
+    return PlainDrivers(harness, model, judge, given.verifiers, waits, warning)
 
 
 def meter_drivers(

@@ -1,15 +1,14 @@
 """Harness of a suite whose verifiers start programs without a sandbox: its scores are kept apart from others."""
 
 from skillopt.protocols import Harness, RolloutRequest
-from skillopt.rollouts import Trajectory, Usage
+from skillopt.rollouts import CHECKS_UNBOXED, Trajectory, Usage
+from skillopt.safety.plurals import count_noun
 from skillopt.sandbox.bubblewrap import SandboxChoice, unboxed_checks
 from skillopt.suites import brings_command
 from skillopt.tasks import Suite
+from skillopt.verifiers.collected_files import collected_code
 
-__all__ = ["CHECKS_UNBOXED", "checks_warning", "with_checks"]
-
-CHECKS_UNBOXED = " checks=unboxed"
-"""What the identity of such a target ends with."""
+__all__ = ["checks_warning", "collected_code_note", "with_checks"]
 
 
 def checks_warning(suite: Suite, sandbox: SandboxChoice) -> str:
@@ -18,6 +17,18 @@ def checks_warning(suite: Suite, sandbox: SandboxChoice) -> str:
     Empty where no verifier starts a program, or all run in the sandbox.
     """
     return unboxed_checks(sandbox) if any(brings_command(task) for _, task in suite.splits) else ""
+
+
+def collected_code_note(suite: Suite) -> str:
+    """Say in one line what it means that checks of a suite are given code of the agent; empty where none is."""
+    found = [paths for _, task in suite.splits if (paths := collected_code(task.verifier))]
+    if not found:
+        return ""
+    names = ", ".join(dict.fromkeys(path for paths in found for path in paths))
+    return (
+        f"checks of {count_noun(len(found), 'task')} are given code of the agent ({names}): where a check imports it, "
+        "it can decide its score"
+    )
 
 
 def with_checks(harness: Harness, suite: Suite, sandbox: SandboxChoice) -> Harness:

@@ -7,7 +7,6 @@ untrusted wherever they are shown.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from skillopt.execution.unboxed_checks import CHECKS_UNBOXED
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grading
 from skillopt.gate.headline import (
@@ -21,7 +20,7 @@ from skillopt.gate.headline import (
 from skillopt.loop.events import PromptSkipped, VerifierSuspected
 from skillopt.reports.edit_views import EditView, Funnel, PatchTestView
 from skillopt.reports.task_grid import FOLDS, HeatRow
-from skillopt.rollouts import Usage
+from skillopt.rollouts import CHECKS_UNBOXED, Usage
 
 __all__ = [
     "VIEW_FORMAT",

@@ -4,6 +4,7 @@ A program reads more than its arguments: configuration of test runners, modules 
 shells. Whoever writes one of those decides what the program does, so an agent's files of these kinds stay behind.
 """
 
+import json
 import re
 import sys
 import sysconfig
@@ -15,10 +16,10 @@ from pathlib import PurePosixPath
 from pkgutil import iter_modules
 from typing import Final
 
-from skillopt.tasks import File
+from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers.path_pattern import fits_path
 
-__all__ = ["CollectedFiles", "is_code"]
+__all__ = ["CollectedFiles", "collected_code", "is_code"]
 
 _WILD: Final = re.compile(r"[*?\[]")
 _STEERING: Final = (
@@ -29,6 +30,7 @@ _STEERING: Final = (
     *(".git*", ".hg", ".svn", ".husky", ".pre-commit*", "lefthook.y*ml", ".env*", ".*rc", ".*rc.*", ".*profile"),
     *(".zsh*", ".bash*", ".inputrc", ".gdbinit", ".netrc", ".cargo", ".vscode", ".claude", ".codex", ".mcp.json"),
 )
+_STEERING_GIT: Final = frozenset({"config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir"})
 _CODE: Final = frozenset(
     (
         *(".py", ".pyi", ".pyw", ".pyc", ".pyd", ".so", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"),
@@ -97,14 +99,22 @@ class CollectedFiles:
             return False
         if self.patterns is not None and path in self.patterns:
             return True
-        if self.patterns is not None and not any(fits_path(path, each) for each in self.patterns if _WILD.search(each)):
-            return False
-        return not self._steers(path)
+        if self.patterns is None:
+            return not self._steers(path)
+        fitting = (each for each in self.patterns if _WILD.search(each) and fits_path(path, each))
+        return any(not self._steers(path, _literal_parts(each)) for each in fitting)
 
-    def _steers(self, path: str) -> bool:
-        """Tell whether a file could change what the program does."""
+    def _steers(self, path: str, named: int = 0) -> bool:
+        """Tell whether a file could change what the program does.
+
+        Args:
+            path: Its path.
+            named: How many of its folders the suite names in full.
+        """
         parts = path.split("/")
-        if any(fnmatchcase(part.casefold(), pattern) for part in parts for pattern in _STEERING):
+        if any(fnmatchcase(part.casefold(), pattern) for part in parts[named:] for pattern in _STEERING):
+            return True
+        if ".git" in parts and not _STEERING_GIT.isdisjoint(parts):
             return True
         if path in self.goals or (self.runs_tests and _TESTS.search(parts[-1])):
             return True
@@ -124,9 +134,21 @@ class CollectedFiles:
         return any(own.partition(".")[0] == stem for own in beside if own != name and (is_code(own) or "." not in own))
 
 
+def _literal_parts(pattern: str) -> int:
+    """Count the folders at the start of a pattern that it names in full."""
+    parts = pattern.split("/")
+    return next(at for at, part in enumerate(parts) if _WILD.search(part))
+
+
 def is_code(path: str) -> bool:
     """Tell whether a file is one that an interpreter loads by its name."""
     return not _CODE.isdisjoint(PurePosixPath(path.casefold()).suffixes)
+
+
+def collected_code(verifier: VerifierSpec) -> tuple[str, ...]:
+    """List the paths of code that a suite has the programs of a verifier see, as it wrote them."""
+    commands = (json.loads(part.options) for part in verifier.parts if part.kind == "command")
+    return tuple(path for options in commands for path in options.get("collect") or () if is_code(path) or path == "**")
 
 
 def _imported(text: str) -> Iterable[str]:

@@ -186,8 +186,7 @@ def _lines(found: "ShownSuite", most: int | None) -> Iterator[str]:
             f"{count_noun(should + should_not, 'trigger')} ({should} should load the skill, {should_not} should not); "
             "not tasks: they say when the skill should load"
         )
-    if found.training:
-        yield f"note: {found.training}"
+    yield from (f"note: {escape_terminal(note)}" for note in (found.code, found.training) if note)
 
 
 def _scored(task: "SuiteTask") -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillopt.errors import SuiteError, UsageError
+from skillopt.execution.unboxed_checks import collected_code_note
 from skillopt.project import Selection
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.suites import plan_suite, read_tasks
@@ -46,6 +47,7 @@ class ShownSuite:
         tasks: Its tasks in the order of the source.
         skipped: What cannot be run, and why.
         triggers: Requests that should load the skill, and requests that should not; they are no tasks.
+        code: What it means that checks are given code of the agent; empty where none is.
         training: What training needs beside these tasks; empty when they can train.
     """
 
@@ -55,6 +57,7 @@ class ShownSuite:
     tasks: tuple[SuiteTask, ...]
     skipped: tuple[Skipped, ...]
     triggers: tuple[int, int]
+    code: str
     training: str
 
     @property
@@ -94,7 +97,8 @@ def show_suite(name: str | None, *, suite: Path | None = None, folder: Path | No
 def _shown(reading: Reading, others: tuple[Path, ...]) -> ShownSuite:
     triggers = [*reading.triggers, *_triggers(others)]
     should = sum(each.should_trigger for each in triggers)
-    tasks = tuple(_tasks(plan_suite(reading))) if reading.tasks else ()
+    suite = plan_suite(reading) if reading.tasks else None
+    tasks = tuple(_tasks(suite)) if suite else ()
     return ShownSuite(
         reading.name,
         reading.format if tasks else "",
@@ -102,6 +106,7 @@ def _shown(reading: Reading, others: tuple[Path, ...]) -> ShownSuite:
         tasks,
         reading.skipped,
         (should, len(triggers) - should),
+        collected_code_note(suite) if suite else "",
         _training(len(tasks)),
     )
 

@@ -40,6 +40,15 @@ def test_a_path_that_is_named_in_full_is_given_whatever_it_is() -> None:
     assert not collected("reward.json").takes("reward.json")
 
 
+def test_a_repository_is_given_without_its_configuration_and_hooks() -> None:
+    repository = collected(".git/**")
+
+    assert all(map(repository.takes, [".git", ".git/HEAD", ".git/refs", ".git/objects/ab/cdef"]))
+    assert not any(
+        map(repository.takes, [".git/config", ".git/hooks/post-checkout", "sub/.git/HEAD", ".gitattributes"])
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "path"),
     [

@@ -209,6 +209,20 @@ def test_files_of_the_task_are_as_they_were_where_the_suite_does_not_name_them(w
     assert "given given" in load_verifier(replace(named, inputs=inputs)).score(Trajectory(), str(workspace)).feedback
 
 
+def test_commits_of_the_agent_can_be_checked_without_its_configuration_of_git(workspace: Path) -> None:
+    as_agent = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for words in (["git", "init", "-q"], [*as_agent, "commit", "-q", "--allow-empty", "-m", "Done"]):
+        assert run_process(words, str(workspace), {}, 20).status == 0
+    run_process(["git", "config", "alias.log", "!true"], str(workspace), {}, 20)
+    spec = make_spec(
+        "command", argv=["sh", "-c", "git config alias.log; git log --format=%s; exit 1"], collect=[".git/**"]
+    )
+
+    feedback = load_verifier(spec).score(Trajectory(), str(workspace)).feedback
+
+    assert feedback.splitlines() == ["the check ended with status 1", "Done"]
+
+
 def test_a_verifier_s_file_that_changed_is_the_crash_of_the_verifier(workspace: Path) -> None:
     with pytest.raises(InfrastructureError, match=r"expected the verifier's file 'check\.py' as it was"):
         run("open('check.py', 'w').close()", workspace)

@@ -1,0 +1,69 @@
+"""What users are told of scores that an agent could choose."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt.execution.drivers import PlainDrivers, make_drivers, meter_drivers
+from skillopt.execution.unboxed_checks import checks_warning, collected_code_note, with_checks
+from skillopt.reports.view import RunView
+from skillopt.rollouts import Trajectory
+from skillopt.sandbox.bubblewrap import Sandbox
+from skillopt.settings import Settings
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
+from skillopt.testing import ScriptedHarness
+
+
+def suite_of(*specs: VerifierSpec) -> Suite:
+    tasks = tuple(Task(f"t{number}", f"Do {number}.", spec) for number, spec in enumerate(specs))
+    return Suite("s", tuple((Split.VAL, task) for task in tasks))
+
+
+def command(**options: object) -> VerifierSpec:
+    return VerifierSpec("command", json.dumps({"argv": ["true"], **options}))
+
+
+CHECKS = VerifierSpec("checks", json.dumps({"checks": [{"kind": "command", "options": {"argv": ["true"]}}]}))
+EXACT = VerifierSpec("exact", '{"value": "x"}')
+
+
+@pytest.mark.parametrize("spec", [command(), CHECKS])
+def test_without_a_sandbox_scores_of_command_verifiers_are_said_to_be_open_to_gaming(spec: VerifierSpec) -> None:
+    said = "scores of command verifiers can be gamed: their programs run without a sandbox (sandbox=none)"
+
+    assert checks_warning(suite_of(EXACT, spec), "none") == said
+    assert checks_warning(suite_of(EXACT), "none") == ""
+
+
+@pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
+def test_in_the_sandbox_nothing_is_said_and_the_target_is_itself() -> None:
+    harness = ScriptedHarness(lambda *_: Trajectory())
+
+    assert checks_warning(suite_of(command()), "auto") == ""
+    assert with_checks(harness, suite_of(command()), "auto") is harness
+
+
+def test_scores_without_a_sandbox_are_another_target_s_and_every_report_says_so() -> None:
+    harness = ScriptedHarness(lambda *_: Trajectory())
+    unboxed = with_checks(harness, suite_of(command()), "none")
+
+    assert unboxed.identity == f"{harness.identity} checks=unboxed"
+    assert RunView("r", "s", target=unboxed.identity).caution.startswith("Scores of command verifiers can be gamed")
+    assert RunView("r", "s", target=harness.identity).caution == ""
+
+
+def test_the_start_of_a_run_says_what_scores_are_worth() -> None:
+    settings = Settings(sandbox="none", executor={"unsandboxed": True})
+    given = PlainDrivers(harness=ScriptedHarness(lambda *_: Trajectory()))
+    suite = suite_of(command(collect=["solution.py", "out/*.csv"]))
+    drivers = meter_drivers(make_drivers(settings, suite, Path(), given, optimizer=False), settings)
+
+    assert drivers.notice.splitlines() == [
+        "scores of command verifiers can be gamed: their programs run without a sandbox (sandbox=none)",
+        "checks of 1 task are given code of the agent (solution.py): where a check imports it, it can decide its score",
+    ]
+
+
+def test_data_that_a_check_collects_needs_no_note() -> None:
+    assert collected_code_note(suite_of(command(collect=["out/**", "report.md"]), EXACT, CHECKS)) == ""
