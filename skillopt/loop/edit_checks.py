@@ -5,7 +5,8 @@ from contextlib import suppress
 
 from skillopt.errors import EditConflictError, EditError
 from skillopt.safety.leaks import ProtectedText, find_leaks
-from skillopt.safety.lint import LintClass, lint_change
+from skillopt.safety.lint import lint_change
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 

@@ -5,7 +5,7 @@ import pytest
 from skillopt.review.checks import check_new_text
 from skillopt.review.result import Weight
 from skillopt.safety.leaks import index_protected_text
-from skillopt.safety.lint import LintClass
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 

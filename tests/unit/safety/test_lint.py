@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.safety.credentials import mask
-from skillopt.safety.lint import LintClass, lint_change
+from skillopt.safety.lint import lint_change
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import GUIDANCE, SkillDocument
 
 BASE = """\
