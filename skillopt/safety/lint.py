@@ -5,20 +5,25 @@ entities, escapes, full-width letters and hidden characters, and takes time in p
 """
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from html import unescape
 from itertools import accumulate
 
+from skillopt.safety.agent_config import find_agent_config
 from skillopt.safety.commands_in_text import find_commands
 from skillopt.safety.concealment import find_concealment
+from skillopt.safety.confusables import as_read
 from skillopt.safety.credentials import find_credentials, mask
-from skillopt.safety.hidden_unicode import hidden_runs, without_hidden
+from skillopt.safety.hidden_unicode import hidden_runs
+from skillopt.safety.hosts import find_addresses
+from skillopt.safety.prompt_markup import find_prompt_markup
+from skillopt.safety.steganography import find_steganography
 from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
+from skillopt.safety.unseen_text import find_unseen
+from skillopt.skills.document import SkillDocument
 from skillopt.skills.load_commands import find_load_commands
 
 __all__ = ["LintFinding", "Mark", "find_marks", "lint_change"]
@@ -63,6 +68,7 @@ class Mark:
 
 
 _MOST_FINDINGS = 20
+_LONGEST_TEXT = 200_000
 _LONGEST_LINE = 10_000
 """Characters of a line; a longer one is refused, and looked at in pieces of this length."""
 
@@ -70,13 +76,7 @@ _PIECE_OVERLAP = 1_000
 """Characters that a piece shares with the one before, so that what is cut in one is whole in the other."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_NUMBERED = re.compile(r"&#0*(?P<digits>[0-9]++)")
-_MOST_DIGITS = 7
-"""Of a character's number."""
-
 _LIST_MARK = re.compile(r"\A[ \t>]{0,20}(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])?")
-_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
-_DASHES = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"))
 _MARKER = re.compile(r"<!--\s*skillopt:")
 
 # Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
@@ -84,51 +84,15 @@ _COMMENT_END = re.compile(r"--!?>")
 _DECLARATION = re.compile(r"<(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
 _SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
-_REST = r"[^\s<>\"`]*"
-_DOMAINS = (
-    "com|net|org|io|dev|app|ai|sh|co|me|xyz|info|biz|top|site|online|cloud|club|link|click|tk|cc|page|gg|to|ly"
-    "|ru|cn|uk|de|fr|eu|in|br|us|ca|au|nl|se|ch|it|es|pl|jp|kr|ir|su|gov|edu|mil"
-)
-_HAS_URL = re.compile(r"[:@/]\S|\.[\w-]|xn--", re.IGNORECASE)
-_URL = re.compile(
-    rf"[a-z0-9+.-]{{0,20}}://{_REST}"  # Any scheme, also one cut off after the slashes.
-    rf"|(?<![a-z0-9])(?:https?|ftps?|wss?|file):[/\\]{_REST}"
-    rf"|(?<![a-z0-9])(?:https?:[\w%]|(?:javascript|vbscript|mailto):[^\s<>]){_REST}"
-    rf"|(?<![a-z0-9])data:(?:[a-z0-9.+-]{{1,40}}/[a-z0-9.+-]{{1,80}}|[;,]){_REST}"
-    rf"|(?<![\w:/.])//[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}{_REST}"  # //host/path
-    r"|(?<=\]\()<?[a-z][a-z0-9+.-]{1,31}:[^\s<>\"`)]*"  # [text](scheme:...)
-    r"|(?<=<)[a-z][a-z0-9+.-]{1,31}:(?!:)[^\s<>]*(?=>)"  # <scheme:...>
-    rf"|(?<![\w.@-])www\.{_REST}"
-    rf"|(?<![\w.@-])[\w.-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}:[\w~/]{_REST}"  # user@host:path
-    rf"|(?<![\w.-])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?::\d{{1,5}}|/(?!\d{{1,2}}\b)){_REST}"
-    rf"|\[[0-9a-f:]{{2,45}}\]:\d{{1,5}}{_REST}"
-    rf"|(?<![\w.-])localhost:\d{{1,5}}{_REST}"
-    rf"|(?<![\w-])xn--[a-z0-9-]{{1,60}}{_REST}"
-    rf"|(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,8}}(?:{_DOMAINS})(?::\d{{1,5}}|/){_REST}"  # host.tld/path
-    r"|(?<![\w.@-])(?:[\w-]{1,63}\.){1,8}(?:com|org|xyz|biz)(?![\w.-]?\w)",
-    re.IGNORECASE,
-)
-_URL_EDGES = "](<.,;:!?'*_|)>}/\\"
-_URL_HOST = re.compile(r"(?:[a-z0-9+.-]*:)?/{0,2}[^/?#]*", re.IGNORECASE)
-_KEY_SIGN = r"[\"'`\]]{0,2}[ \t]{0,5}[:=]"
-_PERMISSION = re.compile(
-    r"(?:dis)?allowed[-_]?tools|permission[-_]?mode|permission[-_]?prompt[-_]?tool|bypass[-_]?permissions|accept[-_]?edits"
-    r"|dangerously[-_]?(?:skip|bypass|allow|disable)[\w-]{0,40}|danger[-_]?full[-_]?access|dont[-_]?ask(?![a-z])"
-    r"|--(?:yolo|full-auto|sandbox|no-sandbox|allow-all[\w-]{0,20}|trust-plugin|ask-for-approval)\b"
-    r"|disable[-_]?skill[-_]?shell[-_]?execution|enable[-_]?all[-_]?project[-_]?mcp[-_]?servers|api[-_]?key[-_]?helper"
-    r"|sandbox[-_]?mode|approval[-_]?policy|approvals[-_]?reviewer|tools[-_]?approval[-_]?mode"
-    r"|(?<![\w-])(?:permissions|hooks|auto[-_]?approve|always[-_]?allow|trust[-_]?level|mcp[-_]?servers"
-    rf"|default[-_]?mode){_KEY_SIGN}"
-    r"|\[(?:permissions|hooks|mcp_servers)[\].]|(?<![\w-])mcp_servers\.\w",
-    re.IGNORECASE,
-)
 _ADVICE = {
     LintClass.HIDDEN_UNICODE: "remove it",
     LintClass.HTML_COMMENT: "say it in visible text, or leave it out",
+    LintClass.HIDDEN_TEXT: "say it in visible text, or leave it out",
     LintClass.COMMAND_SUBSTITUTION: "tell the reader to run the command instead",
     LintClass.URL: "name the source without an address",
     LintClass.PERMISSION_KEY: "leave permissions to the user",
     LintClass.CREDENTIAL: "leave it out, and revoke it if it is real",
+    LintClass.LONG_TEXT: f"keep the file under {_LONGEST_TEXT:,} characters",
     LintClass.LONG_LINE: f"break it into lines of at most {_LONGEST_LINE:,}",
 }
 
@@ -217,6 +181,12 @@ def _scan(text: str) -> tuple[TextMatch, ...]:
             what = f"a line of {len(line):,} characters"
             matches.append(TextMatch(LintClass.LONG_LINE, line, number, line, what))
     matches += _prose(text)
+    head = SkillDocument(text).body_start
+    above = bisect_right(starts, head) - 1
+    matches += [replace(match, line=match.line + above) for match in find_unseen(text[head:])]
+    if len(text) > _LONGEST_TEXT:
+        what = f"{len(text):,} characters in all, as in"
+        matches.append(TextMatch(LintClass.LONG_TEXT, str(len(text)), 1, text, what))
     return tuple(sorted(matches, key=lambda match: match.line))
 
 
@@ -274,7 +244,7 @@ def _lines_before(lines: list[str], offset: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _paragraph_matches(paragraph: str) -> tuple[TextMatch, ...]:
-    return tuple(find_concealment(_as_read(paragraph)))
+    return tuple(find_concealment(as_read(paragraph)))
 
 
 # What stands on one line is found line by line, and remembered, because versions share most lines.
@@ -289,23 +259,16 @@ def _pieces(line: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _line_matches(line: str) -> tuple[TextMatch, ...]:
-    flat = _as_read(line)
-    return (*_markup(line), *_urls(flat), *_permissions(flat), *_credentials(flat), *find_commands(flat))
-
-
-def _as_read(line: str) -> str:
-    """Give a line as a reader takes it: no entities, escapes, look-alike letters or hidden characters."""
-    if "&" in line:
-        line = unescape(_NUMBERED.sub(_short_number, line))
-    if not line.isascii():
-        line = unicodedata.normalize("NFKC", without_hidden(line)).translate(_DASHES)
-    return _ESCAPE.sub("", line)
-
-
-def _short_number(reference: re.Match[str]) -> str:
-    """Leave out leading zeros, and numbers that no character has: Python reads only numbers of some length."""
-    kept = reference["digits"]
-    return f"&#{kept}" if len(kept) <= _MOST_DIGITS else "\ufffd"
+    flat = as_read(line)
+    return (
+        *_markup(line),
+        *find_steganography(line),
+        *find_prompt_markup(flat),
+        *find_addresses(flat),
+        *find_agent_config(flat),
+        *_credentials(flat),
+        *find_commands(flat),
+    )
 
 
 def _markup(line: str) -> Iterator[TextMatch]:
@@ -316,23 +279,6 @@ def _markup(line: str) -> Iterator[TextMatch]:
         yield TextMatch(LintClass.HTML_COMMENT, label[0], 0, label[0], "a link label that is not shown")
     for match in _SUBSTITUTION.finditer(line):
         yield TextMatch(LintClass.COMMAND_SUBSTITUTION, match[0], 0, match[0], "a value filled in on load")
-
-
-def _urls(line: str) -> Iterator[TextMatch]:
-    if not _HAS_URL.search(line):
-        return
-    for match in _URL.finditer(line):
-        url = match[0].strip(_URL_EDGES)
-        host = _URL_HOST.match(url)
-        end = host.end() if host else 0
-        yield TextMatch(LintClass.URL, url[:end].lower() + url[end:], 0, match[0].rstrip(_URL_EDGES), "the URL")
-
-
-def _permissions(line: str) -> Iterator[TextMatch]:
-    match = _PERMISSION.search(line)
-    if match:
-        key = " ".join(line.split()).lower()
-        yield TextMatch(LintClass.PERMISSION_KEY, key, 0, match[0], "the permission key")
 
 
 def _credentials(line: str) -> Iterator[TextMatch]:
