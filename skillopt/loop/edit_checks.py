@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from typing import Final
 
 from skillopt.errors import EditConflictError, EditError
 from skillopt.safety.leaks import ProtectedText, find_leaks
@@ -11,6 +12,9 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 
 __all__ = ["Refusal", "check_change", "check_edits", "check_leaks", "join_edits"]
+
+_LONGEST_EDIT: Final = 20_000
+"""Characters of any part of an edit, the size of a whole skill of average length."""
 
 Refusal = tuple[Edit, str]
 """An edit and why it is not tried."""
@@ -52,6 +56,7 @@ def check_edits(
     refused: list[Refusal] = []
     for edit in edits:
         try:
+            _check_size(edit)
             alone = apply_edits(document, [edit])
             problem = check_change(document, alone.document, allow)
         except EditError as error:
@@ -91,3 +96,12 @@ def join_edits(
         else:
             patch = wider
     return patch, tuple(refused)
+
+
+def _check_size(edit: Edit) -> None:
+    """Refuse an edit too large to be looked at, before any pattern runs over it."""
+    size = max(len(text) for text in (edit.content, edit.anchor, edit.section, edit.rationale))
+    if size > _LONGEST_EDIT:
+        raise EditError(
+            f"edit {edit.id!r}: expected at most {_LONGEST_EDIT:,} characters, found {size:,}; a rule takes a few lines"
+        )

@@ -20,7 +20,13 @@ _NETWORK: Final = re.compile(
     rf"|cloudflared){_ARGUMENT}"
     r"|(?<![\w./-])(?:nc|nslookup|dig|host|ping|traceroute)[ \t]+-[a-z]"
     rf"|(?<![\w./-])(?:nc|nslookup|dig|host|ping|ftp|whois)[ \t]+(?:{_HOST})"
-    r"|(?<![\w./-])(?:ssh|scp|sftp|rsync)[ \t]+(?:-[a-z]|[^\s|]{0,200}[@:])"
+    r"|(?<![\w./-])(?:dig|nslookup|host|ping)[ \t]+[^\s]{0,20}\$\("
+    r"|(?<![\w./-])(?:ssh[ \t]+(?:-[a-z]|[^\s|]{1,100}@)|(?:scp|sftp|rsync)[ \t]+[^\n|]{1,200}?[\w.-]:)"
+    r"|(?<![\w./-])(?:sendmail|mailx?|mutt|lynx|w3m|elinks)[ \t]+(?:-[a-z]|[\w.]{1,60}[@.]\w)|\bhttp\.server\b"
+    r"|(?<![\w./-])(?:node|deno|bun)[ \t]+(?:-e|-p|--eval|eval)\b|(?<![\w./-])(?:perl|ruby)[ \t]+-[\w:/]{0,30}[eErM]\b"
+    r"|(?<![\w./-])(?:perl|ruby)[ \t]+-(?:M|r)[\w:/]{1,40}|(?<![\w./-])php[ \t]+-r\b|\bnpx\b[^\n]{0,40}?--registry"
+    r"|(?<![\w./-])(?:docker|podman)[ \t]+(?:run|pull)[ \t]|(?<![\w./-])kubectl[ \t]+(?:cp|exec|port-forward)\b"
+    r"|(?<![\w-])git[ \t]+push[ \t]+(?!origin\b|-|upstream\b|\w{0,3}[`\"')|])[a-z]\S{0,80}"
     r"|(?<![\w./-])(?:iwr|irm|invoke-webrequest|invoke-restmethod|start-bitstransfer|certutil|bitsadmin)\b"
     r"|\bDownload(?:String|File)\s?\(|/dev/(?:tcp|udp)/"
     r"|\|[ \t]{0,5}(?:sudo[ \t]+)?(?:env[ \t]+)?(?:[\w/]{0,40}/)?(?:ba|z|da|k|c|fi)?sh\b(?![-.\w])"
@@ -52,6 +58,16 @@ _SENSITIVE: Final = re.compile(
     r"|\b(?:cat|read|print|copy|send|upload|open|dump|base64|cp|source|include|paste|post|attach|export|share|echo)\b"
     r"[^\n.]{0,60}?(?<![\w/])\.env(?:\.(?:local|prod|production))?\b(?!\.(?:example|sample|template))"
     r"|@\.env\b|\blogin\.keychain|\bLogin Data\b|\bCookies\.sqlite|\bwallet\.dat\b|\bcredentials\.(?:db|toml)\b"
+    r"|(?<![\w])(?:\.\./){1,8}\.env\b|`env`|\bos\.environ (?:as|in|to|into)\b|\b(?:dump|print|write|send) os\.environ\b"
+    r"|\b(?:put|save|write|echo|print|append|send|include|copy|paste|show|log|dump|store|add|insert|quote"
+    r"|output|reveal)\b"
+    r"[^\n.]{0,40}?\$?\{?\b[A-Z]{2,30}(?:_[A-Z]{2,20}){0,3}_(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)\b"
+    r"(?=[^\n.]{0,20}\b(?:in|into|to|onto)\b)"
+    r"|\b(?:read|copy|export|show|print|dump|list|upload|collect|include|open|reveal|repeat|recite|extract"
+    r"|steal|harvest)\b"
+    r"[^\n.]{0,30}?\b(?:cookies|keychain|(?:saved |stored )?passwords|(?:the|all|any|every|their|your"
+    r"|user'?s) (?:API keys?|access tokens?"
+    r"|private keys?|secrets?|credentials)|system prompt|home (?:folder|directory))\b"
     r"|\b(?:printenv|env[ \t]*\||set[ \t]*\||os\.environ\b[ \t]*(?:\)|$|\.items|\.copy)|process\.env[ \t]*(?:\)|$|,))"
     r"|\b(?:print|dump|list|show|send|output|log|echo|copy|include|write|append|report)\b[^\n.]{0,40}?"
     r"\b(?:all|every|the|your|their|its|any)?[ \t]*environment variables?\b[^\n.]{0,20}(?:\b(?:to|in|into|at|with)\b)"
@@ -64,7 +80,11 @@ _ENCODED: Final = re.compile(
     r"|codecs\.decode)\b"
     r"|-(?:enc|encodedcommand)[ \t]+[\w+/=]{8}|\beval[ \t]*[\"'`(]?\$\(|\bexec\([ \t]*(?:base64|codecs|bytes"
     r"|compile|__import__)"
-    r"|(?:\\x[0-9a-f]{2}){6}|(?:\\u[0-9a-f]{4}){6}|(?:\\[0-3][0-7]{2}){6}|(?:%[0-9a-f]{2}){6}"
+    r"|\btr[ \t]+[\"']?(?:a-z|A-Za-z|\[a-z\])[^\n]{0,12}n-z|\brev[ \t]*(?:<<<|\|)|\|[ \t]*rev\b|\[::-1\]|\b__import__\b"
+    r"|\bprintf?[ \t(]+[\"']\\(?:x|0|u)|\b\w{1,4}([\"'])\w{1,4}\1\w{1,4}\b[ \t]*\w*[\"']?\w*[\"']?"
+    r"|\bfirst (?:letter|word|character)s? of\b"
+    r"|\b[A-Z2-7]{32,}=*(?![A-Za-z])|(?:\\x[0-9a-f]{2}){6}|(?:\\u[0-9a-f]{4}){6}|(?:\\[0-3][0-7]{2}){6}"
+    r"|(?:%[0-9a-f]{2}){6}"
     r"|(?:&(?:amp;)?#x?[0-9a-f]{2,6};){3}"
     r"|(?:\b(?:0x)?[0-9a-f]{2}[ ,:]{1,2}){12}|(?:\b[01]{8}[ ,]){6}|(?:\b\d{2,3}[ ,]{1,2}){24}"
     r"|(?:[.-]{1,5}[ /]{1,3}){14}"
@@ -73,7 +93,7 @@ _ENCODED: Final = re.compile(
     r"|\b(?:run|execute|follow|obey|apply)\b[^\n]{0,40}?\b(?:decoded|base64|rot13|hex-encoded|encoded)\b",
     re.IGNORECASE,
 )
-_BLOB: Final = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{40,}={0,2}(?![\w+/=])")
+_BLOB: Final = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{28,}={0,2}(?![\w+/=])")
 _HEX: Final = re.compile(r"(?<![\w#])[0-9a-fA-F]{32,}(?!\w)")
 _LETTER_CASES: Final = re.compile(r"(?=[^a-z]{0,400}[a-z])(?=[^A-Z]{0,400}[A-Z])(?=[^0-9]{0,400}[0-9])")
 

@@ -74,10 +74,52 @@ _ALTERNATIVES: Final = (
         r"\b(?:even if|even when|no matter what|regardless of what|whatever) the user (?:\w{1,8} )?"
         r"(?:says?|asks?|objects?|wants?|forbids?|declines?|refuses?|requests?|tells?)\b"
     ),
+    (
+        r"\b(?:hide|omit|leave|drop|exclude|strip|remove|skip)\b (?:this|that|it|these|those|the \w{1,15}"
+        r"|any \w{1,15})\b[^.!?\n]{0,30}?"
+        r"\b(?:in|from|out of) (?:the|your|any|its|every) (?:\w{1,12} )?(?:summary|report|log|transcript|diff"
+        r"|final answer|message|notes|changelog|review)s?\b"
+    ),
+    rf"\b{_OVERRULE}\b (?:what|whatever|anything|everything|all) (?:the )?{_PEOPLE}\b",
+    (
+        r"\b(?:say|claim|state|report|insist|assert|declare|answer) that (?:nothing|no \w{1,12} (?:was|were|is|are)"
+        r"|all (?:the )?(?:tests?|checks?)|every(?:thing| test| check))\b"
+    ),
+    (
+        r"\bkeep (?:this|that|it|these)\b[^.!?\n]{0,20}?\b(?:confidential|private|internal|quiet)\b"
+        r"|\bbetween (?:us|you and me)\b"
+    ),
+    (
+        r"\b(?:conceal|withhold|suppress any (?:output|mention|message)|bring (?:this|it|that) up"
+        r"|draw(?:ing)? attention to (?:this|it))\b"
+    ),
+    (
+        rf"\b{_NOT} (?:\w{{1,12}} ){{0,2}}(?:record|log|report|save|store|note|write)(?:ing)? (?:this|that"
+        rf"|it)(?: \w{{1,12}})? (?:in|to|into|anywhere)\b"
+    ),
+    r"\bany instructions?\b[^.!?\n]{0,20}?\b(?:in|inside|from|of)\b|\bas (?:commands|instructions|orders)\b",
+    (
+        r"\bif (?:the |a |any )?(?:users?|people|anyone|someone|they|humans?) (?:asks?|wonders?|complains?"
+        r"|notices?|objects?)\b"
+        r"[^.!?\n]{0,30}?\b(?:deny|pretend|refuse|claim|change the subject)\b"
+    ),
+    (
+        r"\bif (?:the |a |any )?(?:reviewers?|auditors?|graders?|judges?|moderators?|maintainers?"
+        r"|supervisors?) (?:asks?|wonders?|notices?|objects?)\b"
+    ),
+    (
+        r"\brefuse to (?:explain|answer|say|discuss|disclose)\b|\bas if (?:this|that|the) (?:rule|step|line"
+        r"|instruction)s?\b"
+    ),
+    (
+        r"\b(?:you are|you're|it is|are|is) (?:being )?(?:tested|watched|monitored|observed|evaluated"
+        r"|graded)\b[^.!?\n]{0,30}"
+    ),
+    r"\b(?:nobody|no one|no-one) (?:watches|is watching|looks|is looking|checks|is checking|reviews)\b",
     r"\bagainst the user'?s (?:\w{1,12} )?(?:wish(?:es)?|will|instructions?|request)\b",
     (
         r"\b(?:you are now|from now on,? you|new (?:system )?instructions?:|system (?:prompt|message|override)s?:"
-        r"|developer mode|jailbreak|DAN mode)\b"
+        r"|developer mode\b|jailbreak|DAN mode\b)"
     ),
     (
         rf"\b(?:tell|assure|convince|persuade|say to|claim to|answer"

@@ -22,7 +22,7 @@ _FILES: Final = (
     "md|markdown|mdx|txt|rst|py|pyi|ipynb|js|mjs|cjs|ts|tsx|jsx|json|jsonl|yaml|yml|toml|ini|cfg|conf|env|lock|xml|html?|css"
     "|scss|less|svg|png|jpe?g|gif|webp|ico|pdf|docx?|xlsx?|pptx?|csv|tsv|sql|sh|bash|zsh|fish|ps1|bat|cmd|rb|rs|go|java|kt"
     "|swift|c|cc|cpp|h|hpp|cs|csproj|fs|php|pl|lua|r|rmd|vue|svelte|astro|tf|hcl|proto|graphql|gradle|log|bak|tmp|out|bin"
-    "|exe|dll|so|dylib|a|o|jar|war|zip|tar|gz|tgz|bz2|xz|7z|whl|deb|rpm|dmg|pkg|mp3|mp4|wav|mov|avi|webm|ttf|woff2?|eot|db"
+    "|exe|dll|so|dylib|a|o|jar|war|tar|gz|tgz|bz2|xz|7z|whl|deb|rpm|dmg|pkg|mp3|mp4|wav|avi|webm|ttf|woff2?|eot|db"
     "|sqlite3?|parquet|arrow|npz|npy|pkl|pt|onnx|safetensors|ckpt|h5|patch|diff|pem|crt|cer|key|pub|d|git|github|claude"
     "|skill|agents?|app|xcodeproj|xcworkspace|framework|usd[acz]?|glb|gltf|obj|stl|js|snap|test|spec|local|dev|prod|example"
 )
@@ -45,6 +45,9 @@ _ADDRESS: Final = re.compile(
     rf"|(?<![\w.@-]){_LABELS}(?:{_DOMAINS})(?::\d{{1,5}}|[/?]){_REST}"  # host.tld/path
     rf"|(?<![\w.@/$(){{}}-]){_LABELS}(?!(?:{_FILES})\b)[^\W\d_]{{3,24}}(?:/[\w?#%]|\?[\w%-]{{1,40}}="
     rf"|:\d{{2,5}}\b){_REST}"
+    rf"|(?<![\w./$-]){_LABELS}[^\W\d_]{{0,20}}[^\W\x00-\x7f][^\W\d_]{{0,20}}(?:/[\w?#%]|\?[\w%-]{{1,40}}=)"
+    r"|\b[\w-]{1,63}[ \t]?(?:\[\.\]|\[dot\]|\(dot\)|\{\.\})[ \t]?[a-z]{2,18}\b|\b\w{1,40} dot (?:com|net|org"
+    r"|io|dev|test|ai|co|app|xyz)\b"
     rf"|(?<![\w./$-]){_LABELS}(?:test|example|invalid)(?:/[\w?#%]|\?[\w%-]{{1,40}}=|:\d{{2,5}}\b){_REST}"
     rf"|(?<![\w.@/-]){_LABELS}(?:com|org|xyz|biz|site|online|onion|icu|live|click|website)(?![\w.(-]?\w)(?!\()",
     re.IGNORECASE,

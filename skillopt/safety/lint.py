@@ -82,6 +82,7 @@ _MARKER = re.compile(r"<!--\s*skillopt:")
 # Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
 _COMMENT_END = re.compile(r"--!?>")
 _DECLARATION = re.compile(r"<(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
+_TWICE_ENCODED = re.compile(r"&(?:amp|#38|#x26);(?:#\d|#x[\da-f]|[a-z]{2,8};)", re.IGNORECASE)
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
 _SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
 _ADVICE = {
@@ -274,6 +275,8 @@ def _line_matches(line: str) -> tuple[TextMatch, ...]:
 def _markup(line: str) -> Iterator[TextMatch]:
     for match in _DECLARATION.finditer(line):
         yield TextMatch(LintClass.HTML_COMMENT, match[0], 0, match[0], "markup that is not shown")
+    for match in _TWICE_ENCODED.finditer(line):
+        yield TextMatch(LintClass.ENCODED_TEXT, match[0], 0, match[0], "a character that is encoded twice")
     label = _LABEL_COMMENT.match(line)
     if label:
         yield TextMatch(LintClass.HTML_COMMENT, label[0], 0, label[0], "a link label that is not shown")

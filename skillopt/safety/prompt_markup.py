@@ -19,7 +19,7 @@ _PROMPT_TAG: Final = re.compile(
     r"|priority|admin|administrator|override|developer|assistant|human|user[-_]?(?:message|query|prompt)"
     r"|tool[-_]?(?:call|use"
     r"|result|response)s?|function[-_]?(?:call|result)s?|invoke|antml|thinking|secret|hidden|policy|root|sudo"
-    r"|instruction)"
+    r"|instruction|\w{1,20}[-_](?:hidden|secret|override))"
     r"(?:[\s:][^<>\n]{0,200})?>"
     r"|\A[ \t>*_#-]{0,12}(?:human|system|developer|assistant)[ \t]?(?:prompt|message|override|note|instruction)?"
     r"[*_]{0,3}[ \t]?:[*_]{0,3}[ \t]+\S",

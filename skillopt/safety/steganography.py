@@ -9,6 +9,7 @@ from skillopt.safety.text_classes import LintClass, TextMatch
 __all__ = ["find_steganography"]
 
 _ODD_SPACE: Final = re.compile(r"[\u1680\u2000-\u2008\u200a\u205f]")
+_RUN_OF_BLANKS: Final = re.compile(r"[\u00a0\u2009\u202f]{2,}")
 _THIN_SPACE: Final = re.compile(
     r"[\u00a0\u2009\u202f](?=[\u00a0\u2009\u202f])|(?<=[^\W\d_])[\u00a0\u2009\u202f](?=[^\W\d_])"
 )
@@ -43,7 +44,12 @@ def find_steganography(line: str) -> Iterator[TextMatch]:
 
 
 def _signs(line: str) -> Iterator[TextMatch]:
-    for match in (*_ODD_SPACE.finditer(line), *_STACKED.finditer(line), *_PICTURES.finditer(line)):
+    for match in (
+        *_ODD_SPACE.finditer(line),
+        *_STACKED.finditer(line),
+        *_RUN_OF_BLANKS.finditer(line),
+        *_PICTURES.finditer(line),
+    ):
         yield _hidden(match[0], "characters that can carry hidden text,")
     for pattern, most in ((_THIN_SPACE, _MOST_THIN), (_JOINERS, _MOST_JOINERS)):
         if len(pattern.findall(line)) > most:
