@@ -10,6 +10,7 @@ from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.edit_checks import Refusal, check_edits, check_leaks, join_edits
 from skillopt.loop.elimination import eliminate, elimination_reason
 from skillopt.loop.events import (
+    DraftChanged,
     EditRefused,
     EditScreened,
     Event,
@@ -27,6 +28,7 @@ from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text
+from skillopt.safety.lint import find_marks
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, apply_edits
@@ -124,6 +126,10 @@ def _try(
     verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
     asked = runner.rollouts_asked
     yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text, rollouts=asked)
+    marks = find_marks(skill.text, patch.document.text, frozenset(settings.allow))
+    if verdict.outcome is Outcome.ACCEPT and marks:
+        yield DraftChanged(1, patch.document.text, patch.changes)
+        return f"it is better, and a person must look at it first: {'; '.join(map(str, marks))}", 0
     if verdict.outcome is Outcome.ACCEPT:
         yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked, verdict.grading)
     return f"{verdict.outcome.value}: {verdict.reason}", int(verdict.outcome is Outcome.ACCEPT)
