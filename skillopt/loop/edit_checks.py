@@ -36,7 +36,8 @@ def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocu
     """
     known = set(first.text.splitlines())
     added = "\n".join(line for line in after.text.splitlines() if line not in known)
-    return "; ".join(leak.reason for leak in find_leaks(protected, added, first.text, shown)) if added else ""
+    reasons = (leak.reason for leak in find_leaks(protected, added, first.text, shown)) if added else ()
+    return "; ".join(dict.fromkeys(reasons))
 
 
 def check_edits(

@@ -81,7 +81,7 @@ _MARKER = re.compile(r"<!--\s*skillopt:")
 
 # Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
 _COMMENT_END = re.compile(r"--!?>")
-_DECLARATION = re.compile(r"<(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
+_DECLARATION = re.compile(r"<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
 _TWICE_ENCODED = re.compile(r"&(?:amp|#38|#x26);(?:#\d|#x[\da-f]|[a-z]{2,8};)", re.IGNORECASE)
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
 _SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
