@@ -35,13 +35,13 @@ def try_hostile_text() -> tuple[tuple[ClassResult, ...], list[str]]:
     """Check every edit; give a row a class, and what got through."""
     rows, failures = [], []
     for name, edits in hostile_edits().items():
-        through = [edit for edit in edits if not is_seen(edit)]
+        through = [edit for edit in edits if not _is_seen(edit)]
         rows.append(ClassResult(f"edit: {name}", len(edits), len(through)))
         failures += [f"{name}: let through {edit.content!r:.150}" for edit in through]
     return tuple(rows), failures
 
 
-def is_seen(edit: Edit) -> bool:
+def _is_seen(edit: Edit) -> bool:
     """Tell whether an edit is refused or marked."""
     sound, _ = check_edits(SKILL, [edit], ())
     return not sound or bool(find_marks(SKILL.text, apply_edits(SKILL, [edit]).document.text))

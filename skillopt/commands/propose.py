@@ -18,7 +18,6 @@ from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
 from skillopt.runs.earlier_spending import earlier_spending, runs_on
-from skillopt.runs.lineage import ACCEPTED
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
 from skillopt.runs.run import RecordedRun
 from skillopt.skills.document import Skill, SkillDocument
@@ -26,6 +25,7 @@ from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import digest_of
+from skillopt.versions.commit_kind import ACCEPTED
 
 __all__ = [
     "SHORT",

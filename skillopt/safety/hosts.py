@@ -26,7 +26,7 @@ _FILES: Final = (
     "|sqlite3?|parquet|arrow|npz|npy|pkl|pt|onnx|safetensors|ckpt|h5|patch|diff|pem|crt|cer|key|pub|d|git|github|claude"
     "|skill|agents?|app|xcodeproj|xcworkspace|framework|usd[acz]?|glb|gltf|obj|stl|js|snap|test|spec|local|dev|prod|example"
 )
-_HAS_ADDRESS: Final = re.compile(r"[:@/]\S|\.[^\W_]|xn--", re.IGNORECASE)
+_HAS_ADDRESS: Final = re.compile(r"[:@/]\S|\bdot\b|\.[^\W_]|xn--", re.IGNORECASE)
 _LABELS: Final = r"(?:[\w-]{1,63}\.){1,8}"
 _ADDRESS: Final = re.compile(
     rf"[a-z0-9+.-]{{0,20}}://{_REST}"  # Any scheme, also one cut off after the slashes.
@@ -48,6 +48,7 @@ _ADDRESS: Final = re.compile(
     rf"|(?<![\w./$-]){_LABELS}[^\W\d_]{{0,20}}[^\W\x00-\x7f][^\W\d_]{{0,20}}(?:/[\w?#%]|\?[\w%-]{{1,40}}=)"
     r"|\b[\w-]{1,63}[ \t]?(?:\[\.\]|\[dot\]|\(dot\)|\{\.\})[ \t]?[a-z]{2,18}\b|\b\w{1,40} dot (?:com|net|org"
     r"|io|dev|test|ai|co|app|xyz)\b"
+    rf"|(?<=\]\(){_LABELS}(?!(?:{_FILES})\b)[a-z]{{2,24}}/{_REST}|\b\w{{1,40}} dot \w{{2,18}} slash\b"
     rf"|(?<![\w./$-]){_LABELS}(?:test|example|invalid)(?:/[\w?#%]|\?[\w%-]{{1,40}}=|:\d{{2,5}}\b){_REST}"
     rf"|(?<![\w.@/-]){_LABELS}(?:com|org|xyz|biz|site|online|onion|icu|live|click|website)(?![\w.(-]?\w)(?!\()",
     re.IGNORECASE,
