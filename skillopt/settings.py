@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.prices import Price
 from skillopt.rollouts import Score
-from skillopt.safety.lint import LintClass
+from skillopt.safety.text_classes import LintClass
 from skillopt.tasks import digest_of
 
 __all__ = [

@@ -27,7 +27,7 @@ from skillopt.runs.plan import RunPlan
 from skillopt.runs.revision_project import RevisionProject
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
-from skillopt.safety.lint import LintClass
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger

@@ -18,13 +18,14 @@ from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
 from skillopt.runs.earlier_spending import earlier_spending, runs_on
-from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
+from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
 from skillopt.runs.run import RecordedRun
-from skillopt.skills.document import Skill
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import digest_of
+from skillopt.versions.commit_kind import ACCEPTED
 
 __all__ = [
     "SHORT",
@@ -242,9 +243,20 @@ def _checked(plan: RunPlan, skill: Skill, offered: EditsProposal) -> tuple[tuple
             edits.append(edit.named(f"e{number}"))
         except EditError as error:
             refused.append(RefusedEdit(number, edit.op.value, str(error)))
-    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings)
+    first = _first_text(plan)
+    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first)
     refused += [RefusedEdit(int(edit.id[1:]), edit.summary, reason) for edit, reason in unsound]
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
+
+
+def _first_text(plan: RunPlan) -> SkillDocument | None:
+    """Give the text before the first version, so that a leak in pieces of several proposals is seen whole."""
+    name = plan.target.name
+    own = [one for one in plan.repository.versions(name) if one.trailer(ACCEPTED)]
+    if not own:
+        return None
+    path = plan.repository.relative(plan.target.folder)
+    return read_version(plan.repository, name, own[-1].parent, path, missing_ok=True).document
 
 
 def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change]) -> RunRecord:

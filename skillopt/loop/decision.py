@@ -1,6 +1,6 @@
 """The gate in the loop: measure the baseline, compare the draft with the incumbent, accept, keep or drop it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.comparison import Outcome, Verdict, noise_floor, tally
@@ -8,8 +8,10 @@ from skillopt.gate.gate import resolvable_gain
 from skillopt.gate.increment import compare_increment
 from skillopt.gate.posterior import Prior, prior_from_training
 from skillopt.loop.caps import BudgetReached
+from skillopt.loop.draft import Line
 from skillopt.loop.events import BaselineMeasured, Event, GateDecided, StepFailed, VersionAccepted
 from skillopt.loop.training_run import TrainingRun
+from skillopt.safety.lint import find_marks
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
@@ -40,10 +42,17 @@ def run_gate(
         candidate: What is compared; the draft when None.
         changes: The edits of the candidate; those that wait when it is the draft.
     """
+    held: tuple[Line, ...] = ()
+    run.gated = (candidate or run.draft.skill).digest
     if candidate is None:
-        candidate, changes = run.draft.skill, run.draft.pending
+        held = run.draft.marked(run.settings.allow)
+        candidate, changes = run.draft.without(held)
+    problem = _held_back(run, held, candidate)
+    if problem:
+        yield StepFailed(step, "gate", problem)
+        if not changes:
+            return
     kind, text = "edits" if changes else "slow update", candidate.document.text
-    run.gated = candidate.digest
     try:
         verdict = _compare(run, step, candidate)
     except InvalidMeasurementError as error:
@@ -55,9 +64,23 @@ def run_gate(
     if verdict.outcome is Outcome.ACCEPT:
         yield from accept(run, step, candidate, changes, verdict, epoch)
     elif not _waits(run, verdict.outcome):
-        for edit in (change.edit for change in changes):
-            run.memory.tried(edit, f"{verdict.outcome.value}, {verdict.reason}")
-        run.draft.drop()
+        _drop(run, changes, verdict, held)
+
+
+def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: Sequence[Line]) -> None:
+    """Remember why edits were not accepted, and go on without them."""
+    for edit in (change.edit for change in changes):
+        run.memory.tried(edit, f"{verdict.outcome.value}, {verdict.reason}")
+    run.draft.drop(held)
+
+
+def _held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
+    """Say what is not gated because a person must look at it first, empty for nothing."""
+    if not held:
+        marks = find_marks(run.draft.incumbent.text, candidate.text, frozenset(run.settings.allow))
+        return f"it would say what a person must look at first: {marks[0]}" if marks else ""
+    waiting = "1 edit waits" if len(held) == 1 else f"{len(held)} edits wait"
+    return f"{waiting} for a person in the draft: {'; '.join(line.edit.summary for line in held)}"
 
 
 def accept(
@@ -67,11 +90,14 @@ def accept(
     kind, asked = "edits" if changes else "slow update", run.runner.rollouts_asked
     text, grading = candidate.document.text, verdict.grading
     run.increments.note(candidate, run.gate.measured(run.draft.incumbent, candidate).after)
-    run.draft.accept(candidate)
+    accepted = {change.edit for change in changes}
+    run.draft.accept(candidate, [line for line in run.draft.lines if line.edit not in accepted])
     run.learner.note_accepted()
     run.memory.accepted += [change.edit.summary for change in changes] or [kind]
     run.versions += 1
     yield VersionAccepted(run.versions, epoch, step, kind, text, changes, verdict, asked, grading)
+    if run.draft.lines:
+        yield from run.draft_changed()
 
 
 def run_last_gate(run: TrainingRun, step: int) -> Iterator[Event]:

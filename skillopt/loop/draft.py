@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from skillopt.errors import EditError
+from skillopt.safety.lint import find_marks
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, Op, apply_edits
 
@@ -66,16 +68,32 @@ class Draft:
         """Take up edits that no test has been made of."""
         self.set((*self.lines, *map(Line, edits)))
 
-    def accept(self, candidate: Skill) -> None:
-        """Make an accepted candidate the incumbent, which the draft then is, too."""
-        self.accepted += self.lines
+    def accept(self, candidate: Skill, held: Sequence[Line] = ()) -> None:
+        """Make an accepted candidate the incumbent, which the draft then is, too, but for lines that were held back."""
+        self.accepted += [line for line in self.lines if line not in held]
         self.incumbent = candidate
         self._known.clear()
-        self.set(())
+        self.set(held)
 
-    def drop(self) -> None:
-        """Go back to the incumbent."""
-        self.set(())
+    def drop(self, held: Sequence[Line] = ()) -> None:
+        """Go back to the incumbent, but for lines that were held back."""
+        self.set(held)
+
+    def marked(self, allow: Collection[LintClass]) -> tuple[Line, ...]:
+        """Give the lines that a person must look at; all of them where only together they say such a thing."""
+
+        def is_marked(skill: Skill) -> bool:
+            return bool(find_marks(self.incumbent.text, skill.text, frozenset(allow)))
+
+        if not self.lines or not is_marked(self.skill):
+            return ()
+        held = tuple(line for line in self.lines if is_marked(self.build([line])))
+        rest = [line for line in self.lines if line not in held]
+        return self.lines if is_marked(self.build(rest)) else held
+
+    def without(self, held: Sequence[Line]) -> tuple[Skill, tuple[Change, ...]]:
+        """Give the draft without some of its lines, and the changes that are left."""
+        return self._built([line for line in self.lines if line not in held])
 
     @property
     def waiting(self) -> list[Edit]:

@@ -2,14 +2,19 @@
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from typing import Final
 
 from skillopt.errors import EditConflictError, EditError
 from skillopt.safety.leaks import ProtectedText, find_leaks
-from skillopt.safety.lint import LintClass, lint_change
+from skillopt.safety.lint import lint_change
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.edits import Change, Edit, Patch, apply_edits
 
 __all__ = ["Refusal", "check_change", "check_edits", "check_leaks", "join_edits"]
+
+_LONGEST_EDIT: Final = 20_000
+"""Characters of any part of an edit, the size of a whole skill of average length."""
 
 Refusal = tuple[Edit, str]
 """An edit and why it is not tried."""
@@ -31,7 +36,8 @@ def check_leaks(protected: ProtectedText, first: SkillDocument, after: SkillDocu
     """
     known = set(first.text.splitlines())
     added = "\n".join(line for line in after.text.splitlines() if line not in known)
-    return "; ".join(leak.reason for leak in find_leaks(protected, added, first.text, shown)) if added else ""
+    reasons = (leak.reason for leak in find_leaks(protected, added, first.text, shown)) if added else ()
+    return "; ".join(dict.fromkeys(reasons))
 
 
 def check_edits(
@@ -51,6 +57,7 @@ def check_edits(
     refused: list[Refusal] = []
     for edit in edits:
         try:
+            _check_size(edit)
             alone = apply_edits(document, [edit])
             problem = check_change(document, alone.document, allow)
         except EditError as error:
@@ -90,3 +97,12 @@ def join_edits(
         else:
             patch = wider
     return patch, tuple(refused)
+
+
+def _check_size(edit: Edit) -> None:
+    """Refuse an edit too large to be looked at, before any pattern runs over it."""
+    size = max(len(text) for text in (edit.content, edit.anchor, edit.section, edit.rationale))
+    if size > _LONGEST_EDIT:
+        raise EditError(
+            f"edit {edit.id!r}: expected at most {_LONGEST_EDIT:,} characters, found {size:,}; a rule takes a few lines"
+        )

@@ -31,7 +31,7 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     if verdict is not None:
         yield GateDecided(run.step, "edits", changes, verdict, text, asked, judged=run.judged(draft.skill))
         enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
-        if enough:
+        if enough and not draft.marked(run.settings.allow):
             yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
             return
     yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)

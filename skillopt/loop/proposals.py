@@ -7,9 +7,10 @@ from typing import Final
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.loop.caps import BudgetReached, CappedRunner
-from skillopt.loop.edit_checks import Refusal, check_edits, check_leaks, join_edits
+from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.elimination import eliminate, elimination_reason
 from skillopt.loop.events import (
+    DraftChanged,
     EditRefused,
     EditScreened,
     Event,
@@ -20,6 +21,7 @@ from skillopt.loop.events import (
     StepFailed,
     VersionAccepted,
 )
+from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import Learner
 from skillopt.loop.patch_test import run_patch_test
 from skillopt.loop.proposing import make_lines
@@ -27,9 +29,10 @@ from skillopt.loop.train_rollouts import TrainRollouts
 from skillopt.protocols import Runner
 from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text
+from skillopt.safety.lint import find_marks
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.edits import Change, Edit, apply_edits
+from skillopt.skills.edits import Change, Edit
 from skillopt.tasks import Split, Suite
 
 __all__ = ["check_proposal", "try_proposal"]
@@ -42,7 +45,11 @@ _MOST_CITED: Final = 4
 
 
 def check_proposal(
-    document: SkillDocument, edits: Sequence[Edit], suite: Suite, settings: Settings
+    document: SkillDocument,
+    edits: Sequence[Edit],
+    suite: Suite,
+    settings: Settings,
+    first: SkillDocument | None = None,
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
     """Apply edits, or say of each one that cannot be tried why.
 
@@ -51,6 +58,7 @@ def check_proposal(
         edits: What is proposed; more than the edit budget are refused, as are more changed tokens.
         suite: Its train tasks are what edits may cite; each must cite one or more.
         settings: Budgets, and what the lint lets pass.
+        first: The text before the first proposal, so that a leak in pieces is seen whole; the incumbent when None.
 
     Returns:
         The edits as they change the document, each alone, and the refused ones with the reason.
@@ -61,7 +69,7 @@ def check_proposal(
         refused.setdefault(edit.id, (edit, f"over the edit budget of {settings.edit_budget} a proposal"))
     sound, unsound = check_edits(document, [edit for edit in edits if edit.id not in refused], settings.allow)
     refused |= {edit.id: (edit, reason) for edit, reason in unsound}
-    sound, leaking = _without_leaks(document, sound, suite, settings)
+    sound, leaking = _without_leaks(document, first or document, sound, suite, settings)
     refused |= {edit.id: (edit, reason) for edit, reason in leaking}
     fitting: list[Change] = []
     for change in sound:
@@ -124,6 +132,10 @@ def _try(
     verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
     asked = runner.rollouts_asked
     yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text, rollouts=asked)
+    marks = find_marks(skill.text, patch.document.text, frozenset(settings.allow))
+    if verdict.outcome is Outcome.ACCEPT and marks:
+        yield DraftChanged(1, patch.document.text, patch.changes)
+        return f"it is better, and a person must look at it first: {'; '.join(map(str, marks))}", 0
     if verdict.outcome is Outcome.ACCEPT:
         yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked, verdict.grading)
     return f"{verdict.outcome.value}: {verdict.reason}", int(verdict.outcome is Outcome.ACCEPT)
@@ -158,18 +170,15 @@ def _test(
 
 
 def _without_leaks(
-    document: SkillDocument, changes: tuple[Change, ...], suite: Suite, settings: Settings
+    document: SkillDocument, first: SkillDocument, changes: tuple[Change, ...], suite: Suite, settings: Settings
 ) -> tuple[tuple[Change, ...], list[Refusal]]:
     """Tell edits that carry no protected text from those that do."""
     if not settings.scan_leaks:
         return changes, []
-    protected = index_protected_text(suite)
-    problems = {
-        change.edit.id: check_leaks(protected, document, apply_edits(document, [change.edit]).document)
-        for change in changes
-    }
-    clean = tuple(change for change in changes if not problems[change.edit.id])
-    return clean, [(change.edit, problem) for change in changes if (problem := problems[change.edit.id])]
+    edits = [change.edit for change in changes]
+    leaking = dict(find_leaking_edits(index_protected_text(suite), first, document, edits))
+    clean = tuple(change for change in changes if change.edit not in leaking)
+    return clean, [(change.edit, leaking[change.edit]) for change in changes if change.edit in leaking]
 
 
 def _ungrounded(edit: Edit, train: set[str]) -> str:

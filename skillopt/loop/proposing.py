@@ -3,15 +3,13 @@
 from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
 
-from skillopt.errors import EditError
 from skillopt.loop.draft import Line
-from skillopt.loop.edit_checks import check_leaks
 from skillopt.loop.events import EditRefused, Event, StepStarted
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.reflection import Briefing, propose_edits
 from skillopt.loop.training_run import TrainingRun
 from skillopt.skills.document import Skill
-from skillopt.skills.edits import Change, Edit, apply_edits, split_lines
+from skillopt.skills.edits import Change, Edit, split_lines
 
 __all__ = ["make_lines", "propose_lines"]
 
@@ -90,17 +88,11 @@ def _refuse_leaks(
     run: TrainingRun, learner: Learner, step: int, changes: Sequence[Change], skill: Skill, shown: Mapping[str, Seen]
 ) -> Generator[Event, None, list[Edit]]:
     """Give the edits that carry no protected text into the draft."""
-    feedback = "\n".join(seen.rollout.score.feedback for seen in shown.values() if seen.rollout.score)
-    clean: list[Edit] = []
-    for edit in (change.edit for change in changes):
-        try:
-            after = apply_edits(skill.document, [edit]).document
-        except EditError:
-            continue
-        problem = check_leaks(run.protected, run.start.document, after, feedback) if run.protected else ""
-        if problem:
-            learner.memory.refused(edit, problem)
-            yield EditRefused(step, edit, problem)
-        else:
-            clean.append(edit)
-    return clean
+    run.hear(seen.rollout.score.feedback for seen in shown.values() if seen.rollout.score)
+    edits = [change.edit for change in changes]
+    leaking = dict(run.leaking_edits(skill, edits))
+    for edit in edits:
+        if edit in leaking:
+            learner.memory.refused(edit, leaking[edit])
+            yield EditRefused(step, edit, leaking[edit])
+    return [edit for edit in edits if edit not in leaking]

@@ -1,6 +1,6 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -10,8 +10,10 @@ from skillopt.gate.gate import Gate
 from skillopt.gate.increment import Increments
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft
-from skillopt.loop.events import DraftChanged, Event
+from skillopt.loop.edit_checks import Refusal
+from skillopt.loop.events import DraftChanged, EditRefused, Event
 from skillopt.loop.folds import CrossFoldRunner, join_lines
+from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.rollout_plan import plan_rollouts
@@ -22,6 +24,7 @@ from skillopt.rollouts import Stream
 from skillopt.safety.leaks import index_protected_text
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
+from skillopt.skills.edits import Edit
 from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["EpochProgress", "TrainingRun"]
@@ -86,6 +89,7 @@ class TrainingRun:
         self.progress = EpochProgress()
         self.gated = self.told = ""
         self._proposals = 0
+        self._heard: dict[str, None] = {}
 
     def _learner(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Learner:
         draw, metric = self.random(stream, 0), self.settings.metric
@@ -123,6 +127,27 @@ class TrainingRun:
         kept = self.plan.gate if settings.patch_tests else 0
         self.runner.raise_caps(settings, self.plan.test + self.test_rollouts, kept)
 
+    def hear(self, feedback: Iterable[str]) -> None:
+        """Note feedback that the optimizer model is shown: its words are no leak."""
+        self._heard |= dict.fromkeys(feedback)
+
+    def leaking_edits(self, skill: Skill, edits: Sequence[Edit]) -> list[Refusal]:
+        """Find the edits without which a skill carries no protected text that training did not begin with."""
+        if self.protected is None or not edits:
+            return []
+        heard = "\n".join(self._heard)
+        return find_leaking_edits(self.protected, self.start.document, skill.document, edits, heard)
+
+    def drop_leaks(self) -> Iterator[Event]:
+        """Take out of the draft what carries protected text, as a whole and since training began."""
+        leaking = self.leaking_edits(self.draft.incumbent, self.draft.waiting)
+        for edit, reason in leaking:
+            self.memory.refused(edit, reason)
+            yield EditRefused(self.step, edit, reason)
+        if leaking:
+            gone = {edit for edit, _ in leaking}
+            self.draft.set([line for line in self.draft.lines if line.edit not in gone])
+
     def suspicions(self, step: int) -> Iterator[Event]:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
         yield from self.suspects.add_rollouts(step, self.rollouts.read())
@@ -143,6 +168,7 @@ class TrainingRun:
     def draft_changed(self) -> Iterator[Event]:
         """Tell of the draft where it is another text than the one told of last."""
         self.join()
+        yield from self.drop_leaks()
         if self.draft.skill.digest != (self.told or self.start.digest):
             self.told = self.draft.skill.digest
             yield DraftChanged(self.step, self.draft.skill.document.text, self.draft.pending)

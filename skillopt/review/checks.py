@@ -12,8 +12,9 @@ from typing import Final
 from skillopt.review.result import ChangeFinding, Weight
 from skillopt.review.visible_code import lines_shown_as_code
 from skillopt.safety.leaks import ProtectedText, find_leaks
-from skillopt.safety.lint import LintClass, LintFinding, lint_change
+from skillopt.safety.lint import LintFinding, find_marks, lint_change
 from skillopt.safety.piped_commands import find_piped_command
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill
 from skillopt.skills.validation import Severity, validate
 
@@ -25,7 +26,7 @@ ALWAYS_REFUSED: Final = frozenset({LintClass.HIDDEN_UNICODE, LintClass.CREDENTIA
 REFUSED: Final = ALWAYS_REFUSED | {LintClass.HTML_COMMENT}
 """Classes of text that refuse a change unless they are allowed; all others are warnings."""
 
-_FOR_A_PERSON: Final = REFUSED | {LintClass.PERMISSION_KEY, LintClass.COMMAND_SUBSTITUTION}
+_FOR_A_PERSON: Final = REFUSED | {LintClass.HIDDEN_TEXT, LintClass.PERMISSION_KEY, LintClass.COMMAND_SUBSTITUTION}
 """Classes of text that a person must look at, whatever was measured."""
 
 _SKILL_FILE: Final = "SKILL.md"
@@ -98,6 +99,8 @@ def _linted(before: Skill | None, after: Skill, path: str, allow: Collection[Lin
             if is_markdown or one.kind in _ANYWHERE:
                 weight, person = _weigh(one, text)
                 yield ChangeFinding(_join(path, name), one.line, weight, one.kind.value, one.message, person)
+        for mark in find_marks(old.get(name, ""), text, frozenset(allow)) if is_markdown else ():
+            yield ChangeFinding(_join(path, name), mark.line, Weight.WARN, mark.kind.value, str(mark), person=True)
 
 
 def _piped(before: Skill | None, after: Skill, path: str) -> Iterator[ChangeFinding]:

@@ -25,6 +25,8 @@ from skillopt.loop.events import (
 from skillopt.project import Target
 from skillopt.runs.plan import read_version, uncommitted_start
 from skillopt.runs.version_message import VersionOrigin, draft_body, draft_subject, draft_trailers
+from skillopt.safety.lint import find_marks
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill, files_of
 from skillopt.storage.ledger import Ledger, RunRecord
@@ -194,6 +196,9 @@ def _new_version(repository: Repository, record: RunRecord, waiting: _Waiting) -
     origin = VersionOrigin(
         record.skill, record.id, target, proposer, record.suite_digest, json.loads(settings)["metric"]
     )
+    parent = _incumbent(repository, record, waiting)
+    before = read_version(repository, record.skill, parent, record.skill_path, missing_ok=True)
+    allow = frozenset(map(LintClass, json.loads(settings)["allow"]))
     skill = decode_skill(record.skill, record.start).with_document(SkillDocument(draft.text))
     return NewVersion(
         skill=record.skill,
@@ -202,11 +207,16 @@ def _new_version(repository: Repository, record: RunRecord, waiting: _Waiting) -
         subject=draft_subject(record.skill, draft.changes),
         body=draft_body(draft.changes, waiting.grading),
         trailers=(
-            *draft_trailers(origin, waiting.grading, draft.rollouts if isinstance(draft, DraftGraded) else 0),
+            *draft_trailers(
+                origin,
+                waiting.grading,
+                draft.rollouts if isinstance(draft, DraftGraded) else 0,
+                find_marks(before.text, draft.text, allow),
+            ),
             *edit_trailers([change.edit for change in draft.changes]),
         ),
         at=waiting.at,
-        parent=_incumbent(repository, record, waiting),
+        parent=parent,
         expected_tip=None,
     )
 

@@ -17,10 +17,12 @@ from skillopt.loop.events import VersionAccepted
 from skillopt.rollouts import Usage
 from skillopt.runs.grade_trailers import grade_trailers
 from skillopt.safety.escaping import disarm, escape_terminal
+from skillopt.safety.lint import Mark
 from skillopt.skills.edits import Change, Op
 
 __all__ = [
     "ERROR_SPENT",
+    "NEEDS_A_PERSON",
     "VersionOrigin",
     "body_of",
     "draft_body",
@@ -32,6 +34,9 @@ __all__ = [
 
 ERROR_SPENT: Final = "Error-Spent"
 """Trailer of a version: what its run spent since the version before it, or since its start."""
+
+NEEDS_A_PERSON: Final = "Needs-A-Person"
+"""Trailer of a draft, one for each thing in it that a person must look at before it becomes a version."""
 
 _WIDTH = 72
 _VERBS = {Op.ADD: "add", Op.REPLACE: "replace", Op.DELETE: "remove", Op.REWRITE: "rewrite"}
@@ -69,13 +74,16 @@ def draft_body(changes: Sequence[Change], grading: Grading | None) -> str:
     return "\n\n".join([*map(_paragraph, changes), fill(f"{grade_words(grading)}.", _WIDTH)])
 
 
-def draft_trailers(origin: VersionOrigin, grading: Grading | None, rollouts: int) -> tuple[tuple[str, str], ...]:
+def draft_trailers(
+    origin: VersionOrigin, grading: Grading | None, rollouts: int, marks: Sequence[Mark]
+) -> tuple[tuple[str, str], ...]:
     """List the trailers of a draft.
 
     Args:
         origin: Where it comes from.
         grading: What was shown of it, None for nothing.
         rollouts: Rollouts asked for in its run so far; 0 where that is not known.
+        marks: What it says that a person must look at.
     """
     return (
         ("Skill", origin.skill),
@@ -83,6 +91,7 @@ def draft_trailers(origin: VersionOrigin, grading: Grading | None, rollouts: int
         ("Gate-Metric", origin.metric),
         *grade_trailers(grading),
         *([("Rollouts", str(rollouts))] if rollouts else []),
+        *((NEEDS_A_PERSON, disarm(escape_terminal(f"{mark.kind.value}, {mark}"))) for mark in marks),
         *_target_trailers(origin),
     )
 

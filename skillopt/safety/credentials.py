@@ -24,6 +24,12 @@ _SHAPES = {
     "Google key": re.compile(r"AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}"),
     "Stripe key": re.compile(r"[rsw][kh](?:_live_|_test_|sec_)[A-Za-z0-9]{16,}"),
     "package index token": re.compile(r"npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}"),
+    "SendGrid key": re.compile(r"SG\.[\w-]{16,40}\.[\w-]{16,60}"),
+    "key of a vendor": re.compile(
+        r"(?<![\w-])(?:dop_v1|doo_v1|shpat|shpss|shpca|sq0atp|sq0csp|r8|key|pk|tok|lin_api|nvapi|gsk|xai|pplx|fly|ntn|secret"
+        r"|dapi|rnd|sntrys|sbp|vercel|figd|pat|atlasv1|hvs|tfp|cfut)[-_](?=[A-Za-z_-]{0,60}[0-9])[A-Za-z0-9_-]{20,}"
+    ),
+    "split AWS access key": re.compile(r"(?:AKIA|ASIA)(?:[\s\"'`+,.|-]{1,6}[A-Z0-9]{2,16}){1,8}(?![A-Za-z0-9])"),
     "Hugging Face token": re.compile(r"hf_[A-Za-z0-9]{30,}"),
     "JSON web token": re.compile(r"eyJ[\w-]{8,400}\.eyJ[\w-]{8,}(?:\.[\w-]*)?"),
     _PRIVATE_KEY: re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"),

@@ -87,7 +87,9 @@ def _is_hidden(text: str, index: int) -> bool:
     if category == "Cn":
         return not "\U0001f000" <= character <= "\U0001faff"  # Reserved for emoji: newer than this Python.
     return (
-        category in ("Cc", "Cf", "Co", "Cs") and character not in _SIGNS and not (index == 0 and character == "\ufeff")
+        category in ("Cc", "Cf", "Co", "Cs")
+        and not (character in _SIGNS and text[index + 1 : index + 2].isalnum())
+        and not (index == 0 and character == "\ufeff")
     )
 
 

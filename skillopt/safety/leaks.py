@@ -1,18 +1,20 @@
 """Detect leaks: text of verifiers, answers or held-out tasks in an edit, or one training answer memorised.
 
-Three kinds of evidence count; each is rare by chance, and none is what general rules are made of:
+Four kinds of evidence count; each is rare by chance, and none is what general rules are made of:
 
 1. *Quote*: eight words in a row, the length that is common for decontamination.
 2. *Data points*: values with digits of one and the same task, in any order, which together are too
    specific to be an example. It finds cells that were re-ordered.
 3. *Answer*: the whole of a short reference answer, beside two words (three in training) that only
    its task's prompt has.
+4. *Id*: the id of a task, where it is not a word that a rule may use.
 
+A text is also read from base64 and hex, backwards, by rot13, with spelled out letters and digits put together.
 What the skill or the training tasks show is nobody's secret and counts for nothing. For a training
 answer, what several training tasks have in common is a rule, not a memory. Case, width, spaces and
 punctuation are ignored.
 
-What passes, for it cannot be told from a rule: a paraphrase, a translation, an encoding, fewer than
+What passes, for it cannot be told from a rule: a paraphrase, a translation, another encoding, fewer than
 eight words without data, one value on its own, an answer of three letters or less, values that were
 cut up by spaces or commas, a quote padded word by word, and what is inside binary files. Scan all
 that was added since the first version of a skill, so that a leak in small pieces is seen whole.
@@ -28,6 +30,7 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final
 
+from skillopt.safety.decodings import decodings
 from skillopt.tasks import File, Split, Suite, Task
 
 __all__ = ["Leak", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
@@ -67,6 +70,10 @@ _TABLE: Final = bytes(
 )
 _SPACED: Final = dict.fromkeys(_INSIDE, " ")
 _FOREIGN_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
+_PARTS = re.compile(r"[-_.]")
+_TELLING_PARTS: Final = 2
+"""Signs that divide an id into three parts."""
+
 _DIGIT = re.compile(rb"[0-9]")
 
 _Words = list[bytes]
@@ -79,14 +86,14 @@ class LeakClass(StrEnum):
     HELD_OUT_ANSWER = "held-out answer"
     HELD_OUT_TASK = "held-out task"
     TRAIN_ANSWER = "training answer"
+    TASK_ID = "task id"
 
 
-_REASONS: Final = {
-    LeakClass.VERIFIER: "it repeats text of a verifier; say what a good result is, in words of its own",
-    LeakClass.HELD_OUT_ANSWER: "it repeats an answer to a task kept for checking; write only what the evidence shows",
-    LeakClass.HELD_OUT_TASK: "it repeats text of a task kept for checking; write only what the evidence shows",
-    LeakClass.TRAIN_ANSWER: "it repeats the answer to one training task; write the rule that leads to such answers",
-}
+_REASON: Final = (
+    "it repeats text of a task, of an answer or of a verifier; write the rule that leads to such results, in words of "
+    "its own and without names or values of single tasks"
+)
+"""The same for every class: what differs would tell which texts are kept for checking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +127,14 @@ class ProtectedText:
         answers: Short answers, each with its class and the words that only its task's prompt has.
         shown: Words of the prompts, of the input files and of the verifiers of training tasks, in that order, and of
             the feedback that was shown; words are divided by one space, texts by a line end.
+        ids: Ids of tasks that no rule has by chance, as words are compared.
     """
 
     runs: dict[LeakClass, frozenset[int]]
     secrets: tuple[_Secret, ...]
     answers: dict[tuple[bytes, ...], tuple[tuple[LeakClass, frozenset[bytes]], ...]]
     shown: tuple[bytes, bytes, bytes, bytes]
+    ids: frozenset[bytes] = frozenset()
 
 
 def index_protected_text(suite: Suite) -> ProtectedText:
@@ -157,7 +166,11 @@ def index_protected_text(suite: Suite) -> ProtectedText:
         b"",
     )
     return ProtectedText(
-        {kind: frozenset(found) for kind, found in runs.items()}, tuple(secrets), _short_answers(suite), shown
+        {kind: frozenset(found) for kind, found in runs.items()},
+        tuple(secrets),
+        _short_answers(suite),
+        shown,
+        frozenset(chain.from_iterable(_words(task.id) for _, task in suite.splits if _is_telling(task.id))),
     )
 
 
@@ -175,13 +188,17 @@ def find_leaks(protected: ProtectedText, added: str, skill: str, shown: str = ""
     if shown:
         prompts, files, verifiers, _ = protected.shown
         protected = replace(protected, shown=(prompts, files, verifiers, _joined([shown])))
-    # Twice, for signs that are dropped could also stand in for the spaces of a quote.
-    for spaced in (added, added.translate(_SPACED)):
-        words, known = _words(spaced), _words(skill)
+    # Signs that are dropped could also stand in for the spaces of a quote, and a text can be encoded.
+    known = _words(skill)
+    readings = (added, added.translate(_SPACED), *filter(None, decodings(added)))
+    for spaced in readings:
+        words = _words(spaced)
         found.update(
             _quoted(protected, words, known), _pointed(protected, words, known), _answered(protected, words, known)
         )
-    return tuple(Leak(kind, _REASONS[kind]) for kind in LeakClass if kind in found)
+        if protected.ids & set(words) - set(known):
+            found.add(LeakClass.TASK_ID)
+    return tuple(Leak(kind, _REASON) for kind in LeakClass if kind in found)
 
 
 def _quoted(protected: ProtectedText, words: _Words, known: _Words) -> Iterator[LeakClass]:
@@ -218,6 +235,12 @@ def _answered(protected: ProtectedText, words: _Words, known: _Words) -> Iterato
                 least = _TRAIN_PROMPT_WORDS if kind is LeakClass.TRAIN_ANSWER else _PROMPT_WORDS
                 if len((rare & asked).difference(answer)) >= least and not _contains(known, answer):
                     yield kind
+
+
+def _is_telling(name: str) -> bool:
+    """Tell the id of a task from a word that a rule may use: it is one word with a digit, or of three parts."""
+    one_word = len(_words(name)) == 1 and len(name) >= _LEAST_LETTERS
+    return one_word and (any(sign.isdigit() for sign in name) or len(_PARTS.findall(name)) >= _TELLING_PARTS)
 
 
 def _weight(values: Iterable[bytes]) -> int:

@@ -23,6 +23,8 @@ GUIDANCE = "guidance"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _FENCE = re.compile(r"---[ \t]*(?:\r\n|\r|\n|\Z)")
 _MARKER = re.compile(r"<!--[ \t]*skillopt:(?P<kind>begin|end)[ \t]+(?P<name>[\w-]+)[ \t]*-->")
+_BLOCKS = frozenset(("heading", "paragraph", "fence", "code_block", "html_block", "hr"))
+_LISTS = frozenset(("bullet_list_open", "ordered_list_open"))
 _BOM = "\ufeff"
 
 
@@ -167,9 +169,9 @@ class SkillDocument:
         sections = []
         nearest = [len(self.text)] * 7  # Start of the nearest later heading of each level.
         for title, level, first, after in reversed(list(self._headings())):
-            start = self._body_line(first)
+            start = self.body_line(first)
             end = min(nearest[: level + 1])
-            sections.append(Section(title, level, self.line_of(start), start, self._body_line(after), end))
+            sections.append(Section(title, level, self.line_of(start), start, self.body_line(after), end))
             nearest[level] = start
         return tuple(reversed(sections))
 
@@ -181,7 +183,7 @@ class SkillDocument:
             wanted = token.type == "list_item_open" or (token.type == "paragraph_open" and token.level == 0)
             if not wanted or token.map is None:
                 continue
-            start, end = self._body_line(token.map[0]), self._body_line(token.map[1])
+            start, end = self.body_line(token.map[0]), self.body_line(token.map[1])
             text = self.text[start:end].rstrip()
             if not self._is_protected(start, start + len(text)):
                 found.append(Block(text, self.line_of(start), start, start + len(text)))
@@ -239,6 +241,22 @@ class SkillDocument:
         """List the body's Markdown blocks; inline markup is left alone, it has no offsets."""
         return MarkdownIt("commonmark").disable(["inline", "text_join"]).parse(self.body)
 
+    @property
+    def outline(self) -> Iterator[tuple[str, int, str, int, int]]:
+        """List quotations and blocks: kind, nesting (1, 0 or -1), tag, first body line, line after the last."""
+        for token in self._tokens:
+            kind = token.type.removesuffix("_open").removesuffix("_close")
+            if kind == "blockquote" or (kind in _BLOCKS and token.map is not None):
+                first, last = token.map or (0, 0)
+                yield kind, token.nesting, token.tag, first, last
+
+    def continues_list(self, offset: int) -> bool:
+        """Tell whether an offset at the end of a line lies in a list that goes on after it."""
+        line = bisect_right(self._body_lines, offset) - 1
+        lists = (token.map for token in self._tokens if token.type in _LISTS and token.map is not None)
+        ends = [last for first, last in lists if first <= line < last]
+        return any(self.text[self.body_line(line + 1) : self.body_line(last)].strip() for last in ends)
+
     @cached_property
     def _body_lines(self) -> tuple[int, ...]:
         first = bisect_right(self.line_starts, self.body_start)
@@ -260,7 +278,7 @@ class SkillDocument:
         last = bisect_right(self._protected, (end, -1)) - 1
         return last >= 0 and start < self._protected[last][1]
 
-    def _body_line(self, number: int) -> int:
+    def body_line(self, number: int) -> int:
         """Give the offset of a 0-based body line, the end of the text for one past the last."""
         return self._body_lines[number] if number < len(self._body_lines) else len(self.text)
 

@@ -14,8 +14,10 @@ from itertools import pairwise
 from typing import assert_never
 
 from skillopt.errors import EditConflictError, EditError, ProtectedTextError
-from skillopt.skills.addresses import block_ending_at, find_anchor, find_section, line_end, own_text
+from skillopt.skills.addresses import find_anchor, find_section, line_end, own_text
 from skillopt.skills.document import SkillDocument, estimate_tokens
+from skillopt.skills.insertion import LIST_ITEM, fit_lines
+from skillopt.skills.structure import find_restructured_line
 
 __all__ = [
     "Change",
@@ -29,7 +31,6 @@ __all__ = [
     "split_lines",
 ]
 
-_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _WORDS = re.compile(r"\s*\S+")
 _NUMBERS = re.compile(r"(\d+)")
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>[^\n]*?)[ \t]*#*[ \t]*(?:\n|\Z)")
@@ -162,7 +163,8 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
         The new document and where each edit landed.
 
     Raises:
-        EditConflictError: An anchor or section is not there exactly once, or two edits overlap.
+        EditConflictError: An anchor or section is not there exactly once, two edits overlap, or a line outside of them
+            would be read as something else.
         ProtectedTextError: An edit reaches into frontmatter or a protected region.
     """
     splices = sorted(
@@ -181,6 +183,12 @@ def apply_edits(document: SkillDocument, edits: Sequence[Edit]) -> Patch:
     head = document.text[: document.body_start]
     if after.frontmatter != document.frontmatter or not after.text.startswith(head):
         raise ProtectedTextError("the edits would change where the frontmatter ends; start the body with no '---' line")
+    if broken := find_restructured_line(document, after, [(one.start, one.end, len(one.new)) for one in splices]):
+        names = ", ".join(repr(edit.id) for edit in edits)
+        raise EditConflictError(
+            f"edit {names}: {broken}; close each code fence and HTML element that the new text opens, and leave alone "
+            "what closes others"
+        )
     by_id = {splice.edit.id: splice for splice in splices}
     return Patch(after, tuple(_change(document, after, by_id[edit.id], ranges[edit.id]) for edit in edits))
 
@@ -280,7 +288,7 @@ def _close_up(splices: Sequence[_Splice]) -> list[_Splice]:
     closed = list(splices)
     for at, (first, second) in enumerate(pairwise(splices), 1):
         here = first.start == first.end == second.start == second.end
-        if here and _LIST_ITEM.match(first.new.lstrip("\r\n")) and _LIST_ITEM.match(second.new.lstrip("\r\n")):
+        if here and LIST_ITEM.match(first.new.lstrip("\r\n")) and LIST_ITEM.match(second.new.lstrip("\r\n")):
             newline = "\r\n" if "\r\n" in second.new else "\n"
             lead = "" if first.new.endswith(("\n", "\r")) else newline
             closed[at] = replace(second, new=lead + second.new.lstrip("\r\n"))
@@ -314,19 +322,10 @@ def _insertion(document: SkillDocument, edit: Edit, content: str) -> _Splice:
     """Place new lines after an anchor's last line, or after the last text of a section or the body."""
     if edit.anchor:
         end = line_end(document, find_anchor(document, edit.anchor, edit.id)[1])
-        return _joined(document, edit, _indented(document, content, end), end)
+        return _Splice(edit, end, end, fit_lines(document, content, end))
     last = find_section(document, edit.section, edit.id).end if edit.section else len(document.text)
     end = max(document.body_start, len(document.text[:last].rstrip()))
-    return _joined(document, edit, content, end)
-
-
-def _indented(document: SkillDocument, content: str, end: int) -> str:
-    """Give a list item the indentation of the one that it follows, unless it brings its own."""
-    above = block_ending_at(document, end)
-    if above is None or content[:1].isspace() or not (_LIST_ITEM.match(content) and _LIST_ITEM.match(above.text)):
-        return content
-    margin = above.text[: len(above.text) - len(above.text.lstrip(" \t"))]
-    return "\n".join(margin + line if line else line for line in content.split("\n"))
+    return _Splice(edit, end, end, fit_lines(document, content, end))
 
 
 def _rewriting(document: SkillDocument, edit: Edit, content: str) -> _Splice:
@@ -341,16 +340,6 @@ def _rewriting(document: SkillDocument, edit: Edit, content: str) -> _Splice:
     below = "\n\n" if end < len(document.text) else "\n"
     lead = "\n" if document.text[:start].endswith(("\n", "\r")) else "\n\n"
     return _Splice(edit, start, end, f"{lead}{content}{below}")
-
-
-def _joined(document: SkillDocument, edit: Edit, content: str, end: int) -> _Splice:
-    """Insert at `end`, which ends a line, with a blank line unless a list goes on."""
-    if not document.text[document.body_start : end].strip():
-        lead = "" if document.text[:end].endswith(("\n", "\r")) or not document.text[:end].lstrip("\ufeff") else "\n"
-        return _Splice(edit, end, end, f"{lead}{content}\n")
-    above = block_ending_at(document, end)
-    listed = _LIST_ITEM.match(content) and above and _LIST_ITEM.match(above.text)
-    return _Splice(edit, end, end, ("\n" if listed else "\n\n") + content)
 
 
 def _deletion(document: SkillDocument, edit: Edit, start: int, end: int) -> _Splice:

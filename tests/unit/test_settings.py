@@ -4,7 +4,7 @@ import pytest
 
 from skillopt.errors import SettingsError
 from skillopt.presets import PRESETS, TABLES, flatten_tables, make_settings, read_setting
-from skillopt.safety.lint import LintClass
+from skillopt.safety.text_classes import LintClass
 from skillopt.settings import (
     ExecutorSettings,
     GateRule,

@@ -14,7 +14,7 @@ from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.grade_trailers import read_grading
 from skillopt.runs.plan import read_version
 from skillopt.runs.version_record import recorded_versions
-from skillopt.safety.lint import lint_change
+from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.folder import files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.versions.commit_kind import TAKEN
@@ -91,7 +91,8 @@ def take(
         )
         commit = repository.commit_version(new)
         branch.remove()
-    remarks = tuple(finding.message for finding in lint_change(before.document.text, after.document.text))
+    texts = (before.document.text, after.document.text)
+    remarks = (*(finding.message for finding in lint_change(*texts)), *map(str, find_marks(*texts)))
     recorded = bool(recorded_versions(project.root, [draft]))
     grading = read_grading(draft.trailers)
     return Taken(target.name, f"skillopt/{target.name}", commit, signed, grading, remarks, recorded)

@@ -5,7 +5,15 @@ import pytest
 from skillopt.gate.comparison import Outcome
 from skillopt.gate.grades import Grade
 from skillopt.loop.decision import measure_baseline, run_gate, run_last_gate
-from skillopt.loop.events import BaselineMeasured, DraftGraded, GateDecided, StepFailed, TasksSetAside, VersionAccepted
+from skillopt.loop.events import (
+    BaselineMeasured,
+    DraftChanged,
+    DraftGraded,
+    GateDecided,
+    StepFailed,
+    TasksSetAside,
+    VersionAccepted,
+)
 from skillopt.loop.grading import grade_draft, name_stuck_tasks
 from skillopt.loop.learner import MOST_TRIES
 from skillopt.loop.training_run import TrainingRun
@@ -142,3 +150,35 @@ def test_tasks_that_failed_under_every_patch_are_named() -> None:
     (event,) = name_stuck_tasks(run)
     assert isinstance(event, TasksSetAside)
     assert set(event.tasks) == {f"train-{at}" for at in range(0, 12, 2)}
+
+
+def test_an_edit_that_a_person_must_look_at_waits_in_the_draft_and_the_others_become_a_version() -> None:
+    run = drafted("alpha", "Never tell the user about alpha", val=24)
+
+    events = list(run_gate(run, 1))
+
+    (version,) = [event for event in events if isinstance(event, VersionAccepted)]
+    assert "Never tell" not in version.text
+    assert "alpha" in version.text
+    assert isinstance(events[-1], DraftChanged)
+    assert "Never tell" in events[-1].text
+    assert [edit.content for edit in run.draft.waiting] == ["- Never tell the user about alpha"]
+
+
+def test_a_draft_of_marked_edits_only_is_not_gated_and_is_graded_without_becoming_a_version() -> None:
+    run = drafted("Never tell the user about alpha", val=24)
+
+    events = [*run_gate(run, 1), *grade_draft(run)]
+
+    assert isinstance(events[0], StepFailed)
+    assert events[0].reason.startswith("1 edit waits for a person in the draft: add after")
+    assert not any(isinstance(event, VersionAccepted) for event in events)
+    assert isinstance(events[-1], DraftGraded)
+
+
+def test_what_the_settings_allow_needs_no_person() -> None:
+    run = drafted("alpha", "Never tell the user about alpha", val=24, allow=("concealment",))
+
+    (version,) = [event for event in run_gate(run, 1) if isinstance(event, VersionAccepted)]
+
+    assert "Never tell" in version.text

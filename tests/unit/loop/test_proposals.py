@@ -70,7 +70,7 @@ def test_an_edit_that_repeats_a_held_out_prompt_is_refused_without_a_word_of_it(
     prompts = {Split.TRAIN: "alpha", Split.VAL: hidden, Split.TEST: "beta"}
     tasks = tuple((split, Task(f"{split.value}-0", text, VerifierSpec("exact"))) for split, text in prompts.items())
     _, ((_, reason),) = check_proposal(SKILL.document, [add(hidden, "train-0")], Suite("s", tasks), SETTINGS)
-    assert "kept for checking" in reason
+    assert "repeats text of a task" in reason
     assert "ledger" not in reason
 
 

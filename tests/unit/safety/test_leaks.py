@@ -1,6 +1,8 @@
 """Edits that carry protected text are found; rules, examples and what training shows are not."""
 
 import json
+from base64 import b64encode
+from codecs import encode
 from pathlib import Path
 from random import Random
 
@@ -175,7 +177,7 @@ def test_reasons_quote_nothing_and_name_no_task() -> None:
     ]
     added = "\n".join(texts)
     leaks = find_leaks(PROTECTED, added, "")
-    assert {leak.kind for leak in leaks} == set(LeakClass)
+    assert {leak.kind for leak in leaks} == set(LeakClass) - {LeakClass.TASK_ID}
     secrets = {"moreau", "lind", "dairy", "nordwind", "hamburg", "con0201", "weiss", "ledger", "letter", "letters"}
     for leak in leaks:
         assert secrets.isdisjoint(leak.reason.lower().split())
@@ -198,3 +200,40 @@ def test_binary_files_and_broken_text_do_no_harm() -> None:
     protected = index_protected_text(Suite("s", ((Split.VAL, task("a", "do it", {}, *files)),)))
     assert kinds("\ud800 12345678901234", protected=protected) == {LeakClass.HELD_OUT_ANSWER}
     assert kinds("", protected=protected) == set()
+
+
+ROW = "CON-0202,Leon Huber,+491702223334,2023-07-08"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b64encode(ROW.encode()).decode(),
+        ROW.encode().hex(),
+        ROW[::-1],
+        encode(ROW, "rot13"),
+        " ".join(ROW),
+        "CON dash zero two zero two and plus four nine one seven zero two two two three three three four",
+    ],
+    ids=["base64", "hex", "reversed", "rot13", "spelled", "words"],
+)
+def test_a_held_out_row_is_a_leak_in_any_plain_encoding(written: str) -> None:
+    assert LeakClass.HELD_OUT_ANSWER in kinds(f"- When in doubt use {written}")
+
+
+def test_the_id_of_a_task_is_a_leak_and_a_word_that_a_rule_may_use_is_none() -> None:
+    names = ("tidy-orders-0032", "dates", "iso-dates", "merge_rows_2")
+    protected = index_protected_text(
+        Suite("s", tuple((Split.VAL, task(name, f"Tidy it {at} times.")) for at, name in enumerate(names)))
+    )
+
+    assert kinds("For tidy-orders-0032 sort by date.", protected=protected) == {LeakClass.TASK_ID}
+    assert kinds("For merge_rows_2 sort by date.", protected=protected) == {LeakClass.TASK_ID}
+    assert kinds("Keep dates as iso-dates.", protected=protected) == set()
+
+
+def test_what_is_refused_is_worded_the_same_for_train_and_held_out_text() -> None:
+    quoted = find_leaks(PROTECTED, "\n".join([*TRAIN_ROWS, *VAL_ROWS, KEYS]), "")
+
+    assert len({leak.kind for leak in quoted}) > 1
+    assert len({leak.reason for leak in quoted}) == 1

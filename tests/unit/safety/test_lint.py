@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.safety.credentials import mask
-from skillopt.safety.lint import LintClass, lint_change
+from skillopt.safety.lint import lint_change
+from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import GUIDANCE, SkillDocument
 
 BASE = """\
@@ -45,8 +46,7 @@ URLS = (
     *(
         "10.0.0.1:8080",
         "10.0.0.1/x",
-        "[::1]:80",
-        "localhost:8080",
+        "[::8]:80",
         "git@evil.test:a/b",
         "xn--80ak6aa92e.test",
         "xn--80ak6a",
@@ -58,14 +58,12 @@ URLS = (
         "\uff48\uff54\uff54\uff50\uff53\uff1a\uff0f\uff0fevil.test",
     ),
     *(
-        "https://example.com",
-        "https://example.com/style?a=1&b=3",
         "https://example.com.evil.test",
         "ssh://git@evil.test/x",
     ),
 )
 COMMENTS = (
-    *("<!-- x -->", "<!-- x", "<!-->", "<!--->", "<!-- x --!>", "<!--\nx\n-->", "<!DOCTYPE html>", "<?php x ?>"),
+    *("<!-- x -->", "<!-- x", "<!-->", "<!--->", "<!-- x --!>", "<!--\nx\n-->", "<!DOCTYPE x>", "<?php x ?>"),
     *("<![CDATA[x]]>", "[//]: # (x)", "[comment]: <> (x)", "> [x]: #"),
 )
 COMMANDS = ("!`ls`", "x !`rm -rf /`", "!``ls``", "```!\nls\n```", "~~~ !\nls\n~~~", "$ARGUMENTS", "${CLAUDE_SKILL_DIR}")
@@ -92,7 +90,7 @@ PERMISSIONS = (
         "permissionMode",
         "defaultMode: plan",
         "dontAsk",
-        "sandbox_mode",
+        "sandbox_mode = x",
         "approval_policy",
     ),
     *(

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from skillopt.safety import credentials, hidden_unicode, lint
-from skillopt.safety.lint import LintClass, lint_change
+from skillopt.safety.lint import lint_change
+from skillopt.safety.text_classes import LintClass
 
 BASE = "# Tidy\n\n- trim cells\n"
 

@@ -281,3 +281,52 @@ def test_any_edit_of_any_text_applies_exactly_or_is_refused(text: str, anchor: s
     at = text.index(anchor.strip("\r\n"))
     assert patch.document.text.startswith(text[:at])
     assert patch.document.text[: document.body_start] == text[: document.body_start]
+
+
+LISTED = "# Tidy\n\nRules:\n\n* Trim cells.\n* Keep dates.\n\n1. Read.\n2. Write.\n\nEnd.\n"
+
+
+@pytest.mark.parametrize(
+    ("anchor", "content", "expected"),
+    [
+        ("Trim cells.", "- Sort rows.", "* Trim cells.\n* Sort rows.\n* Keep dates."),
+        ("Trim cells.", "Sort rows.", "* Trim cells.\n\n  Sort rows.\n* Keep dates."),
+        ("1. Read.", "- Sort rows.", "1. Read.\n   - Sort rows.\n2. Write."),
+        ("2. Write.", "Sort rows.", "2. Write.\n\nSort rows.\n\nEnd."),
+    ],
+)
+def test_an_add_in_the_middle_of_a_list_does_not_split_it(anchor: str, content: str, expected: str) -> None:
+    after = apply_edits(SkillDocument(LISTED), [Edit("a", Op.ADD, anchor, content=content)]).document
+
+    assert expected in after.text
+
+
+@pytest.mark.parametrize(
+    "opening", ["```", "~~~ text", "<pre>", "<script>", "<textarea>", "<style>", "<!--", "<?php", "    ```\n```"]
+)
+def test_an_edit_that_swallows_the_text_below_it_is_refused_with_the_line(opening: str) -> None:
+    with pytest.raises(EditConflictError, match=r"edit 'a': line 5 of the text, which is text, would become"):
+        apply_edits(SkillDocument(LISTED), [Edit("a", Op.ADD, "Rules:", content=opening)])
+
+
+def test_an_edit_that_takes_away_the_end_of_a_code_block_is_refused() -> None:
+    document = SkillDocument("# Tidy\n\n```\nls\n```\n\nTrim cells.\n")
+
+    with pytest.raises(EditConflictError, match="line 7 of the text, which is text, would become code"):
+        apply_edits(document, [Edit("a", Op.REPLACE, "ls\n```", content="ls")])
+
+
+def test_a_closed_code_block_may_be_added_anywhere() -> None:
+    after = apply_edits(SkillDocument(LISTED), [Edit("a", Op.ADD, "Rules:", content="```\nls\n```")]).document
+
+    assert "Rules:\n\n```\nls\n```\n\n* Trim cells." in after.text
+
+
+def test_two_edits_that_swallow_text_only_together_are_refused() -> None:
+    document = SkillDocument(LISTED.replace("Rules:", "Rule one; rule two"))
+    edits = [Edit("a", Op.REPLACE, "Rule one", content="``"), Edit("b", Op.REPLACE, "; rule two", content="`")]
+
+    for edit in edits:
+        apply_edits(document, [edit])
+    with pytest.raises(EditConflictError, match="'a', 'b': line 5 of the text, which is text, would become code"):
+        apply_edits(document, edits)

@@ -1,0 +1,61 @@
+"""The classes of text that a change may not add, or that a person must look at first."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+__all__ = ["MARKED", "LintClass", "TextMatch"]
+
+
+class LintClass(StrEnum):
+    """A class of text that edits may not add."""
+
+    HIDDEN_UNICODE = "hidden-unicode"
+    HIDDEN_TEXT = "hidden-text"
+    HTML_COMMENT = "html-comment"
+    COMMAND_SUBSTITUTION = "command-substitution"
+    URL = "url"
+    PERMISSION_KEY = "permission-key"
+    CREDENTIAL = "credential"
+    LONG_LINE = "long-line"
+    LONG_TEXT = "long-text"
+    NETWORK_COMMAND = "network-command"
+    SENSITIVE_PATH = "sensitive-path"
+    ENCODED_TEXT = "encoded-text"
+    AGENT_CONFIG = "agent-config"
+    CONCEALMENT = "concealment"
+    RAW_HTML = "raw-html"
+
+
+MARKED: Final = frozenset(
+    {
+        LintClass.NETWORK_COMMAND,
+        LintClass.SENSITIVE_PATH,
+        LintClass.ENCODED_TEXT,
+        LintClass.AGENT_CONFIG,
+        LintClass.CONCEALMENT,
+        LintClass.RAW_HTML,
+    }
+)
+"""Classes that are not refused: text of them may be measured, and stays a draft until a person takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """A match in a whole text. Two matches of one kind and key are the same thing to a reader.
+
+    Args:
+        kind: Its class.
+        key: What it is known by.
+        line: 1-based line; an offset in the text, or 0, until that is known.
+        text: What matched.
+        what: The words for it.
+        never: Whether no setting allows it.
+    """
+
+    kind: LintClass
+    key: str
+    line: int
+    text: str
+    what: str
+    never: bool = False

@@ -1,0 +1,132 @@
+"""Find text that a model reads and that a reader of the rendered page does not see, and raw HTML that is seen.
+
+What is hidden is judged on the parsed page, so that HTML in code, which is shown, is none.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from skillopt.safety.text_classes import LintClass, TextMatch
+
+__all__ = ["find_unseen"]
+
+_TAG: Final = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][A-Za-z0-9_.:-]{0,60})(?P<rest>[^<>]{0,2000})>?")
+_HIDING: Final = re.compile(
+    r"(?:^|[\s\"'/])(?:style|hidden|title|aria-[a-z]+|data-[\w-]+|on[a-z]{3,20}|class|id|srcdoc|slot|popover|inert|alt"
+    r"|placeholder|value|content|label|summary|cite|datetime|color|size|face)(?![\w-])",
+    re.IGNORECASE,
+)
+_NO_SIZE: Final = re.compile(r"(?:width|height)\s{0,3}=\s{0,3}[\"']?[01](?:px)?(?![\d.])", re.IGNORECASE)
+_UNSEEN_ELEMENTS: Final = re.compile(
+    r"script|style|template|noscript|iframe|object|embed|svg|math|head|title|meta|link|base"
+    r"|textarea|select|option|optgroup|datalist|dialog|canvas|audio|video|frame|frameset|xmp"
+    r"|plaintext|noembed|noframes|param|source|track|area|map|form|input|button|slot|portal|rp"
+    r"|rtc"
+)
+_SEEN_ELEMENTS: Final = re.compile(
+    r"br|b|i|em|strong|sub|sup|kbd|code|pre|hr|p|ul|ol|li|table|thead|tbody|tfoot|tr|td|th"
+    r"|blockquote|h1|h2|h3|h4|h5|h6|mark|small|del|ins|s|u|q|abbr|var|samp|dl|dt|dd|wbr|tt"
+    r"|strike|picture|figure|figcaption|div|span|center|section|article|a|img|details|summary|font"
+)
+_FOLDING: Final = frozenset(("details", "summary", "font"))
+_ENDING: Final = re.compile(r"[ \t\u00a0\u2000-\u200a\u202f\u205f\u3000]+\Z")
+_MOST_INFO: Final = 3
+_MOST_ENDINGS: Final = 4
+_LONGEST: Final = 200_000
+"""Characters of a text that is parsed; a longer one is refused for its length."""
+
+
+def find_unseen(body: str) -> Iterator[TextMatch]:
+    """Find unseen text of the whole page: in HTML, links, definitions, tables, and at the ends of lines.
+
+    >>> [found.what for found in find_unseen('See <span hidden>this</span> and [x](y "z").')]
+    ['HTML that is not shown', 'a link title, which is not shown']
+
+    Args:
+        body: Markdown. The line of a match counts from 1 in it.
+    """
+    ends = [line for line in body.splitlines() if _ENDING.search(line)]
+    if len(ends) > _MOST_ENDINGS:
+        key = f"{len(ends)} lines"
+        yield TextMatch(LintClass.HIDDEN_TEXT, "line ends", 1, key, "blanks at the ends of")
+    if len(body) > _LONGEST:
+        return
+    env: dict[str, Any] = {}
+    tokens = MarkdownIt("commonmark").enable("table").parse(body, env)
+    lines = body.splitlines()
+    names = {match["name"].lower() for match in _TAG.finditer(body) if match["closing"]}
+    line = 1
+    for token in tokens:
+        line = token.map[0] + 1 if token.map else line
+        if token.type == "html_block":
+            yield from _html(token.content, line, names)
+        elif token.type == "inline":
+            yield from _inline(token.children or [], line, names)
+        elif token.type == "fence" and len(token.info.split()) > _MOST_INFO:
+            yield _hidden(token.info, line, "words beside a code fence, which are not shown,")
+        elif token.type == "table_open" and token.map:
+            yield from _table(lines[token.map[0] : token.map[1]], line)
+    yield from _definitions(body, env)
+
+
+def _hidden(text: str, line: int, what: str) -> TextMatch:
+    return TextMatch(LintClass.HIDDEN_TEXT, text.strip() or text, line, text, what)
+
+
+def _html(content: str, line: int, names: set[str]) -> Iterator[TextMatch]:
+    """Judge tags: what hides its content or carries text in attributes; what is shown, but is no Markdown."""
+    for match in _TAG.finditer(content):
+        name, rest = match["name"].lower(), match["rest"]
+        at = line + content.count("\n", 0, match.start())
+        if _UNSEEN_ELEMENTS.fullmatch(name) or _NO_SIZE.search(rest) or (_HIDING.search(rest) and not match["closing"]):
+            yield _hidden(match[0], at, "HTML that is not shown")
+        elif name in _FOLDING or (not _SEEN_ELEMENTS.fullmatch(name) and (rest.strip(" /") or name in names)):
+            yield TextMatch(LintClass.RAW_HTML, match[0], at, match[0], "raw HTML")
+
+
+def _inline(children: Sequence[Token], line: int, names: set[str]) -> Iterator[TextMatch]:
+    """Judge the inline markup of one block."""
+    shown: list[str] = []
+    for token in children:
+        if token.type == "html_inline":
+            yield from _html(token.content, line, names)
+        elif token.type in ("link_open", "image"):
+            title, target = str(token.attrGet("title") or ""), str(token.attrGet("href") or token.attrGet("src") or "")
+            if title:
+                yield _hidden(title, line, "a link title, which is not shown")
+            shown = [target] if token.type == "link_open" else [*shown, "image"]
+        elif token.type == "link_close":
+            if shown and not "".join(shown[1:]).strip():
+                yield _hidden(shown[0], line, "a link without text")
+            shown = []
+        else:
+            shown.append(token.content)
+
+
+def _table(rows: Sequence[str], line: int) -> Iterator[TextMatch]:
+    """Find cells beyond the last column, which are left out of the page."""
+    width = _cells(rows[0])
+    for number, row in enumerate(rows[2:], 2):
+        if _cells(row) > width:
+            yield _hidden(row, line + number, "a table row with more cells than columns, which are not shown:")
+
+
+def _cells(row: str) -> int:
+    return row.strip().removeprefix("|").removesuffix("|").replace("\\|", "").count("|")
+
+
+def _definitions(body: str, env: dict[str, Any]) -> Iterator[TextMatch]:
+    """Find definitions of links that nothing refers to, or that have titles."""
+    text = " ".join(body.upper().split())
+    for label, found in env.get("references", {}).items():
+        if found.get("title") or text.count(f"[{label}]") < 2:  # noqa: PLR2004 - the definition is one
+            line = found["map"][0] + 1
+            yield _hidden(
+                f"[{label}]: {found['href']} {found.get('title')}", line, "a link definition that is not shown"
+            )
+    for found in env.get("duplicate_refs", ()):
+        yield _hidden(f"{found['href']} {found['title']}", found["map"][0] + 1, "a second definition of a link")

@@ -1,0 +1,66 @@
+"""A leak in pieces is seen whole, and the fewest edits go for it."""
+
+import json
+
+from skillopt.loop.leak_checks import find_leaking_edits
+from skillopt.safety.leaks import index_protected_text
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op, apply_edits
+from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
+
+ROW = ("ORD-0032", "2024-08-11", "Safety gloves", "353.20", "+491702223334")
+SUITE = Suite(
+    "orders",
+    (
+        (Split.TRAIN, Task("a", "Tidy the orders.", VerifierSpec("exact"))),
+        (
+            Split.VAL,
+            Task("b", "Tidy.", VerifierSpec("exact", json.dumps({}), (File("expected.csv", ",".join(ROW).encode()),))),
+        ),
+    ),
+)
+PROTECTED = index_protected_text(SUITE)
+FIRST = SkillDocument("# Tidy\n\n- Trim cells.\n")
+
+
+def add(name: str, text: str) -> Edit:
+    return Edit(name, Op.ADD, content=f"- {text}")
+
+
+HONEST = add("honest", "Remove empty rows at the end.")
+PIECES = [add(f"e{number}", f"A row may have {cell}.") for number, cell in enumerate(ROW)]
+
+
+def test_each_piece_of_an_answer_passes_alone() -> None:
+    kept = [edit for edit in PIECES[:2] if not find_leaking_edits(PROTECTED, FIRST, FIRST, [edit])]
+
+    assert kept == PIECES[:2]
+
+
+def test_of_pieces_that_leak_together_the_fewest_go_and_honest_edits_stay() -> None:
+    refused = find_leaking_edits(PROTECTED, FIRST, FIRST, [HONEST, *PIECES])
+
+    gone = [edit for edit, _ in refused]
+    kept = [edit for edit in [HONEST, *PIECES] if edit not in gone]
+    assert HONEST in kept
+    assert 0 < len(gone) < len(PIECES)
+    assert find_leaking_edits(PROTECTED, FIRST, FIRST, kept) == []
+    assert all("repeats text of a task" in reason for _, reason in refused)
+
+
+def test_a_piece_that_completes_what_earlier_steps_brought_is_refused_and_an_honest_edit_is_not() -> None:
+    document, last = FIRST, None
+    for piece in PIECES:
+        if find_leaking_edits(PROTECTED, FIRST, document, [piece]):
+            last = piece
+            break
+        document = apply_edits(document, [piece]).document
+
+    assert last is not None
+    assert find_leaking_edits(PROTECTED, FIRST, document, [HONEST]) == []
+
+
+def test_a_leak_that_is_there_already_does_not_refuse_honest_edits() -> None:
+    leaked = apply_edits(FIRST, PIECES).document
+
+    assert find_leaking_edits(PROTECTED, FIRST, leaked, [HONEST]) == []
