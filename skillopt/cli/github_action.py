@@ -26,6 +26,7 @@ from skillopt.cli.gate_action import comment_on_change, count_neutral, gate_outp
 from skillopt.cli.night_action import NIGHT_STEPS, may_cache, night_outputs, step_arguments
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
+from skillopt.nightly.offer_folder import REPORT
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.review.ci_events import EventBase, find_event_base
 
@@ -130,7 +131,7 @@ def _night(step: str) -> int:
             told = [] if step == "check" else ["--summary", str(summary)]
             ended = _call(["nightly", *arguments, *told, "--json"])
             if step == "train":
-                _keep_runs(ended.result, reports)
+                _keep_runs(ended.result, place / "offers" / REPORT, reports)
     except SkilloptError:
         _write_outputs(outputs, {"verdict": "error", "exit-code": "2"})
         raise
@@ -148,8 +149,10 @@ def _night(step: str) -> int:
     return ended.code
 
 
-def _keep_runs(result: Mapping[str, Any], reports: Path) -> None:
-    """Keep a report of each run of a night."""
+def _keep_runs(result: Mapping[str, Any], pages: Path, reports: Path) -> None:
+    """Keep a report of each run of a night, and the pages that training made."""
+    if pages.is_dir():
+        shutil.copytree(pages, reports, dirs_exist_ok=True)
     for run in (row["run"] for row in result.get("skills", []) if row["run"]):
         for suffix in ("html", "md", "xml"):
             _call(["report", run, "--output", str(reports / f"{run}.{suffix}")])

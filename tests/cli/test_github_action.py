@@ -371,13 +371,3 @@ def test_the_page_and_the_workflows_name_inputs_and_outputs_as_they_are() -> Non
             for step in job.get("steps", []):
                 if step.get("uses") == "$/.github/actions/skillopt":
                     assert {*step["with"]} <= {*action["inputs"]}
-
-
-def test_the_gate_of_a_pull_request_runs_without_a_token() -> None:
-    steps = {step["name"]: step for step in read_yaml(ACTION)["runs"]["steps"]}
-    assert steps["Run skillopt"]["env"]["GITHUB_TOKEN"].startswith("${{ inputs.command == 'nightly' &&")
-    assert [name for name, step in steps.items() if "inputs.github-token" in str(step)] == [
-        "Run skillopt",
-        "Comment on the pull request",
-        "Report the verdict as a check",
-    ]
