@@ -1,10 +1,10 @@
 """Run the command line in `.github/actions/skillopt`, from the action's inputs to its outputs.
 
-    python -P -m skillopt.cli.github_action run|comment|check
+    python -P -m skillopt.cli.github_action run|comment|check|night-check|night-train|night-offer|cache
 
-Inputs, outputs, annotations and the job's summary are here, what only a gate has in cli.gate_action. The step that runs
-rollouts has no token of a gate's job, and the files by which a step steers its job are named to nobody else while it
-runs.
+Inputs, outputs, annotations and the job's summary are here, what only a gate has in cli.gate_action, and what only a
+night has in cli.night_action. No step that runs rollouts has a token, and the files by which a step steers its job are
+named to nobody else while it runs.
 """
 
 import io
@@ -14,16 +14,19 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
 from skillopt.cli.entry import run as run_command
 from skillopt.cli.gate_action import comment_on_change, count_neutral, gate_outputs, reason_of, report_check
+from skillopt.cli.night_action import NIGHT_STEPS, may_cache, night_outputs, step_arguments
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
+from skillopt.nightly.offer_folder import REPORT
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.review.ci_events import EventBase, find_event_base
 
@@ -36,11 +39,10 @@ _MOST_COMMENT: Final = 65_536 - 600
 """Bytes of a comment; the rest is for the mark by which it is found again, and for where it was run."""
 
 _CUT: Final = "\nThe rest is left out here; the reports of the job have all of it.\n"
-_COMMANDS: Final = ("nightly", "gate")
+_COMMANDS: Final = ("gate",)
 _TITLES: Final = {"nightly": "Skill training", "gate": "Skill gate"}
 _ANNOTATION: Final = re.compile(r"::(?:error|warning|notice) file=")
 _FILES: Final = ("GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
-_NIGHT: Final = {0: "unchanged", 3: "failed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do one step of the action.
 
     Args:
-        arguments: The name of the step, `run`, `comment` or `check`; None for those of this process.
+        arguments: The name of the step, such as `run` or `night-train`; None for those of this process.
     """
-    steps = {"run": _run, "comment": _comment, "check": _check}
+    steps: dict[str, Callable[[], int]] = {"run": _run, "comment": _comment, "check": _check, "cache": _cache}
+    steps |= {f"night-{step}": partial(_night, step) for step in NIGHT_STEPS}
     name = next(iter(sys.argv[1:] if arguments is None else arguments), "")
     try:
         if name not in steps:
@@ -83,18 +86,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run() -> int:
-    """Run the command, keep its reports, tell what came of it, and give its exit code."""
-    reports = Path(_variable("RUNNER_TEMP")) / "skillopt-reports"
+    """Run the gate, keep its reports, tell what came of it, and give its exit code."""
+    reports = _reports()
     outputs, shown = Path(_variable("GITHUB_OUTPUT")), Path(_variable("GITHUB_STEP_SUMMARY"))
     try:
         command = _choice("command", _COMMANDS)
-        arguments = _nightly_arguments() if command == "nightly" else _gate_arguments(reports)
+        arguments = _gate_arguments(reports)
         shutil.rmtree(reports, ignore_errors=True)  # of an earlier use in this job, which has kept them
         reports.mkdir()
         summary = reports / f"{command}.md"
         with chdir(_folder()), _unsteered():
             ended = _call([command, *arguments[0], "--summary", str(summary), "--json", "--", *arguments[1]])
-            outcome = _night(ended, reports) if command == "nightly" else gate_outputs(ended.code, ended.result)
+            outcome = gate_outputs(ended.code, ended.result)
     except SkilloptError:
         _write_outputs(outputs, {"verdict": "error", "exit-code": "2"})
         raise
@@ -102,16 +105,79 @@ def _run() -> int:
     for line in filter(_ANNOTATION.match, ended.said.splitlines()):
         print(line)  # noqa: T201 - this is how a step makes an annotation
     if not summary.is_file():
-        reason = reason_of(ended.said) or f"{command} ended with {ended.code}; see the log"
-        _tell("error", reason)
-        append_report(shown, f"## {_TITLES[command]}: not run\n\n{inline_code(reason)}\n", "GITHUB_STEP_SUMMARY")
+        _tell_failure(command, ended, shown)
     else:
         append_report(shown, cut_report(summary.read_text(encoding="utf-8"), MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
-        if command == "gate":
-            _tell_neutral(outcome["verdict"], ended.result)
+        _tell_neutral(outcome["verdict"], ended.result)
     kept = {"reports": str(reports), "summary": str(summary) if summary.is_file() else ""}
     _write_outputs(outputs, {"exit-code": str(ended.code), **outcome, **kept})
     return ended.code
+
+
+def _night(step: str) -> int:
+    """Run a step of a night, keep what it leaves, tell what came of it, and give its exit code."""
+    place, reports = Path(_variable("RUNNER_TEMP")) / "skillopt-night", _reports()
+    outputs, shown = Path(_variable("GITHUB_OUTPUT")), Path(_variable("GITHUB_STEP_SUMMARY"))
+    summary = place / f"{step}.md"
+    try:
+        names = ("forge", "remote", "pull-request")
+        arguments = step_arguments(step, place, {name: _input(name) for name in names}, _caps(), _more())
+        if step == "check" or (step == "train" and _input("command") != "nightly"):
+            shutil.rmtree(reports, ignore_errors=True)
+        for folder in (place, reports):
+            folder.mkdir(exist_ok=True)
+        summary.unlink(missing_ok=True)
+        with chdir(_folder()), _unsteered():
+            told = [] if step == "check" else ["--summary", str(summary)]
+            ended = _call(["nightly", *arguments, *told, "--json"])
+            if step == "train":
+                _keep_runs(ended.result, place / "offers" / REPORT, reports)
+    except SkilloptError:
+        _write_outputs(outputs, {"verdict": "error", "exit-code": "2"})
+        raise
+    outcome = night_outputs(step, ended.code, ended.result, place)
+    if not ended.result:
+        _tell_failure("nightly", ended, shown)
+    if summary.is_file():
+        text = summary.read_text(encoding="utf-8")
+        write_report(reports / "nightly.md", text)
+        write_report(reports / "nightly.json", json.dumps(ended.result, ensure_ascii=False, indent=2))
+        if step != "train" or not outcome.get("offers") or _input("command") != "nightly":  # else offering tells it
+            append_report(shown, cut_report(text, MOST_SUMMARY_BYTES), "GITHUB_STEP_SUMMARY")
+    kept = {"reports": str(reports), "summary": str(reports / "nightly.md") if summary.is_file() else ""}
+    _write_outputs(outputs, {"exit-code": str(ended.code), **outcome, **kept})
+    return ended.code
+
+
+def _keep_runs(result: Mapping[str, Any], pages: Path, reports: Path) -> None:
+    """Keep a report of each run of a night, and the pages that training made."""
+    if pages.is_dir():
+        shutil.copytree(pages, reports, dirs_exist_ok=True)
+    for run in (row["run"] for row in result.get("skills", []) if row["run"]):
+        for suffix in ("html", "md", "xml"):
+            _call(["report", run, "--output", str(reports / f"{run}.{suffix}")])
+
+
+def _cache() -> int:
+    """Say whether the ledger may go to the cache."""
+    state = Path(_variable("RUNNER_TEMP")) / "skillopt-night" / "state.json"
+    chosen = _choice("cache", ("true", "false"))
+    keep = chosen == "true" and may_cache(_event(), state)
+    if chosen == "true" and not keep:
+        _tell("notice", "the ledger is not cached: everybody may read this repository, or it is not known who may")
+    _write_outputs(Path(_variable("GITHUB_OUTPUT")), {"keep": str(keep).lower()})
+    return 0
+
+
+def _reports() -> Path:
+    return Path(_variable("RUNNER_TEMP")) / "skillopt-reports"
+
+
+def _tell_failure(command: str, ended: _Ended, shown: Path) -> None:
+    """Say why a command was not run, where people look."""
+    reason = reason_of(ended.said) or f"{command} ended with {ended.code}; see the log"
+    _tell("error", reason)
+    append_report(shown, f"## {_TITLES[command]}: not run\n\n{inline_code(reason)}\n", "GITHUB_STEP_SUMMARY")
 
 
 def _tell_neutral(verdict: str, result: Mapping[str, Any]) -> None:
@@ -180,11 +246,6 @@ def _gate_arguments(reports: Path) -> tuple[list[str], list[str]]:
     return [*options, *_more()], [_input("base") or _default_base().revision, _input("head") or "HEAD"]
 
 
-def _nightly_arguments() -> tuple[list[str], list[str]]:
-    forge = _input("forge")
-    return [*_caps(), *(["--forge", forge] if forge else []), *_more()], []
-
-
 def _caps() -> list[str]:
     names = [name for name in ("max-rollouts", "max-usd") if _input(name)]
     return [f"--{name}={_input(name)}" for name in names]
@@ -215,24 +276,6 @@ def _call(arguments: Sequence[str]) -> _Ended:
     except ValueError:
         result = {}
     return _Ended(code or (0 if result else UsageError.exit_code), result, error.getvalue())
-
-
-def _night(ended: _Ended, reports: Path) -> dict[str, str]:
-    """Keep a report of each run, and give what the outputs say of a night."""
-    skills = ended.result.get("skills", [])
-    for run in (row["run"] for row in skills if row["run"]):
-        for suffix in ("html", "md", "xml"):
-            _call(["report", run, "--output", str(reports / f"{run}.{suffix}")])
-    improved = sum(row["versions"] > 0 for row in skills)
-    verdict = _NIGHT.get(ended.code, "error")
-    usd = ended.result.get("usd")
-    return {
-        "verdict": "improved" if verdict == "unchanged" and improved else verdict,
-        "improved": str(improved),
-        "pull-requests": json.dumps([row["offer"]["url"] for row in skills if row["offer"]["action"]]),
-        "rollouts": str(ended.result.get("rollouts", 0)),
-        "usd": "" if usd is None else f"{usd:.4f}",
-    }
 
 
 def _folder() -> Path:

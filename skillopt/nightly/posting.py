@@ -61,6 +61,7 @@ class BranchOffer(BaseModel):
         known_by: Text in the body of a pull request that says it has been written for this offer already.
         title: Title of the pull request, empty for none.
         body: Its text.
+        decided: Whether the newest commit is a decision of people, which is pushed to a branch that the remote has.
         notes: Remarks for the reader of the night's result.
     """
 
@@ -77,6 +78,7 @@ class BranchOffer(BaseModel):
     known_by: _Line = ""
     title: Annotated[str, Field(max_length=_LONGEST_TITLE)] = ""
     body: Annotated[str, Field(max_length=_LONGEST_BODY)] = ""
+    decided: bool = False
     notes: tuple[_Line, ...] = ()
 
     @property
@@ -120,7 +122,8 @@ def post_offer(
     """
     requests = _list_pull_requests(forge, offer, push)
     found = decide_pull_request(offer.facts, requests)
-    pushed = found.action in (Action.OPEN, Action.UPDATE) and push()
+    # Where people deleted the branch, a decision does not bring it back.
+    pushed = (found.action in (Action.OPEN, Action.UPDATE) or (offer.decided and offer.seen != "")) and push()
     still_open = any(one.state == "open" for one in requests)
     match found.action:
         case Action.LEAVE:

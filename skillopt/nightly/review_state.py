@@ -19,7 +19,17 @@ from skillopt.nightly.people_commands import (
 from skillopt.protocols import Comment, PullRequest, RepositoryFacts
 from skillopt.versions.remotes import Tips
 
-__all__ = ["Asked", "Closing", "ReviewState", "SkillReview", "read_asked", "read_closing", "read_state", "write_state"]
+__all__ = [
+    "Asked",
+    "Closing",
+    "ReviewState",
+    "SkillReview",
+    "read_asked",
+    "read_closing",
+    "read_ignored",
+    "read_state",
+    "write_state",
+]
 
 _LARGEST: Final = 50_000_000
 _LONGEST_REASON: Final = 300
@@ -71,6 +81,7 @@ class SkillReview(_Strict):
         drafts: Pull requests from `skillopt-draft/<skill>`, newest first.
         asked: What people ask for in the open ones, the oldest first.
         closings: What was said where one was closed without a merge.
+        ignored: Who asked last that the skill is left alone; None where nobody did, or somebody took it back since.
     """
 
     skill: str
@@ -78,6 +89,7 @@ class SkillReview(_Strict):
     drafts: tuple[PullRequest, ...] = ()
     asked: tuple[Asked, ...] = ()
     closings: tuple[Closing, ...] = ()
+    ignored: Asked | None = None
 
 
 class ReviewState(_Strict):
@@ -134,6 +146,24 @@ def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
     words = " ".join("".join(one if one.isprintable() else " " for one in said[-1].body).split())
     last = said[-1]
     return Closing(pull_request=request.number, by=last.author, reason=words[:_LONGEST_REASON], url=last.url)
+
+
+def read_ignored(said: Iterable[tuple[PullRequest, Comment]]) -> Asked | None:
+    """Find who wants the skill left alone: the newest command of this kind counts, on whatever pull request it stands.
+
+    So it lasts as long as the forge keeps the comment, and needs no file.
+
+    Args:
+        said: Comments on the skill's pull requests, with these.
+    """
+    found = [
+        _asked(request, comment, one)
+        for request, comment in sorted(said, key=lambda pair: (pair[1].at, pair[1].id))
+        if comment.may_write
+        for one in read_commands(comment.body)
+        if one.verb in (Verb.IGNORE, Verb.UNIGNORE)
+    ]
+    return found[-1] if found and found[-1].verb is Verb.IGNORE else None
 
 
 def write_state(state: ReviewState, path: Path) -> None:

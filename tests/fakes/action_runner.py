@@ -5,6 +5,7 @@ Owns the files and variables of a job, which steps are done, and bash as `shell:
 expressions.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -112,11 +113,15 @@ class Runner:
             if step.get("id") == "python":
                 context["steps"]["python"] = {"outputs": {"python-path": str(self.folder / "python")}}
             return
+        event = self.folder / "payload.json"
+        event.write_text(json.dumps(self.github.get("event", {})), encoding="utf-8")
         environment = {name: fill(str(text), context, failed=failed) for name, text in step.get("env", {}).items()}
         variables = {
             "GITHUB_ACTION_PATH": str(ACTION.parent),
             "GITHUB_WORKSPACE": str(self.workspace),
             "GITHUB_REPOSITORY": context["github"]["repository"],
+            "GITHUB_EVENT_PATH": str(event),
+            "RUNNER_ENVIRONMENT": "self-hosted",
             "RUNNER_TEMP": str(self.folder),
             **{name: str(path) for name, path in files.items()},
         }
@@ -124,7 +129,7 @@ class Runner:
         ended = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.workspace,
-            env={**os.environ, **self.environment, **variables, **environment},
+            env={**os.environ, **variables, **self.environment, **environment},
             check=False,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -14,11 +14,11 @@ from skillopt.forge import find_account, load_forge
 from skillopt.nightly.dashboard import DASHBOARD_TOPIC, DashboardMemory, read_memory
 from skillopt.nightly.review_state import (
     Asked,
-    Closing,
     ReviewState,
     SkillReview,
     read_asked,
     read_closing,
+    read_ignored,
     write_state,
 )
 from skillopt.project import CONFIG, Project, Selection
@@ -197,13 +197,16 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
     if not skill:
         return SkillReview(skill=name)
     versions, drafts = (forge.pull_requests(f"{prefix}/{skill}") for prefix in ("skillopt", "skillopt-draft"))
-    asked, closings = list[Asked](), list[Closing]()
-    for request in (*versions, *drafts):
-        if request.state == "open":
-            asked += read_asked(request, forge.comments(request.number))
-    for request in _newest_closed(versions, drafts):
-        closings.append(read_closing(request, forge.comments(request.number)))
-    return SkillReview(skill=name, versions=versions, drafts=drafts, asked=tuple(asked), closings=tuple(closings))
+    opened = [one for one in (*versions, *drafts) if one.state == "open"]
+    said = [(one, forge.comments(one.number)) for one in (*opened, *_newest_closed(versions, drafts))]
+    return SkillReview(
+        skill=name,
+        versions=versions,
+        drafts=drafts,
+        asked=tuple(asked for one, comments in said if one.state == "open" for asked in read_asked(one, comments)),
+        closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
+        ignored=read_ignored((one, comment) for one, comments in said for comment in comments),
+    )
 
 
 def _newest_closed(*groups: Sequence[PullRequest]) -> Iterator[PullRequest]:

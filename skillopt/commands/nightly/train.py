@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
+from skillopt.commands.nightly.answers import answer_people, holds_decision
 from skillopt.commands.nightly.check import configured_skills
 from skillopt.commands.optimize import optimize
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
@@ -23,6 +24,7 @@ from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, 
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, write_offers
+from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
 from skillopt.nightly.review_state import ReviewState, read_state
 from skillopt.nightly.schedule import why_no_training
@@ -172,7 +174,7 @@ def _take_turns(night: _Night, names: Sequence[str], flags: Mapping[str, object]
             if target.suite_path is None:
                 rows.append(SkillNight(name, Training.NO_SUITE, reason="it has no suite"))
                 continue
-            found = why_due(_read_state(night, selection).due_facts, target.settings.nightly.due_days)
+            found = _why_due(night, name, _read_state(night, selection))
         except SkilloptError as error:
             rows.append(SkillNight(name, Training.FAILED, reason=str(error)))
             continue
@@ -199,9 +201,16 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
     row = SkillNight(selection.name or skill, Training.NOT_DUE)
     try:
         with writer_lock(night.context.project.root, f"{skill}@nightly"):
+            state, review = _read_state(night, selection), night.review.of(row.skill)
+            answers = answer_people(selection, state, review, night.context.default_branch.commit)
+            row = replace(row, answers=answers.lines)
+            if answers.ignored:
+                night.offers.append(SkillOffers(skill=row.skill, name=skill, answers=answers.posted))
+                night.facts[row.skill] = _facts(night, row, state)
+                return replace(row, training=Training.IGNORED, reason=answers.ignored)
             row = _train(night, selection, row, last=last)
             state = _read_state(night, selection)
-            night.offers.append(_offer(night, row.skill, state))
+            night.offers.append(_offer(night, row.skill, state).model_copy(update={"answers": answers.posted}))
             night.facts[row.skill] = _facts(night, row, state)
             return row
     except BusyError:
@@ -210,10 +219,19 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
         return with_failure(row, error)
 
 
+def _why_due(night: _Night, skill: str, state: SkillState) -> Due | None:
+    """Say why a skill is due: by its state, or because people ask for it in a pull request."""
+    found = why_due(state.due_facts, state.target.settings.nightly.due_days)
+    asked = next((one for one in night.review.of(skill).asked if one.verb in (Verb.RETRY, Verb.REBASE)), None)
+    if found is None and asked is not None:
+        return Due(state.due_facts, DueCause.CHANGED, f"{asked.by} asked for it in {asked.url}")
+    return found
+
+
 def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) -> SkillNight:
     """Train a skill that is due, within the remaining budget."""
     state = _read_state(night, selection)
-    due = why_due(state.due_facts, state.target.settings.nightly.due_days)
+    due = _why_due(night, row.skill, state)
     if due is None:
         return row
     row = replace(row, cause=due.reason)
@@ -260,6 +278,9 @@ def _offer(night: _Night, skill: str, state: SkillState) -> SkillOffers:
         version, draft = offer_version(making, state), offer_draft(making, state)
     finally:
         night.remaining.subtract(meter)
+    if version is not None:
+        decided = holds_decision(night.context.project.repository(), version.tip)
+        version = version.model_copy(update={"decided": decided})
     return SkillOffers(skill=skill, name=state.target.name, version=version, draft=draft)
 
 

@@ -1,0 +1,191 @@
+"""What a night does about what people said in pull requests: declined versions, dropped edits, and other commands.
+
+Decisions become commits on the skill's branch, here; the pull request is told of them when there is a token again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from skillopt.commands.history.decline import decline, undecline
+from skillopt.commands.history.drop import DropOptions, drop
+from skillopt.errors import BusyError, SkilloptError
+from skillopt.nightly.people_commands import Verb
+from skillopt.nightly.posting import PostedAnswer
+from skillopt.nightly.review_state import Asked, SkillReview
+from skillopt.nightly.skill_state import SkillState
+from skillopt.project import Selection
+from skillopt.reports.escape_markdown import inline_code
+from skillopt.safety.escaping import truncate
+from skillopt.versions.commit_kind import commit_kind
+from skillopt.versions.decisions import PersonsWord, read_decisions
+from skillopt.versions.edit_history import EditLine
+from skillopt.versions.repository import Repository
+
+__all__ = ["PeopleAnswers", "answer_people", "holds_decision"]
+
+_DECISIONS = ("declined", "undeclined", "dropped")
+_LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleAnswers:
+    """What was done about what people said of a skill.
+
+    Args:
+        posted: What is said to them, by pull request.
+        lines: The same for the night's result, each with what it is about.
+        ignored: Who wants it left alone, and where they said so; empty for nobody.
+    """
+
+    posted: tuple[PostedAnswer, ...] = ()
+    lines: tuple[str, ...] = ()
+    ignored: str = ""
+
+
+def answer_people(selection: Selection, state: SkillState, review: SkillReview, onto: str) -> PeopleAnswers:
+    """Do what people with write access ask for, as far as it can be done without a model.
+
+    Args:
+        selection: The skill.
+        state: Its state.
+        review: What the forge has of it.
+        onto: Newest commit of the default branch, empty where there is no remote.
+
+    Raises:
+        BusyError: A run trains this skill.
+    """
+    desk = _Desk(selection, state, onto)
+    lines = list(desk.settle(review))
+    posted: list[PostedAnswer] = []
+    for number in dict.fromkeys(one.pull_request for one in review.asked):
+        asked = [one for one in review.asked if one.pull_request == number]
+        said = [line for one in asked for line in desk.answer(one)]
+        last = max(one.comment for one in asked)
+        if said or last:
+            posted.append(PostedAnswer(pull_request=number, lines=tuple(said), last=last))
+        lines += [f"#{number}: {line}" for line in said]
+    ignored = review.ignored
+    return PeopleAnswers(
+        tuple(posted),
+        tuple(lines),
+        f"{ignored.by} asked for that in {ignored.url}; `/skillopt unignore` ends it" if ignored else "",
+    )
+
+
+def holds_decision(repository: Repository, tip: str) -> bool:
+    """Tell whether the newest commit of a branch is a decision of people, which is pushed whatever else is offered."""
+    return bool(tip) and commit_kind(repository.commit(tip)) in _DECISIONS
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where decisions about a skill are written."""
+
+    selection: Selection
+    state: SkillState
+    onto: str
+
+    @property
+    def _repository(self) -> Repository:
+        return self.selection.project().repository()
+
+    def settle(self, review: SkillReview) -> Iterator[str]:
+        """Decline what people closed, and take back what they opened again."""
+        for request, prefix in ((review.versions[:1], "skillopt"), (review.drafts[:1], "skillopt-draft")):
+            one = next(iter(request), None)
+            tip = self._repository.ref_tip(f"refs/heads/{prefix}/{self.state.target.name}")
+            if one is None or tip is None:
+                continue
+            closing = next((said for said in review.closings if said.pull_request == one.number), None)
+            word = PersonsWord.said(closing.by if closing else "", closing.reason if closing else "", one.url)
+            newest = self._repository.commit(tip)
+            if one.state == "closed" and one.head == tip and commit_kind(newest) not in ("declined", "start"):
+                yield from self._decline(one.number, prefix, word)
+            elif (
+                one.state == "open" and commit_kind(newest) == "declined" and newest.trailer("Pull-Request") == one.url
+            ):
+                yield from self._undecline(one.number, word)
+
+    def answer(self, asked: Asked) -> Iterator[str]:
+        """Do one thing, and say what was done."""
+        match asked.verb:
+            case Verb.DROP:
+                yield from self._drop(asked)
+            case Verb.RETRY | Verb.REBASE:
+                yield "trained again, from what the default branch has now where people changed the skill there"
+            case Verb.IGNORE:
+                yield "left alone from now on: not trained, not offered; `/skillopt unignore` ends that"
+            case Verb.UNIGNORE:
+                yield "not left alone any more"
+            case Verb.EXPLAIN:
+                yield from self._explain(asked)
+            case _ as never:
+                assert_never(never)
+
+    def _decline(self, number: int, prefix: str, word: PersonsWord) -> Iterator[str]:
+        version = "draft" if prefix == "skillopt-draft" else ""
+        try:
+            done = decline(self.selection, version, word, onto=self.onto)
+        except BusyError:
+            raise
+        except SkilloptError as error:
+            yield f"#{number} was closed by people, and could not be declined: {error}"
+            return
+        edits = f"{done.edits} edit{'' if done.edits == 1 else 's'}"
+        yield f"#{number} was closed by people: {edits} declined, training does not try them again"
+
+    def _undecline(self, number: int, word: PersonsWord) -> Iterator[str]:
+        try:
+            undecline(self.selection, "", word)
+        except BusyError:
+            raise
+        except SkilloptError as error:
+            yield f"#{number} was opened again, and what was declined could not be taken back: {error}"
+            return
+        yield f"#{number} was opened again: its version is the newest again"
+
+    def _drop(self, asked: Asked) -> Iterator[str]:
+        """Drop edits; what it costs in tasks is measured when the text of the pull request is written."""
+        dropped = {str(key) for key in read_decisions(self._repository, self.state.target.name).dropped}
+        wanted = [key for key in asked.edits if key not in dropped]
+        if not asked.edits:
+            yield f"nothing dropped: the text of #{asked.pull_request} has no edit of that number"
+        if not wanted:
+            return
+        by = asked.by or "somebody who may write here"
+        options = DropOptions(PersonsWord.said(by, asked.reason, asked.url), measure=False, onto=self.onto)
+        numbers = _numbers(asked, wanted)
+        try:
+            done = drop(self.selection, wanted, options)
+        except BusyError:
+            raise
+        except SkilloptError as error:
+            yield f"{numbers} not dropped: {_code(str(error))}"
+            return
+        yield f"{numbers} dropped, in {done.commit[:10]}"
+
+    def _explain(self, asked: Asked) -> Iterator[str]:
+        target, repository = self.state.target, self._repository
+        path = repository.relative(target.folder)
+        tip = repository.branch_tip(target.name)
+        line = EditLine.read(repository, target.name, path, tip, self.onto) if tip else None
+        known = {str(one.key): one.edit for one in line.edits} if line else {}
+        for number, key in zip(asked.numbers, asked.edits, strict=False):
+            edit = known.get(key)
+            why = _code(edit.rationale) if edit and edit.rationale else "no reason was recorded"
+            tasks = f"; it cites {', '.join(_code(task) for task in edit.tasks[:8])}" if edit and edit.tasks else ""
+            yield f"**{number}**: {why}{tasks}"
+        if not asked.edits:
+            yield f"nothing to explain: the text of #{asked.pull_request} has no edit of that number"
+
+
+def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
+    """Name the edits that are wanted as the text of the pull request counts them."""
+    known = [str(number) for number, key in zip(asked.numbers, asked.edits, strict=False) if key in wanted]
+    return f"edit{'' if len(known) == 1 else 's'} {', '.join(known)}"
+
+
+def _code(text: str) -> str:
+    """Show a text from a repository as code that it cannot leave."""
+    return inline_code(truncate(" ".join(text.split()), _LONGEST))

@@ -1,0 +1,91 @@
+"""Nights after people said something in a pull request: it becomes a decision in git, and they are answered."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillopt.versions.decisions import read_decisions
+from skillopt.versions.repository import Repository
+from tests.fakes.fake_forge import FakeForge, fake_forge
+from tests.fakes.nights import Nights, make_nights
+from tests.fakes.projects import SKILL, git
+
+
+@pytest.fixture
+def forge() -> Iterator[FakeForge]:
+    with fake_forge() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def first_night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nights]:
+    with fake_forge() as server:
+        nights = make_nights(tmp_path_factory.mktemp("first"), server)
+        assert nights.run()["rows"]["offer"]["action"] == "opened"
+        yield nights
+
+
+@pytest.fixture
+def after(tmp_path: Path, forge: FakeForge, first_night: Nights) -> Nights:
+    return first_night.copy(tmp_path, forge)
+
+
+def text_on_branch(nights: Nights) -> str:
+    return git(nights.bare, "show", "skillopt/rows:skills/rows/SKILL.md")
+
+
+def test_an_unticked_box_drops_that_edit_and_the_text_follows(after: Nights, forge: FakeForge) -> None:
+    body = forge.pulls[1]["body"]
+    line = next(row for row in body.splitlines() if row.startswith("- [x] **1**"))
+    forge.pulls[1]["body"] = body.replace(line, line.replace("- [x]", "- [ ]", 1))
+    before = text_on_branch(after)
+    row = after.run()["rows"]
+    assert any("edit 1 dropped" in line for line in row["answers"])
+    assert len(text_on_branch(after)) < len(before)
+    assert len(read_decisions(Repository(after.folder), "rows").dropped) == 1
+    assert row["offer"]["action"] == "updated"
+    assert any("edit 1 dropped" in said for said in forge.said(1))
+    again = after.run()["rows"]
+    assert (again["answers"], again["offer"]["action"]) == ([], "")
+
+
+def test_a_command_drops_an_edit_once_and_is_answered(after: Nights, forge: FakeForge) -> None:
+    forge.say(1, "ada", "/skillopt drop 2: our tables have no dates")
+    row = after.run()["rows"]
+    assert any("edit 2 dropped" in line for line in row["answers"])
+    (refused,) = read_decisions(Repository(after.folder), "rows").refused_edits
+    assert refused.word.reason == "our tables have no dates"
+    assert refused.word.by == "ada"
+    assert after.run()["rows"]["answers"] == []
+
+
+def test_what_people_without_write_access_say_changes_nothing(after: Nights, forge: FakeForge) -> None:
+    forge.say(1, "eve", "/skillopt drop 1\n/skillopt ignore")
+    row = after.run()["rows"]
+    assert (row["answers"], row["training"], row["offer"]["action"]) == ([], "not due", "")
+
+
+def test_a_skill_is_left_alone_until_somebody_takes_that_back(after: Nights, forge: FakeForge) -> None:
+    forge.say(1, "ada", "/skillopt ignore")
+    assert after.run()["rows"]["training"] == "ignored"
+    assert after.run()["rows"]["training"] == "ignored"
+    forge.say(1, "ada", "/skillopt unignore")
+    assert after.run()["rows"]["training"] == "not due"
+
+
+def test_a_closed_pull_request_is_declined_with_its_reason_and_a_fresh_clone_knows(
+    after: Nights, forge: FakeForge
+) -> None:
+    forge.say(1, "ada", "We keep e-mail addresses as they are.")
+    tip = after.tip()
+    forge.set_state(1)
+    row = after.run()["rows"]
+    assert any("#1 was closed by people" in line for line in row["answers"])
+    assert text_on_branch(after) == SKILL.strip()
+    fresh = after.clone("fresh")
+    git(fresh.folder, "branch", "--quiet", "skillopt/rows", "origin/skillopt/rows")
+    found = read_decisions(Repository(fresh.folder), "rows")
+    assert tip in found.declined
+    assert found.declined_by[tip].reason == "We keep e-mail addresses as they are."
+    assert len(forge.pulls) == 1

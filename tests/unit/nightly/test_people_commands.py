@@ -1,0 +1,96 @@
+"""Commands in comments and boxes in texts: what is read of them, whatever else stands there."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.nightly.people_commands import (
+    AskedCommand,
+    ListedEdit,
+    Verb,
+    handled_mark,
+    last_handled,
+    read_checklist,
+    read_commands,
+    unticked_edits,
+)
+from skillopt.nightly.review_state import read_asked, read_closing, read_ignored
+from skillopt.protocols import Comment, PullRequest
+
+KEY = "0123456789ab"
+BODY = f"""- [x] **1** Write dates. <!-- skillopt edit: {KEY}/1 -->
+- [ ] **2** Lower case. <!-- skillopt edit: {KEY}/2 -->
+- [X] **3** Trim. <!-- skillopt edit: {KEY}/3 -->
+"""
+
+
+def comment(body: str, identity: int = 5, *, may_write: bool = True) -> Comment:
+    return Comment(identity, "anna", body, f"2026-01-02T03:04:{identity:02d}Z", "https://forge/c", may_write)
+
+
+def request(body: str = BODY) -> PullRequest:
+    return PullRequest(7, "https://forge/7", "open", "", "Title", body)
+
+
+def test_each_verb_is_read_with_what_belongs_to_it() -> None:
+    text = "Thanks.\n/skillopt drop 7 8, #9: too strict\n/skillopt ignore rows\n/skillopt retry\n/skillopt explain 2"
+    assert read_commands(text) == (
+        AskedCommand(Verb.DROP, (7, 8, 9), "", "too strict"),
+        AskedCommand(Verb.IGNORE, (), "rows"),
+        AskedCommand(Verb.RETRY),
+        AskedCommand(Verb.EXPLAIN, (2,)),
+    )
+
+
+def test_what_is_no_command_is_nothing() -> None:
+    texts = ("> /skillopt drop 1", "see /skillopt drop 1", "/skillopt dance 1", "/skillopt drop", "/skilloptdrop 1")
+    assert [read_commands(text) for text in texts] == [()] * len(texts)
+
+
+def test_a_reason_is_one_short_line_without_control_characters() -> None:
+    (command,) = read_commands("/skillopt drop 1: a\x1b[31m b\u202ec " + "long " * 200)
+    assert command.reason.startswith("a [31m b c long")
+    assert len(command.reason) == 300
+
+
+@given(st.text(max_size=2000))
+def test_no_text_breaks_reading_it(text: str) -> None:
+    assert len(read_commands(f"/skillopt drop 1 {text}")) <= 20
+    assert len(read_checklist(text)) <= len(text)
+
+
+def test_the_first_box_of_a_number_counts() -> None:
+    forged = BODY + f"- [ ] **1** Mine. <!-- skillopt edit: {'f' * 12}/9 -->\n"
+    assert read_checklist(forged)[0] == ListedEdit(1, f"{KEY}/1", ticked=True)
+    assert [edit.key for edit in unticked_edits(forged)] == [f"{KEY}/2"]
+
+
+def test_commands_of_people_who_may_not_write_and_those_answered_before_are_left_out() -> None:
+    said = [
+        comment("/skillopt drop 1", 4),
+        comment("/skillopt drop 3: why", 6),
+        comment("/skillopt drop 1", 9, may_write=False),
+    ]
+    asked = read_asked(request(f"{BODY}\n\n{handled_mark(4)}\n"), said)
+    assert [(one.verb, one.edits, one.by, one.reason) for one in asked] == [
+        (Verb.DROP, (f"{KEY}/2",), "", ""),
+        (Verb.DROP, (f"{KEY}/3",), "anna", "why"),
+    ]
+
+
+@given(st.integers(0, 10**18), st.text(max_size=50))
+def test_the_mark_of_the_last_comment_is_read_back(identity: int, text: str) -> None:
+    assert last_handled(f"{text}\n\n{handled_mark(identity)}\n") == (identity, f"{text}\n\n")
+
+
+def test_the_last_word_about_leaving_a_skill_alone_counts() -> None:
+    ignore, back = comment("/skillopt ignore", 4), comment("/skillopt unignore", 6)
+    assert read_ignored([(request(), ignore), (request(), back)]) is None
+    found = read_ignored([(request(), back), (request(), comment("/skillopt ignore", 8))])
+    assert found is not None
+    assert (found.by, found.comment) == ("anna", 8)
+
+
+def test_the_reason_of_a_closed_one_is_the_last_thing_that_was_said_by_who_may_write() -> None:
+    said = [comment("Too\nstrict.", 4), comment("Spam", 6, may_write=False)]
+    found = read_closing(request(), said)
+    assert (found.by, found.reason) == ("anna", "Too strict.")
