@@ -97,7 +97,7 @@ _NIGHTS: Final = (
         "What improved is a branch of the remote.",
         "git fetch --quiet && git log --format='%h %s' --stat main..origin/skillopt/tidy-tables",
     ),
-    ("What its pull request says is a file, for want of a forge.", "head -n 9 .skillopt/pull-requests/*.md"),
+    ("What its pull request says is a file, for want of a forge.", "head -n 7 .skillopt/pull-requests/*.md"),
     ("The report is one HTML file.", "skillopt report tidy-tables -o report.html && ls report.html"),
     ("Another night pays for nothing again and offers nothing twice.", "skillopt nightly --quiet"),
     (

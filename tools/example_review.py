@@ -55,6 +55,7 @@ def _steady(text: str, clone: Path) -> str:
             return "RUN" if len(found[0]) == _RUN_ID else found[0]
         return seen.setdefault(commit, f"COMMIT{len(seen) + 1}")
 
+    text = re.sub(r"(?<=skillopt offer: )[0-9a-f]+", "MARK", text)
     named = re.sub(r"\b[0-9a-f]{7,40}\b", name, text.replace(str(clone), "~/skills"))
     return re.sub(
         r"\[Errno \d+\] |(?<=RUN</code>, )\d{4}-\d\d-\d\d", lambda found: "" if "E" in found[0] else "DATE", named
