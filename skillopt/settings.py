@@ -356,7 +356,8 @@ class Settings(AdvancedSettings):
         ),
     ] = "proven"
     allow: Annotated[
-        tuple[LintClass, ...], Field(description="Classes of text that edits may add though the lint refuses them.")
+        tuple[LintClass, ...],
+        Field(description="Classes of text that edits may add though they are refused or need a person."),
     ] = ()
 
     # Caps
