@@ -11,7 +11,7 @@ from skillopt.reports.offer_view import OfferedEdit, OfferedVersion, OfferView, 
 from skillopt.reports.offered_lines import label_lines, share_lines
 from skillopt.reports.view import RunView
 from skillopt.runs.grade_trailers import read_grading
-from skillopt.safety.lint import lint_change
+from skillopt.safety.lint import find_marks, lint_change
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.commit_message import Version
@@ -98,7 +98,10 @@ def read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]
         people=changed_by_people(place, line),
         dropped=tuple((edit.content or edit.anchor, words.get(key, "")) for key, edit in dropped.items()),
         conflicts=tuple(TextConflict(one.theirs, one.ours) for one in conflicts),
-        flags=tuple(finding.message.partition(";")[0] for finding in lint_change(before, after)),
+        flags=(
+            *(finding.message.partition(";")[0] for finding in lint_change(before, after)),
+            *map(str, find_marks(before, after)),
+        ),
         draft=place.branch.startswith("skillopt-draft/"),
     )
 
