@@ -39,6 +39,8 @@ def find_leaking_edits(
     def problem(kept: Sequence[Edit]) -> str:
         return check_leaks(protected, first, draft.build(list(map(Line, kept))).document, shown)
 
+    if not problem(edits):  # all that any of them adds is in there
+        return []
     alone = {edit.id: reason for edit in edits if (reason := problem([edit]))}
     clean = [edit for edit in edits if edit.id not in alone]
     reason = problem(clean)

@@ -218,8 +218,12 @@ def _quoted(protected: ProtectedText, words: _Words, known: _Words) -> Iterator[
 def _pointed(protected: ProtectedText, words: _Words, known: _Words) -> Iterator[LeakClass]:
     """Find values that together point at one task."""
     values = set(filter(_DIGIT.search, words)) - set(known)
+    if _weight(values) < min(_TRAIN_WEIGHT, _HELD_OUT_WEIGHT):
+        return
     for secret in protected.secrets:
         common = values & secret.values
+        if not common:
+            continue
         least = _TRAIN_WEIGHT if secret.kind is LeakClass.TRAIN_ANSWER else _HELD_OUT_WEIGHT
         if _weight(common) >= least and _weight(_only_in(protected, secret, common)) >= least:
             yield secret.kind
