@@ -16,6 +16,7 @@ from skillopt.errors import SettingsError, UsageError
 from skillopt.protocols import Forge
 from skillopt.safety.credentials import mask
 from skillopt.settings import NightlySettings
+from skillopt.versions.login_helpers import find_kept_token
 
 __all__ = ["FORGES", "ForgeAccount", "find_account", "load_forge", "repository_in"]
 
@@ -72,7 +73,7 @@ class ForgeAccount:
 
 
 def find_account(settings: NightlySettings) -> ForgeAccount | None:
-    """Find the API and the token that the settings and the environment name; None where there is no token.
+    """Find the API and the token that settings, environment or this user's own programs name; None for no token.
 
     Raises:
         SettingsError: The address is not one that a token may be sent to.
@@ -85,7 +86,9 @@ def find_account(settings: NightlySettings) -> ForgeAccount | None:
             f"forge_url: expected an address with https, as in {place.api}, found {mask(api)!r}; a token goes there"
         )
         raise SettingsError(message)
-    token = next(filter(None, map(os.environ.get, place.tokens)), None)
+    token = next(filter(None, map(os.environ.get, place.tokens)), "")
+    if not token and not os.environ.get("CI"):  # there, a step has a token only where it is meant to
+        token = find_kept_token((parts.hostname or "").removeprefix("api."))
     web = f"{parts.scheme}://{parts.netloc.removeprefix('api.')}/"
     return ForgeAccount(api, web, token.strip()) if token else None
 
@@ -154,4 +157,4 @@ def _no_token(name: str, place: _Place) -> str:
     if place is _GITLAB and os.environ.get("CI_JOB_TOKEN"):
         found = "CI_JOB_TOKEN only, which may open no merge requests and write no notes or issues"
     message = f"forge {name!r}: expected a token in {' or '.join(place.tokens)}, found {found}"
-    return f'{message}; set one, or forge = "none"'
+    return f'{message}; set one, log in with `gh auth login`, or forge = "none"'

@@ -1,5 +1,6 @@
 """Which forge a project has."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,28 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("GITHUB_TOKEN")
     with pytest.raises(UsageError, match="expected a token in GH_TOKEN or GITHUB_TOKEN, found none"):
         load_forge(NightlySettings(forge="github"), URL, tmp_path)
+
+
+def test_a_token_that_gh_or_git_keeps_for_this_user_is_used_outside_of_ci(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GITHUB_TOKEN", "GH_TOKEN", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    config = tmp_path / "gitconfig"
+    helper = "!f() { grep -q host=github.example.com && echo username=me && echo password=kept-by-git; }; f"
+    config.write_text(f'[credential]\n\thelper = "{helper}"\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    settings = NightlySettings(forge="github", forge_url="https://github.example.com/api/v3")
+    account = find_account(settings)
+    assert account is not None
+    assert account.token == "kept-by-git"  # noqa: S105 - planted by this test
+    assert find_account(NightlySettings(forge="github")) is None
+    gh = tmp_path / "gh"
+    gh.write_text('#!/bin/sh\n[ "$*" = "auth token --hostname github.example.com" ] && echo kept-by-gh\n')
+    gh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    account = find_account(settings)
+    assert account is not None
+    assert account.token == "kept-by-gh"  # noqa: S105 - planted by this test
+    monkeypatch.setenv("CI", "true")
+    assert find_account(settings) is None
