@@ -16,7 +16,7 @@ from skillopt.errors import SettingsError, UsageError
 from skillopt.protocols import Forge
 from skillopt.safety.credentials import mask
 from skillopt.settings import NightlySettings
-from skillopt.versions.login_helpers import find_kept_token
+from skillopt.versions.kept_logins import find_kept_token
 
 __all__ = ["FORGES", "ForgeAccount", "find_account", "load_forge", "repository_in"]
 
