@@ -72,10 +72,17 @@ def check_new_text(
     leaks = tuple(_leaks(before, after, path, protected))
     places = {one.path for one in leaks}
     quoted = {one.path: one for one in _leaks(before, after, path, brought) if one.path not in places}
+    piped = () if LintClass.NETWORK_COMMAND in allow else tuple(_piped(before, after, path))
+    said = {(one.path, one.line) for one in piped}
+    linted = (
+        one
+        for one in _linted(before, after, path, allow)
+        if one.rule != LintClass.NETWORK_COMMAND.value or (one.path, one.line) not in said
+    )
     return (
         *_validated(before, after, path),
-        *_linted(before, after, path, allow),
-        *_piped(before, after, path),
+        *linted,
+        *piped,
         *leaks,
         *(replace(one, weight=Weight.NOTE, rule=_QUOTED, message=_ONLY_REPEATED) for one in quoted.values()),
     )

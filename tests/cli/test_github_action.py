@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from skillopt.cli.github_action import MOST_SUMMARY_BYTES, cut_report, main
+from skillopt.cli.action.github_action import MOST_SUMMARY_BYTES, cut_report, main
 from skillopt.cli.nightly import render_night
 from skillopt.nightly.night import Nightly, SkillNight, Training
 from skillopt.nightly.posting import PullRequestUpdate

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skillopt.errors import RepositoryError, SkillError, UsageError
+from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
 from skillopt.versions import repository as versions
 from skillopt.versions.git_process import run_git
 from skillopt.versions.snapshot import snapshot_of
@@ -102,7 +102,7 @@ def test_a_changed_configuration_is_seen_at_once(project: Path) -> None:
     before = config.read_bytes()
     assert text(project).endswith("- Sort.\n")
     config.write_text('[skills.rows]\npath = "../rows"\n')
-    with pytest.raises(RepositoryError, match="lies outside"):
+    with pytest.raises(SettingsError, match="expected a path in the project"):
         text(project)
     assert served_skills(project) == ()
     config.unlink()
@@ -114,7 +114,7 @@ def test_a_changed_configuration_is_seen_at_once(project: Path) -> None:
 def test_a_configured_folder_that_changes_keeping_size_and_time_is_seen(project: Path) -> None:
     config = project / "skillopt.toml"
     config.write_text('[skills.rows]\npath = "/skill/rows"\n')
-    with pytest.raises(RepositoryError, match="lies outside"):
+    with pytest.raises(SettingsError, match="expected a path in the project"):
         text(project)
     times = config.stat()
     config.write_text('[skills.rows]\npath = "skills/rows"\n')
@@ -202,7 +202,7 @@ def test_a_project_that_goes_away_is_gone(project: Path) -> None:
 
 def test_a_skill_that_is_configured_to_lie_outside_says_so(project: Path) -> None:
     (project / "skillopt.toml").write_text('[skills.rows]\npath = "../rows"\n')
-    with pytest.raises(RepositoryError, match="lies outside the repository"):
+    with pytest.raises(SettingsError, match=r"skillopt.toml: \[skills.rows\] path: expected a path in the project"):
         served_skill(project, "rows")
     with pytest.raises(UsageError, match="expected an accepted version, found none"):
         served_skill(project, "other")

@@ -239,7 +239,7 @@ def test_what_does_not_change_is_never_refused(before: str, more: str) -> None:
 
 @given(st.text(alphabet=st.characters(categories=["L", "N", "Zs"], max_codepoint=0x24F), max_size=60))
 def test_words_and_numbers_are_never_refused(text: str) -> None:
-    assert lint_change(BASE, BASE + text) == ()
+    assert lint_change(BASE, BASE + text.rstrip()) == ()  # blanks that end a line could hold a message
 
 
 @pytest.mark.parametrize("secret", SECRETS)

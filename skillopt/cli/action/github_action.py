@@ -1,6 +1,6 @@
 """Run the command line in `.github/actions/skillopt`, from the action's inputs to its outputs.
 
-    python -P -m skillopt.cli.github_action run|comment|check|night-check|night-train|night-offer|cache
+    python -P -m skillopt.cli.action.github_action run|comment|check|night-check|night-train|night-offer|cache
 
 Inputs, outputs, annotations and the job's summary are here, what only a gate has in cli.gate_action, and what only a
 night has in cli.night_action. No step that runs rollouts has a token, and the files by which a step steers its job are
@@ -21,9 +21,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
+from skillopt.cli.action.gate_action import comment_on_change, count_neutral, gate_outputs, reason_of, report_check
+from skillopt.cli.action.night_action import NIGHT_STEPS, may_cache, night_outputs, step_arguments
 from skillopt.cli.entry import run as run_command
-from skillopt.cli.gate_action import comment_on_change, count_neutral, gate_outputs, reason_of, report_check
-from skillopt.cli.night_action import NIGHT_STEPS, may_cache, night_outputs, step_arguments
 from skillopt.cli.output import append_report, write_report
 from skillopt.errors import SettingsError, SkilloptError, UsageError
 from skillopt.nightly.offer_folder import REPORT
