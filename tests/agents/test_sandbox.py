@@ -239,7 +239,7 @@ def test_an_agent_that_starts_processes_without_end_is_ended_and_leaves_none(
         "import os, time\nfor _ in range(500): os.fork() or time.sleep(60)\ntime.sleep(60)"
     )
     program = str(workspace / "run.py")
-    ended = boxed(f"exec {sys.executable} {program}", workspace, provider.url)
+    ended = boxed(f"exec {os.path.realpath(sys.executable)} {program}", workspace, provider.url)
 
     assert ended.result.exceeded == f"more than {rollout_limits().processes} processes"
     assert not any(program in command for command in _commands())
