@@ -17,6 +17,7 @@ from skillopt.nightly.skill_state import DefaultBranch, SkillState
 from skillopt.project import Project
 from skillopt.runs.draft_publication import became_version
 from skillopt.storage.ledger import Ledger
+from skillopt.tasks import digest_of
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, Tips
 
@@ -59,22 +60,23 @@ class OfferMaking:
     allowance: Meter | None = None
 
 
-def offer_version(making: OfferMaking, state: SkillState) -> BranchOffer | None:
+def offer_version(making: OfferMaking, state: SkillState, opened: str = "") -> BranchOffer | None:
     """Say what is offered of a skill's newest version, None where its branch does not exist.
 
     Args:
         making: What it is made with.
         state: State of the skill.
+        opened: Text of its open pull request, empty for none.
     """
     context = making.context
     if not state.tip:
         return None
     offer = find_version_offer(state, context.default_branch.name, making.ledger)
     seen = context.tips.skills.get(state.target.name, "") if context.tips else ""
-    return _offered(making, state, offer, seen, _notes(context, state))
+    return _offered(making, state, offer, (seen, opened), _notes(context, state))
 
 
-def offer_draft(making: OfferMaking, state: SkillState) -> BranchOffer | None:
+def offer_draft(making: OfferMaking, state: SkillState, opened: str = "") -> BranchOffer | None:
     """Say what is offered of a skill's draft, None where there is and was none.
 
     A draft that has become a version is removed.
@@ -82,6 +84,7 @@ def offer_draft(making: OfferMaking, state: SkillState) -> BranchOffer | None:
     Args:
         making: What it is made with.
         state: State of the skill.
+        opened: Text of its open pull request, empty for none.
     """
     context = making.context
     repository = context.project.repository()
@@ -91,43 +94,63 @@ def offer_draft(making: OfferMaking, state: SkillState) -> BranchOffer | None:
     seen = context.tips.drafts.get(state.target.name, "") if context.tips else ""
     if branch.tip is None and not seen:
         return None
-    return _offered(making, state, find_draft_offer(state, repository, making.ledger), seen, [])
+    return _offered(making, state, find_draft_offer(state, repository, making.ledger), (seen, opened), [])
 
 
-def _offered(making: OfferMaking, state: SkillState, offer: Offer, seen: str, notes: list[str]) -> BranchOffer:
-    """Write an offer down, with title and text where it may have a pull request."""
+def _offered(
+    making: OfferMaking, state: SkillState, offer: Offer, there: tuple[str, str], notes: list[str]
+) -> BranchOffer:
+    """Write an offer down, with title and text where it may have a pull request.
+
+    Where the record of its run is gone, as in a clone without a ledger, an open pull request must still be true: its
+    text is measured anew as soon as it is of other texts or tasks than it was measured with.
+
+    Args:
+        making: What it is made with.
+        state: State of the skill.
+        offer: What is offered.
+        there: Where the remote has the branch, and the text of its open pull request; empty for none.
+        notes: Remarks on the branch.
+    """
+    seen, opened = there
+    place = _place(making.context, state, offer)
+    measured = _measured_mark(state, place)
+    outdated = offer.unfit_reason == NO_RECORD and opened and measured not in opened
+    unfit = "" if outdated else offer.unfit_reason
     made = BranchOffer(
         branch=offer.branch,
         seen=seen,
         tip=offer.tip,
-        unfit_reason=offer.unfit_reason,
+        unfit_reason=unfit,
         moot_reason=offer.moot_reason,
-        missing_reason=_missing_record(offer, making.ledger) if offer.unfit_reason == NO_RECORD else "",
+        missing_reason=_missing_record(offer, making.ledger) if unfit == NO_RECORD else "",
         mark=offer.mark,
         notes=tuple(notes),
     )
-    if offer.record is None or offer.unfit_reason or offer.moot_reason:
+    if unfit or offer.moot_reason or not offer.tip or (offer.record is None and not outdated):
         return made
-    context, repository = making.context, making.context.project.repository()
-    into = context.default_branch
-    place = OfferPlace(
-        repository,
-        state.target.name,
-        repository.relative(state.target.folder),
-        offer.branch,
-        offer.tip,
-        into.name,
-        into.commit or repository.head() or "",
-    )
-    sources = ClaimSources(context.project, state.target, making.ledger, making.observer, making.allowance)
+    sources = ClaimSources(making.context.project, state.target, making.ledger, making.observer, making.allowance)
     written = write_offer(sources, place)
     if written.page and making.report is not None:
         making.report.mkdir(parents=True, exist_ok=True)
         name = f"{state.target.name}{'-draft' if written.view.draft else ''}-before-after.html"
         (making.report / name).write_text(written.page, encoding="utf-8")
-    body = f"{written.body}\n{offer.mark}\n" if offer.mark else written.body
+    marks = [offer.mark, measured if written.view.claim is not None else ""]
+    body = "\n".join([written.body, *filter(None, marks)]).rstrip() + "\n"
     said = {"proven": written.view.proven, "known_by": written.mark, "title": written.title, "body": body}
     return made.model_copy(update=said)
+
+
+def _place(context: NightlyContext, state: SkillState, offer: Offer) -> OfferPlace:
+    repository, into = context.project.repository(), context.default_branch
+    path, base = repository.relative(state.target.folder), into.commit or repository.head() or ""
+    return OfferPlace(repository, state.target.name, path, offer.branch, offer.tip, into.name, base)
+
+
+def _measured_mark(state: SkillState, place: OfferPlace) -> str:
+    """Give the hidden line that names the texts and the suite that a pull request was measured with."""
+    texts = digest_of(place.text(place.base), place.text(place.tip), state.due_facts.suite)
+    return f"<!-- skillopt measured: {texts[:16]} -->"
 
 
 def _missing_record(offer: Offer, ledger: Ledger) -> str:

@@ -1,6 +1,6 @@
 """What the forge says before a night: `nightly check` writes it to a file, `nightly train` reads it without a token."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, Literal
 
@@ -24,6 +24,7 @@ __all__ = [
     "Closing",
     "ReviewState",
     "SkillReview",
+    "open_text",
     "read_asked",
     "read_closing",
     "read_ignored",
@@ -116,6 +117,11 @@ class ReviewState(_Strict):
     def of(self, skill: str) -> SkillReview:
         """Give what the forge has of a skill."""
         return next((one for one in self.skills if one.skill == skill), SkillReview(skill=skill))
+
+
+def open_text(requests: Sequence[PullRequest]) -> str:
+    """Give the text of the open one of some pull requests, empty where none is."""
+    return next((one.body for one in requests if one.state == "open"), "")
 
 
 def read_asked(request: PullRequest, comments: Iterable[Comment]) -> tuple[Asked, ...]:

@@ -26,7 +26,7 @@ from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight,
 from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, write_offers
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
-from skillopt.nightly.review_state import ReviewState, read_state
+from skillopt.nightly.review_state import ReviewState, open_text, read_state
 from skillopt.nightly.schedule import why_no_training
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import Project, Selection
@@ -273,9 +273,11 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
 def _offer(night: _Night, skill: str, state: SkillState) -> SkillOffers:
     """Say what is offered of a skill; what must be measured for that counts as the night's."""
     meter = night.remaining.meter_for(1.0)
+    review = night.review.of(skill)
     making = OfferMaking(night.context, night.ledger, night.report, night.observer, meter)
     try:
-        version, draft = offer_version(making, state), offer_draft(making, state)
+        version = offer_version(making, state, open_text(review.versions))
+        draft = offer_draft(making, state, open_text(review.drafts))
     finally:
         night.remaining.subtract(meter)
     if version is not None:
