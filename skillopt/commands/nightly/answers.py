@@ -112,8 +112,13 @@ class _Desk:
         match asked.verb:
             case Verb.DROP:
                 yield from self._drop(asked)
-            case Verb.RETRY | Verb.REBASE:
-                yield "trained again, from what the default branch has now where people changed the skill there"
+            case Verb.RETRY:
+                yield "due again, though nothing else makes it due"
+            case Verb.REBASE:
+                yield (
+                    "due again, from the default branch's text where people changed the skill there; where that "
+                    "contradicts what people changed on this branch, this branch's is left behind"
+                )
             case Verb.IGNORE:
                 yield "left alone from now on: not trained, not offered; `/skillopt unignore` ends that"
             case Verb.UNIGNORE:

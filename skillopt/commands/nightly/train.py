@@ -238,9 +238,10 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     waits = _why_waiting(night, state.target.settings.nightly)
     if waits:
         return replace(row, training=Training.WAITING, reason=waits)
-    if state.conflicts:
+    anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).asked)
+    if state.conflicts and not anew:
         return replace(row, training=Training.WAITING, reason=_contradiction(night, state))
-    if state.moves_on:
+    if state.moves_on or state.conflicts:
         state = _begin_from_default_branch(night, selection, state)
     meter = night.remaining.meter_for(1.0 if last else state.target.settings.nightly.share)
     night.observer.notice(f"{state.target.name}: {due.reason}")
@@ -321,7 +322,7 @@ def _contradiction(night: _Night, state: SkillState) -> str:
     """Say which lines people changed in two ways; the skill waits until one of them decides."""
     into, branch, found = night.context.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
     both = f"{escape_terminal(found.theirs)!r} on {into} and {escape_terminal(found.ours)!r} on {branch}"
-    advice = f"merge {into} into {branch} by hand, or run `skillopt decline {state.target.name}`"
+    advice = f"merge {into} into {branch} by hand, or comment `/skillopt rebase` to go on from {into}"
     return f"people changed the same lines in two ways, {both}; {advice}"
 
 
@@ -331,7 +332,7 @@ def _begin_from_default_branch(night: _Night, selection: Selection, state: Skill
     onto = night.context.default_branch.commit
     place = StartPlace(repository, target.name, repository.relative(target.folder), state.tip, onto)
     with writer_lock(night.context.project.root, target.name):
-        write_start(place, night.now().isoformat(timespec="seconds"))
+        write_start(place, night.now().isoformat(timespec="seconds"), anew=bool(state.conflicts))
     return _read_state(night, selection)
 
 
