@@ -70,8 +70,38 @@ class FakeForge:
     def writes(self) -> list[str]:
         """List what was asked to change, in order; questions that are POSTs are left out."""
         assert self.server is not None
-        changes = (asked for asked in self.server.requests if asked.method in _WRITES and not _is_question(asked))
-        return [f"{asked.method} {asked.path}" for asked in changes]
+        return [f"{asked.method} {asked.path}" for asked in self.server.requests if _changes(asked)]
+
+    def cut(self, write: int, *, after: bool) -> list[str]:
+        """Cut the network for good at a write: before it arrives, or after it is done and nobody was told.
+
+        Args:
+            write: Which one from now on, counted from 0.
+            after: Whether it is done.
+
+        Returns:
+            The write, as soon as it came to that.
+        """
+        left, cut = [write], list[str]()
+
+        def fail(asked: Requested) -> Answer | None:
+            if not cut and not _changes(asked):
+                return None
+            if not cut and left[0]:
+                left[0] -= 1
+                return None
+            if not cut:
+                cut.append(f"{asked.method} {asked.path}")
+                if after:
+                    self._route(asked)
+            return FAULTS["hangs up"]
+
+        self.fault = fail
+        return cut
+
+    def mend(self) -> None:
+        """Let nothing go wrong any more."""
+        self.fault = lambda _: None
 
     def say(self, number: int, author: str, text: str) -> None:
         """Comment under a pull request as somebody would."""
@@ -335,6 +365,11 @@ FAULTS: dict[str, Answer] = {
     "not json": Answer(200, b"<html>", "text/html"),
 }
 """What each fault answers, by its name."""
+
+
+def _changes(asked: Requested) -> bool:
+    """Tell whether a request changes anything; questions that are POSTs do not."""
+    return asked.method in _WRITES and not _is_question(asked)
 
 
 def _is_question(asked: Requested) -> bool:

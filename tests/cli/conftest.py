@@ -1,0 +1,33 @@
+"""What the tests of commands share: no pause between writes to a forge, and one first night for all stories."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillopt.forge.github import GitHubForge
+from tests.fakes.fake_forge import fake_forge
+from tests.fakes.stories import Story, begun_story
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_pause_between_writes() -> Iterator[None]:
+    """Write to the loopback forge at once: GitHub wants a second between writes."""
+    seconds, _ = GitHubForge.__init__.__defaults__ or (20, 1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(GitHubForge.__init__, "__defaults__", (seconds, 0.0))
+        yield
+
+
+@pytest.fixture(scope="session")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    """Give a project after its first night."""
+    with begun_story(tmp_path_factory.mktemp("begun")) as story:
+        yield story
+
+
+@pytest.fixture
+def story(tmp_path: Path, begun: Story) -> Iterator[Story]:
+    """Give a copy of the project after its first night."""
+    with fake_forge() as forge:
+        yield Story(begun.nights.copy(tmp_path, forge), forge, tmp_path)

@@ -1,0 +1,111 @@
+"""Nights over weeks, each of them check, train and offer; after each, text, branches and costs agree."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.projects import git
+from tests.fakes.stories import BRANCH, SKILL_FILE, Story
+
+pytestmark = pytest.mark.process
+
+
+def test_a_night_without_news_writes_nothing_and_the_night_after_more_tasks_tells_the_truth_again(story: Story) -> None:
+    story = replace(story, apart=True)
+    story.check_claims()
+    story.check_unchanged()
+    story.grow_suite()
+    third = story.night()
+    assert (third.code, third.row["cause"]) == (0, "its suite changed since it was trained")
+    assert third.paid == third.result["rollouts"] > 0
+    assert list(story.forge.pulls) == [1]
+    story.check_claims()
+    assert story.whole_night().writes == ()
+
+
+def test_a_rule_that_a_person_adds_on_main_is_kept_and_the_new_text_is_measured_against_it(story: Story) -> None:
+    first = story.tip()
+    story.edit("main", "Keep the header row.")
+    second = story.night()
+    assert second.code == 0, second.errors
+    assert second.paid == second.result["rollouts"] > 0
+    assert git(story.nights.bare, "merge-base", first, BRANCH) == first
+    assert "- Keep the header row." in story.text()
+    (number,) = [number for number, pull in story.forge.pulls.items() if pull["state"] == "open"]
+    story.check_claims(number)
+    story.check_unchanged()
+
+
+def test_a_commit_of_a_person_on_the_branch_is_measured_and_named(story: Story) -> None:
+    tip = story.edit(BRANCH, "Keep the header row.")
+    second = story.night()
+    assert (second.code, second.offer, story.tip()) == (0, "updated", tip), second.errors
+    assert second.paid == second.result["rollouts"]
+    story.check_claims()
+    assert "measured with `Anna`'s commit" in story.pull()["body"]
+    story.check_unchanged()
+
+
+def test_a_commit_of_a_person_is_measured_too_where_no_run_is_recorded(story: Story) -> None:
+    elsewhere = story.elsewhere("elsewhere")
+    elsewhere.check_unchanged()
+    story.edit(BRANCH, "Keep the header row.")
+    second = elsewhere.night()
+    assert (second.code, second.offer) == (0, "updated"), second
+    assert second.paid == second.result["rollouts"] > 0
+    story.check_claims()
+    assert "measured with `Anna`'s commit" in story.pull()["body"]
+    elsewhere.check_unchanged()
+
+
+@pytest.mark.parametrize("squash", [True, False])
+def test_a_merged_version_is_where_the_next_training_begins(story: Story, *, squash: bool) -> None:
+    text = story.text()
+    story.merge(squash=squash)
+    story.check_unchanged()
+    story.grow_suite()
+    third = story.night()
+    assert (third.code, third.row["versions"], third.offer) == (0, 0, ""), third
+    assert (story.text("main"), list(story.forge.pulls)) == (text, [1])
+    story.edit("main", "", instead_of="- Lower-case every email address.\n")
+    fourth = story.night()
+    assert (fourth.code, fourth.row["versions"], fourth.offer) == (0, 1, "opened"), fourth
+    assert "email" not in story.text("main")
+    assert fourth.paid == fourth.result["rollouts"]
+    story.check_claims(2)
+    story.check_unchanged()
+
+
+def test_a_branch_that_a_person_rewrote_is_left_alone_and_offered_as_it_is_by_a_fresh_clone(story: Story) -> None:
+    def leave_dates_out(folder: Path) -> None:
+        document = folder / SKILL_FILE
+        kept = [line for line in document.read_text().splitlines(keepends=True) if "YYYY" not in line]
+        document.write_text("".join(kept))
+        git(folder, "commit", "--quiet", "--amend", "--no-edit", "-a")
+
+    tip = story.force(BRANCH, leave_dates_out)
+    second = story.night()
+    assert (second.code, second.paid, story.tip()) == (3, 0, tip)
+    assert f"{BRANCH} has diverged" in second.row["reason"]
+    fresh = story.elsewhere("fresh")
+    third = fresh.night()
+    assert (third.code, third.offer, story.tip()) == (0, "updated", tip), third
+    story.check_claims()
+    fresh.check_unchanged()
+
+
+def test_a_main_that_was_rewritten_is_what_the_text_is_measured_against(story: Story) -> None:
+    def another_history(folder: Path) -> None:
+        document = folder / SKILL_FILE
+        document.write_text(document.read_text() + "- Keep the header row.\n")
+        git(folder, "commit", "--quiet", "--amend", "-am", "Another beginning")
+
+    old = git(story.nights.bare, "rev-parse", "main")
+    story.force("main", another_history)
+    second = story.night()
+    assert second.code == 0, second.errors
+    (number,) = [number for number, pull in story.forge.pulls.items() if pull["state"] == "open"]
+    story.check_claims(number, old=old)
+    assert second.paid == second.result["rollouts"]
+    story.check_unchanged()

@@ -1,0 +1,155 @@
+"""Nights after people answered: refused edits, commands in comments, closed and reopened pull requests, and drafts."""
+
+import re
+
+import pytest
+
+from skillopt.gate.grades import Grade
+from skillopt.nightly.people_commands import read_checklist
+from tests.fakes.drafts import accepted, run_events
+from tests.fakes.projects import git
+from tests.fakes.stories import BRANCH, Story
+
+pytestmark = pytest.mark.process
+
+EMAIL = "Lower-case every email address."
+DATES = "Write dates as YYYY-MM-DD; numeric dates are month first."
+
+
+def trailers(story: Story, key: str, commit: str = BRANCH) -> list[str]:
+    """List the values of a trailer of a commit on the remote."""
+    return git(story.nights.bare, "log", "-1", f"--format=%(trailers:key={key},valueonly,unfold)", commit).splitlines()
+
+
+def test_an_unticked_box_takes_that_edit_out_and_the_rest_is_measured_again(story: Story) -> None:
+    story.forge.tick(1, 1, ticked=False)
+    second = story.night()
+    assert (second.code, second.offer) == (0, "updated"), second
+    assert second.paid == second.result["rollouts"] > 0
+    assert (DATES in story.text(), EMAIL in story.text()) == (False, True)
+    assert trailers(story, "Dropped-Edit")
+    story.check_claims()
+    assert [box.ticked for box in read_checklist(story.pull()["body"])] == [True]
+    assert any("edit 1 dropped" in said for said in story.forge.said(1))
+    story.check_unchanged()
+
+
+def test_commands_are_done_once_and_answered_and_those_of_strangers_are_not(story: Story) -> None:
+    story.forge.say(1, "eve", "/skillopt drop 1\n/skillopt ignore")
+    story.check_unchanged()
+
+    story.forge.say(1, "ada", "/skillopt explain 1")
+    explained = story.night()
+    assert (explained.code, explained.paid, explained.offer) == (0, 0, "")
+    assert "4 tasks show dates not in ISO form." in story.forge.said(1)[-1]
+    story.check_claims()
+    story.check_unchanged()
+
+    story.forge.say(1, "ada", "/skillopt drop 2: our vendors need their capitals")
+    dropped = story.night()
+    assert (dropped.code, dropped.offer, EMAIL in story.text()) == (0, "updated", False)
+    assert trailers(story, "Dropped-By") == ["ada"]
+    assert trailers(story, "Dropped-Reason") == ["our vendors need their capitals"]
+    story.check_claims()
+    story.check_unchanged()
+
+    story.grow_suite()
+    again = story.night()
+    assert (again.code, again.row["training"]) == (0, "finished")
+    assert EMAIL not in story.text()
+    story.check_claims()
+
+
+def test_a_skill_that_is_to_be_ignored_costs_nothing_until_somebody_takes_that_back(story: Story) -> None:
+    story.forge.say(1, "ada", "/skillopt ignore")
+    story.grow_suite()
+    second = story.night()
+    assert (second.code, second.row["training"], second.paid) == (0, "ignored", 0)
+    story.check_unchanged()
+    story.forge.say(1, "ada", "/skillopt unignore")
+    third = story.night()
+    assert (third.row["training"], third.row["cause"]) == ("finished", "its suite changed since it was trained")
+    story.check_claims()
+
+
+def test_a_skill_is_trained_again_when_somebody_asks_for_it(story: Story) -> None:
+    story.forge.say(1, "ada", "/skillopt retry")
+    second = story.night()
+    assert (second.code, second.row["training"]) == (0, "finished"), second
+    assert "ada" in second.row["cause"]
+    assert any("due again" in said for said in story.forge.said(1))
+    story.check_claims()
+    story.check_unchanged()
+
+
+def test_lines_that_people_changed_in_two_ways_wait_until_somebody_decides(story: Story) -> None:
+    tip = story.edit(BRANCH, "# Rows of ours", instead_of="# Rows")
+    story.edit("main", "# Rows of vendors", instead_of="# Rows")
+    second = story.night()
+    assert (second.code, second.row["training"], second.row["rollouts"]) == (0, "waiting", 0), second
+    assert (story.tip(), story.pull()["state"]) == (tip, "open")
+    shown = story.pull()["body"].partition("<details>")[0]
+    assert "# Rows of ours" in shown
+    assert "# Rows of vendors" in shown
+    story.check_unchanged()
+
+    story.forge.say(1, "ada", "/skillopt rebase")
+    fourth = story.night()
+    assert (fourth.code, fourth.row["training"], fourth.offer) == (0, "finished", "updated"), fourth
+    assert fourth.paid == fourth.result["rollouts"] > 0
+    assert ("# Rows of ours" in story.text(), "# Rows of vendors" in story.text()) == (False, True)
+    assert git(story.nights.bare, "merge-base", tip, BRANCH) == tip
+    assert any("due again" in said for said in story.forge.said(1))
+    story.check_claims()
+    story.check_unchanged()
+
+
+def test_a_closed_pull_request_is_refused_for_good_until_somebody_reopens_it(story: Story) -> None:
+    offered = story.tip()
+    story.forge.say(1, "ada", "Our vendors want their own style.")
+    story.forge.set_state(1)
+    second = story.night()
+    assert second.code == 0, second
+    assert trailers(story, "Declined") == [offered]
+    assert trailers(story, "Declined-Reason") == ["Our vendors want their own style."]
+    assert story.text() == story.text("main")
+    assert len(trailers(story, "Refused-Edit")) == len(re.findall("skillopt edit:", story.pull()["body"]))
+    story.check_unchanged()
+
+    story.grow_suite()
+    fourth = story.night()
+    assert (fourth.code, fourth.row["training"], fourth.row["cause"]) == (
+        0,
+        "finished",
+        "its suite changed since it was trained",
+    )
+    assert fourth.paid == fourth.result["rollouts"]
+    assert (EMAIL in story.text(), DATES in story.text()) == (False, False)
+    for number, pull in story.forge.pulls.items():
+        if pull["state"] == "open":
+            story.check_claims(number)
+
+
+def test_a_reopened_pull_request_offers_the_same_text_again(story: Story) -> None:
+    text = story.text()
+    story.forge.set_state(1)
+    assert story.night().code == 0
+    assert story.text() == story.text("main")
+    story.forge.reopen(1)
+    third = story.night()
+    assert third.code == 0, third
+    assert (story.text(), list(story.forge.pulls)) == (text, [1])
+    story.check_claims()
+    story.check_unchanged()
+
+
+def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(story: Story) -> None:
+    story.merge(squash=True)
+    story.edit("main", "", instead_of=f"- {EMAIL}\n")
+    assert story.night("--max-rollouts", "1").code == 0
+    run_events(story.nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE), seed=1)
+    second = story.night()
+    assert second.code == 0, second
+    number = max(story.forge.pulls)
+    assert story.pull(number)["draft"] is True
+    story.check_claims(number)

@@ -1,0 +1,115 @@
+"""Nights in which something fails: tokens, limits, the network at each write, and two machines at once."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fake_forge import FAULTS, fake_forge
+from tests.fakes.nights import make_nights
+from tests.fakes.projects import git
+from tests.fakes.stories import BRANCH, Story
+
+pytestmark = pytest.mark.process
+
+SHOWN = ("--set", "dashboard=true")
+
+
+def test_an_expired_token_and_a_limit_are_found_before_anything_is_paid(story: Story) -> None:
+    story.grow_suite()
+    kept = story.recorded()
+    story.forge.fault = lambda _: FAULTS["401"]
+    expired = story.night()
+    assert (expired.code, expired.step, expired.writes, story.recorded()) == (3, "check", (), kept)
+    assert "401" in expired.errors
+    assert "token" in expired.errors
+    story.forge.fault = lambda _: FAULTS["403 primary limit"]
+    limited = story.night()
+    assert (limited.code, limited.step, limited.writes, story.recorded()) == (3, "check", (), kept)
+    assert "2100-01-01" in limited.errors
+    story.forge.mend()
+    good = story.night()
+    assert (good.code, good.row["training"]) == (0, "finished")
+    assert good.paid > 0
+    story.check_claims()
+
+
+def test_a_token_that_expires_during_training_costs_nothing_twice(story: Story) -> None:
+    def expire() -> None:
+        story.forge.fault = lambda _: FAULTS["401"]
+
+    story.edit(BRANCH, "Keep the header row.")
+    before = story.pull()["body"]
+    second = story.night(before_offer=expire)
+    assert (second.code, second.step) == (3, "offer")
+    assert (second.paid > 0, story.pull()["body"]) == (True, before)
+    story.forge.mend()
+    third = story.night()
+    assert (third.code, third.paid, third.offer) == (0, 0, "updated")
+    story.check_claims()
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_an_offer_that_is_cut_at_any_write_is_completed_by_the_next_and_nothing_is_there_twice(
+    story: Story, tmp_path: Path, *, after: bool
+) -> None:
+    story.forge.say(1, "ada", "/skillopt drop 2: our vendors need their capitals")
+    step, ended = story.train(tmp_path, *SHOWN)
+    assert (step, ended.returncode) == ("train", 0), ended.stderr
+    cut = [write for write in range(20) if cut_offer(story, tmp_path, write, after=after)]
+    assert cut == list(range(len(cut)))
+    assert len(cut) >= 4
+
+
+def cut_offer(story: Story, place: Path, write: int, *, after: bool) -> bool:
+    """Cut an offer at a write, offer again, and look at what is there; tell whether there was such a write."""
+    with fake_forge() as forge:
+        copy = Story(story.nights.copy(place / f"cut-{write}", forge), forge, place)
+        was_cut = forge.cut(write, after=after)
+        first = copy.step("offer", str(place / "out"), *SHOWN, token=True)
+        forge.mend()
+        if not was_cut:
+            assert first.returncode == 0, first.stderr
+            return False
+        assert (first.returncode, "Traceback" in first.stderr) == (3, False), (was_cut, first.stderr)
+        second = copy.step("offer", str(place / "out"), *SHOWN, token=True)
+        assert second.returncode == 0, (was_cut, second.stderr)
+        copy.check_claims()
+        assert (len(forge.pulls), len(forge.issues)) == (1, 1), was_cut
+        topics = [text.splitlines()[0] for text in forge.said(1) if text.startswith("<!--")]
+        assert len(topics) == len(set(topics)), (was_cut, topics)
+        assert sum("edit 2 dropped" in text for text in forge.said(1)) == 1, was_cut
+        assert copy.tip() == git(copy.nights.folder, "rev-parse", BRANCH)
+        done = len(forge.writes)
+        assert copy.step("offer", str(place / "out"), *SHOWN, token=True).returncode == 0
+        assert forge.writes[done:] == [], was_cut
+        return True
+
+
+def test_a_night_that_was_cut_when_it_opened_its_pull_request_finds_it_the_next_night(tmp_path: Path) -> None:
+    with fake_forge() as forge:
+        story = Story(make_nights(tmp_path, forge), forge, tmp_path)
+
+        def cut() -> None:
+            forge.cut(0, after=True)
+
+        first = story.night(before_offer=cut)
+        assert (first.code, first.step, list(forge.pulls)) == (3, "offer", [1])
+        forge.mend()
+        second = story.night()
+        assert (second.code, second.paid, list(forge.pulls)) == (0, 0, [1])
+        story.check_claims()
+        story.check_unchanged()
+
+
+def test_nights_of_two_machines_at_once_open_one_pull_request_and_the_slower_one_steps_back(story: Story) -> None:
+    story.grow_suite()
+    other = story.elsewhere("other")
+    rows = []
+    slow = story.night(before_offer=lambda: rows.append(other.night()))
+    (fast,) = rows
+    assert fast.code == 0, fast
+    tip = story.tip()
+    assert slow.writes == () or slow.code == 0
+    assert (list(story.forge.pulls), story.tip()) == ([1], tip)
+    story.check_claims()
+    other.check_unchanged()
