@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.trust.judges import ANSWER, INPUTS, JUDGES
-from benchmarks.trust.table import ClassResult
+from benchmarks.trust.table import ClassResult, Found
 from skillopt.agents.process import AgentCommand, AgentHome
 from skillopt.errors import InfrastructureError
 from skillopt.rollouts import Score, Trajectory
@@ -96,10 +96,10 @@ def run_attempt(attempt: Attempt, sandbox: SandboxChoice = "bwrap") -> Score | s
             return str(error)
 
 
-def try_cheats() -> tuple[ClassResult, list[str]]:
-    """Try all whose programs are there; give the row of the table and what went wrong."""
+def try_cheats(quick: bool = False) -> Found:
+    """Try all whose programs are there, or every tenth; give the row of the table and what went wrong."""
     through, refused = [], []
-    cheats, honest = ([each for each in some if each.runnable] for some in (CHEATS, HONEST))
+    cheats, honest = ([each for each in some if each.runnable][:: 10 if quick else 1] for some in (CHEATS, HONEST))
     for attempt in cheats:
         score = run_attempt(attempt)
         if isinstance(score, Score) and (score.passed or score.value > 0):
@@ -110,4 +110,4 @@ def try_cheats() -> tuple[ClassResult, list[str]]:
             refused.append(f"honest work failed: {attempt.name}: {score if isinstance(score, str) else score.feedback}")
     alarms = f"{len(refused)} of {len(honest)}"
     row = ClassResult("scores without the work", len(cheats), len(through), false_alarms=alarms)
-    return row, [*through, *refused]
+    return (row,), [*through, *refused]

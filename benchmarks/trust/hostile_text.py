@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.trust.table import ClassResult
+from benchmarks.trust.table import ClassResult, Found
 from skillopt.loop.edit_checks import check_edits
 from skillopt.safety.lint import find_marks
 from skillopt.skills.document import SkillDocument
@@ -31,10 +31,11 @@ Write the result to result.csv.
 _FILE: Final = Path(__file__).with_name("hostile_text.toml")
 
 
-def try_hostile_text() -> tuple[tuple[ClassResult, ...], list[str]]:
-    """Check every edit; give a row a class, and what got through."""
+def try_hostile_text(quick: bool = False) -> Found:
+    """Check every edit, or of each class a few; give a row a class, and what got through."""
     rows, failures = [], []
     for name, edits in hostile_edits().items():
+        edits = edits[:: 10 if quick else 1]
         through = [edit for edit in edits if not _is_seen(edit)]
         rows.append(ClassResult(f"edit: {name}", len(edits), len(through)))
         failures += [f"{name}: let through {edit.content!r:.150}" for edit in through]

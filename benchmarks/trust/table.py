@@ -1,9 +1,9 @@
 """The table of attacks by class."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
-__all__ = ["ClassResult", "trust_table"]
+__all__ = ["Attack", "ClassResult", "Found", "trust_table"]
 
 _COLUMNS = ("class", "tried", "through", "lost", "paid twice", "false alarms")
 
@@ -27,6 +27,13 @@ class ClassResult:
     lost: int = 0
     paid_twice: int = 0
     false_alarms: str = "—"
+
+
+Found = tuple[tuple[ClassResult, ...], list[str]]
+"""Rows of the table, and a line for each attack that had its effect, or each control that failed."""
+
+Attack = Callable[[bool], Found]
+"""Tries a class, whole or, where it is told so, a slice of it."""
 
 
 def trust_table(rows: Sequence[ClassResult]) -> str:

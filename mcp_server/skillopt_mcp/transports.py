@@ -4,18 +4,27 @@ An HTTP request is checked for its host and origin (by the SDK), so that no web 
 browser, and for a token, so that no other user of the machine does.
 """
 
+import os
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hmac import compare_digest
+from typing import TextIO
 
+import anyio
 import uvicorn
+from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.stdio import stdio_server
+from mcp.shared._stream_protocols import WriteStream
+from mcp.shared.message import SessionMessage
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from skillopt_mcp.lines import CheckedLines
 from skillopt_mcp.server import SkillServer
 
 __all__ = ["TokenCheck", "http_app", "serve_http", "serve_stdio"]
@@ -46,9 +55,32 @@ class TokenCheck:
 
 
 async def serve_stdio(server: SkillServer) -> None:
-    """Serve the process that started this one, until it closes the pipe."""
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    """Serve the process that started this one, until it closes the pipe; a line that is no message gets an error."""
+    refuse, refusals = anyio.create_memory_object_stream[SessionMessage](0)
+    with _standard_input() as lines:
+        async with (
+            stdio_server(stdin=CheckedLines(lines, refuse)) as (read, write),
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(_forward, refusals, write)
+            await server.run(read, write, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+
+
+async def _forward(refusals: MemoryObjectReceiveStream[SessionMessage], write: WriteStream[SessionMessage]) -> None:
+    async for refusal in refusals:
+        await write.send(refusal)
+
+
+@contextmanager
+def _standard_input() -> Iterator[TextIO]:
+    """Read what is sent to this process; what it starts finds its own standard input empty."""
+    wire = os.dup(0)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    # Not closed at the end: a thread may still wait for a line.
+    yield os.fdopen(wire, encoding="utf-8", errors="replace", newline="\n", closefd=False)
 
 
 def http_app(server: SkillServer, token: str) -> Starlette:

@@ -19,17 +19,21 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: What follows `skillopt`; None for those of this process.
     """
-    broken = check_installation()
-    if broken:
-        typer.echo(f"skillopt: {broken}", err=True)
-        return 2
-    warning = namesake()
-    if warning:
-        typer.echo(f"skillopt: {warning}", err=True)
-    from skillopt.cli.masked_output import masked_output
+    try:
+        broken = check_installation()
+        if broken:
+            typer.echo(f"skillopt: {broken}", err=True)
+            return 2
+        warning = namesake()
+        if warning:
+            typer.echo(f"skillopt: {warning}", err=True)
+        from skillopt.cli.masked_output import masked_output
 
-    with masked_output():
-        return _run_masked(arguments)
+        with masked_output():
+            return _run_masked(arguments)
+    except KeyboardInterrupt:  # before or after the part of a command that knows how to go on
+        typer.echo("interrupted", err=True)
+        return INTERRUPTED
 
 
 def _run_masked(arguments: Sequence[str] | None) -> int:
@@ -39,9 +43,6 @@ def _run_masked(arguments: Sequence[str] | None) -> int:
         app(None if arguments is None else list(arguments), prog_name="skillopt")
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
-    except KeyboardInterrupt:  # before or after the part of a command that knows how to go on
-        typer.echo("interrupted", err=True)
-        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

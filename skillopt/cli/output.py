@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -36,6 +37,9 @@ SHORT: Final = 10
 
 _MOST_TASKS: Final = 6
 
+_STEERING: Final = re.compile("[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON may hold as it is and a terminal may obey; JSON escapes the other control characters by itself."""
+
 _Result = TypeVar("_Result")
 
 
@@ -61,8 +65,9 @@ def show(result: _Result, text: Callable[[_Result], str], *, as_json: bool) -> N
 
 
 def as_json_text(result: Any) -> str:  # noqa: ANN401 - any command's frozen dataclass
-    """Give a command's result as JSON."""
-    return json.dumps(asdict(result), ensure_ascii=False, indent=2, default=_plain)
+    """Give a command's result as JSON, with nothing in it that steers a terminal."""
+    text = json.dumps(asdict(result), ensure_ascii=False, indent=2, default=_plain)
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _plain(value: object) -> str:

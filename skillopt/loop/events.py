@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Tally, Verdict
 from skillopt.gate.grades import Grading
 from skillopt.skills.edits import Change, Edit
@@ -365,5 +366,16 @@ def encode_event(event: Event) -> tuple[str, str]:
 
 
 def decode_event(kind: str, payload: str) -> Event:
-    """Read an event back from its kind and JSON text."""
-    return _adapters()[kind].validate_json(payload)
+    """Read an event back from its kind and JSON text.
+
+    Raises:
+        LedgerError: It is none, as on a page of the ledger that was torn.
+    """
+    try:
+        return _adapters()[kind].validate_json(payload)
+    except (KeyError, ValidationError) as error:
+        message = (
+            f"expected an event of a run, found {kind!r} with {payload[:60]!r}: the ledger is damaged; it was left as "
+            "it is, move .skillopt/ledger.db away to start with an empty one"
+        )
+        raise LedgerError(message) from error

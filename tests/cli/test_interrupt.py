@@ -107,3 +107,11 @@ class _Interrupted(list[str]):
 def test_before_a_command_has_begun_ends_with_130_and_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_Interrupted()) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_before_the_command_line_is_read_ends_with_130_and_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "path", _Interrupted(sys.path))  # the first thing that is looked at
+    assert run(["--version"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"

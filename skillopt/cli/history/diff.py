@@ -53,7 +53,7 @@ def _show_words(selection: "Selection", before: str | None, after: str | None, *
 
 
 def _text(result: "Diffed") -> str:
-    return result.text or f"{result.skill}: {result.before} and {result.after} are the same"
+    return escape_terminal_lines(result.text) or f"{result.skill}: {result.before} and {result.after} are the same"
 
 
 def _words_text(result: "WordDiffed", *, colour: bool) -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from skillopt.errors import LedgerError
 from skillopt.gate.comparison import Outcome, Tally, Verdict
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.events import (
@@ -92,3 +93,9 @@ def test_what_waits_is_the_newest_draft_since_the_last_version() -> None:
         ((accepted, changed), changed),
     ):
         assert newest_draft(events) is expected
+
+
+@pytest.mark.parametrize(("kind", "payload"), [("DraftGraded", '{"text":"a\0\0'), ("NoSuchEvent", "{}")])
+def test_an_event_that_cannot_be_read_is_a_damaged_ledger_and_says_what_to_do(kind: str, payload: str) -> None:
+    with pytest.raises(LedgerError, match="the ledger is damaged; .* move .skillopt/ledger.db away"):
+        decode_event(kind, payload)

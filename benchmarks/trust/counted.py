@@ -1,0 +1,72 @@
+"""The demo drivers, which write the key of each call down when it is paid for."""
+
+import os
+from typing import Final
+
+from skillopt.demo.harness import DemoHarness
+from skillopt.demo.model import DemoModel
+from skillopt.harnesses import HARNESSES, HarnessDriver
+from skillopt.models import MODELS, ModelDriver
+from skillopt.protocols import RolloutRequest
+from skillopt.rollouts import Reply, Trajectory, Usage
+from skillopt.storage.ledger import reply_key, rollout_key
+
+__all__ = ["PAID", "PaidHarness", "PaidModel", "count_calls"]
+
+PAID: Final = "TRUST_PAID"
+"""The variable that names the file of keys."""
+
+
+def count_calls() -> None:
+    """Count the calls of the demo drivers in this process from now on."""
+    HARNESSES["demo"] = HarnessDriver("benchmarks.trust.counted:PaidHarness", ("seed",))
+    MODELS["demo"] = ModelDriver("benchmarks.trust.counted:PaidModel", ("seed",))
+
+
+def _pay(key: str) -> None:
+    file = os.open(os.environ[PAID], os.O_WRONLY | os.O_APPEND)
+    os.write(file, f"{key}\n".encode())
+    os.close(file)
+
+
+class PaidHarness:
+    """The demo harness, counted.
+
+    Args:
+        seed: Its seed.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._inner = DemoHarness(seed=seed)
+        self.identity = self._inner.identity
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
+        """Bound a rollout."""
+        return self._inner.worst_case(request)
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Do the task."""
+        digest = request.skill.digest if request.skill else ""
+        _pay(rollout_key(digest, request.task.digest, self.identity, request.repeat))
+        return self._inner.run(request, workspace)
+
+
+class PaidModel:
+    """The demo model, counted.
+
+    Args:
+        seed: Its seed.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._inner = DemoModel(seed=seed)
+        self.identity = self._inner.identity
+
+    def worst_case(self, prompt: str, *, system: str = "") -> Usage:
+        """Bound a call."""
+        return self._inner.worst_case(prompt, system=system)
+
+    def reply(self, prompt: str, *, system: str = "", schema: str = "") -> Reply:
+        """Answer."""
+        _pay(reply_key(self.identity, prompt))
+        return self._inner.reply(prompt, system=system, schema=schema)
