@@ -1,12 +1,19 @@
 """Nights after people answered: refused edits, commands in comments, closed and reopened pull requests, and drafts."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from skillopt.gate.grades import Grade
 from skillopt.nightly.people_commands import read_checklist
-from tests.fakes.drafts import accepted, run_events
+from skillopt.versions.decisions import read_decisions
+from skillopt.versions.repository import Repository
+from tests.fakes.drafts import accepted, graded, run_events
+from tests.fakes.fake_forge import fake_forge
+from tests.fakes.nights import make_nights
 from tests.fakes.projects import git
 from tests.fakes.stories import BRANCH, Story
 
@@ -14,6 +21,13 @@ pytestmark = pytest.mark.process
 
 EMAIL = "Lower-case every email address."
 DATES = "Write dates as YYYY-MM-DD; numeric dates are month first."
+
+
+@pytest.fixture
+def untrained(tmp_path: Path) -> Iterator[Story]:
+    """Give a project before its first night."""
+    with fake_forge() as forge:
+        yield Story(make_nights(tmp_path, forge), forge, tmp_path)
 
 
 def trailers(story: Story, key: str, commit: str = BRANCH) -> list[str]:
@@ -143,13 +157,44 @@ def test_a_reopened_pull_request_offers_the_same_text_again(story: Story) -> Non
     story.check_unchanged()
 
 
-def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(story: Story) -> None:
-    story.merge(squash=True)
-    story.edit("main", "", instead_of=f"- {EMAIL}\n")
-    assert story.night("--max-rollouts", "1").code == 0
-    run_events(story.nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE), seed=1)
+def test_a_draft_becomes_an_ordinary_pull_request_in_the_night_that_proves_it(untrained: Story) -> None:
+    story = untrained
+    run_events(story.nights.folder, accepted(EMAIL, grade=Grade.PROVEN_HERE))
+    first = story.night()
+    assert (first.code, first.offer, story.pull()["draft"]) == (0, "opened", True), first
+    assert story.pull()["title"].endswith("(proven here)")
+    assert "A later night that proves it makes it an ordinary pull request" in story.pull()["body"]
+    story.check_claims()
+    story.check_unchanged()
+
+    both = accepted(EMAIL, DATES, grade=Grade.PROVEN)
+    run_events(story.nights.folder, replace(both, changes=both.changes[1:]), seed=1)
+    third = story.night()
+    assert (third.code, third.offer, story.pull()["draft"]) == (0, "updated", False), third
+    assert "proven here" not in story.pull()["title"]
+    assert len(read_checklist(story.pull()["body"])) == len((EMAIL, DATES))
+    story.check_claims()
+    story.check_unchanged()
+
+
+def test_a_closed_draft_is_refused_like_a_version_and_its_text_is_not_offered_again(untrained: Story) -> None:
+    story, branch = untrained, "skillopt-draft/rows"
+    run_events(story.nights.folder, graded(EMAIL))
+    first = story.night()
+    assert (first.code, first.row["draft"]["action"], story.pull()["draft"]) == (0, "opened", True), first
+    assert story.pull()["branch"] == branch
+    story.check_claims()
+    draft = story.tip(branch)
+    story.forge.say(1, "ada", "We do not change addresses.")
+    story.forge.set_state(1)
     second = story.night()
-    assert second.code == 0, second
-    number = max(story.forge.pulls)
-    assert story.pull(number)["draft"] is True
-    story.check_claims(number)
+    assert (second.code, second.paid, list(story.forge.pulls)) == (0, 0, [1]), second
+    decisions = read_decisions(Repository(story.nights.folder), "rows")
+    assert draft in decisions.declined
+    assert [(one.edit.content, one.word.reason) for one in decisions.refused_edits] == [
+        (f"- {EMAIL}", "We do not change addresses.")
+    ]
+    story.check_unchanged()
+    run_events(story.nights.folder, graded(EMAIL), seed=1)
+    again = story.night()
+    assert (again.code, list(story.forge.pulls)) == (0, [1]), again
