@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.fake_forge import FAULTS, fake_forge
 from tests.fakes.nights import make_nights
 from tests.fakes.projects import git
-from tests.fakes.stories import BRANCH, Story
+from tests.fakes.stories import BRANCH, Night, Story
 
 pytestmark = pytest.mark.process
 
@@ -101,15 +101,25 @@ def test_a_night_that_was_cut_when_it_opened_its_pull_request_finds_it_the_next_
         story.check_unchanged()
 
 
-def test_nights_of_two_machines_at_once_open_one_pull_request_and_the_slower_one_steps_back(story: Story) -> None:
-    story.grow_suite()
-    other = story.elsewhere("other")
-    rows = []
-    slow = story.night(before_offer=lambda: rows.append(other.night()))
-    (fast,) = rows
-    assert fast.code == 0, fast
-    tip = story.tip()
-    assert slow.writes == () or slow.code == 0
-    assert (list(story.forge.pulls), story.tip()) == ([1], tip)
-    story.check_claims()
-    other.check_unchanged()
+def test_first_nights_of_two_machines_at_once_open_one_pull_request_and_the_slower_one_steps_back(
+    tmp_path: Path,
+) -> None:
+    with fake_forge() as forge:
+        slow = Story(make_nights(tmp_path, forge), forge, tmp_path)
+        fast, nights = slow.elsewhere("fast"), list[Night]()
+        stepped_back = slow.night("--set", "seed=1", before_offer=lambda: nights.append(fast.night()))
+        tip, (first,) = slow.tip(), nights
+        assert (first.code, first.offer, list(forge.pulls)) == (0, "opened", [1]), first
+        assert tip == git(fast.nights.folder, "rev-parse", BRANCH)
+        assert (stepped_back.code, stepped_back.row["versions"], stepped_back.offer) == (3, 1, "")
+        assert f"{BRANCH} has diverged" in stepped_back.row["reason"]
+        assert len(forge.writes) == 1
+        fast.check_claims()
+        fast.check_unchanged()
+
+        advice = f"git fetch origin {BRANCH}, then git branch -f {BRANCH} {tip}"
+        assert advice in stepped_back.row["reason"]
+        git(slow.nights.folder, "fetch", "--quiet", "origin", BRANCH)
+        git(slow.nights.folder, "branch", "--quiet", "-f", BRANCH, tip)
+        slow.check_unchanged()
+        fast.check_claims()
