@@ -118,7 +118,7 @@ class TestPeople:
         forge.set_state(1)
         row = after.run()["rows"]
         assert row["offer"]["action"] == ""
-        assert "#1 with this version was closed by people" in row["offer"]["notes"]
+        assert "its version was declined" in row["offer"]["notes"]
         assert len(forge.pulls) == 1
 
     def test_who_close_it_and_delete_the_branch_do_not_get_the_branch_back(
