@@ -35,7 +35,10 @@ def trailers(story: Story, key: str, commit: str = BRANCH) -> list[str]:
     return git(story.nights.bare, "log", "-1", f"--format=%(trailers:key={key},valueonly,unfold)", commit).splitlines()
 
 
-def test_an_unticked_box_takes_that_edit_out_and_the_rest_is_measured_again(story: Story) -> None:
+@pytest.mark.parametrize("recorded", [True, False])
+def test_an_unticked_box_takes_that_edit_out_and_the_rest_is_measured_again(story: Story, *, recorded: bool) -> None:
+    if not recorded:
+        story = story.elsewhere("elsewhere")
     story.forge.tick(1, 1, ticked=False)
     second = story.night()
     assert (second.code, second.offer) == (0, "updated"), second
@@ -144,7 +147,10 @@ def test_a_closed_pull_request_is_refused_for_good_until_somebody_reopens_it(sto
             story.check_claims(number)
 
 
-def test_a_reopened_pull_request_offers_the_same_text_again(story: Story) -> None:
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_reopened_pull_request_offers_the_same_text_again(story: Story, *, recorded: bool) -> None:
+    if not recorded:
+        story = story.elsewhere("elsewhere")
     text = story.text()
     story.forge.set_state(1)
     assert story.night().code == 0
