@@ -19,20 +19,17 @@ from skillopt.cli import (
     gate,
     handoff,
     init,
-    inspect,
     jobs,
     nightly,
     optimize,
     propose,
-    report,
-    serve,
     status,
     transfer,
     tune,
-    watch,
 )
 from skillopt.cli.grouped_help import GroupedHelp
 from skillopt.cli.history import blame, decline, diff, log, rename, rollback, show
+from skillopt.cli.reports import inspect, report, serve, watch
 from skillopt.cli.tasks import import_tasks, suite, write_tasks
 
 __all__ = ["app"]
