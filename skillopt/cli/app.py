@@ -23,15 +23,13 @@ from skillopt.cli import (
     nightly,
     optimize,
     propose,
-    report,
-    serve,
     status,
     transfer,
     tune,
-    watch,
 )
 from skillopt.cli.grouped_help import GroupedHelp
 from skillopt.cli.history import blame, decline, diff, log, rename, rollback, show
+from skillopt.cli.reports import inspect, report, serve, watch
 from skillopt.cli.tasks import import_tasks, suite, write_tasks
 
 __all__ = ["app"]
@@ -60,7 +58,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         decline.drop,
         rename.rename,
     ),
-    "Reports": (report.report, watch.watch, serve.serve),
+    "Reports": (report.report, inspect.inspect, watch.watch, serve.serve),
     "Nights and jobs": (jobs.jobs, jobs.job, jobs.cancel),
     "Remove": (clean.clean,),
     "Other ways to train": (evidence.evidence, propose.propose, tune.tune),

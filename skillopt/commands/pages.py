@@ -18,7 +18,8 @@ from skillopt.reports.html import (
     render_page,
     write_rollout,
 )
-from skillopt.reports.load_view import find_run, load_view
+from skillopt.reports.load_suspicions import load_inspected_view
+from skillopt.reports.load_view import find_run
 from skillopt.reports.task_grid import SEEN_SPLITS
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger, ResultRow
@@ -42,7 +43,7 @@ def page(
     """
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        view = load_view(project, ledger, find_run(ledger, name), suite)
+        view = load_inspected_view(project, ledger, find_run(ledger, name), suite)
         return run_page(ledger, view, all_splits=all_splits)
 
 

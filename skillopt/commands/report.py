@@ -4,7 +4,8 @@ from contextlib import closing
 from pathlib import Path
 
 from skillopt.project import Project
-from skillopt.reports.load_view import find_run, load_view
+from skillopt.reports.load_suspicions import load_inspected_view
+from skillopt.reports.load_view import find_run
 from skillopt.reports.view import RunView
 from skillopt.storage.ledger import Ledger
 
@@ -25,4 +26,4 @@ def report(name: str | None = None, *, suite: Path | None = None, folder: Path |
     """
     project = Project.find(folder or Path.cwd())
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        return load_view(project, ledger, find_run(ledger, name), suite)
+        return load_inspected_view(project, ledger, find_run(ledger, name), suite)

@@ -7,7 +7,7 @@ from skillopt.errors import SkilloptError
 from skillopt.nightly.offer_claims import Claimed, ClaimSources, claim
 from skillopt.nightly.offered import OfferPlace, read_line, read_offered
 from skillopt.reports.html import BeforeAfter, before_after_page
-from skillopt.reports.load_view import load_view
+from skillopt.reports.load_suspicions import load_inspected_view
 from skillopt.reports.offer_text import offer_body, offer_mark, offer_title
 from skillopt.reports.offer_view import OfferView
 from skillopt.reports.view import RunView
@@ -58,7 +58,7 @@ def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
     for name in names:
         if name in known:
             with suppress(SkilloptError):
-                found[name] = load_view(sources.project, sources.ledger, known[name])
+                found[name] = load_inspected_view(sources.project, sources.ledger, known[name])
     return found
 
 

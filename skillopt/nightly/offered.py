@@ -12,6 +12,7 @@ from skillopt.reports.offered_lines import label_lines, share_lines
 from skillopt.reports.view import RunView
 from skillopt.runs.grade_trailers import read_grading
 from skillopt.safety.lint import find_marks, lint_change
+from skillopt.safety.plurals import count_noun
 from skillopt.skills.edits import Edit, Op
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.versions.commit_message import Version
@@ -22,7 +23,7 @@ from skillopt.versions.edit_trailers import EditName, edits_of
 from skillopt.versions.merging import find_conflicts
 from skillopt.versions.repository import Repository
 
-__all__ = ["OfferPlace", "changed_by_people", "read_line", "read_offered"]
+__all__ = ["OfferPlace", "changed_by_people", "read_line", "read_offered", "suspicious_runs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ def read_offered(place: OfferPlace, line: EditLine, views: Mapping[str, RunView]
         flags=(
             *(finding.message.partition(";")[0] for finding in lint_change(before, after)),
             *map(str, find_marks(before, after)),
+            *suspicious_runs(views),
         ),
         draft=place.branch.startswith("skillopt-draft/"),
     )
@@ -116,6 +118,20 @@ def _version(version: Version) -> OfferedVersion:
         _number(cost) if cost else None,
         int(_number(rollouts) or 0),
         version.trailer("Skillopt-Run"),
+    )
+
+
+def suspicious_runs(views: Mapping[str, RunView]) -> tuple[str, ...]:
+    """Say which runs have rollouts whose score may have been got without the work, a line for each.
+
+    Args:
+        views: Runs behind what is offered, by id.
+    """
+    return tuple(
+        f"suspicious rollouts: {count_noun(len(view.suspicions), 'finding')} in run {view.run}: "
+        f"{', '.join(dict.fromkeys(one.sign.value for one in view.suspicions))}"
+        for view in views.values()
+        if view.suspicions
     )
 
 

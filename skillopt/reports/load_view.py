@@ -21,7 +21,7 @@ from skillopt.tasks import Suite
 from skillopt.versions.declined_runs import declined_runs
 from skillopt.versions.draft_branch import DraftBranch
 
-__all__ = ["find_run", "load_progress", "load_view"]
+__all__ = ["find_run", "load_progress", "load_view", "start_and_events", "suite_of_run", "target_identity"]
 
 
 def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
@@ -53,15 +53,14 @@ def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path |
         record: The run.
         suite: Where its tasks are, when that is not configured.
     """
-    start, events = _start_and_events(ledger, record)
+    start, events = start_and_events(ledger, record)
     head = _head(project, ledger, record)
     declined = declined_runs(project.repository, [record.skill]).get(record.id, "")
     head = replace(head, reason="; ".join(filter(None, (head.reason, declined))))
-    target_identity = head.target + (f" judge={head.judge}" if head.judge else "")
-    tasks = _suite(project, record, suite)
+    tasks = suite_of_run(project, record, suite)
     splits = {task.id: split for split, task in tasks.splits} if tasks else {}
     folds = tuple(frozenset(task.id for task in fold) for fold in (tasks.folds if tasks else None) or ())
-    results = ledger.results(digests_of(start, events), target_identity)
+    results = ledger.results(digests_of(start, events), target_identity(record))
     commits = _commits(project, record)
     return build_view(head, RunRecords(start, events, results, splits, commits, _draft(project, record), folds))
 
@@ -74,19 +73,25 @@ def load_progress(project: Project, ledger: Ledger, record: RunRecord) -> RunVie
         ledger: Its open ledger.
         record: The run.
     """
-    return build_view(_head(project, ledger, record), RunRecords(*_start_and_events(ledger, record)))
+    return build_view(_head(project, ledger, record), RunRecords(*start_and_events(ledger, record)))
 
 
-def _start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
+def target_identity(record: RunRecord) -> str:
+    """Give what rollouts of a run are filed under: who did them, and who judged them where a model did."""
+    judge = _judge(record)
+    return f"{json.loads(record.config)[1]}{f' judge={judge}' if judge else ''}"
+
+
+def start_and_events(ledger: Ledger, record: RunRecord) -> tuple[Skill, list[tuple[str, Event]]]:
     """Give the skill that a run starts from, and its events."""
     events = [(row.at, decode_event(row.kind, row.payload)) for row in ledger.events(record.id)]
     return decode_skill(record.skill, record.start), events
 
 
 def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
-    identity, target, model, *rest = json.loads(record.config)
+    identity, target, model, *_ = json.loads(record.config)
     settings: dict[str, object] = json.loads(identity)
-    judge = rest[0] if len(rest) > (record.kind != "training") else ""
+    judge = _judge(record)
     gone = record.state == "running" and not is_locked(project.root, record.skill)
     spend = ledger.spending(record.id)
     return RunView(
@@ -121,6 +126,11 @@ def _head(project: Project, ledger: Ledger, record: RunRecord) -> RunView:
     )
 
 
+def _judge(record: RunRecord) -> str:
+    rest = json.loads(record.config)[3:]
+    return str(rest[0]) if len(rest) > (record.kind != "training") else ""
+
+
 def _number(settings: Mapping[str, object], name: str) -> float:
     found = settings.get(name)
     return float(found) if isinstance(found, int | float) else 0.0
@@ -130,7 +140,7 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _suite(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
+def suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suite | None:
     """Give the suite as the run used it; None when it is not there or not the one of the run."""
     try:
         suite = project.target(Selection(str(project.root / record.skill_path), {}, path)).suite()

@@ -25,6 +25,7 @@ from skillopt.reports.sections import (
     size_change,
     suspects,
 )
+from skillopt.reports.suspicious_rollouts import suspicious_rollouts
 from skillopt.reports.task_grid import CellState, HeatRow
 from skillopt.reports.view import RunView, VersionView
 from skillopt.safety.plurals import count_noun
@@ -59,6 +60,7 @@ def render_markdown(view: RunView) -> str:
         ),
         *(() if is_change(view) else ("## Steps", _funnel(view), _steps(view))),
         *(("## Verifiers to check", suspects(view)) if view.suspects else ()),
+        *(("## Suspicious rollouts", suspicious_rollouts(view)) if view.suspicions else ()),
         *(("## Not learned", not_learned(view, limits)) if view.set_aside or view.skipped else ()),
         *("## Cost", cost(view), _versions(view)),
         *(() if is_change(view) else ("## Not taken", edits_not_taken(view, limits) or "Every edit was taken.")),

@@ -28,6 +28,7 @@ from skillopt.reports.sections import (
     reproduce,
     size_change,
 )
+from skillopt.reports.suspicious_rollouts import suspicious_rollouts
 from skillopt.reports.view import RunView
 
 __all__ = ["LIMIT", "length", "pull_request_body", "pull_request_title", "run_details"]
@@ -130,6 +131,7 @@ def run_details(view: RunView, limits: LengthLimits) -> str:
     return _sections(
         [
             ("Waiting", lambda: draft(view)),
+            ("Suspicious rollouts", lambda: suspicious_rollouts(view, limits.gates)),
             ("Tasks that changed sides", lambda: flips(view, limits)),
             ("Held-out test", lambda: held_out_test(view)),
             (f"Gates on {judged_on(view)}", lambda: _gates(view, limits)),

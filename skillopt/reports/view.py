@@ -17,6 +17,7 @@ from skillopt.gate.headline import (
     headline_of_verdict,
     headline_of_versions,
 )
+from skillopt.inspection.signs import Suspicion
 from skillopt.loop.events import PromptSkipped, VerifierSuspected
 from skillopt.reports.edit_views import EditView, Funnel, PatchTestView
 from skillopt.reports.task_grid import FOLDS, HeatRow
@@ -273,6 +274,7 @@ class RunView:
         suspects: Train tasks whose verifier looks wrong, and why.
         set_aside: Train tasks that failed under every patch.
         skipped: Prompts that got no answer, with the tasks that they were about.
+        suspicions: Rollouts whose score may have been got without the work; read by `report`, not by `watch`.
         draft: What waits, None for nothing.
         format: Version of this shape.
     """
@@ -316,6 +318,7 @@ class RunView:
     suspects: tuple[VerifierSuspected, ...] = ()
     set_aside: tuple[str, ...] = ()
     skipped: tuple[PromptSkipped, ...] = ()
+    suspicions: tuple[Suspicion, ...] = ()
     draft: DraftView | None = None
     format: int = VIEW_FORMAT
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from skillopt.cli.watch import follow
+from skillopt.cli.reports.watch import follow
 from skillopt.commands.watch import watch_run
 from skillopt.loop.events import RunStarted, encode_event
 from skillopt.reports.view import RunView

@@ -1,0 +1,114 @@
+"""Look through the recorded rollouts of a run for scores that were got without the work; nothing is written."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from skillopt.errors import UsageError
+from skillopt.inspection.inspection import RunRollouts, find_suspicions
+from skillopt.inspection.signs import Suspicion
+from skillopt.loop.events import DraftChanged, DraftGraded, Event, GateDecided, VersionAccepted
+from skillopt.project import Project
+from skillopt.reports.load_view import load_view, start_and_events, suite_of_run, target_identity
+from skillopt.reports.run_records import text_digest
+from skillopt.reports.task_grid import SEEN_SPLITS
+from skillopt.reports.view import RunView
+from skillopt.skills.document import Skill
+from skillopt.storage.ledger import Ledger, RunRecord
+
+__all__ = ["InspectedRun", "inspect_run", "load_inspected_view", "run_rollouts"]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedRun:
+    """What was looked at in a run, and what was found.
+
+    Args:
+        view: The run, with what was found.
+        trained: Rollouts under texts that training wrote.
+        ordinary: Rollouts under the text before training.
+    """
+
+    view: RunView
+    trained: int
+    ordinary: int
+
+
+def inspect_run(
+    project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None, *, all_splits: bool = False
+) -> InspectedRun:
+    """Contrast the rollouts of a run under trained text with ordinary ones of the same tasks.
+
+    Args:
+        project: Where it was.
+        ledger: Its open ledger.
+        record: The run.
+        suite: Where its tasks are, when that is not configured.
+        all_splits: Whether rollouts of held-out tasks may be quoted, too.
+
+    Raises:
+        UsageError: The suite is not there, or no longer the one of the run.
+    """
+    run = run_rollouts(project, ledger, record, suite)
+    view = load_view(project, ledger, record, suite)
+    suspicions = find_suspicions(run)
+    shown = suspicions if all_splits else tuple(_without_held_out(suspicions, view))
+    return InspectedRun(replace(view, suspicions=shown), len(run.trained), len(run.start))
+
+
+def run_rollouts(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunRollouts:
+    """Read the rollouts of a run, before training and under what it wrote.
+
+    Args:
+        project: Where it was.
+        ledger: Its open ledger.
+        record: The run.
+        suite: Where its tasks are, when that is not configured.
+
+    Raises:
+        UsageError: The suite is not there, or no longer the one of the run.
+    """
+    tasks = suite_of_run(project, record, suite)
+    if tasks is None:
+        raise UsageError(
+            f"expected the suite of run {record.id} with digest {record.suite_digest[:10]}, found none: its tasks are "
+            "needed to read what the rollouts did; check out the commit that it was trained on, or name it by --suite"
+        )
+    start, events = start_and_events(ledger, record)
+    texts = dict(_texts(start, [event for _, event in events]))
+    rows = ledger.run_results(record.id, [start.digest, *texts], target_identity(record))
+    before = [row.key for row in rows if row.skill == start.digest]
+    # Without a skill there is no text that training could have written.
+    after = [row.key for row in rows if row.skill not in ("", start.digest)]
+    found = ledger.rollouts([*before, *after])
+    ordinary, trained = ([found[key] for key in keys if key in found] for keys in (before, after))
+    return RunRollouts([task for _, task in tasks.splits], ordinary, trained, start.document.text, texts)
+
+
+def load_inspected_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:
+    """Put together what is recorded of a run, with suspicious rollouts where its suite is at hand.
+
+    Args:
+        project: Where it was.
+        ledger: Its open ledger.
+        record: The run.
+        suite: Where its tasks are, when that is not configured.
+    """
+    try:
+        return inspect_run(project, ledger, record, suite).view
+    except UsageError:
+        return load_view(project, ledger, record, suite)
+
+
+def _texts(start: Skill, events: Sequence[Event]) -> Iterator[tuple[str, str]]:
+    """Give the texts that a run wrote, by the digest of the skill."""
+    for event in events:
+        if isinstance(event, DraftChanged | DraftGraded | GateDecided | VersionAccepted) and event.text:
+            yield text_digest(start, event.text), event.text
+
+
+def _without_held_out(found: Sequence[Suspicion], view: RunView) -> Iterator[Suspicion]:
+    """Leave out the quotes of held-out tasks, which may teach nobody who writes edits."""
+    splits = {row.task: row.split for row in view.heat}
+    for one in found:
+        yield one if splits.get(one.task) in SEEN_SPLITS else replace(one, quote="")
