@@ -83,7 +83,7 @@ def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
         KeyboardInterrupt: It was interrupted, and has ended.
     """
     secrets = {os.environ[name] for name in forge_token_names(os.environ)}
-    kept = {name: value for name, value in os.environ.items() if name not in (*_FORGE, *_LOGINS)}
+    kept = _without(os.environ, secrets)
     with _hidden(secrets):
         try:
             # A group of its own, so that Ctrl-C comes once: from here.
@@ -99,6 +99,19 @@ def run_without_credentials(argv: Sequence[str], folder: Path) -> int:
                 process.send_signal(signal.SIGINT)
                 process.wait()
                 raise
+
+
+def _without(environment: Mapping[str, str], secrets: set[str]) -> dict[str, str]:
+    """Leave out tokens of forges, what git logs in by, and whatever holds one of the tokens under another name."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if name not in (*_FORGE, *_LOGINS) and not any(secret in value for secret in secrets)
+    }
+    if any(name.startswith("GIT_CONFIG_") for name in environment.keys() - kept.keys()):
+        # They are numbered: with one left out git would refuse them all.
+        kept = {name: value for name, value in kept.items() if not name.startswith("GIT_CONFIG_")}
+    return kept
 
 
 @contextmanager

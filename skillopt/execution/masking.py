@@ -3,12 +3,14 @@
 This is the one place where what a target, a judge or a provider said is cleaned before it is kept or shown.
 """
 
+import json
 import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from html import escape
 from typing import Final
 from urllib.parse import quote
 
@@ -19,10 +21,13 @@ from skillopt.safety.credentials import mask
 __all__ = ["MaskedModel", "Masking", "environment_masking"]
 
 _SECRET_NAME: Final = re.compile(
-    r"(?:^|_)(?:KEY|KEYS|TOKEN|TOKENS|SECRET|SECRETS|PASSWORD|PASSWD|PASS|PASSPHRASE|CREDENTIALS?|PAT|AUTH)(?:$|_)",
+    r"(?:^|_|API|ACCESS|SECRET|PRIVATE)KEYS?(?:$|_)|TOKENS?(?:$|_)|SECRETS?(?:$|_)|PASS(?:WORD|WD|PHRASE)?(?:$|_)"
+    r"|(?:^|_)PWD$|CREDENTIALS?(?:$|_)|(?:^|_)(?:PAT|AUTH)(?:$|_)",
     re.IGNORECASE,
 )
-_NO_SECRET: Final = re.compile(r"(?i)(?:_FILE|_PATH|_DIR|_URL|_SOCK|_COUNT|_LIMIT)$|^MAX_|_MAX_|^GIT_CONFIG_KEY_")
+_NO_SECRET: Final = re.compile(
+    r"(?i)(?:_FILE|_PATH|_DIR|_URL|_SOCK|_COUNT|_LIMIT|_BYPASS)$|^(?:OLD)?PWD$|^MAX_|_MAX_|^GIT_CONFIG_KEY_"
+)
 _SHORTEST: Final = 8
 """Characters of a value below which masking it would hide ordinary words."""
 
@@ -45,7 +50,7 @@ class Masking:
 
     @cached_property
     def _known(self) -> re.Pattern[str] | None:
-        """Match the secrets as they are, percent-encoded and in base64; the longest first."""
+        """Match the secrets as they are and as programs write them elsewhere; the longest first."""
         forms = {form for secret in self.secrets for form in _forms(secret)}
         joined = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
         return re.compile(joined) if joined else None
@@ -128,12 +133,18 @@ def _is_secret(name: str) -> bool:
 
 
 def _forms(secret: str) -> Iterable[str]:
-    yield secret
-    yield quote(secret, safe="")
+    """Give a secret as it is, as other formats write it, and its lines where it has several."""
+    yield from (secret, repr(secret)[1:-1], escape(secret), secret.replace("/", "\\/"))
+    yield from (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+    for escaped in (quote(secret), quote(secret, safe="")):
+        yield from (escaped, re.sub("%..", lambda code: code[0].lower(), escaped))
+    lines = [line.strip() for line in secret.splitlines()] if "\n" in secret else []
+    yield from (line for line in lines if len(line) >= _SHORTEST)
     raw = secret.encode("utf-8", "surrogateescape")
     for lead in range(3):
         # In base64 a text looks in one of three ways, by where it begins; its ends depend on what stands beside it.
         encoded = b64encode(b"\0" * lead + raw).decode()
         inner = encoded[(lead * 8 + 5) // 6 : (lead + len(raw)) * 8 // 6]
         if len(inner) >= _SHORTEST:
-            yield inner
+            yield from (inner, inner.replace("+", "-").replace("/", "_"))
+    yield from (raw.hex(), raw.hex().upper())

@@ -134,12 +134,14 @@ def test_a_process_that_waits_forgets_its_tokens_where_the_system_shows_them_and
         "code = run([sys.executable, '-c', look], pathlib.Path('/'));"
         "print(code, os.environ['GITHUB_TOKEN'])"
     )
-    environment = {**os.environ, "GITHUB_TOKEN": own, "SSH_AUTH_SOCK": "/run/agent-socket"}
+    copies = {"MY_URL": f"https://x:{own}@example.com", "HOMEBREW_GITHUB_API_TOKEN": own}
+    header = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "http.extraHeader", "GIT_CONFIG_VALUE_0": f"Bearer {own}"}
+    environment = {**os.environ, **copies, **header, "GITHUB_TOKEN": own, "SSH_AUTH_SOCK": "/run/agent-socket"}
     ended = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert ended.stdout == f"0 {own}\n"
     assert "GITHUB_TOKEN=xxxx" in ended.stderr
     assert own not in ended.stderr
-    assert "'SSH_AUTH_SOCK'" not in ended.stderr
+    assert not any(f"'{name}'" in ended.stderr for name in (*copies, *header, "SSH_AUTH_SOCK"))
 
 
 def test_what_stays_readable_without_a_sandbox_is_said_in_one_line() -> None:

@@ -5,6 +5,7 @@ import json
 from base64 import b64encode
 from contextlib import closing
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -31,7 +32,14 @@ AROUND = st.text(st.sampled_from(" \nabc#'\"é漢"), max_size=30)
 @given(SECRETS, AROUND, AROUND)
 def test_a_secret_is_gone_wherever_it_stands_and_however_it_is_encoded(secret: str, before: str, after: str) -> None:
     masking = Masking.of({"MY_API_KEY": secret})
-    forms = [secret, quote(secret, safe="")]
+    forms = [
+        secret,
+        quote(secret, safe=""),
+        quote(secret),
+        json.dumps(secret)[1:-1],
+        escape(secret),
+        secret.encode().hex(),
+    ]
     encoded = b64encode(f"{before}{secret}{after}".encode()).decode()
     for form in forms:
         assert form not in masking.text(f"{before}{form}{after}")
@@ -49,6 +57,12 @@ def test_text_without_secrets_stays_as_it_is(text: str) -> None:
         ("ANTHROPIC_API_KEY", True),
         ("GITHUB_TOKEN", True),
         ("DB_PASSWORD", True),
+        ("PGPASSWORD", True),
+        ("OPENAI_APIKEY", True),
+        ("CI_JOB_TOKEN", True),
+        ("PWD", False),
+        ("OLDPWD", False),
+        ("MONKEY", False),
         ("AWS_SECRET_ACCESS_KEY", True),
         ("PATH", False),
         ("MAX_TOKENS_TOTAL", False),
@@ -142,3 +156,10 @@ def test_only_the_owner_may_look_into_the_ledgers_folder(tmp_path: Path) -> None
     (tmp_path / ".skillopt").mkdir(mode=0o755)  # as an older version left it
     Ledger.open(tmp_path).close()
     assert (tmp_path / ".skillopt").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_secret_of_several_lines_is_masked_line_by_line() -> None:
+    key = json.dumps({"type": "service_account", "private": "qwertzui-asdf"}, indent=1)
+    masking = Masking.of({"GCP_CREDENTIALS": key})
+    assert "qwertzui" not in masking.text(json.dumps({"out": key}))
+    assert "qwertzui" not in masking.text(key.splitlines()[2])
