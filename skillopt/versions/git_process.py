@@ -4,7 +4,7 @@ GitPython's command interface is used, not its objects, so that every object for
 
 Invariants:
 1. The configuration of an untrusted repository starts no program: no hooks, filters, pagers,
-   signatures, file system monitors or fetches of missing objects.
+   signatures, file system monitors, merge drivers or fetches of missing objects.
 2. Nothing goes over a network unless the caller allows a protocol.
 3. A secret is in no argument list: it reaches git as a variable of its environment.
 """
@@ -23,6 +23,7 @@ __all__ = ["disabled_hooks", "read_config", "read_identity", "run_git", "transla
 _SAFE = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
+    "core.alternateRefsCommand=true",
     "core.splitIndex=false",
     "core.fsync=all",
     "i18n.commitEncoding=UTF-8",
@@ -42,6 +43,7 @@ _IDENTITY = (
 )
 _CRUD = " .,:;<>\"\\'"  # what git strips from both ends of a name, so nothing may be left of one
 _NOT_FOUND = 127
+_CONFLICT = "exit 1"  # what a merge driver says where it cannot merge
 _NO_GIT = "expected git on the PATH, found none that runs; install git and run this again"
 
 
@@ -120,12 +122,14 @@ def read_identity(folder: Path) -> tuple[str, str]:
 
 
 def disabled_hooks(folder: Path) -> dict[str, str]:
-    """Give the variables that switch off hooks defined in the configuration (git 2.54 and newer)."""
+    """Give the variables that switch off hooks (git 2.54 and newer) and merge drivers defined in the configuration."""
     hooks = {key.rpartition(".")[0] for key, _ in read_config(folder, r"^hook\..*\.")}
+    drivers = [key for key, _ in read_config(folder, r"^merge\..*\.driver$")]
+    settings = {f"{hook}.enabled": "false" for hook in hooks} | dict.fromkeys(drivers, _CONFLICT)
     first = int(os.environ.get("GIT_CONFIG_COUNT") or 0)
-    off = {"GIT_CONFIG_COUNT": str(first + len(hooks))}
-    for number, hook in enumerate(sorted(hooks), first):
-        off |= {f"GIT_CONFIG_KEY_{number}": f"{hook}.enabled", f"GIT_CONFIG_VALUE_{number}": "false"}
+    off = {"GIT_CONFIG_COUNT": str(first + len(settings))}
+    for number, (key, value) in enumerate(sorted(settings.items()), first):
+        off |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return off
 
 

@@ -33,9 +33,20 @@ _SETTINGS: Final = (
 )
 _TRUSTED: Final = ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
 _PLACE: Final = re.compile(r"https://|ssh://|file://|(?:[\w.-]+@)?[\w.-]+:(?!:|//)|(?!-)[^:]*\Z")
-_PUSH: Final = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-recurse-submodules")
+_FETCHED_BY: Final = "--upload-pack=git-upload-pack"
+"""Else a configuration could name another program, for the address too."""
+
+_PUSH: Final = (
+    "--receive-pack=git-receive-pack",
+    "--porcelain",
+    "--no-verify",
+    "--no-follow-tags",
+    "--no-signed",
+    "--no-recurse-submodules",
+)
 _QUIET: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
 _PASSWORD: Final = re.compile(r"https?://[^/@\s]*:[^/@\s]+@")
+_DETOUR: Final = r"^(http\..*(proxy|sslverify|sslcainfo|sslcapath|cookiefile|savecookies)|url\..*insteadof)$"
 _DENIED: Final = re.compile(r"\b(401|403)\b|[Aa]uthentication failed|[Pp]ermission|could not read Username")
 
 
@@ -112,7 +123,7 @@ class Remote:
             RemoteError: It cannot be reached, or has no default branch.
         """
         patterns = ("HEAD", f"{_BRANCHES}*", f"{DRAFT_BRANCHES}*")
-        listed = self._reach(["ls-remote", "--symref", "--", self.url, *patterns]).splitlines()
+        listed = self._reach(["ls-remote", _FETCHED_BY, "--symref", "--", self.url, *patterns]).splitlines()
         rows = [row.split("\t", 1) for row in listed if "\t" in row]
         heads = [value.removeprefix("ref: refs/heads/") for value, ref in rows if ref == "HEAD" and " " in value]
         tips = {ref: value for value, ref in rows if " " not in value}
@@ -124,7 +135,7 @@ class Remote:
             for prefix in (_BRANCHES, DRAFT_BRANCHES)
         )
         wanted = [f"refs/heads/{heads[0]}", *(ref for ref in tips if ref != "HEAD")]
-        self._reach(["fetch", *_QUIET, "--", self.url, *wanted])
+        self._reach(["fetch", _FETCHED_BY, *_QUIET, "--", self.url, *wanted])
         root = self.repository.root
         if any(try_git(root, ["cat-file", "-e", f"{sha}^{{commit}}"])[0] for sha in tips.values()):
             message = f"{self._shown} changed while it was read; run this again"
@@ -147,7 +158,9 @@ class Remote:
         root = self.repository.root
         here = ["cat-file", "-e", f"{commit}^{{commit}}"]
         if try_git(root, here)[0] and run_git(root, "rev-parse", "--is-shallow-repository") == b"true\n":
-            self._reach(["fetch", "--unshallow", *_QUIET, "--", self.url, f"refs/heads/{tips.default_branch}"])
+            self._reach(
+                ["fetch", _FETCHED_BY, "--unshallow", *_QUIET, "--", self.url, f"refs/heads/{tips.default_branch}"]
+            )
         return try_git(root, here)[0] == 0
 
     def missing_commits(self, tips: Tips) -> tuple[str, ...]:
@@ -276,6 +289,7 @@ class Remote:
 
     def _reach(self, arguments: Sequence[str], branch: str = "") -> str:
         """Run git with the protocols that a remote may speak."""
+        self._refuse_detours()
         env, secrets = self._environment()
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
         status, out, problem = try_git(self.repository.root, [*settings, *arguments], env=env, secrets=secrets)
@@ -288,6 +302,20 @@ class Remote:
         said = mask(single_line(f"{refusal} {problem}"))
         message = f"git could not {arguments[0]} with {self._shown}: {said}; {self._advice(said)}"
         raise RemoteError(message)
+
+    def _refuse_detours(self) -> None:
+        """Refuse to send a token where the repository's own configuration leads requests elsewhere, or unchecked.
+
+        Raises:
+            RemoteError: It does.
+        """
+        if self.login is None:
+            return
+        listed = try_git(self.repository.root, ["config", "--local", "--name-only", "--get-regexp", _DETOUR])[1]
+        keys = sorted(set(os.fsdecode(listed).split()))
+        if keys:
+            message = f"expected no detour for a token in the configuration of {self.repository.root}, found {keys[0]}"
+            raise RemoteError(f"{message}; move it to your own configuration (git config --global), if it is yours")
 
     def _advice(self, said: str) -> str:
         if not _DENIED.search(said):

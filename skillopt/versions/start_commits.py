@@ -11,7 +11,7 @@ from skillopt.errors import RepositoryError
 from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_kind import RENAMED_FROM
-from skillopt.versions.git_process import run_git, try_git
+from skillopt.versions.git_process import disabled_hooks, run_git, try_git
 from skillopt.versions.merging import Conflict, find_conflicts
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -109,7 +109,9 @@ def _is_renamed(place: StartPlace) -> bool:
 
 def _merged_tree(place: StartPlace) -> str:
     root = place.repository.root
-    status, out, problem = try_git(root, ["merge-tree", "--write-tree", "--name-only", place.tip, place.onto])
+    status, out, problem = try_git(
+        root, ["merge-tree", "--write-tree", "--name-only", place.tip, place.onto], env=disabled_hooks(root)
+    )
     tree = out.decode("utf-8", "replace").split("\n", 1)[0].strip()
     if status == 1 and not find_conflicts(place.repository, place.tip, place.onto, place.path):
         return tree  # what conflicts lies outside of the skill, and there the default branch's holds

@@ -237,6 +237,12 @@ def _settings(*names: str) -> Callable[[Path, str], None]:
     return configure
 
 
+def _for_the_address(folder: Path, program: str) -> None:
+    url = git(folder, "config", "remote.origin.url")
+    for name in ("uploadpack", "receivepack"):
+        git(folder, "config", f"remote.{url}.{name}", program)
+
+
 @pytest.mark.parametrize(
     "arm",
     [
@@ -244,6 +250,7 @@ def _settings(*names: str) -> Callable[[Path, str], None]:
         _settings("remote.origin.uploadpack", "remote.origin.receivepack", "core.sshCommand", "core.gitProxy"),
         _settings("credential.helper", "core.askPass", "core.fsmonitor", "core.alternateRefsCommand"),
         _settings("remote.origin.vcs", "hook.my.command", "gpg.program"),
+        _for_the_address,
         lambda folder, _: git(folder, "config", "push.gpgSign", "true"),
         lambda folder, _: git(folder, "config", "push.recurseSubmodules", "only"),
     ],
@@ -288,6 +295,18 @@ class TestTokens:
         assert "ls-remote" in shown
         assert TOKEN not in shown
         assert "Authorization" not in shown
+
+    @pytest.mark.parametrize(
+        "key", ["http.https://127.0.0.1:9/.proxy", "http.sslVerify", "url.https://evil.example/.insteadOf"]
+    )
+    def test_a_token_goes_nowhere_where_the_repository_configures_a_detour(
+        self, folder: Path, log: Path, key: str
+    ) -> None:
+        git(folder, "config", "remote.origin.url", "https://127.0.0.1:9/a/b.git")
+        git(folder, "config", key, "https://127.0.0.1:9/")
+        with pytest.raises(RemoteError, match="expected no detour for a token"):
+            remote(folder, RemoteLogin("https://127.0.0.1:9/", TOKEN)).fetch_tips()
+        assert "Authorization" not in Path(f"{log}.variables").read_text()
 
     def test_a_token_inside_an_address_is_not_shown(self, folder: Path) -> None:
         git(folder, "config", "remote.origin.url", f"https://x:{TOKEN}@127.0.0.1:9/a/b.git")

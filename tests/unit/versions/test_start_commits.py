@@ -1,5 +1,6 @@
 """Where the default branch moved on, training starts from a commit that merges it."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -149,3 +150,16 @@ def test_a_skill_renamed_on_its_branch_alone_is_not_merged(folder: Path) -> None
     by_hand(folder, "main", "- Trim.", "- Trim all.")
     found = StartPlace(Repository.find(folder), "cells", "skills/cells", renamed, git(folder, "rev-parse", "main"))
     assert write_start(found, AT) == renamed
+
+
+def test_no_merge_driver_of_the_repository_is_run(folder: Path, tmp_path: Path) -> None:
+    (folder / ".gitattributes").write_text("*.md merge=own\n")
+    git(folder, "add", ".gitattributes")
+    git(folder, "commit", "--quiet", "-m", "Merge by a program")
+    by_hand(folder, "main", "- Trim.", "- Trim all cells.")
+    by_hand(folder, "skillopt/rows", "# Rows", "# All rows")
+    git(folder, "config", "merge.own.driver", f"touch {tmp_path / 'marker'}")
+    start_conflicts(place(folder))
+    with suppress(RepositoryError):
+        write_start(place(folder), AT)
+    assert not (tmp_path / "marker").exists()
