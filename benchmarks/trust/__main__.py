@@ -16,7 +16,6 @@ __all__ = ["CLASSES", "main"]
 
 CLASSES: Final = {
     "cheats": "benchmarks.trust.cheats:try_cheats",
-    "unnoticed": "benchmarks.trust.inspected:try_inspection",
     "text": "benchmarks.trust.hostile_text:try_hostile_text",
     "kills": "benchmarks.trust.kills:try_kills",
     "disk": "benchmarks.trust.disk:try_disk",
@@ -41,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows, failures = list[ClassResult](), list[str]()
     for name in given.classes or CLASSES:
         begun = time.monotonic()
-        found, failed = _load(name)(given.quick)
+        found, failed = _load(name)(quick=given.quick)
         rows += found
         failures += failed
         sys.stderr.write(f"{name}: {time.monotonic() - begun:.0f} s\n")
