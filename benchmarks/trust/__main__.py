@@ -16,6 +16,7 @@ __all__ = ["CLASSES", "main"]
 
 CLASSES: Final = {
     "cheats": "benchmarks.trust.cheats:try_cheats",
+    "unnoticed": "benchmarks.trust.inspected:try_inspection",
     "text": "benchmarks.trust.hostile_text:try_hostile_text",
     "kills": "benchmarks.trust.kills:try_kills",
     "disk": "benchmarks.trust.disk:try_disk",

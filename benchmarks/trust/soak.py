@@ -32,7 +32,7 @@ _SEED: Final = 20261122
 _ERRORS: Final = 0.2
 _KILLED: Final = 0.3
 _TURNS: Final = 50
-_MOST_CALLS: Final = 150
+_MOST_CALLS: Final = 30
 _COMMAND: Final = (
     *("optimize", "rows", "--json", "--quiet", "--yes", "--workers", "4", "--harness", "chat/anthropic/fake"),
     *("--model", "anthropic/fake", "--set", "epochs=1"),
@@ -86,7 +86,7 @@ def main() -> int:
             while time.monotonic() < over:
                 ends[_run_job(project, provider, random, environment)] += 1
                 _measure(server)
-                if sum(ends.values()) % 10 == 0:
+                if sum(ends.values()) % 2 == 0:
                     shutil.rmtree(project / ".skillopt")  # so that there is something to pay for again
             after = _measure(server)
         sound = git(project, "fsck", "--strict", "--no-dangling", "--no-progress")
