@@ -11,6 +11,12 @@ WITHOUT ?=
 # Of the comparison with other optimizers: make bench-peers BENCH_ARGS=--quick
 BENCH_ARGS ?=
 
+# Of the attacks, some classes or a slice: make test-trust TRUST_ARGS='--quick kills'
+TRUST_ARGS ?=
+
+# How long the soak lasts.
+MINUTES ?= 30
+
 # How versions are pinned: for all systems, with the hashes of all files, and without the address they came from.
 PINS := --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header
 
@@ -23,7 +29,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
-  test-llm transcripts bench bench-peers docs constraints audit sbom clean
+  test-llm test-trust soak transcripts bench bench-peers docs constraints audit sbom clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -82,6 +88,12 @@ test-llm: .venv/installed  ## a skill trained for a real, small language model, 
 transcripts: .venv/installed  ## rewrite docs/examples/ by sessions in the real Claude Code and Codex
 	$(RUN) -m tools.fetch_agents
 	WRITE_TRANSCRIPTS=1 $(RUN) -m pytest tests/agents/test_transcripts.py
+
+test-trust: .venv/installed  ## attacks, kills, faults and hostile input as one table; ten minutes
+	$(RUN) -m benchmarks.trust $(TRUST_ARGS)
+
+soak: .venv/installed  ## jobs under provider errors and kills beside a server: make soak MINUTES=30
+	$(RUN) -m benchmarks.trust.soak $(MINUTES)
 
 wheel-test: .venv/installed  ## build the wheel, install it elsewhere, use it
 	$(RUN) -m tools.check_wheel

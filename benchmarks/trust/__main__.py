@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows, failures = list[ClassResult](), list[str]()
     for name in given.classes or CLASSES:
         begun = time.monotonic()
-        found, failed = _load(name)(given.quick)
+        found, failed = _load(name)(quick=given.quick)
         rows += found
         failures += failed
         sys.stderr.write(f"{name}: {time.monotonic() - begun:.0f} s\n")

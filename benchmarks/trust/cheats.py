@@ -96,7 +96,7 @@ def run_attempt(attempt: Attempt, sandbox: SandboxChoice = "bwrap") -> Score | s
             return str(error)
 
 
-def try_cheats(quick: bool = False) -> Found:
+def try_cheats(*, quick: bool = False) -> Found:
     """Try all whose programs are there, or every tenth; give the row of the table and what went wrong."""
     through, refused = [], []
     cheats, honest = ([each for each in some if each.runnable][:: 10 if quick else 1] for some in (CHEATS, HONEST))

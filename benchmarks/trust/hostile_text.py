@@ -31,11 +31,11 @@ Write the result to result.csv.
 _FILE: Final = Path(__file__).with_name("hostile_text.toml")
 
 
-def try_hostile_text(quick: bool = False) -> Found:
+def try_hostile_text(*, quick: bool = False) -> Found:
     """Check every edit, or of each class a few; give a row a class, and what got through."""
     rows, failures = [], []
-    for name, edits in hostile_edits().items():
-        edits = edits[:: 10 if quick else 1]
+    for name, every in hostile_edits().items():
+        edits = every[:: 10 if quick else 1]
         through = [edit for edit in edits if not _is_seen(edit)]
         rows.append(ClassResult(f"edit: {name}", len(edits), len(through)))
         failures += [f"{name}: let through {edit.content!r:.150}" for edit in through]

@@ -39,7 +39,7 @@ def inspect_honest(work: HonestWork) -> tuple[Suspicion, ...]:
     return find_suspicions(RunRollouts(work.tasks, work.ordinary, work.trained, work.start, work.texts))
 
 
-def try_inspection(quick: bool = False, half: Half = Half(1)) -> tuple[tuple[ClassResult, ...], list[str]]:
+def try_inspection(*, quick: bool = False, half: Half = Half(1)) -> tuple[tuple[ClassResult, ...], list[str]]:
     """Inspect a half of all cases; give the row of the table and what went wrong.
 
     Args:

@@ -89,7 +89,7 @@ class _Place:
         yield from [] if sound == "ok" else [f"ledger: {sound}"]
 
 
-def try_kills(quick: bool) -> Found:
+def try_kills(*, quick: bool) -> Found:
     """Kill training and nights at points that are spread over their work."""
     load_all()
     count_calls()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import IO, Final
 from benchmarks.trust.projects import make_project
 from benchmarks.trust.table import ClassResult, Found
 
-__all__ = ["MALFORMED", "try_messages"]
+__all__ = ["MALFORMED", "PipeServer", "resident_memory", "try_messages"]
 
 _SEED: Final = 20261122
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
@@ -73,9 +74,9 @@ MALFORMED: Final = (
 """Lines of which each deserves an answer."""
 
 
-def try_messages(quick: bool) -> Found:
+def try_messages(*, quick: bool) -> Found:
     """Send many messages, wait for the answer to each, and watch the server's memory."""
-    over_pipe, over_http = (1_500, 500) if quick else (85_000, 15_000)
+    over_pipe, over_http = (1_500, 500) if quick else (97_000, 3_000)
     with TemporaryDirectory(prefix="trust-messages-") as root:
         project = make_project(Path(root) / "project")
         pipe = _row("MCP, stdio", over_pipe, _try_pipe(project, over_pipe))
@@ -99,23 +100,19 @@ def _messages(count: int) -> Iterator[str]:
 
 def _try_pipe(project: Path, count: int) -> list[str]:
     failures: list[str] = []
-    with _server(project) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        _ask(server, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT})
-        _send(server.stdin, '{"jsonrpc":"2.0","method":"notifications/initialized"}')
+    with PipeServer.start(project) as server:
         before, messages = 0, _messages(count)
         for number in range(0, count, _BATCH):
-            if number == min(_FIRST, count // 2):
-                before = _memory(server.pid)
+            if not before and number >= min(_FIRST, count // 2):
+                before = resident_memory(server.process.pid)
             lines = [line for line in islice(messages, _BATCH) if not _is_for_nobody(line)]
             for line in lines:
-                _send(server.stdin, line)
-            if not all(server.stdout.readline() for _ in lines):
+                server.send(line)
+            if not all(server.answers.readline() for _ in lines):
                 return [f"no answer to one of {[line[:100] for line in lines]}; the server ended, or did not answer"]
-        if "result" not in _ask(server, "ping", {}):
+        if "result" not in server.ask("ping", {}):
             failures.append("no answer to a ping at the end")
-        failures += _grown(before, server.pid)
+        failures += _grown(before, server.process.pid)
     return failures
 
 
@@ -137,31 +134,56 @@ def _is_for_nobody(line: str) -> bool:
     return (method and "id" not in found) or "result" in found or "error" in found
 
 
-def _send(pipe: IO[bytes], line: str) -> None:
-    pipe.write(line.replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n")
-    pipe.flush()
+@dataclass(frozen=True, slots=True)
+class PipeServer:
+    """A server that is asked over its standard input.
 
+    Args:
+        process: The server.
+        to: Where messages go to.
+        answers: Where answers come from.
+    """
 
-def _ask(server: "subprocess.Popen[bytes]", method: str, params: object) -> dict[str, object]:
-    assert server.stdin is not None
-    assert server.stdout is not None
-    _send(server.stdin, json.dumps({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params}))
-    while True:
-        answer: dict[str, object] = json.loads(server.stdout.readline() or '{"id":"asked"}')
-        if answer.get("id") == "asked":
-            return answer
+    process: "subprocess.Popen[bytes]"
+    to: IO[bytes]
+    answers: IO[bytes]
+
+    @staticmethod
+    @contextmanager
+    def start(project: Path) -> "Iterator[PipeServer]":
+        """Start a server, and shake hands."""
+        with _server(project) as process:
+            if process.stdin is None or process.stdout is None:
+                raise RuntimeError("expected a server with pipes, found one without")
+            server = PipeServer(process, process.stdin, process.stdout)
+            server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT})
+            server.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+            yield server
+
+    def send(self, line: str) -> None:
+        """Send a line."""
+        self.to.write(line.replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n")
+        self.to.flush()
+
+    def ask(self, method: str, params: object) -> dict[str, object]:
+        """Send a request and wait for its answer; empty where the server ended."""
+        self.send(json.dumps({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params}))
+        for line in self.answers:
+            answer: dict[str, object] = json.loads(line)
+            if answer.get("id") == "asked":
+                return answer
+        return {}
 
 
 def _try_http(project: Path, count: int) -> list[str]:
     failures: list[str] = []
     with _server(project, "--http", "--port", "0") as server:
-        assert server.stderr is not None
-        said = server.stderr.readline().decode()
+        said = server.stderr.readline().decode() if server.stderr else ""
         port = int(said.rpartition(":")[2].partition("/")[0])
         before = 0
         for number, line in enumerate(_messages(count)):
-            if number == min(_FIRST, count // 2):
-                before = _memory(server.pid)
+            if not before and number >= min(_FIRST, count // 2):
+                before = resident_memory(server.pid)
             status = _post(port, line)
             if not 200 <= status < 500:  # noqa: PLR2004 - the statuses of answers and of refusals
                 failures.append(f"{status} for {line[:200]!r}")
@@ -213,12 +235,12 @@ def _server(project: Path, *arguments: str) -> "Iterator[subprocess.Popen[bytes]
             server.kill()
 
 
-def _memory(pid: int) -> int:
+def resident_memory(pid: int) -> int:
     """Give the resident memory of a process in KiB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     return int(status.partition("VmRSS:")[2].split()[0])
 
 
 def _grown(before: int, pid: int) -> list[str]:
-    now = _memory(pid)
+    now = resident_memory(pid)
     return [f"memory grew from {before} to {now} KiB"] if now - before > _GROWTH else []

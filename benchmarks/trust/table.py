@@ -1,7 +1,8 @@
 """The table of attacks by class."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from typing import Protocol
 
 __all__ = ["Attack", "ClassResult", "Found", "trust_table"]
 
@@ -32,8 +33,12 @@ class ClassResult:
 Found = tuple[tuple[ClassResult, ...], list[str]]
 """Rows of the table, and a line for each attack that had its effect, or each control that failed."""
 
-Attack = Callable[[bool], Found]
-"""Tries a class, whole or, where it is told so, a slice of it."""
+
+class Attack(Protocol):
+    """Tries a class."""
+
+    def __call__(self, *, quick: bool) -> Found:
+        """Try it all, or a slice of it."""
 
 
 def trust_table(rows: Sequence[ClassResult]) -> str:

@@ -47,14 +47,13 @@ COMMANDS: Final = (
     ("status", "--json"),
     ("jobs",),
     ("nightly", "check", "--out", "state.json"),
-    ("status", _HOSTILE),
     ("show", "rows", _HOSTILE),
     ("optimize", "rows", "--start", _HOSTILE),
 )
 """Commands that print of a repository."""
 
 
-def try_terminal(quick: bool) -> Found:
+def try_terminal(*, quick: bool) -> Found:
     """Run commands on a hostile project, with a terminal and without."""
     failures = list[str]()
     commands = COMMANDS[2:6] if quick else COMMANDS

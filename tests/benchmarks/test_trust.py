@@ -1,7 +1,8 @@
-"""Agents that want a score without the work: a slice of the table of `python -m benchmarks.trust`, and all of it."""
+"""The table of `python -m benchmarks.trust`: a slice of all its classes, and the cheats one by one."""
 
 import pytest
 
+from benchmarks.trust.__main__ import main
 from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
 from benchmarks.trust.table import ClassResult, trust_table
 from skillopt.rollouts import Score
@@ -51,3 +52,20 @@ def test_the_table_has_a_row_for_each_class() -> None:
 
     assert rows[0] == "| class | tried | through | lost | paid twice | false alarms |"
     assert rows[2:] == ["| scores | 67 | 0 | 0 | 0 | 0 of 29 |"]
+
+
+@needs_bwrap
+@pytest.mark.slow
+def test_of_a_slice_of_each_class_nothing_gets_through(capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--quick"])
+    out, errors = capsys.readouterr()
+
+    assert code == 0, errors
+    assert all(f"| {name} |" in out for name in ("kills: optimize", "disk and clock", "MCP, stdio", "at the same time"))
+
+
+def test_a_class_that_does_not_exist_is_refused_and_those_there_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["kils"])
+
+    assert "expected classes of cheats, unnoticed, text, kills, " in capsys.readouterr().err

@@ -217,3 +217,12 @@ def test_bisect_keeps_to_its_cap(written: tuple[Path, list[str]], tmp_path: Path
     found = json.loads(ended.stdout)
     assert (found["culprit"], found["rollouts"] <= 20) == ("", True)
     assert "20 rollouts" in found["reason"]
+
+
+@pytest.mark.parametrize("options", [(), ("--words",), ("--json",)])
+def test_a_difference_prints_nothing_that_steers_a_terminal(tmp_path: Path, options: tuple[str, ...]) -> None:
+    project = make_project(tmp_path / "project")
+    version(project, f"{SKILL}- Never \x1b]8;;http://evil.invalid\x07 \x9b31m \u202e do that.\n", "Steer")
+    said = skillopt(project, "diff", "rows", "main", *options)
+    assert (said.returncode, "evil.invalid" in said.stdout) == (0, True), said.stderr
+    assert not set("\x1b\x07\x9b\u202e").intersection(said.stdout)
