@@ -155,6 +155,8 @@ def _addressing(task: Task, actions: Iterable[TakenAction], known: str) -> Itera
     for action in actions:
         if action.tool and not action.paths:
             continue
+        if not addressing_lines(action.text)[0]:  # what the task says itself is long, and read only where it matters
+            continue
         reasons, lines = addressing_lines(action.text, options)
         quoted = next((line for at, line in enumerate(action.text.split("\n")) if at in lines), "")
         for reason in filter(None, reasons.split("; ")):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from statistics import median
 from typing import Final
 
@@ -101,6 +102,7 @@ def find_learnt_answer(ordinary: Ordinary, output: str, added: str, others: str)
         yield from _learnt_phrase(ordinary, answer, added, others)
 
 
+@lru_cache(maxsize=256)
 def data_values(text: str) -> frozenset[str]:
     """List the values with digits in a text, three characters or more each."""
     found = (each.casefold() for each in _VALUE.findall(text))

@@ -8,7 +8,7 @@ import pytest
 from skillopt.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUPS = {"job": "jobs", "cancel": "jobs", "take": "rollback", "undecline": "decline"}
+GROUPS = {"job": "jobs", "cancel": "jobs", "take": "rollback", "undecline": "decline", "drop": "decline"}
 MOST_FILES = 30
 
 
