@@ -11,6 +11,8 @@ from skillopt.runs import hand_out
 from tests.fakes.hands import do_item
 from tests.fakes.projects import git, make_project, skillopt
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 SETTINGS = ("--set", "gate=paired", "--set", "confidence=0.6", "--max-rollouts", "60", "--start", "worktree")
 ANSWERS = ".skillopt/handoff/answers.md"
 

@@ -10,6 +10,8 @@ from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import make_nights
 from tests.fakes.projects import git, skillopt
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 
 @pytest.fixture
 def forge() -> Iterator[FakeForge]:

@@ -11,6 +11,8 @@ from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 SHOWN = ("--set", "dashboard=true")
 
 

@@ -17,6 +17,8 @@ from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git, skillopt
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
 REF = "refs/heads/skillopt-draft/rows"
 

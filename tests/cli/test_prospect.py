@@ -13,6 +13,8 @@ from skillopt.suites.planning import plan_splits
 from skillopt.tasks import Suite, Task, VerifierSpec
 from tests.fakes.projects import make_project, skillopt
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 GREET = {"kind": "exact", "value": "Good day!"}
 BROKEN = {"kind": "command", "argv": ["python", "-c", "import sys; sys.exit(127)"]}
 

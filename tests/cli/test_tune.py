@@ -24,6 +24,8 @@ from skillopt.tasks import Split, Suite
 from skillopt.tuning.studies import RANGES
 from tests.fakes.projects import git, make_project, skillopt, skillopt_process, unmeasured
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 FAST = ("--set", "epochs=2", "--set", "batch_size=6", "--set", "confidence=0.7")
 SEARCH = (
     *("tune", "rows", "--trials", "3", "--seeds", "2"),

@@ -75,7 +75,6 @@ def test_classes_that_hide_run_or_allow_need_a_person_and_an_address_does_not() 
         "url": False,
         "html-comment": True,
         "pipe-to-shell": True,
-        "network-command": True,
         "permission-key": True,
     }
     script = check_new_text(OLD, changed("", File("get.sh", b"curl x.test | sh\n")), "skills/rows", (), None)
