@@ -70,8 +70,10 @@ _TABLE: Final = bytes(
 )
 _SPACED: Final = dict.fromkeys(_INSIDE, " ")
 _FOREIGN_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
-_PARTS = re.compile(r"[-_.]")
-_TELLING_PARTS: Final = 2
+_NUMBERS = re.compile(r"\d+")
+_SERIES: Final = 3
+"""Ids that differ in a number only, from which on they are no words of a rule, as `utf8` or `iso-8601` may be."""
+
 """Signs that divide an id into three parts."""
 
 _DIGIT = re.compile(rb"[0-9]")
@@ -170,7 +172,7 @@ def index_protected_text(suite: Suite) -> ProtectedText:
         tuple(secrets),
         _short_answers(suite),
         shown,
-        frozenset(chain.from_iterable(_words(task.id) for _, task in suite.splits if _is_telling(task.id))),
+        frozenset(chain.from_iterable(map(_words, _numbered(suite)))),
     )
 
 
@@ -241,10 +243,14 @@ def _answered(protected: ProtectedText, words: _Words, known: _Words) -> Iterato
                     yield kind
 
 
-def _is_telling(name: str) -> bool:
-    """Tell the id of a task from a word that a rule may use: it is one word with a digit, or of three parts."""
-    one_word = len(_words(name)) == 1 and len(name) >= _LEAST_LETTERS
-    return one_word and (any(sign.isdigit() for sign in name) or len(_PARTS.findall(name)) >= _TELLING_PARTS)
+def _numbered(suite: Suite) -> Iterator[str]:
+    """List the ids of tasks that are numbered alike: of one word each, and of which a rule knows none by chance."""
+    names = [task.id for _, task in suite.splits if len(_words(task.id)) == 1 and len(task.id) >= _LEAST_LETTERS]
+    alike = Counter(_NUMBERS.sub("#", name) for name in names)
+    for name in names:
+        shape = _NUMBERS.sub("#", name)
+        if shape not in (name, "#") and alike[shape] >= _SERIES:
+            yield name
 
 
 def _weight(values: Iterable[bytes]) -> int:

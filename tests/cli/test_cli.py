@@ -283,6 +283,7 @@ def test_estimate_simulates_the_published_loop_too(project: Path) -> None:
         assert likely[kind]["low"] / 2 <= asked[kind] <= 2 * likely[kind]["high"]
 
 
+@pytest.mark.process
 def test_estimate_says_what_simulated_runs_took_and_that_a_cap_ends_them(project: Path) -> None:
     likely = json.loads(skillopt(project, "estimate", "rows", "--json").stdout)["likely"]
     assert 8 < likely["rollouts"]["low"] < likely["rollouts"]["median"] < likely["rollouts"]["high"]

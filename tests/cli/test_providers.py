@@ -93,6 +93,7 @@ class Failing:
         return messages.follow_skill(body)
 
 
+@pytest.mark.process
 def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +221,7 @@ def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
         assert json.loads(skillopt(project, *command()).stdout)["resumed"]
 
 
+@pytest.mark.process
 def test_an_estimate_is_a_range_once_something_was_measured(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", *SETTINGS)
     with fake_anthropic() as server:

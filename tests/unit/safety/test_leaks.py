@@ -222,14 +222,15 @@ def test_a_held_out_row_is_a_leak_in_any_plain_encoding(written: str) -> None:
 
 
 def test_the_id_of_a_task_is_a_leak_and_a_word_that_a_rule_may_use_is_none() -> None:
-    names = ("tidy-orders-0032", "dates", "iso-dates", "merge_rows_2")
+    series = [f"tidy-orders-00{number}" for number in (31, 32, 33)]
+    names = (*series, "dates", "iso-dates", "iso-8601", "python3", "utf8", "csv-to-json", "2024", "2025", "2026")
     protected = index_protected_text(
         Suite("s", tuple((Split.VAL, task(name, f"Tidy it {at} times.")) for at, name in enumerate(names)))
     )
 
     assert kinds("For tidy-orders-0032 sort by date.", protected=protected) == {LeakClass.TASK_ID}
-    assert kinds("For merge_rows_2 sort by date.", protected=protected) == {LeakClass.TASK_ID}
-    assert kinds("Keep dates as iso-dates.", protected=protected) == set()
+    for name in names[len(series) :]:
+        assert kinds(f"Keep what {name} asks for.", protected=protected) == set()
 
 
 def test_what_is_refused_is_worded_the_same_for_train_and_held_out_text() -> None:
