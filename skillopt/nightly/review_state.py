@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import UsageError
 from skillopt.nightly.dashboard import DashboardMemory
@@ -102,7 +102,7 @@ class ReviewState(_Strict):
         facts: What the forge says of the repository.
         remote: Name of the git remote, empty for none.
         tips: Where its branches were; None where there is no remote.
-        skills: What the forge has of each skill.
+        skills: What the forge has of each skill, at least one.
         memory: What the dashboard issue remembers; empty where there is none.
     """
 
@@ -111,7 +111,7 @@ class ReviewState(_Strict):
     facts: RepositoryFacts
     remote: str
     tips: Tips | None
-    skills: tuple[SkillReview, ...]
+    skills: Annotated[tuple[SkillReview, ...], Field(min_length=1)]
     memory: DashboardMemory = DashboardMemory()
 
     def of(self, skill: str) -> SkillReview:
@@ -192,7 +192,8 @@ def read_state(path: Path) -> ReviewState:
         UsageError: There is no such file, or it is something else.
     """
     try:
-        content = path.read_bytes()[: _LARGEST + 1]
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise UsageError(f"{path}: expected at most {_LARGEST:,} bytes, found more; run `skillopt nightly check`")
         return ReviewState.model_validate_json(content)

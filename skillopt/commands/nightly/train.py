@@ -23,7 +23,7 @@ from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, why_no_money
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
-from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, write_offers
+from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, make_folder, write_offers
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
 from skillopt.nightly.review_state import ReviewState, open_text, read_state
@@ -85,11 +85,13 @@ def train_night(
         observer: Follows the runs.
 
     Raises:
-        UsageError: The configuration is wrong, or a token is where agents could read it; nothing was spent.
+        UsageError: The configuration is wrong, the folder cannot be written, or a token is where agents could read it;
+            nothing was spent.
     """
     project = Project.find(folder or Path.cwd())
     review = read_state(state)
     _refuse_credentials(project)
+    make_folder(out)  # before anything is paid for
     context = _context(project, review)
     with closing(Ledger.open(project.root)) as ledger:
         began, cap = datetime.now(UTC), project.settings(flags or {}).nightly.monthly_usd
@@ -321,9 +323,13 @@ def _passed(ledger: Ledger, run: str) -> float | None:
 def _contradiction(night: _Night, state: SkillState) -> str:
     """Say which lines people changed in two ways; the skill waits until one of them decides."""
     into, branch, found = night.context.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
-    both = f"{escape_terminal(found.theirs)!r} on {into} and {escape_terminal(found.ours)!r} on {branch}"
+    both = f"'{_one_line(found.theirs)}' on {into} and '{_one_line(found.ours)}' on {branch}"
     advice = f"merge {into} into {branch} by hand, or comment `/skillopt rebase` to go on from {into}"
     return f"people changed the same lines in two ways, {both}; {advice}"
+
+
+def _one_line(text: str) -> str:
+    return escape_terminal(" / ".join(text.splitlines()))
 
 
 def _begin_from_default_branch(night: _Night, selection: Selection, state: SkillState) -> SkillState:
@@ -350,7 +356,6 @@ def _hand_over(night: _Night, out: Path, found: Nightly) -> None:
     """Write what is to be offered, and the branches with it."""
     write_offers(out, night.review.remote, found, night.offers, _record(night, found))
     remote, tips = night.context.remote, night.context.tips
-    (out / BUNDLE).unlink(missing_ok=True)
     if remote is None or tips is None:
         return
     offered = [one for skill in night.offers for one in (skill.version, skill.draft) if one is not None and one.tip]
