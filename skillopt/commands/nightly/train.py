@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from skillopt.commands.nightly.answers import answer_people, holds_decision
+from skillopt.commands.nightly.answers import answer_people, answer_training, holds_decision
 from skillopt.commands.nightly.check import configured_skills
 from skillopt.commands.optimize import optimize
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
@@ -207,10 +207,14 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
             answers = answer_people(selection, state, review, night.context.default_branch.commit)
             row = replace(row, answers=answers.lines)
             if answers.ignored:
+                row = replace(row, training=Training.IGNORED, reason=answers.ignored)
+                answers = answer_training(answers, review, row)
                 night.offers.append(SkillOffers(skill=row.skill, name=skill, answers=answers.posted))
                 night.facts[row.skill] = _facts(night, row, state)
-                return replace(row, training=Training.IGNORED, reason=answers.ignored)
+                return replace(row, answers=answers.lines)
             row = _train(night, selection, row, last=last)
+            answers = answer_training(answers, review, row)
+            row = replace(row, answers=answers.lines)
             state = _read_state(night, selection)
             night.offers.append(_offer(night, row.skill, state).model_copy(update={"answers": answers.posted}))
             night.facts[row.skill] = _facts(night, row, state)
@@ -224,7 +228,7 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
 def _why_due(night: _Night, skill: str, state: SkillState) -> Due | None:
     """Say why a skill is due: by its state, or because people ask for it in a pull request."""
     found = why_due(state.due_facts, state.target.settings.nightly.due_days)
-    asked = next((one for one in night.review.of(skill).asked if one.verb in (Verb.RETRY, Verb.REBASE)), None)
+    asked = next(iter(night.review.of(skill).training_wanted), None)
     if found is None and asked is not None:
         return Due(state.due_facts, DueCause.CHANGED, f"{asked.by} asked for it in {asked.url}")
     return found
@@ -240,7 +244,7 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     waits = _why_waiting(night, state.target.settings.nightly)
     if waits:
         return replace(row, training=Training.WAITING, reason=waits)
-    anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).asked)
+    anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).training_wanted)
     if state.conflicts and not anew:
         return replace(row, training=Training.WAITING, reason=_contradiction(night, state))
     if state.moves_on or state.conflicts:
