@@ -374,4 +374,6 @@ def _record(night: _Night, found: Nightly) -> NightRecord:
     identity = digest_of(night.began.isoformat(), *(row.run for row in found.skills))[:12]
     usd = sum(row.answered_usd or 0.0 if row.usd is None else row.usd for row in found.skills)
     priced = found.usd is not None and not found.failed_calls
-    return NightRecord(id=identity, at=night.began, usd=usd, priced=priced, skills=night.facts)
+    looked_at = {row.skill for row in found.skills}
+    others = tuple(name for name in configured_skills(night.context.project) if name not in looked_at)
+    return NightRecord(id=identity, at=night.began, usd=usd, priced=priced, skills=night.facts, others=others)
