@@ -6,7 +6,6 @@ issues may edit it, so it is read as untrusted text; what is not as it was writt
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
@@ -84,6 +83,22 @@ class _PaidNight(_Strict):
     priced: bool = True
 
 
+class SkillStanding(_Strict):
+    """State of a skill after a night.
+
+    Args:
+        skill: Its configured name.
+        status: Its state.
+        reason: Why.
+        url: Address of its open or declined pull request, empty for none.
+    """
+
+    skill: _Name
+    status: SkillStatus
+    reason: _Words = ""
+    url: _Words = ""
+
+
 class DashboardMemory(_Strict):
     """What lasts from night to night.
 
@@ -92,6 +107,7 @@ class DashboardMemory(_Strict):
         nights: Nights of the newest month, oldest first.
         trends: By skill, share of `val` tasks passed after each night that measured it, oldest first.
         failure: The last failure; None for none.
+        standings: State of every skill after the last night that looked at it.
     """
 
     version: Literal[1] = 1
@@ -100,6 +116,7 @@ class DashboardMemory(_Strict):
         dict[_Name, Annotated[tuple[_Share, ...], Field(max_length=_MOST_POINTS)]], Field(max_length=_MOST_SKILLS)
     ] = {}
     failure: NightFailure | None = None
+    standings: Annotated[tuple[SkillStanding, ...], Field(max_length=_MOST_SKILLS)] = ()
 
 
 class SkillFacts(_Strict):
@@ -127,6 +144,7 @@ class NightRecord(_Strict):
         usd: What it cost in US dollars, as far as that is known.
         priced: Whether that is all of it.
         skills: What was found out, by configured name.
+        others: Names of the skills that the night did not look at, as one for a single pull request.
     """
 
     id: _Id
@@ -134,23 +152,7 @@ class NightRecord(_Strict):
     usd: Annotated[float, Field(ge=0)] = 0.0
     priced: bool = True
     skills: dict[str, SkillFacts] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class SkillStanding:
-    """State of a skill after a night.
-
-    Args:
-        skill: Its configured name.
-        status: Its state.
-        reason: Why.
-        url: Address of its open or declined pull request, empty for none.
-    """
-
-    skill: str
-    status: SkillStatus
-    reason: str = ""
-    url: str = ""
+    others: tuple[str, ...] = ()
 
 
 def read_memory(body: str) -> DashboardMemory:
@@ -185,7 +187,7 @@ def remember_night(
         if facts.passed is not None:
             trends[skill] = (*trends.pop(skill, ()), round(facts.passed, 3))[-_MOST_POINTS:]
     kept = dict(list(trends.items())[-_MOST_SKILLS:])
-    return DashboardMemory(nights=tuple(nights), trends=kept, failure=failure)
+    return memory.model_copy(update={"nights": tuple(nights), "trends": kept, "failure": failure})
 
 
 def spent_in_month(memory: DashboardMemory, now: datetime) -> float:
@@ -207,17 +209,17 @@ def why_no_money(memory: DashboardMemory, cap_usd: float, now: datetime) -> str:
     return f"the month's ${cap_usd:.2f} (monthly_usd) are used up: ${spent:.2f} spent in {_month(now)}"
 
 
-def build_dashboard(memory: DashboardMemory, standings: Iterable[SkillStanding], cap_usd: float, now: datetime) -> str:
+def build_dashboard(memory: DashboardMemory, cap_usd: float, now: datetime) -> str:
     """Write the body of a dashboard issue: what people read, and then the memory.
 
     Args:
         memory: With the last night in it.
-        standings: State of every skill.
         cap_usd: Cap of the month; 0 for none.
         now: The time.
     """
     lines = tuple(
-        SkillLine(one.skill, one.status, one.reason, one.url, memory.trends.get(one.skill, ())) for one in standings
+        SkillLine(one.skill, one.status, one.reason, one.url, memory.trends.get(one.skill, ()))
+        for one in memory.standings
     )
     nights = [one for one in memory.nights if _month(one.at) == _month(now)]
     failure = memory.failure
@@ -258,7 +260,12 @@ def standing_of(night: SkillNight, facts: SkillFacts) -> SkillStanding:
         ((status, reason, place) for holds, status, reason, place in found if holds),
         (SkillStatus.UP_TO_DATE, next(iter(night.offer.notes), ""), ""),
     )
-    return SkillStanding(night.skill, status, reason, place)
+    return SkillStanding(
+        skill=night.skill[:_LONGEST_NAME],
+        status=status,
+        reason=reason[:_LONGEST_REASON],
+        url=place if len(place) <= _LONGEST_REASON else "",
+    )
 
 
 def update_dashboard(
@@ -283,19 +290,27 @@ def update_dashboard(
         if one.training is Training.FAILED
     ]
     memory = remember_night(read_memory(issue.body) if issue else DashboardMemory(), record, failures)
-    standings = [standing_of(one, record.skills.get(one.skill, SkillFacts())) for one in nights]
-    return forge.issue(DASHBOARD_TOPIC, DASHBOARD_TITLE, build_dashboard(memory, standings, cap_usd, now))
+    found = [standing_of(one, record.skills.get(one.skill, SkillFacts())) for one in nights]
+    # Of what this night did not look at, what an earlier one found still holds.
+    kept = [one for one in memory.standings if one.skill in record.others]
+    memory = memory.model_copy(update={"standings": (*found, *kept)[:_MOST_SKILLS]})
+    return forge.issue(DASHBOARD_TOPIC, DASHBOARD_TITLE, build_dashboard(memory, cap_usd, now))
 
 
 def _written(memory: DashboardMemory, most: int) -> str:
-    """Write the memory as a comment; where it is too long, with shorter trends, for spending comes first."""
+    """Write the memory as a comment; where it is too long, with less of the rest, for spending comes first."""
     text = ""
-    for points in (_MOST_POINTS, 10, 5, 2, 0):
+    bare = tuple(one.model_copy(update={"reason": ""}) for one in memory.standings)
+    for points, standings in ((_MOST_POINTS, memory.standings), *((points, bare) for points in (10, 5, 2, 0)), (0, ())):
         trends: Mapping[str, tuple[float, ...]] = {
             skill: found[-points:] for skill, found in memory.trends.items() if points
         }
         # In JSON only texts hold `>`, which would end the comment, and may hold it in this way as well.
-        json = memory.model_copy(update={"trends": trends}).model_dump_json().replace(">", r"\u003e")
+        json = (
+            memory.model_copy(update={"trends": trends, "standings": standings})
+            .model_dump_json()
+            .replace(">", r"\u003e")
+        )
         text = f"<!-- skillopt memory: {json} -->"
         if len(text.encode()) <= most:
             break

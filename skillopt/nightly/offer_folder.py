@@ -4,6 +4,7 @@
 pushed is checked against the remote and the default branch.
 """
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -15,7 +16,7 @@ from skillopt.nightly.dashboard import NightRecord
 from skillopt.nightly.night import Nightly
 from skillopt.nightly.posting import BranchOffer, PostedAnswer
 
-__all__ = ["BUNDLE", "OFFERS", "REPORT", "OfferFolder", "SkillOffers", "read_offers", "write_offers"]
+__all__ = ["BUNDLE", "OFFERS", "REPORT", "OfferFolder", "SkillOffers", "make_folder", "read_offers", "write_offers"]
 
 BUNDLE: Final = "bundle"
 OFFERS: Final = "offers.json"
@@ -65,6 +66,21 @@ class OfferFolder(BaseModel):
     record: NightRecord
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder of a night, and find out whether files can be written there.
+
+    Raises:
+        UsageError: They cannot.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        (folder / BUNDLE).unlink(missing_ok=True)
+    except OSError as error:
+        raise _not_written(folder, error) from error
+
+
 def write_offers(folder: Path, remote: str, night: Nightly, offers: Sequence[SkillOffers], record: NightRecord) -> None:
     """Write offers and results in a folder.
 
@@ -78,7 +94,7 @@ def write_offers(folder: Path, remote: str, night: Nightly, offers: Sequence[Ski
         aside.write_text(made.model_dump_json(indent=1), encoding="utf-8")
         aside.replace(folder / OFFERS)
     except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror}; choose another --out") from error
+        raise _not_written(folder, error) from error
 
 
 def read_offers(folder: Path) -> OfferFolder:
@@ -89,7 +105,10 @@ def read_offers(folder: Path) -> OfferFolder:
     """
     path = folder / OFFERS
     try:
-        content = path.read_bytes()[: _LARGEST + 1]
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise UsageError(f"{path}: expected at most {_LARGEST:,} bytes, found more; run `skillopt nightly train`")
         return OfferFolder.model_validate_json(content)
     except OSError as error:
         message = f"cannot read {path}: {error.strerror}; write it with `skillopt nightly train --out {folder}`"
@@ -98,3 +117,7 @@ def read_offers(folder: Path) -> OfferFolder:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(f"{path}: {where}: {first['msg']}; write it with `skillopt nightly train`") from error
+
+
+def _not_written(folder: Path, error: OSError) -> UsageError:
+    return UsageError(f"cannot write {folder}: {error.strerror}; choose another --out")

@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from typing import Final
 
 __all__ = [
     "AskedCommand",
     "ListedEdit",
     "Verb",
+    "carry_unticked",
     "handled_mark",
     "last_handled",
     "read_checklist",
@@ -27,7 +29,9 @@ _LONGEST: Final = 70_000
 _MOST_COMMANDS: Final = 20
 _MOST_EDITS: Final = 50
 _LONGEST_REASON: Final = 300
-_LINE: Final = re.compile(r"^/skillopt[ \t]{1,9}(?P<verb>[a-z]{4,8})\b(?P<rest>[^\r\n]{0,600})", re.MULTILINE)
+_LONGEST_LINE: Final = 600
+_LINE: Final = re.compile(r"/skillopt(?:[ \t]{1,9}(?P<verb>[a-z]{4,8}\b)?(?P<rest>.*)|)")
+_FENCE: Final = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<rest>.*)")
 _NUMBERS: Final = re.compile(r"[ \t,#]*(?P<number>[0-9]{1,4})\b")
 _BOX: Final = re.compile(
     r"^[ \t]{0,3}- \[(?P<tick>[ xX])\] \*\*(?P<number>[0-9]{1,4})\*\*[^\r\n]{0,4000}?"
@@ -56,13 +60,13 @@ class AskedCommand:
     """One command of a comment.
 
     Args:
-        verb: What is asked for.
+        verb: What is asked for; None for a line that is not understood.
         numbers: Numbers of edits, as the text of the pull request counts them.
         skill: The skill that it names, empty for that of the pull request.
-        reason: Why, in the words of who asks, at most 300 characters of one line.
+        reason: Why, in the words of who asks, at most 300 characters of one line; the line that is not understood.
     """
 
-    verb: Verb
+    verb: Verb | None
     numbers: tuple[int, ...] = ()
     skill: str = ""
     reason: str = ""
@@ -86,22 +90,19 @@ class ListedEdit:
 def read_commands(text: str) -> tuple[AskedCommand, ...]:
     r"""Read the commands of a comment: lines that begin with `/skillopt`, as `/skillopt drop 7 8: too strict`.
 
-    Lines that name no command, and those that name no edit where one is needed, are left out. So is what comes after
-    a great many.
+    Lines that name no command, and those that name no edit where one is needed, are given as not understood. Lines in
+    blocks of code, and what comes after a great many commands, are left out.
 
-    >>> read_commands("Hm.\n/skillopt drop 7, 8: too strict\n/skillopt dance")
+    >>> read_commands("Hm.\n/skillopt drop 7, 8: too strict")
     (AskedCommand(verb=<Verb.DROP: 'drop'>, numbers=(7, 8), skill='', reason='too strict'),)
+    >>> read_commands("/skillopt dance")
+    (AskedCommand(verb=None, numbers=(), skill='', reason='/skillopt dance'),)
 
     Args:
         text: The comment.
     """
-    found: list[AskedCommand] = []
-    for line in _LINE.finditer(text[:_LONGEST]):
-        if len(found) == _MOST_COMMANDS:
-            break
-        if line["verb"] in list(Verb) and (command := _read_rest(Verb(line["verb"]), line["rest"])) is not None:
-            found.append(command)
-    return tuple(found)
+    found = (_read_line(line[:_LONGEST_LINE]) for line in _lines_outside_code(text[:_LONGEST]))
+    return tuple(islice((one for one in found if one is not None), _MOST_COMMANDS))
 
 
 def read_checklist(body: str) -> tuple[ListedEdit, ...]:
@@ -124,6 +125,22 @@ def unticked_edits(body: str) -> tuple[ListedEdit, ...]:
     return tuple(edit for edit in read_checklist(body) if not edit.ticked)
 
 
+def carry_unticked(old: str, new: str) -> str:
+    """Untick in a newer text of a pull request what people have unticked in the one that is there.
+
+    Args:
+        old: The text that is there.
+        new: The text that replaces it.
+    """
+    keys = {edit.key for edit in unticked_edits(old)}
+
+    def untick(box: re.Match[str]) -> str:
+        at = box.start("tick") - box.start()
+        return f"{box[0][:at]} {box[0][at + 1 :]}" if box["key"] in keys else box[0]
+
+    return _BOX.sub(untick, new) if keys else new
+
+
 def handled_mark(comment: int) -> str:
     """Write up to which comment commands were handled: the last line of a pull request's text, which is not shown."""
     return f"<!-- skillopt handled: {comment} -->"
@@ -133,6 +150,29 @@ def last_handled(body: str) -> tuple[int, str]:
     """Read up to which comment commands were handled, 0 for none; and give the text without that line."""
     found = _HANDLED.search(body)
     return (int(found["id"]), body[: found.start()]) if found else (0, body)
+
+
+def _lines_outside_code(text: str) -> Iterator[str]:
+    """Yield the lines of a text that stand in no block of code between fences."""
+    fence = ""
+    for line in text.splitlines():
+        found = _FENCE.fullmatch(line)
+        if fence and found and found["fence"].startswith(fence) and not found["rest"].strip():
+            fence = ""
+        elif not fence and found and not (found["fence"][0] == "`" and "`" in found["rest"]):
+            fence = found["fence"]
+        elif not fence:
+            yield line
+
+
+def _read_line(line: str) -> AskedCommand | None:
+    """Read one line, None where it is no command."""
+    found = _LINE.fullmatch(line.rstrip())
+    if found is None:
+        return None
+    verb, rest = found["verb"] or "", found["rest"] or ""
+    command = _read_rest(Verb(verb), rest) if verb in list(Verb) else None
+    return command or AskedCommand(None, reason=_on_one_line(line))
 
 
 def _read_rest(verb: Verb, rest: str) -> AskedCommand | None:
@@ -147,8 +187,12 @@ def _read_rest(verb: Verb, rest: str) -> AskedCommand | None:
     skill = words[0] if words and verb not in _NUMBERED else ""
     if skill and not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", skill):
         return None
-    said = " ".join("".join(one if one.isprintable() else " " for one in reason).split())
-    return AskedCommand(verb, numbers, skill, said[:_LONGEST_REASON])
+    return AskedCommand(verb, numbers, skill, _on_one_line(reason))
+
+
+def _on_one_line(text: str) -> str:
+    said = " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    return said[:_LONGEST_REASON]
 
 
 def _leading_numbers(rest: str) -> Iterator[tuple[int, int]]:

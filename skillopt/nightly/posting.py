@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from skillopt.errors import ForgeError, LedgerError
 from skillopt.nightly.newcomers import Newcomers, introduce
-from skillopt.nightly.people_commands import handled_mark, last_handled
+from skillopt.nightly.people_commands import carry_unticked, handled_mark, last_handled
 from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
 from skillopt.protocols import Forge, PullRequest
 
@@ -27,6 +27,8 @@ _COMMIT: Final = r"^(?:[0-9a-f]{40}|[0-9a-f]{64})?$"
 
 _Commit = Annotated[str, Field(pattern=_COMMIT)]
 _Line = Annotated[str, Field(max_length=2000)]
+_AnswerLine = Annotated[str, Field(max_length=30_000)]
+"""Texts of people and models, of which escaping makes several times their length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ class PostedAnswer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     pull_request: int
-    lines: tuple[_Line, ...]
+    lines: tuple[_AnswerLine, ...]
     last: int = 0
 
 
@@ -197,7 +199,9 @@ def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:
     comment = f"`skillopt nightly` pushed {what}, {offer.tip[:10]}; the description is of that one."
     forge.comment(opened.number, _TOPIC, comment)  # first, so that a night that ends here does both again
     done, _ = last_handled(opened.body)
-    body = f"{offer.body.rstrip()}\n\n{handled_mark(done)}\n" if done else offer.body
+    # A box that somebody unticked since the night looked is for the next one.
+    body = carry_unticked(opened.body, offer.body)
+    body = f"{body.rstrip()}\n\n{handled_mark(done)}\n" if done else body
     forge.update(opened.number, offer.title, body, draft=not offer.proven)
     return True
 

@@ -1,10 +1,10 @@
 """What the forge says before a night: `nightly check` writes it to a file, `nightly train` reads it without a token."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from skillopt.errors import UsageError
 from skillopt.nightly.dashboard import DashboardMemory
@@ -44,22 +44,24 @@ class Asked(_Strict):
     """Something that a person with write access asks for in a pull request, by a command or an unticked box.
 
     Args:
-        verb: What.
+        verb: What; None for a command that is not understood.
         pull_request: Number of the pull request.
         edits: Keys of the edits it is about.
         numbers: The same edits as the text of the pull request counts them.
         by: Login of who asks; empty for a box, of which the forge does not say who unticked it.
-        reason: Why, in their words.
+        reason: Why, in their words; the command that is not understood.
+        skill: The skill that it names where that is not the one of the pull request; empty otherwise.
         comment: Number of the comment; 0 for a box.
         url: Where it stands.
     """
 
-    verb: Verb
+    verb: Verb | None
     pull_request: int
     edits: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
     by: str = ""
     reason: str = ""
+    skill: str = ""
     comment: int = 0
     url: str = ""
 
@@ -92,6 +94,11 @@ class SkillReview(_Strict):
     closings: tuple[Closing, ...] = ()
     ignored: Asked | None = None
 
+    @property
+    def training_wanted(self) -> tuple[Asked, ...]:
+        """Give what asks for training, whether or not anything else makes the skill due."""
+        return tuple(one for one in self.asked if one.verb in (Verb.RETRY, Verb.REBASE) and not one.skill)
+
 
 class ReviewState(_Strict):
     """All that a night has to know of remote and forge.
@@ -102,7 +109,7 @@ class ReviewState(_Strict):
         facts: What the forge says of the repository.
         remote: Name of the git remote, empty for none.
         tips: Where its branches were; None where there is no remote.
-        skills: What the forge has of each skill.
+        skills: What the forge has of each skill, at least one.
         memory: What the dashboard issue remembers; empty where there is none.
     """
 
@@ -111,7 +118,7 @@ class ReviewState(_Strict):
     facts: RepositoryFacts
     remote: str
     tips: Tips | None
-    skills: tuple[SkillReview, ...]
+    skills: Annotated[tuple[SkillReview, ...], Field(min_length=1)]
     memory: DashboardMemory = DashboardMemory()
 
     def of(self, skill: str) -> SkillReview:
@@ -124,12 +131,13 @@ def open_text(requests: Sequence[PullRequest]) -> str:
     return next((one.body for one in requests if one.state == "open"), "")
 
 
-def read_asked(request: PullRequest, comments: Iterable[Comment]) -> tuple[Asked, ...]:
+def read_asked(request: PullRequest, comments: Iterable[Comment], names: Collection[str]) -> tuple[Asked, ...]:
     """Read what people ask for in an open pull request and nobody has answered yet, the oldest first.
 
     Args:
         request: The pull request.
         comments: What was said under it; only that of people with write access counts.
+        names: Names of its skill.
     """
     done, body = last_handled(request.body)
     boxes = unticked_edits(body)
@@ -140,7 +148,7 @@ def read_asked(request: PullRequest, comments: Iterable[Comment]) -> tuple[Asked
         found.append(Asked(verb=Verb.DROP, pull_request=number, edits=keys, numbers=numbers, url=request.url))
     for comment in comments:
         if comment.may_write and comment.id > done:
-            found += [_asked(request, comment, one) for one in read_commands(comment.body)]
+            found += [_asked(request, comment, one, names) for one in read_commands(comment.body)]
     return tuple(found)
 
 
@@ -154,20 +162,21 @@ def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
     return Closing(pull_request=request.number, by=last.author, reason=words[:_LONGEST_REASON], url=last.url)
 
 
-def read_ignored(said: Iterable[tuple[PullRequest, Comment]]) -> Asked | None:
+def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[str]) -> Asked | None:
     """Find who wants the skill left alone: the newest command of this kind counts, on whatever pull request it stands.
 
     So it lasts as long as the forge keeps the comment, and needs no file.
 
     Args:
         said: Comments on the skill's pull requests, with these.
+        names: Names of the skill; who names another one says nothing about this one.
     """
     found = [
-        _asked(request, comment, one)
+        _asked(request, comment, one, names)
         for request, comment in sorted(said, key=lambda pair: (pair[1].at, pair[1].id))
         if comment.may_write
         for one in read_commands(comment.body)
-        if one.verb in (Verb.IGNORE, Verb.UNIGNORE)
+        if one.verb in (Verb.IGNORE, Verb.UNIGNORE) and one.skill in ("", *names)
     ]
     return found[-1] if found and found[-1].verb is Verb.IGNORE else None
 
@@ -192,7 +201,8 @@ def read_state(path: Path) -> ReviewState:
         UsageError: There is no such file, or it is something else.
     """
     try:
-        content = path.read_bytes()[: _LARGEST + 1]
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise UsageError(f"{path}: expected at most {_LARGEST:,} bytes, found more; run `skillopt nightly check`")
         return ReviewState.model_validate_json(content)
@@ -205,7 +215,7 @@ def read_state(path: Path) -> ReviewState:
         raise UsageError(message) from error
 
 
-def _asked(request: PullRequest, comment: Comment, command: AskedCommand) -> Asked:
+def _asked(request: PullRequest, comment: Comment, command: AskedCommand, names: Collection[str]) -> Asked:
     """Translate the numbers of a command by the checklist as it is now; what is not there is left out."""
     keys = {edit.number: edit.key for edit in read_checklist(request.body)}
     known = tuple(number for number in command.numbers if number in keys)
@@ -216,6 +226,7 @@ def _asked(request: PullRequest, comment: Comment, command: AskedCommand) -> Ask
         numbers=known if command.numbers else (),
         by=comment.author,
         reason=command.reason,
+        skill="" if command.skill in names else command.skill,
         comment=comment.id,
         url=comment.url,
     )

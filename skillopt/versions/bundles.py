@@ -61,8 +61,10 @@ def read_bundle(repository: Repository, path: Path) -> dict[str, str]:
     Raises:
         InfrastructureError: It is no bundle, is too large, names other branches than those of skills, or lacks objects.
     """
-    if not path.is_file():
+    if not path.exists():
         return {}
+    if not path.is_file():
+        raise InfrastructureError(f"{path}: expected a git bundle, found a folder; nothing was pushed, train again")
     if path.stat().st_size > _LARGEST:
         raise InfrastructureError(f"{path}: expected at most {_LARGEST:,} bytes, found more; nothing was pushed")
     place = str(path.resolve())

@@ -53,7 +53,7 @@ def spend(forge: FakeForge, usd: float) -> None:
     now = datetime.now(UTC)
     memory = remember_night(read_memory(body_of(forge)), NightRecord(id="0" * 12, at=now, usd=usd))
     (issue,) = forge.issues.values()
-    issue["body"] = f"<!-- skillopt: dashboard -->\n{build_dashboard(memory, [], 0.0, now)}"
+    issue["body"] = f"<!-- skillopt: dashboard -->\n{build_dashboard(memory, 0.0, now)}"
 
 
 def test_one_issue_says_how_every_skill_stands_and_is_updated_in_place(after: Nights, forge: FakeForge) -> None:
@@ -94,6 +94,31 @@ def test_a_cap_of_a_month_needs_the_dashboard_that_keeps_count(nights: Nights) -
     ended = nights.step("check", "--out", "x.json", "--set", "monthly_usd=5", **nights.environment)
     assert ended.returncode == 2
     assert "monthly_usd: expected dashboard = true beside it" in ended.stderr
+
+
+def test_a_night_for_one_pull_request_updates_the_row_of_its_skill_and_keeps_the_others(
+    tmp_path: Path, forge: FakeForge
+) -> None:
+    nights = make_nights(tmp_path, forge, ("rows", "cols"))
+    nights.run(*SHOWN)
+    assert "### A pull request is open (2)" in body_of(forge)
+    number = next(number for number, pull in forge.pulls.items() if pull["branch"] == "skillopt/rows")
+    forge.say(number, "ada", "/skillopt explain 1")
+    state, out = str(tmp_path / "state.json"), str(tmp_path / "out")
+    own = {name: value for name, value in nights.environment.items() if name != "GITHUB_TOKEN"}
+    asked = ("check", "--out", state, "--pull-request", str(number), *SHOWN)
+    assert nights.step(*asked, **nights.environment).returncode == 0
+    assert nights.step("train", "--state", state, "--out", out, "--quiet", **own).returncode == 0
+    forge.set_state(number)
+    assert nights.step("offer", out, *SHOWN, **nights.environment).returncode == 0
+    body = body_of(forge)
+    assert "### A pull request is open (1)\n\n- **<code>cols</code>**" in body
+    assert "- **<code>rows</code>**" in body
+    git(nights.folder, "checkout", "--quiet", "--", ".")
+    config = nights.folder / "skillopt.toml"
+    config.write_text(config.read_text().partition("\n[skills.cols]")[0])
+    nights.run(*SHOWN)
+    assert "cols" not in body_of(forge).partition("<!-- skillopt memory")[0]
 
 
 def test_a_failure_of_the_issue_is_told_after_everything_else_was_done(nights: Nights, forge: FakeForge) -> None:

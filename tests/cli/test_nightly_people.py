@@ -1,10 +1,12 @@
 """Nights after people said something in a pull request: it becomes a decision in git, and they are answered."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from skillopt.nightly.people_commands import read_checklist
 from skillopt.versions.decisions import read_decisions
 from skillopt.versions.repository import Repository
 from tests.fakes.fake_forge import FakeForge, fake_forge
@@ -91,3 +93,54 @@ def test_a_closed_pull_request_is_declined_with_its_reason_and_a_fresh_clone_kno
     assert tip in found.declined
     assert found.declined_by[tip].reason == "We keep e-mail addresses as they are."
     assert len(forge.pulls) == 1
+
+
+def test_a_box_that_is_unticked_while_the_night_runs_is_for_the_next_one(after: Nights, forge: FakeForge) -> None:
+    forge.say(1, "ada", "/skillopt drop 2")
+    after.run(before_offer=lambda: forge.tick(1, 1, ticked=False))
+    assert [edit.ticked for edit in read_checklist(forge.pulls[1]["body"])] == [False]
+    row = after.run()["rows"]
+    assert any("edit 1 dropped" in line for line in row["answers"])
+    assert len(read_decisions(Repository(after.folder), "rows").dropped) == 2
+
+
+def test_who_asks_for_training_is_answered_when_it_was_done_and_not_while_it_waits(
+    after: Nights, forge: FakeForge
+) -> None:
+    config = after.folder / "skillopt.toml"
+    written = config.read_text()
+    hour = (datetime.now(UTC).astimezone().hour + 12) % 24
+    config.write_text(f'{written}\n[nightly]\ntrain_hours = "{hour}-{hour + 1}"\n')
+    forge.say(1, "ada", "/skillopt explain 1")
+    forge.say(1, "ada", "/skillopt retry")
+    row = after.run()["rows"]
+    assert row["training"] == "waiting"
+    assert not any("trained again" in said for said in forge.said(1))
+    config.write_text(written)
+    row = after.run()["rows"]
+    assert row["training"] == "finished"
+    assert "trained again" in forge.said(1)[-1]
+    assert "no new version" in forge.said(1)[-1]
+    row = after.run()["rows"]
+    assert (row["training"], row["answers"]) == ("not due", [])
+
+
+def test_a_command_for_another_skill_or_one_that_is_not_understood_is_answered_and_does_nothing(
+    after: Nights, forge: FakeForge
+) -> None:
+    forge.say(1, "ada", "/skillopt ignore other-skill\n/skillopt dorp 2\n```\n/skillopt drop 1\n```")
+    tip = after.tip()
+    row = after.run()["rows"]
+    assert (row["training"], after.tip()) == ("not due", tip)
+    other, unknown = row["answers"]
+    assert "#1 is of the skill `rows`, not of `other-skill`" in other
+    assert "not understood: /skillopt dorp 2; there are `/skillopt drop 7`" in unknown
+    assert "not understood: <code>&#x2f;skillopt dorp 2</code>" in forge.said(1)[-1]
+    assert after.run()["rows"]["answers"] == []
+
+
+def test_markup_of_an_answer_is_in_the_comment_only(after: Nights, forge: FakeForge) -> None:
+    forge.say(1, "ada", "/skillopt dorp <b>@bob</b>")
+    row = after.run()["rows"]
+    assert any("/skillopt dorp <b>@bob</b>" in line for line in row["answers"])
+    assert "<b>" not in forge.said(1)[-1]

@@ -94,7 +94,7 @@ def test_a_skill_is_trained_again_when_somebody_asks_for_it(story: Story) -> Non
     second = story.night()
     assert (second.code, second.row["training"]) == (0, "finished"), second
     assert "ada" in second.row["cause"]
-    assert any("due again" in said for said in story.forge.said(1))
+    assert any("trained again" in said for said in story.forge.said(1))
     story.check_claims()
     story.check_unchanged()
 
@@ -116,7 +116,7 @@ def test_lines_that_people_changed_in_two_ways_wait_until_somebody_decides(story
     assert fourth.paid == fourth.result["rollouts"] > 0
     assert ("# Rows of ours" in story.text(), "# Rows of vendors" in story.text()) == (False, True)
     assert git(story.nights.bare, "merge-base", tip, BRANCH) == tip
-    assert any("due again" in said for said in story.forge.said(1))
+    assert any("trained again" in said for said in story.forge.said(1))
     story.check_claims()
     story.check_unchanged()
 

@@ -4,12 +4,13 @@ Decisions become commits on the skill's branch, here; the pull request is told o
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from skillopt.commands.history.decline import decline, undecline
 from skillopt.commands.history.drop import DropOptions, drop
 from skillopt.errors import BusyError, SkilloptError
+from skillopt.nightly.night import SkillNight, Training
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.posting import PostedAnswer
 from skillopt.nightly.review_state import Asked, SkillReview
@@ -17,15 +18,19 @@ from skillopt.nightly.skill_state import SkillState
 from skillopt.project import Selection
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.safety.escaping import truncate
+from skillopt.safety.plurals import count_noun
 from skillopt.versions.commit_kind import commit_kind
 from skillopt.versions.decisions import PersonsWord, read_decisions
 from skillopt.versions.edit_history import EditLine
 from skillopt.versions.repository import Repository
 
-__all__ = ["PeopleAnswers", "answer_people", "holds_decision"]
+__all__ = ["PeopleAnswers", "answer_people", "answer_training", "holds_decision"]
 
 _DECISIONS = ("declined", "undeclined", "dropped")
 _LONGEST = 300
+_COMMANDS = (
+    "there are `/skillopt drop 7`, `explain 7`, `retry`, `rebase`, `ignore` and `unignore`, each on a line of its own"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +68,8 @@ def answer_people(selection: Selection, state: SkillState, review: SkillReview, 
         said = [line for one in asked for line in desk.answer(one)]
         last = max(one.comment for one in asked)
         if said or last:
-            posted.append(PostedAnswer(pull_request=number, lines=tuple(said), last=last))
-        lines += [f"#{number}: {line}" for line in said]
+            posted.append(PostedAnswer(pull_request=number, lines=tuple(line.markdown for line in said), last=last))
+        lines += [f"#{number}: {line.plain}" for line in said]
     ignored = review.ignored
     return PeopleAnswers(
         tuple(posted),
@@ -73,9 +78,56 @@ def answer_people(selection: Selection, state: SkillState, review: SkillReview, 
     )
 
 
+def answer_training(answers: PeopleAnswers, review: SkillReview, row: SkillNight) -> PeopleAnswers:
+    """Say what came of training that people asked for; while it waits, they are not answered and ask on.
+
+    Args:
+        answers: What was done about all else.
+        review: What the forge has of the skill.
+        row: What the night did for it.
+    """
+    wanted = review.training_wanted
+    said = _trained(row) if wanted else None
+    posted, lines = list[PostedAnswer](), list(answers.lines)
+    for one in answers.posted:
+        comments = [asked.comment for asked in wanted if asked.pull_request == one.pull_request]
+        if not comments:
+            posted.append(one)
+        elif said is not None:
+            posted.append(one.model_copy(update={"lines": (*one.lines, said.markdown)}))
+            lines.append(f"#{one.pull_request}: {said.plain}")
+        else:
+            before = [asked.comment for asked in review.asked if asked.comment < min(comments)]
+            posted.append(one.model_copy(update={"last": max(before, default=0)}))
+    return replace(answers, posted=tuple(posted), lines=tuple(lines))
+
+
 def holds_decision(repository: Repository, tip: str) -> bool:
     """Tell whether the newest commit of a branch is a decision of people, which is pushed whatever else is offered."""
     return bool(tip) and commit_kind(repository.commit(tip)) in _DECISIONS
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of an answer.
+
+    Args:
+        words: What is said, with `{}` for each text of people, models or files.
+        texts: Those texts.
+    """
+
+    words: str
+    texts: tuple[str, ...] = ()
+
+    @property
+    def plain(self) -> str:
+        """Write it as it is."""
+        return self.words.format(*map(_cut, self.texts))
+
+    @property
+    def markdown(self) -> str:
+        """Write it for a comment, each text as code that it cannot leave."""
+        return self.words.format(*(inline_code(_cut(text)) for text in self.texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +159,23 @@ class _Desk:
             ):
                 yield from self._undecline(one.number, word)
 
-    def answer(self, asked: Asked) -> Iterator[str]:
-        """Do one thing, and say what was done."""
+    def answer(self, asked: Asked) -> Iterator[_Line]:
+        """Do one thing, and say what was done; training says so itself when it has ended."""
+        if asked.skill:
+            number, name = asked.pull_request, self.state.target.name
+            yield _Line(f"nothing done: #{number} is of the skill `{name}`, not of `{asked.skill}`")
+            return
         match asked.verb:
+            case None:
+                yield _Line(f"not understood: {{}}; {_COMMANDS}", (asked.reason,))
             case Verb.DROP:
                 yield from self._drop(asked)
-            case Verb.RETRY:
-                yield "due again, though nothing else makes it due"
-            case Verb.REBASE:
-                yield (
-                    "due again, from the default branch's text where people changed the skill there; where that "
-                    "contradicts what people changed on this branch, this branch's is left behind"
-                )
+            case Verb.RETRY | Verb.REBASE:
+                pass
             case Verb.IGNORE:
-                yield "left alone from now on: not trained, not offered; `/skillopt unignore` ends that"
+                yield _Line("left alone from now on: not trained, not offered; `/skillopt unignore` ends that")
             case Verb.UNIGNORE:
-                yield "not left alone any more"
+                yield _Line("not left alone any more")
             case Verb.EXPLAIN:
                 yield from self._explain(asked)
             case _ as never:
@@ -150,12 +203,12 @@ class _Desk:
             return
         yield f"#{number} was opened again: its version is the newest again"
 
-    def _drop(self, asked: Asked) -> Iterator[str]:
+    def _drop(self, asked: Asked) -> Iterator[_Line]:
         """Drop edits; what it costs in tasks is measured when the text of the pull request is written."""
         dropped = {str(key) for key in read_decisions(self._repository, self.state.target.name).dropped}
         wanted = [key for key in asked.edits if key not in dropped]
         if not asked.edits:
-            yield f"nothing dropped: the text of #{asked.pull_request} has no edit of that number"
+            yield _Line(f"nothing dropped: the text of #{asked.pull_request} has no edit of that number")
         if not wanted:
             return
         by = asked.by or "somebody who may write here"
@@ -166,11 +219,11 @@ class _Desk:
         except BusyError:
             raise
         except SkilloptError as error:
-            yield f"{numbers} not dropped: {_code(str(error))}"
+            yield _Line(f"{numbers} not dropped: {{}}", (str(error),))
             return
-        yield f"{numbers} dropped, in {done.commit[:10]}"
+        yield _Line(f"{numbers} dropped, in {done.commit[:10]}")
 
-    def _explain(self, asked: Asked) -> Iterator[str]:
+    def _explain(self, asked: Asked) -> Iterator[_Line]:
         target, repository = self.state.target, self._repository
         path = repository.relative(target.folder)
         tip = repository.branch_tip(target.name)
@@ -178,11 +231,12 @@ class _Desk:
         known = {str(one.key): one.edit for one in line.edits} if line else {}
         for number, key in zip(asked.numbers, asked.edits, strict=False):
             edit = known.get(key)
-            why = _code(edit.rationale) if edit and edit.rationale else "no reason was recorded"
-            tasks = f"; it cites {', '.join(_code(task) for task in edit.tasks[:8])}" if edit and edit.tasks else ""
-            yield f"**{number}**: {why}{tasks}"
+            why = (edit.rationale,) if edit and edit.rationale else ()
+            tasks = edit.tasks[:8] if edit else ()
+            words = f"{'{}' if why else 'no reason was recorded'}{'; it cites ' if tasks else ''}"
+            yield _Line(f"edit {number}: {words}{', '.join('{}' for _ in tasks)}", (*why, *tasks))
         if not asked.edits:
-            yield f"nothing to explain: the text of #{asked.pull_request} has no edit of that number"
+            yield _Line(f"nothing to explain: the text of #{asked.pull_request} has no edit of that number")
 
 
 def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
@@ -191,6 +245,25 @@ def _numbers(asked: Asked, wanted: Sequence[str]) -> str:
     return f"edit{'' if len(known) == 1 else 's'} {', '.join(known)}"
 
 
-def _code(text: str) -> str:
-    """Show a text from a repository as code that it cannot leave."""
-    return inline_code(truncate(" ".join(text.split()), _LONGEST))
+def _trained(row: SkillNight) -> _Line | None:
+    """Say what training did that people asked for; None while it waits."""
+    again = "trained again, from what the default branch has now where people changed the skill there"
+    match row.training:
+        case Training.WAITING | Training.BUSY | Training.NOT_DUE:
+            return None
+        case Training.IGNORED:
+            return _Line("not trained, because the skill is left alone; `/skillopt unignore` ends that")
+        case Training.FINISHED if row.versions:
+            return _Line(f"{again}: {count_noun(row.versions, 'new version')}")
+        case Training.FINISHED:
+            return _Line(f"{again}: no new version, {{}}", (row.reason,))
+        case Training.STOPPED:
+            return _Line("training began and ended early, the next night goes on: {}", (row.reason,))
+        case Training.FAILED | Training.NO_SUITE:
+            return _Line("training failed: {}; comment `/skillopt retry` to try it again", (row.reason,))
+        case _ as never:
+            assert_never(never)
+
+
+def _cut(text: str) -> str:
+    return truncate(" ".join(text.split()), _LONGEST)

@@ -203,9 +203,11 @@ def _review(forge: Forge, project: Project, name: str, flags: Mapping[str, objec
         skill=name,
         versions=versions,
         drafts=drafts,
-        asked=tuple(asked for one, comments in said if one.state == "open" for asked in read_asked(one, comments)),
+        asked=tuple(
+            asked for one, comments in said if one.state == "open" for asked in read_asked(one, comments, (name, skill))
+        ),
         closings=tuple(read_closing(one, comments) for one, comments in said if one.state == "closed"),
-        ignored=read_ignored((one, comment) for one, comments in said for comment in comments),
+        ignored=read_ignored(((one, comment) for one, comments in said for comment in comments), (name, skill)),
     )
 
 

@@ -113,6 +113,8 @@ def _post_version(desk: _Desk, skill: str, offer: BranchOffer, path: str, newcom
     """Take the newest version over from the bundle, push it, and bring its pull request up to date."""
     if offer.branch != f"skillopt/{skill}":
         raise UsageError(f"expected an offer from skillopt/{skill}, found one from {offer.branch!r}; train again")
+    if not offer.tip:
+        raise UsageError(f"expected the newest commit of {offer.branch} in the offer, found none; train again")
     remote, tips = desk.access.remote, desk.tips
     if remote is None or tips is None:
         return post_offer(desk.access.forge, offer, lambda: False, newcomers)

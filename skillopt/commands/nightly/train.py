@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Final
 
-from skillopt.commands.nightly.answers import answer_people, holds_decision
+from skillopt.commands.nightly.answers import answer_people, answer_training, holds_decision
 from skillopt.commands.nightly.check import configured_skills
 from skillopt.commands.optimize import optimize
 from skillopt.errors import BusyError, NothingMeasuredError, SkilloptError, UsageError
@@ -23,7 +23,7 @@ from skillopt.loop.events import BaselineMeasured, VersionAccepted, decode_event
 from skillopt.nightly.dashboard import NightRecord, SkillFacts, spent_in_month, why_no_money
 from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
-from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, write_offers
+from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, make_folder, write_offers
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
 from skillopt.nightly.review_state import ReviewState, open_text, read_state
@@ -85,11 +85,13 @@ def train_night(
         observer: Follows the runs.
 
     Raises:
-        UsageError: The configuration is wrong, or a token is where agents could read it; nothing was spent.
+        UsageError: The configuration is wrong, the folder cannot be written, or a token is where agents could read it;
+            nothing was spent.
     """
     project = Project.find(folder or Path.cwd())
     review = read_state(state)
     _refuse_credentials(project)
+    make_folder(out)  # before anything is paid for
     context = _context(project, review)
     with closing(Ledger.open(project.root)) as ledger:
         began, cap = datetime.now(UTC), project.settings(flags or {}).nightly.monthly_usd
@@ -205,10 +207,14 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
             answers = answer_people(selection, state, review, night.context.default_branch.commit)
             row = replace(row, answers=answers.lines)
             if answers.ignored:
+                row = replace(row, training=Training.IGNORED, reason=answers.ignored)
+                answers = answer_training(answers, review, row)
                 night.offers.append(SkillOffers(skill=row.skill, name=skill, answers=answers.posted))
                 night.facts[row.skill] = _facts(night, row, state)
-                return replace(row, training=Training.IGNORED, reason=answers.ignored)
+                return replace(row, answers=answers.lines)
             row = _train(night, selection, row, last=last)
+            answers = answer_training(answers, review, row)
+            row = replace(row, answers=answers.lines)
             state = _read_state(night, selection)
             night.offers.append(_offer(night, row.skill, state).model_copy(update={"answers": answers.posted}))
             night.facts[row.skill] = _facts(night, row, state)
@@ -222,7 +228,7 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
 def _why_due(night: _Night, skill: str, state: SkillState) -> Due | None:
     """Say why a skill is due: by its state, or because people ask for it in a pull request."""
     found = why_due(state.due_facts, state.target.settings.nightly.due_days)
-    asked = next((one for one in night.review.of(skill).asked if one.verb in (Verb.RETRY, Verb.REBASE)), None)
+    asked = next(iter(night.review.of(skill).training_wanted), None)
     if found is None and asked is not None:
         return Due(state.due_facts, DueCause.CHANGED, f"{asked.by} asked for it in {asked.url}")
     return found
@@ -238,7 +244,7 @@ def _train(night: _Night, selection: Selection, row: SkillNight, *, last: bool) 
     waits = _why_waiting(night, state.target.settings.nightly)
     if waits:
         return replace(row, training=Training.WAITING, reason=waits)
-    anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).asked)
+    anew = any(one.verb is Verb.REBASE for one in night.review.of(row.skill).training_wanted)
     if state.conflicts and not anew:
         return replace(row, training=Training.WAITING, reason=_contradiction(night, state))
     if state.moves_on or state.conflicts:
@@ -321,9 +327,13 @@ def _passed(ledger: Ledger, run: str) -> float | None:
 def _contradiction(night: _Night, state: SkillState) -> str:
     """Say which lines people changed in two ways; the skill waits until one of them decides."""
     into, branch, found = night.context.default_branch.name, f"skillopt/{state.target.name}", state.conflicts[0]
-    both = f"{escape_terminal(found.theirs)!r} on {into} and {escape_terminal(found.ours)!r} on {branch}"
+    both = f"'{_one_line(found.theirs)}' on {into} and '{_one_line(found.ours)}' on {branch}"
     advice = f"merge {into} into {branch} by hand, or comment `/skillopt rebase` to go on from {into}"
     return f"people changed the same lines in two ways, {both}; {advice}"
+
+
+def _one_line(text: str) -> str:
+    return escape_terminal(" / ".join(text.splitlines()))
 
 
 def _begin_from_default_branch(night: _Night, selection: Selection, state: SkillState) -> SkillState:
@@ -350,7 +360,6 @@ def _hand_over(night: _Night, out: Path, found: Nightly) -> None:
     """Write what is to be offered, and the branches with it."""
     write_offers(out, night.review.remote, found, night.offers, _record(night, found))
     remote, tips = night.context.remote, night.context.tips
-    (out / BUNDLE).unlink(missing_ok=True)
     if remote is None or tips is None:
         return
     offered = [one for skill in night.offers for one in (skill.version, skill.draft) if one is not None and one.tip]
@@ -365,4 +374,6 @@ def _record(night: _Night, found: Nightly) -> NightRecord:
     identity = digest_of(night.began.isoformat(), *(row.run for row in found.skills))[:12]
     usd = sum(row.answered_usd or 0.0 if row.usd is None else row.usd for row in found.skills)
     priced = found.usd is not None and not found.failed_calls
-    return NightRecord(id=identity, at=night.began, usd=usd, priced=priced, skills=night.facts)
+    looked_at = {row.skill for row in found.skills}
+    others = tuple(name for name in configured_skills(night.context.project) if name not in looked_at)
+    return NightRecord(id=identity, at=night.began, usd=usd, priced=priced, skills=night.facts, others=others)

@@ -34,14 +34,14 @@ def night(number: int, usd: float = 1.0, passed: dict[str, float] | None = None,
 
 
 def remembered(*nights: NightRecord) -> DashboardMemory:
-    memory = DashboardMemory()
+    memory = DashboardMemory(standings=(SkillStanding(skill="rows", status=SkillStatus.DUE),))
     for one in nights:
         memory = remember_night(memory, one)
     return memory
 
 
 def body(memory: DashboardMemory, cap: float = 0.0) -> str:
-    return build_dashboard(memory, [SkillStanding("rows", SkillStatus.DUE)], cap, NOW)
+    return build_dashboard(memory, cap, NOW)
 
 
 def test_what_is_written_into_the_issue_is_read_back_by_the_next_night() -> None:
@@ -102,8 +102,8 @@ def test_a_memory_that_people_have_damaged_counts_as_none(text: str) -> None:
 def test_a_thousand_skills_fit_into_an_issue_and_spending_is_what_is_kept() -> None:
     passed = {f"a-skill-with-a-rather-long-name-{number}": 0.123 for number in range(900)}
     memory = remembered(*(night(number, 1.0, passed) for number in range(30)))
-    standings = [SkillStanding(name, SkillStatus.FAILED, "x" * 400) for name in passed]
-    text = build_dashboard(memory, standings, 0.0, NOW)
+    standings = tuple(SkillStanding(skill=name, status=SkillStatus.FAILED, reason="x" * 400) for name in passed)
+    text = build_dashboard(memory.model_copy(update={"standings": standings}), 0.0, NOW)
     assert len(text.encode()) < 65_536
     assert spent_in_month(read_memory(text), NOW) == 30.0
 

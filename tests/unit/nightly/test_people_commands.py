@@ -1,5 +1,6 @@
 """Commands in comments and boxes in texts: what is read of them, whatever else stands there."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +8,7 @@ from skillopt.nightly.people_commands import (
     AskedCommand,
     ListedEdit,
     Verb,
+    carry_unticked,
     handled_mark,
     last_handled,
     read_checklist,
@@ -42,8 +44,40 @@ def test_each_verb_is_read_with_what_belongs_to_it() -> None:
 
 
 def test_what_is_no_command_is_nothing() -> None:
-    texts = ("> /skillopt drop 1", "see /skillopt drop 1", "/skillopt dance 1", "/skillopt drop", "/skilloptdrop 1")
+    texts = ("> /skillopt drop 1", "see /skillopt drop 1", "/skillopt/drop 1", "/skilloptdrop 1")
     assert [read_commands(text) for text in texts] == [()] * len(texts)
+
+
+@pytest.mark.parametrize("line", ["/skillopt dorp 2", "/skillopt drop", "/skillopt", "/skillopt ignore Rows!"])
+def test_a_command_that_is_not_understood_is_given_as_it_stands(line: str) -> None:
+    assert read_commands(f"Hm.\n{line}\r\nPlease.") == (AskedCommand(None, reason=line),)
+
+
+@pytest.mark.parametrize(
+    "block",
+    ["```\n{}\n```", "````sh\n```\n{}\n````", "~~~\n{}\n```\n~~~", "  ```\n{}"],
+)
+def test_a_line_in_a_block_of_code_is_no_command(block: str) -> None:
+    assert read_commands(block.format("/skillopt drop 1")) == ()
+
+
+def test_a_command_after_a_block_of_code_is_one() -> None:
+    text = "```\n/skillopt drop 1\n```\n```not a fence```\n/skillopt drop 2"
+    assert read_commands(text) == (AskedCommand(Verb.DROP, (2,)),)
+
+
+def test_a_command_for_another_skill_is_told_apart() -> None:
+    said = [comment("/skillopt retry rows", 6), comment("/skillopt ignore other", 7)]
+    assert [one.skill for one in read_asked(request("Text"), said, ("rows",))] == ["", "other"]
+    assert read_ignored([(request(), said[1])], ("rows",)) is None
+
+
+def test_what_is_unticked_stays_so_in_the_next_text() -> None:
+    newer = BODY.replace("[ ]", "[x]") + f"- [x] **4** More. <!-- skillopt edit: {'c' * 12}/1 -->\n"
+    carried = carry_unticked(BODY, newer)
+    assert [edit.number for edit in unticked_edits(carried)] == [2]
+    assert len(carried) == len(newer)
+    assert carry_unticked("Text", newer) == newer
 
 
 def test_a_reason_is_one_short_line_without_control_characters() -> None:
@@ -70,7 +104,7 @@ def test_commands_of_people_who_may_not_write_and_those_answered_before_are_left
         comment("/skillopt drop 3: why", 6),
         comment("/skillopt drop 1", 9, may_write=False),
     ]
-    asked = read_asked(request(f"{BODY}\n\n{handled_mark(4)}\n"), said)
+    asked = read_asked(request(f"{BODY}\n\n{handled_mark(4)}\n"), said, ("rows",))
     assert [(one.verb, one.edits, one.by, one.reason) for one in asked] == [
         (Verb.DROP, (f"{KEY}/2",), "", ""),
         (Verb.DROP, (f"{KEY}/3",), "anna", "why"),
@@ -84,8 +118,8 @@ def test_the_mark_of_the_last_comment_is_read_back(identity: int, text: str) -> 
 
 def test_the_last_word_about_leaving_a_skill_alone_counts() -> None:
     ignore, back = comment("/skillopt ignore", 4), comment("/skillopt unignore", 6)
-    assert read_ignored([(request(), ignore), (request(), back)]) is None
-    found = read_ignored([(request(), back), (request(), comment("/skillopt ignore", 8))])
+    assert read_ignored([(request(), ignore), (request(), back)], ("rows",)) is None
+    found = read_ignored([(request(), back), (request(), comment("/skillopt ignore rows", 8))], ("rows",))
     assert found is not None
     assert (found.by, found.comment) == ("anna", 8)
 
