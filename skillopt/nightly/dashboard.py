@@ -149,9 +149,9 @@ class NightRecord(_Strict):
 
     id: _Id
     at: AwareDatetime
-    usd: Annotated[float, Field(ge=0)] = 0.0
+    usd: Annotated[float, Field(ge=0, le=1e9)] = 0.0
     priced: bool = True
-    skills: dict[str, SkillFacts] = {}
+    skills: dict[_Name, SkillFacts] = {}
     others: tuple[str, ...] = ()
 
 
@@ -179,9 +179,11 @@ def remember_night(
     failure = next(iter(failures), memory.failure)
     if any(one.id == night.id for one in memory.nights):
         return memory.model_copy(update={"failure": failure})
-    month = _month(night.at)
     paid = _PaidNight(id=night.id, at=night.at, usd=night.usd, priced=night.priced)
-    nights = [*(one for one in memory.nights if _month(one.at) == month), paid][-_MOST_NIGHTS:]
+    # The newest month counts: an older night that is offered late must not make its money free again.
+    known = (*memory.nights, paid)
+    month = max(_month(one.at) for one in known)
+    nights = [one for one in known if _month(one.at) == month][-_MOST_NIGHTS:]
     trends = dict(memory.trends)
     for skill, facts in night.skills.items():
         if facts.passed is not None:
@@ -284,6 +286,8 @@ def update_dashboard(
         ForgeError: The forge failed.
     """
     issue = forge.find_issue(DASHBOARD_TOPIC)
+    # The record comes from an artifact; a month to come would hide this one.
+    record = record.model_copy(update={"at": min(record.at, now)})
     failures = [
         NightFailure(skill=one.skill[:_LONGEST_NAME], at=record.at, reason=one.reason[:_LONGEST_REASON])
         for one in nights

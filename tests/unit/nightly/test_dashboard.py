@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from skillopt.nightly.dashboard import (
     DashboardMemory,
@@ -61,6 +62,18 @@ def test_a_new_month_begins_with_nothing_spent_and_keeps_the_trends() -> None:
     assert spent_in_month(memory, NOW) == 0
     memory = remember_night(memory, night(2, 1.0, {"rows": 0.5}))
     assert (spent_in_month(memory, NOW), len(memory.nights), memory.trends["rows"]) == (1.0, 1, (0.25, 0.5))
+
+
+def test_an_older_night_that_is_offered_late_makes_no_money_free_again() -> None:
+    memory = remembered(night(1, 90.0, at=datetime(2026, 12, 1, tzinfo=UTC)))
+    memory = remember_night(memory, night(2, 5.0, at=datetime(2026, 11, 30, tzinfo=UTC)))
+    assert spent_in_month(memory, datetime(2026, 12, 2, tzinfo=UTC)) == 90.0
+
+
+@pytest.mark.parametrize("change", [{"usd": 2e9}, {"usd": float("inf")}, {"skills": {"x" * 300: {}}}])
+def test_a_record_that_could_not_be_remembered_is_refused_when_it_is_read(change: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        NightRecord.model_validate({"id": "0" * 12, "at": NOW, **change})
 
 
 def test_a_month_s_cap_is_shared_by_its_nights() -> None:
