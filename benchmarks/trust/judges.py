@@ -104,6 +104,8 @@ JUDGES: Final = {
     "node": _judge(["node", "check.js"], ("check.js", _NODE), ("judging.js", _SAME)),
     "node, package": _judge(["node", "check.js"], ("check.js", _NODE), ("judging/index.js", _SAME)),
     "runs": _judge(["python", "check.py"], ("check.py", _RUNS), collect=["answer.py"]),
+    "ruff": _judge(["python", "-m", "ruff", "check", "--no-cache", "."]),
+    "mypy": _judge(["python", "-m", "mypy", "--cache-dir=/dev/null", "answer.py"]),
     "imports": _judge(["python", "check.py"], ("check.py", _IMPORTS), collect=["answer.py"]),
 }
 """Name → verifier."""

@@ -29,8 +29,18 @@ _CHANGE: Final = (
     r"|enable|disable"
     r"|turn (?:on|off)|switch (?:on|off)|allow|grant|remove|delete|overwrite|replace|copy|move|turn)\b[^\n.]{0,60}?"
 )
+_KEEP: Final = (
+    r"\b(?:(?:writ|add|append|creat|edit|updat|modify|insert|stor|sav|remember|extend|persist|record"
+    r"|prepend|past|plac|inject"
+    r"|includ|log|not|past|merg|chang|replac|copy|keep|carry|register|repeat|document)(?:e|es|ing"
+    r"|ting)?|put(?:ting)?|have|make sure|ensure|see to it|leave)\b[^\n.]{0,60}?"
+)
 _CONFIG: Final = re.compile(
-    r"(?<![\w/])\.(?:claude|codex|cursor|gemini|windsurf|aider)[/\\](?:settings|config|hooks|mcp|agents?"
+    rf"{_KEEP}(?:\b(?:in|into|to|of|at|through)\b[^\n.]{{0,30}}?|[`'\"]?)(?<![\w-])(?:(?:CLAUDE|AGENTS"
+    r"|GEMINI)(?:\.local)?\.md"
+    r"|(?<![\w-])(?:CLAUDE|AGENTS|GEMINI)\.md[\"'`]?[ \t]+(?:should|must|has to|needs to|shall)\b"
+    r"|\.(?:cursor|windsurf|cline)rules|\.github/(?:copilot-)?instructions|\.github/copilot-instructions)"
+    r"|(?<![\w/])\.(?:claude|codex|cursor|gemini|windsurf|aider)[/\\](?:settings|config|hooks|mcp|agents?"
     r"|commands|rules|plugins)"
     rf"|{_CHANGE}(?:(?<![\w/-])(?:CLAUDE|AGENTS|GEMINI)\.md|\.mcp\.json|\.cursorrules|\.vscode/(?:settings"
     rf"|tasks)|\.envrc|\.gitattributes"

@@ -76,7 +76,8 @@ _SENSITIVE: Final = re.compile(
 )
 _ENCODED: Final = re.compile(
     r"\bbase64[ \t]+(?:-d|-D|--decode)|\bopenssl[ \t]+(?:enc|base64)\b[^\n]{0,60}?-d|\bxxd[ \t]+(?:-r|-ps?[ \t]+-r)"
-    r"|\b(?:b64decode|b32decode|a85decode|atob|fromhex|unhexlify|FromBase64String|frombase64|rot_?13|uudecode"
+    r"|\b(?:(?<!base64\.)b64decode|base64\.b64decode\([ \t]*b?[\"']|b32decode|a85decode|atob|fromhex"
+    r"|unhexlify|FromBase64String|frombase64|rot_?13|uudecode"
     r"|codecs\.decode)\b"
     r"|-(?:enc|encodedcommand)[ \t]+[\w+/=]{8}|\beval[ \t]*[\"'`(]?\$\(|\bexec\([ \t]*(?:base64|codecs|bytes"
     r"|compile|__import__)"
@@ -98,6 +99,13 @@ _HEX: Final = re.compile(r"(?<![\w#])[0-9a-fA-F]{32,}(?!\w)")
 _LETTER_CASES: Final = re.compile(r"(?=[^a-z]{0,400}[a-z])(?=[^A-Z]{0,400}[A-Z])(?=[^0-9]{0,400}[0-9])")
 
 
+_OF_THIS_MACHINE: Final = re.compile(
+    r"(?<![\w./-])(?:curl|wget)(?:[ \t]+-[a-zA-Z-]{1,20}){0,6}[ \t]+[\"']?(?:https?://)?(?:localhost"
+    r"|127\.0\.0\.1|\[::1\])"
+    r"(?::\d{1,5})?(?:/[\w./?=&%-]{0,100})?[\"']?(?=[ \t]*(?:$|[`).,]))"
+)
+
+
 def find_commands(line: str) -> Iterator[TextMatch]:
     """Find commands and paths to mark on one line, at most one of each class.
 
@@ -107,12 +115,13 @@ def find_commands(line: str) -> Iterator[TextMatch]:
     Args:
         line: A line as a reader takes it.
     """
+    without_own = _OF_THIS_MACHINE.sub(lambda own: " " * len(own[0]), line)
     for kind, pattern, what in (
         (LintClass.NETWORK_COMMAND, _NETWORK, "a command that reaches the network"),
         (LintClass.SENSITIVE_PATH, _SENSITIVE, "a path to secrets or settings"),
         (LintClass.ENCODED_TEXT, _ENCODED, "encoded text or the decoding of it"),
     ):
-        match = pattern.search(line)
+        match = pattern.search(without_own if kind is LintClass.NETWORK_COMMAND else line)
         if match:
             yield TextMatch(kind, line[match.start() :].strip(), 0, line[match.start() :].strip(), what)
     for match in _BLOB.finditer(line):

@@ -41,7 +41,10 @@ _SAID: Final = (
     r"|before|above|says?|asks?|wants?|said)"
 )
 _ALTERNATIVES: Final = (
-    rf"\b{_NOT} (?:\w{{1,12}} ){{0,2}}{_TELL}\b{_GAP}\b(?:{_PEOPLE}|{_SELF})\b",
+    (
+        rf"\b{_NOT} (?!(?:tell|telling) (?:the |your )?users? to"
+        rf" \w)(?:\w{{1,12}} ){{0,2}}{_TELL}\b{_GAP}\b(?:{_PEOPLE}|{_SELF})\b"
+    ),
     (
         rf"\b{_NOT} (?:\w{{1,12}} ){{0,2}}(?:mention|reveal|disclose|acknowledge|admit|divulge)(?:ing)? (?:it|this"
         rf"|that|any)\b"

@@ -26,7 +26,7 @@ _FILES: Final = (
     "|sqlite3?|parquet|arrow|npz|npy|pkl|pt|onnx|safetensors|ckpt|h5|patch|diff|pem|crt|cer|key|pub|d|git|github|claude"
     "|skill|agents?|app|xcodeproj|xcworkspace|framework|usd[acz]?|glb|gltf|obj|stl|js|snap|test|spec|local|dev|prod|example"
 )
-_HAS_ADDRESS: Final = re.compile(r"[:@/]\S|\bdot\b|\.[^\W_]|xn--", re.IGNORECASE)
+_HAS_ADDRESS: Final = re.compile(r"[:@/]\S|\bdot\b|\.\w|xn--", re.IGNORECASE)
 _LABELS: Final = r"(?:[\w-]{1,63}\.){1,8}"
 _ADDRESS: Final = re.compile(
     rf"[a-z0-9+.-]{{0,20}}://{_REST}"  # Any scheme, also one cut off after the slashes.
@@ -39,8 +39,9 @@ _ADDRESS: Final = re.compile(
     r"|(?<=<)[a-z][a-z0-9+.-]{1,31}:(?!:)[^\s<>]*(?=>)"  # <scheme:...>
     rf"|(?<![\w.@-])www\.{_REST}"
     rf"|(?<![\w.@-])[\w.-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}:[\w~/]{_REST}"  # user@host:path
-    rf"|(?<![\w.-])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?::\d{{1,5}}|/(?!\d{{1,2}}\b)){_REST}"
+    rf"|(?<![\w.-])(?:\d{{1,3}}\.){{3}}\d{{1,3}}(?::(?:\d{{1,5}}|/)|/(?!\d{{1,2}}\b)){_REST}"
     rf"|\[[0-9a-f:]{{2,45}}\]:\d{{1,5}}{_REST}"
+    rf"|(?<=[^\s(][)}}])\.{_LABELS}(?:{_DOMAINS}|test|example|invalid)\b(?![\w(]|\.\w)"  # $(command).host.tld
     rf"|(?<![\w-])xn--[a-z0-9-]{{1,60}}{_REST}"
     rf"|(?<![\w.@-]){_LABELS}(?:{_DOMAINS})(?::\d{{1,5}}|[/?]){_REST}"  # host.tld/path
     rf"|(?<![\w.@/$(){{}}-]){_LABELS}(?!(?:{_FILES})\b)[^\W\d_]{{3,24}}(?:/[\w?#%]|\?[\w%-]{{1,40}}="
@@ -61,6 +62,13 @@ _SENT: Final = re.compile(
     rf"(?:test|example|invalid|{_DOMAINS}|live|dev|app|zip|io|net|onion|ngrok|icu)\b)(?![\w(/-]|\.\w)",
     re.IGNORECASE,
 )
+_NUMBER: Final = re.compile(
+    r"(?<![\w.@:=<>~^/-])(?:(?:25[0-4]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+    r"(?![\w-]|\.\d|/(?:8|16|24)\b)"
+)
+_LARGE_NUMBER: Final = 20
+"""From which a number of four is hardly one of a section."""
+
 _EDGES: Final = "](<.,;:!?'*_|)>}/\\"
 _SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}):(?!\d)", re.IGNORECASE)
 _WITH_HOST: Final = frozenset(("http", "https", "hxxp", "hxxps", "ftp", "ftps", "ws", "wss", "git", "ssh", "git+https"))
@@ -89,8 +97,23 @@ def find_addresses(line: str) -> Iterator[TextMatch]:
         key = _host(url)
         if not _HERE.fullmatch(key):
             yield TextMatch(LintClass.URL, key, 0, match[0].rstrip(_EDGES), "the URL")
+    for match in _NUMBER.finditer(line):
+        if _is_host(match[0], line[: match.start()][-40:]):
+            yield TextMatch(LintClass.URL, match[0], 0, match[0], "the URL")
     for match in _SENT.finditer(line):
         yield TextMatch(LintClass.URL, _host(match["host"]), 0, match["host"], "the URL")
+
+
+def _is_host(number: str, before: str) -> bool:
+    """Tell an address of four numbers from a version or a section: one of those is named so, or has small numbers."""
+    if re.search(r"\b(?:versions?|releases?|sections?|chapters?|build|clause)\b[^.]{0,20}$", before, re.IGNORECASE):
+        return False
+    parts = [int(part) for part in number.split(".")]
+    return (
+        parts[0] not in {0, 127, 255}
+        and (max(parts) >= _LARGE_NUMBER or len(set(parts)) == 1)
+        and sum(map(bool, parts)) > 1
+    )
 
 
 def _host(url: str) -> str:

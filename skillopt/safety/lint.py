@@ -19,8 +19,12 @@ from skillopt.safety.confusables import as_read
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.hidden_unicode import hidden_runs
 from skillopt.safety.hosts import find_addresses
+from skillopt.safety.installs import find_installs
+from skillopt.safety.judge_gaming import find_judge_gaming
+from skillopt.safety.passwords import find_passwords
 from skillopt.safety.prompt_markup import find_prompt_markup
 from skillopt.safety.steganography import find_steganography
+from skillopt.safety.taken_approval import find_taken_approval
 from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
 from skillopt.safety.unseen_text import find_unseen
 from skillopt.skills.document import SkillDocument
@@ -85,6 +89,9 @@ _DECLARATION = re.compile(r"<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^
 _TWICE_ENCODED = re.compile(r"&(?:amp|#38|#x26);(?:#\d|#x[\da-f]|[a-z]{2,8};)", re.IGNORECASE)
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
 _SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
+_KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL, LintClass.NEW_PACKAGE, LintClass.PASSWORD)
+"""Classes of which a text that has one may have it again."""
+
 _ADVICE = {
     LintClass.HIDDEN_UNICODE: "remove it",
     LintClass.HTML_COMMENT: "say it in visible text, or leave it out",
@@ -151,11 +158,19 @@ def _added(before: str, after: str, allow: frozenset[LintClass]) -> list[TextMat
     for match in _scan(after):
         identity = (match.kind, match.key)
         is_known = known[identity] > 0
-        if match.kind not in (LintClass.URL, LintClass.CREDENTIAL):
+        if match.kind not in _KNOWN_ONCE:
             known[identity] -= 1
+        if match.kind is LintClass.NEW_PACKAGE:
+            is_known = is_known or _names(before, match.key)
         if not is_known and (match.never or match.kind not in allow):
             added.append(match)
     return added
+
+
+def _names(text: str, package: str) -> bool:
+    """Tell whether a text has a package's name, as in an import or a sentence."""
+    spelled = "[-_]".join(map(re.escape, re.split(r"[-_]", package)))
+    return re.search(rf"(?<![\w-]){spelled}(?![\w-])", text, re.IGNORECASE) is not None
 
 
 def _finding(match: TextMatch) -> LintFinding:
@@ -245,7 +260,8 @@ def _lines_before(lines: list[str], offset: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _paragraph_matches(paragraph: str) -> tuple[TextMatch, ...]:
-    return tuple(find_concealment(as_read(paragraph)))
+    flat = as_read(paragraph)
+    return (*find_concealment(flat), *find_judge_gaming(flat), *find_taken_approval(flat))
 
 
 # What stands on one line is found line by line, and remembered, because versions share most lines.
@@ -269,6 +285,7 @@ def _line_matches(line: str) -> tuple[TextMatch, ...]:
         *find_agent_config(flat),
         *_credentials(flat),
         *find_commands(flat),
+        *(replace(match, line=0) for match in (*find_installs(flat), *find_passwords(flat))),
     )
 
 

@@ -82,7 +82,7 @@ class Workspace:
         Args:
             source: The other workspace's folder.
             files: Placed last; each replaces whatever stands in its way.
-            wanted: Tells of a path in the other workspace, a file's or a folder's, whether it is copied; None for all.
+            wanted: Tells of a path in the other workspace whether it is copied, a folder's ends with `/`; None for all.
 
         Raises:
             SuiteError: A path leads out of the workspace.
@@ -90,7 +90,8 @@ class Workspace:
         """
         with Workspace.create() as workspace:
             for name, entry in _walk(source):
-                if wanted is None or wanted(name):
+                path = f"{name}/" if entry.is_dir(follow_symlinks=False) else name
+                if wanted is None or wanted(path):
                     with _skipping_unreachable():
                         _copy_entry(entry, Path(workspace.path, name))
             for file in files:

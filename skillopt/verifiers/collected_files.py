@@ -10,7 +10,6 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePosixPath
 from pkgutil import iter_modules
@@ -18,25 +17,12 @@ from typing import Final
 
 from skillopt.tasks import File, VerifierSpec
 from skillopt.verifiers.path_pattern import fits_path
+from skillopt.verifiers.result_files import CODE_ENDINGS, is_configuration, is_result, is_source
 
 __all__ = ["CollectedFiles", "collected_code", "is_code"]
 
 _WILD: Final = re.compile(r"[*?\[]")
-_STEERING: Final = (
-    *("conftest.py", "pytest.*", ".pytest*", "tox.ini", "setup.cfg", "setup.py", "pyproject.toml", "noxfile.py"),
-    *("*.pth", "sitecustomize*", "usercustomize*", "pyvenv.cfg", "__pycache__", "*.py[cod]", "*.egg-info"),
-    *("package.json", "node_modules", "jest.*", "vitest.*", "vite.config.*", "karma.conf.*", "babel.config.*"),
-    *("eslint.config.*", "tsconfig*.json", ".pnp.*", ".mocha*", ".nyc*", "*makefile", "*.mk", "justfile", "rakefile"),
-    *(".git*", ".hg", ".svn", ".husky", ".pre-commit*", "lefthook.y*ml", ".env*", ".*rc", ".*rc.*", ".*profile"),
-    *(".zsh*", ".bash*", ".inputrc", ".gdbinit", ".netrc", ".cargo", ".vscode", ".claude", ".codex", ".mcp.json"),
-)
 _STEERING_GIT: Final = frozenset({"config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir"})
-_CODE: Final = frozenset(
-    (
-        *(".py", ".pyi", ".pyw", ".pyc", ".pyd", ".so", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"),
-        *(".node", ".wasm", ".sh", ".bash", ".zsh", ".pl", ".pm", ".rb", ".php", ".lua", ".jar", ".class"),
-    )
-)
 _PYTHON_IMPORTS: Final = re.compile(
     r"""(?:^|[;:"'(])[ \t]*(?:from[ \t]+(?P<package>[\w.]+)|import[ \t]+(?P<modules>\w[\w., \t]*))""", re.MULTILINE
 )
@@ -49,9 +35,18 @@ _MAKEFILE: Final = re.compile(r"(?:^|/)(?:GNU)?[Mm]akefile$|\.mk$")
 _GOALS: Final = re.compile(r"^([^\s:=#][^:=#\n]*):(?!=)", re.MULTILINE)
 _TEST_RUNNERS: Final = re.compile(
     r"\b(?:pytest|unittest|nose2?|tox|nox|jest|vitest|mocha|ava|karma|npm|npx|pnpm|yarn|bun|deno|go test|cargo)\b"
-    r"|--test\b|node:test"
+    r"|--test\b|node:test|\b(?:rspec|minitest|phpunit|pest|mvn|gradle|gradlew|dotnet|ctest|bats|mix test|prove)\b"
 )
-_TESTS: Final = re.compile(r"^test.*\.py$|_test\.(?:py|go|[cm]?[jt]sx?)$|[.-](?:test|spec)\.|^test\.")
+_BUILDERS: Final = re.compile(
+    r"\b(?:cargo|go (?:test|run|build|vet|install)|mvnw?|gradlew?|dotnet|swift (?:test|run|build)|sbt|stack|cabal|dune"
+    r"|zig|mix|bazel|buck2?|pants|rebar3|dart|flutter|cmake|ninja|meson|xcodebuild|nimble|shards|scons|ant)\b"
+)
+"""Programs that build and run, or load, whatever source code they find."""
+
+_TESTS: Final = re.compile(
+    r"^test.*\.py$|_(?:test|spec)\.\w+$|[.-](?:test|spec)\.|^test\.|(?:Tests?|IT|Spec|TestCase)\.(?:java|kt|scala|cs|php|swift)$"
+    r"|\.(?:bats|t)$"
+)
 _OF_FOLDERS: Final = frozenset({"__init__", "__main__"})
 _LARGEST_READ: Final = 1_000_000
 
@@ -66,6 +61,8 @@ class CollectedFiles:
         modules: Names that the verifier's program imports or runs.
         goals: Names of files that `make` would take for work that is done.
         runs_tests: Whether the program is a test runner, which runs whatever is named like a test.
+        builds: Whether the program builds and runs whatever source code it finds.
+        of_task: Paths of the task's files.
         reserved: Files that only the program writes.
     """
 
@@ -74,35 +71,56 @@ class CollectedFiles:
     modules: frozenset[str]
     goals: frozenset[str]
     runs_tests: bool
+    builds: bool
+    of_task: frozenset[str]
     reserved: frozenset[str]
 
     @staticmethod
     def of(
-        patterns: tuple[str, ...] | None, files: Sequence[File], argv: Sequence[str], reserved: Iterable[str]
+        patterns: tuple[str, ...] | None,
+        files: Sequence[File],
+        argv: Sequence[str],
+        reserved: Iterable[str],
+        inputs: Sequence[File] = (),
     ) -> "CollectedFiles":
-        """Find out what the program imports and runs, from its files and its command line."""
+        """Find out what the program imports and runs, from its files, the task's and its command line."""
         texts = {file.path: file.content[:_LARGEST_READ].decode("utf-8", "replace") for file in files}
         programs = [*(text for path, text in texts.items() if is_code(path)), *argv]
         makefiles = [text for path, text in texts.items() if _MAKEFILE.search(path)]
+        started = (*programs, *makefiles, " ".join(argv))
         return CollectedFiles(
             patterns,
             frozenset(texts),
-            _installed_modules() | _OF_FOLDERS | {name for text in programs for name in _imported(text)},
+            _installed_modules() | _OF_FOLDERS | _loaded(programs, inputs),
             frozenset(goal for text in makefiles for found in _GOALS.findall(text) for goal in found.split()),
-            any(_TEST_RUNNERS.search(text) for text in (*programs, *makefiles)),
+            any(_TEST_RUNNERS.search(text) for text in started),
+            any(_BUILDERS.search(text) for text in started),
+            frozenset(file.path for file in inputs),
             frozenset(reserved),
         )
 
     def takes(self, path: str) -> bool:
-        """Tell whether a path of the workspace, a file's or a folder's, is among what the program sees."""
+        """Tell whether a path of the workspace is among what the program sees.
+
+        Args:
+            path: A file's; a folder's ends with `/`.
+        """
+        is_folder = path.endswith("/")
+        path = path.rstrip("/")
         if path.split("/", 1)[0] in self.reserved:
             return False
         if self.patterns is not None and path in self.patterns:
             return True
         if self.patterns is None:
-            return not self._steers(path)
+            return (is_folder or self._is_result(path)) and not self._steers(path)
         fitting = (each for each in self.patterns if _WILD.search(each) and fits_path(path, each))
         return any(not self._steers(path, _literal_parts(each)) for each in fitting)
+
+    def _is_result(self, path: str) -> bool:
+        """Tell whether a file is one of the task's, or by its name a result; code only where nothing builds it."""
+        if self.builds and is_source(path):
+            return False
+        return path in self.of_task or is_result(path.rpartition("/")[2], with_code=not self.builds)
 
     def _steers(self, path: str, named: int = 0) -> bool:
         """Tell whether a file could change what the program does.
@@ -112,7 +130,7 @@ class CollectedFiles:
             named: How many of its folders the suite names in full.
         """
         parts = path.split("/")
-        if any(fnmatchcase(part.casefold(), pattern) for part in parts[named:] for pattern in _STEERING):
+        if any(map(is_configuration, parts[named:])):
             return True
         if ".git" in parts and not _STEERING_GIT.isdisjoint(parts):
             return True
@@ -120,6 +138,8 @@ class CollectedFiles:
             return True
         if any(parts[0] == own.split("/", 1)[0] for own in self.own if own.startswith(".") and "/" in own):
             return True
+        if "." not in parts[-1] and self._shadows("/".join(parts[:-1]), parts[-1]):
+            return True  # Node loads a file without an ending, too.
         return is_code(path) and any(self._shadows("/".join(parts[:at]), part) for at, part in enumerate(parts))
 
     def _shadows(self, folder: str, name: str) -> bool:
@@ -142,13 +162,26 @@ def _literal_parts(pattern: str) -> int:
 
 def is_code(path: str) -> bool:
     """Tell whether a file is one that an interpreter loads by its name."""
-    return not _CODE.isdisjoint(PurePosixPath(path.casefold()).suffixes)
+    return not CODE_ENDINGS.isdisjoint(PurePosixPath(path.casefold()).suffixes)
 
 
 def collected_code(verifier: VerifierSpec) -> tuple[str, ...]:
     """List the paths of code that a suite has the programs of a verifier see, as it wrote them."""
     commands = (json.loads(part.options) for part in verifier.parts if part.kind == "command")
     return tuple(path for options in commands for path in options.get("collect") or () if is_code(path) or path == "**")
+
+
+def _loaded(programs: Iterable[str], inputs: Iterable[File]) -> frozenset[str]:
+    """Give the names that programs load, and those that the task's modules of these names load in turn.
+
+    Python's are not looked into: it finds modules of the task as they were written.
+    """
+    names = {name for text in programs for name in _imported(text)}
+    others = [file for file in inputs if is_code(file.path) and not file.path.endswith(".py")]
+    while used := [file for file in others if file.path.rpartition("/")[2].partition(".")[0] in names]:
+        others = [file for file in others if file not in used]
+        names |= {name for file in used for name in _imported(file.content[:_LARGEST_READ].decode("utf-8", "replace"))}
+    return frozenset(names)
 
 
 def _imported(text: str) -> Iterable[str]:

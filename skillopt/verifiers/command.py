@@ -95,7 +95,7 @@ class CommandVerifier:
         if any(file.path == _REWARD for file in spec.files):
             raise SuiteError(f"verifier 'command': expected no file {_REWARD!r}, which the program writes; rename it")
         reserved = (_REWARD, *([options.answer] if options.answer else ()))
-        self._collected = CollectedFiles.of(options.collect, spec.files, options.argv, reserved)
+        self._collected = CollectedFiles.of(options.collect, spec.files, options.argv, reserved, spec.inputs)
 
     def score(self, trajectory: Trajectory, workspace: str) -> Score:
         """Run the program beside a copy of what the agent left.

@@ -61,6 +61,15 @@ FAMILIES = (
         "\n\n",
         "<b>\n",
         "'\"a",
+        "pip install a ",
+        "npx -y ",
+        "password a ",
+        "10.2.3.",
+        "$(a).b.",
+        "tests that ",
+        "approve all ",
+        "copy expected ",
+        "do not say it ",
     ),
 )
 LENGTH = 2_500

@@ -7,13 +7,15 @@ OWN = (File("check.py", b"import helper\nfrom lib.x import y"), File("lib/x.py",
 ARGV = ("python", "check.py")
 
 
-def collected(*patterns: str, own: tuple[File, ...] = OWN, argv: tuple[str, ...] = ARGV) -> CollectedFiles:
-    return CollectedFiles.of(patterns or None, own, argv, ("reward.json",))
+def collected(
+    *patterns: str, own: tuple[File, ...] = OWN, argv: tuple[str, ...] = ARGV, inputs: tuple[File, ...] = ()
+) -> CollectedFiles:
+    return CollectedFiles.of(patterns or None, own, argv, ("reward.json",), inputs)
 
 
 @pytest.mark.parametrize(
     "path",
-    ["output.csv", "src/types.py", "solve.py", "json/data.csv", "report.md", "out", "lib/data.json", "run.sh", "a.git"],
+    ["output.csv", "src/types.py", "solve.py", "json/data.csv", "report.md", "out", "lib/data.json", "run.sh", "out/"],
 )
 def test_results_are_given_to_the_check(path: str) -> None:
     assert collected().takes(path)
@@ -43,7 +45,7 @@ def test_a_path_that_is_named_in_full_is_given_whatever_it_is() -> None:
 def test_a_repository_is_given_without_its_configuration_and_hooks() -> None:
     repository = collected(".git/**")
 
-    assert all(map(repository.takes, [".git", ".git/HEAD", ".git/refs", ".git/objects/ab/cdef"]))
+    assert all(map(repository.takes, [".git/", ".git/HEAD", ".git/refs/", ".git/objects/ab/cdef"]))
     assert not any(
         map(repository.takes, [".git/config", ".git/hooks/post-checkout", "sub/.git/HEAD", ".gitattributes"])
     )
@@ -78,13 +80,90 @@ def test_a_test_runner_is_given_no_tests_of_the_agent() -> None:
 
 
 def test_a_goal_of_make_is_no_file_of_the_agent() -> None:
-    own = (File("Makefile", b"all: check\ncheck:\n\tcmp a b\nX := 1\n"),)
+    own = (File("Makefile", b"all: check\ncheck:\n\tcmp a b\nx := 1\n"),)
 
     assert not collected(own=own).takes("check")
-    assert collected(own=own).takes("X")
+    assert collected(own=own).takes("x")
 
 
 def test_a_hidden_folder_of_the_check_is_its_own() -> None:
     own = (File(".harbor/tests/test.sh", b""),)
 
     assert not collected(own=own).takes(".harbor/logs/verifier/reward.txt")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", ".flake8", ".pylintrc", "biome.json", ".eslintignore"),
+        *(".prettierrc.json", ".yamllint", "bunfig.toml", "deno.json", "Cargo.toml", "build.rs", "go.mod", "go.work"),
+        *("CMakeLists.txt", "Gemfile", "build.gradle", "pom.xml", "phpunit.xml", "composer.json", "Taskfile.yml"),
+        *("BUILD.bazel", ".rspec", ".perltidyrc", ".sqlfluff", "answer.pyi", "globals.d.ts", "Package.swift"),
+        *("phpcs.xml.dist", "sub/pom.xml", "meson_options.txt", "junit-platform.properties", "Directory.Build.props"),
+        *(".config/x.json", "prettier.config.mjs", "requirements.txt", "BUILD", "configure", "new-tool.kdl"),
+    ],
+)
+def test_what_tools_look_for_is_not_given_to_the_check_whichever_tool_it_is(path: str) -> None:
+    assert not collected().takes(path)
+    assert collected(path).takes(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "tests.json",
+            "config.json",
+            "out/table.TSV",
+            "notes.txt",
+            "page.html",
+            "feed.xml",
+            "plan.yaml",
+            "a.xlsx",
+            "b.pdf",
+        ),
+        *(
+            "c.pptx",
+            "chart.svg",
+            "data.sqlite",
+            "rows.parquet",
+            "x.csv.gz",
+            "solution.py",
+            "src/lib.rs",
+            "Main.java",
+            "query.sql",
+        ),
+    ],
+)
+def test_data_documents_and_source_code_are_given_to_a_check_that_loads_none_of_them(path: str) -> None:
+    assert collected().takes(path)
+
+
+def test_a_file_of_the_task_is_given_as_the_agent_changed_it_whatever_its_ending() -> None:
+    inputs = (File("app.kdl", b""), File("ruff.toml", b""))
+
+    assert collected(inputs=inputs).takes("app.kdl")
+    assert not collected(inputs=inputs).takes("ruff.toml")
+    assert not collected().takes("app.kdl")
+
+
+@pytest.mark.parametrize("argv", [("cargo", "test"), ("go", "test", "./..."), ("sh", "-c", "mvn -q verify")])
+def test_a_program_that_builds_what_it_finds_is_given_no_code_that_the_suite_does_not_name(
+    argv: tuple[str, ...],
+) -> None:
+    builder = collected(own=(), argv=argv, inputs=(File("src/lib.rs", b""),))
+
+    assert not builder.takes("src/lib.rs")
+    assert not builder.takes("init.go")
+    assert builder.takes("out.csv")
+    assert collected("src/**", own=(), argv=argv).takes("src/lib.rs")
+
+
+def test_what_a_module_of_the_task_loads_for_the_check_is_not_the_agent_s() -> None:
+    inputs = (File("lib.js", b"require('./inner')"), File("inner.js", b"require('./deep')"))
+    own = (File("check.js", b"require('./lib')"),)
+
+    assert not any(
+        map(collected(own=own, argv=("node", "check.js"), inputs=inputs).takes, ["lib.js", "inner", "deep.js"])
+    )
+    assert collected(own=(), argv=("node", "x"), inputs=inputs).takes("inner.js")
