@@ -3,6 +3,7 @@
 It is written down without asking any forge; posting does what the policy decides, when there is a token.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from skillopt.nightly.offer_texts import write_offer
 from skillopt.nightly.offered import OfferPlace
 from skillopt.nightly.offers import NO_RECORD, Offer, find_draft_offer, find_version_offer
 from skillopt.nightly.posting import BranchOffer
+from skillopt.nightly.review_state import open_text
 from skillopt.nightly.skill_state import DefaultBranch, SkillState
 from skillopt.project import Project
+from skillopt.protocols import PullRequest
 from skillopt.runs.draft_publication import became_version
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import digest_of
@@ -60,23 +63,39 @@ class OfferMaking:
     allowance: Meter | None = None
 
 
-def offer_version(making: OfferMaking, state: SkillState, opened: str = "") -> BranchOffer | None:
+@dataclass(frozen=True, slots=True)
+class _There:
+    """What remote and forge have of a branch.
+
+    Args:
+        seen: Where the remote has it, empty for nowhere.
+        opened: Text of its open pull request, empty for none.
+        may_open: Whether its newest commit may get a pull request that says only what is measured now.
+    """
+
+    seen: str
+    opened: str
+    may_open: bool
+
+
+def offer_version(making: OfferMaking, state: SkillState, requests: Sequence[PullRequest] = ()) -> BranchOffer | None:
     """Say what is offered of a skill's newest version, None where its branch does not exist.
 
     Args:
         making: What it is made with.
         state: State of the skill.
-        opened: Text of its open pull request, empty for none.
+        requests: Pull requests from its branch, newest first.
     """
     context = making.context
     if not state.tip:
         return None
     offer = find_version_offer(state, context.default_branch.name, making.ledger)
     seen = context.tips.skills.get(state.target.name, "") if context.tips else ""
-    return _offered(making, state, offer, (seen, opened), _notes(context, state))
+    may_open = not any(one.head == state.tip for one in requests)
+    return _offered(making, state, offer, _There(seen, open_text(requests), may_open), _notes(context, state))
 
 
-def offer_draft(making: OfferMaking, state: SkillState, opened: str = "") -> BranchOffer | None:
+def offer_draft(making: OfferMaking, state: SkillState, requests: Sequence[PullRequest] = ()) -> BranchOffer | None:
     """Say what is offered of a skill's draft, None where there is and was none.
 
     A draft that has become a version is removed.
@@ -84,7 +103,7 @@ def offer_draft(making: OfferMaking, state: SkillState, opened: str = "") -> Bra
     Args:
         making: What it is made with.
         state: State of the skill.
-        opened: Text of its open pull request, empty for none.
+        requests: Pull requests from its branch, newest first.
     """
     context = making.context
     repository = context.project.repository()
@@ -94,32 +113,32 @@ def offer_draft(making: OfferMaking, state: SkillState, opened: str = "") -> Bra
     seen = context.tips.drafts.get(state.target.name, "") if context.tips else ""
     if branch.tip is None and not seen:
         return None
-    return _offered(making, state, find_draft_offer(state, repository, making.ledger), (seen, opened), [])
+    offer = find_draft_offer(state, repository, making.ledger)
+    return _offered(making, state, offer, _There(seen, open_text(requests), may_open=False), [])
 
 
-def _offered(
-    making: OfferMaking, state: SkillState, offer: Offer, there: tuple[str, str], notes: list[str]
-) -> BranchOffer:
+def _offered(making: OfferMaking, state: SkillState, offer: Offer, there: _There, notes: list[str]) -> BranchOffer:
     """Write an offer down, with title and text where it may have a pull request.
 
     Where the record of its run is gone, as in a clone without a ledger, an open pull request must still be true: its
-    text is measured anew as soon as it is of other texts or tasks than it was measured with.
+    text is measured anew as soon as it is of other texts or tasks than it was measured with. A version that never had a
+    pull request gets one as soon as it is measured.
 
     Args:
         making: What it is made with.
         state: State of the skill.
         offer: What is offered.
-        there: Where the remote has the branch, and the text of its open pull request; empty for none.
+        there: What remote and forge have of the branch.
         notes: Remarks on the branch.
     """
-    seen, opened = there
     place = _place(making.context, state, offer)
     measured = _measured_mark(state, place)
-    outdated = offer.unfit_reason == NO_RECORD and opened and measured not in opened
-    unfit = "" if outdated else offer.unfit_reason
+    unrecorded = offer.unfit_reason == NO_RECORD
+    to_measure = unrecorded and (measured not in there.opened if there.opened else there.may_open)
+    unfit = "" if to_measure else offer.unfit_reason
     made = BranchOffer(
         branch=offer.branch,
-        seen=seen,
+        seen=there.seen,
         tip=offer.tip,
         unfit_reason=unfit,
         moot_reason=offer.moot_reason,
@@ -127,10 +146,13 @@ def _offered(
         mark=offer.mark,
         notes=tuple(notes),
     )
-    if unfit or offer.moot_reason or not offer.tip or (offer.record is None and not outdated):
+    if unfit or offer.moot_reason or not offer.tip or (offer.record is None and not to_measure):
         return made
     sources = ClaimSources(making.context.project, state.target, making.ledger, making.observer, making.allowance)
     written = write_offer(sources, place)
+    if unrecorded and not there.opened and written.view.claim is None:
+        reason = f"{NO_RECORD}, and it could not be measured: {written.view.unmeasured}"
+        return made.model_copy(update={"unfit_reason": reason})
     if written.page and making.report is not None:
         making.report.mkdir(parents=True, exist_ok=True)
         name = f"{state.target.name}{'-draft' if written.view.draft else ''}-before-after.html"

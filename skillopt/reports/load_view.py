@@ -18,6 +18,7 @@ from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import is_locked
 from skillopt.tasks import Suite
+from skillopt.versions.commit_kind import commit_kind
 from skillopt.versions.declined_runs import declined_runs
 from skillopt.versions.draft_branch import DraftBranch
 
@@ -161,7 +162,7 @@ def _commits(project: Project, record: RunRecord) -> Mapping[int, str]:
         return {}
     made = [version for version in reversed(versions) if version.trailer("Skillopt-Run") == record.id]
     accepted = [version.sha for version in made if version.trailer("Val-After")]
-    others = [version.sha for version in made if not version.trailer("Val-After") and not version.trailer("Taken-By")]
+    others = [version.sha for version in made if commit_kind(version) == "start"]
     starts = others[:1]
     return dict(enumerate(accepted, 1)) | dict(enumerate(starts))
 

@@ -39,6 +39,7 @@ LONGEST_REASON: Final = 300
 
 _PULL_REQUEST: Final = "Pull-Request"
 _REFUSED: Final = "Refused-Edit"
+_RUN: Final = "Skillopt-Run"
 _UNPUBLISHED: Final = ("start", "renamed")
 
 
@@ -210,7 +211,12 @@ def write_declined(
 
 
 def write_undeclined(
-    repository: Repository, place: DecisionCommit, versions: Sequence[str], word: PersonsWord, edits: Sequence[Edit]
+    repository: Repository,
+    place: DecisionCommit,
+    versions: Sequence[str],
+    word: PersonsWord,
+    edits: Sequence[Edit],
+    run: str = "",
 ) -> str:
     """Commit that people want a version after all that was declined: its text is the newest again.
 
@@ -220,6 +226,7 @@ def write_undeclined(
         versions: The version or draft, and those that were declined and that it is based on; the newest first.
         word: Who said so, and why.
         edits: Their edits, oldest first.
+        run: Id of the run that made the newest of them, which says what may be claimed of it; empty for unknown.
 
     Returns:
         The commit.
@@ -229,7 +236,8 @@ def write_undeclined(
     """
     body = f"{versions[0]} was declined, and is wanted after all{_by(word)}."
     named = [replace(edit, id=str(number)) for number, edit in enumerate(edits, 1)]
-    trailers = (*((UNDECLINED, sha) for sha in versions), *_signed(UNDECLINED, word), *edit_trailers(named))
+    made_by = ((_RUN, run),) if run else ()
+    trailers = (*((UNDECLINED, sha) for sha in versions), *made_by, *_signed(UNDECLINED, word), *edit_trailers(named))
     return _commit(repository, place, (f"bring {versions[0][:10]} back", body), trailers)
 
 

@@ -294,7 +294,7 @@ class TestFailures:
         row = nights.run()["rows"]
         assert (row["rollouts"], row["offer"]["action"], len(forge.pulls)) == (0, "opened", 1)
 
-    def test_of_a_lost_ledger_do_not_open_a_pull_request_without_numbers(
+    def test_of_a_lost_ledger_are_made_good_by_measuring_what_the_branch_has(
         self, nights: Nights, forge: FakeForge
     ) -> None:
         def fail() -> None:
@@ -303,9 +303,21 @@ class TestFailures:
         nights.run(expect=3, before_offer=fail)
         forge.fault = lambda _: None
         fresh = nights.clone("fresh")
-        row = fresh.run(expect=3)["rows"]
-        assert "restore it from the machine that trained rows" in row["reason"]
-        assert forge.pulls == {}
+        row = fresh.run("--max-rollouts", "1")["rows"]
+        assert (row["training"], forge.pulls) == ("not due", {})
+        assert "the record of its run is not here, and it could not be measured" in row["offer"]["notes"][-1]
+        assert fresh.run()["rows"]["offer"]["action"] == "opened"
+        assert forge.pulls[1]["title"] == "rows: 0 of 8 → 8 of 8 val tasks passed"
+        asked = json.loads(nights.clone("third").steps("--json").stdout)
+        assert (asked["rollouts"], asked["skills"][0]["offer"]["action"]) == (0, "")
+
+    def test_of_a_lost_ledger_cost_nothing_for_a_version_that_people_closed(
+        self, after: Nights, forge: FakeForge
+    ) -> None:
+        forge.set_state(1, merged=True)
+        asked = json.loads(after.clone("fresh").steps("--json").stdout)
+        assert (asked["rollouts"], asked["skills"][0]["training"]) == (0, "not due")
+        assert list(forge.pulls) == [1]
 
     def test_of_a_skill_s_own_files_are_told_beside_the_others(self, tmp_path: Path, forge: FakeForge) -> None:
         nights = make_nights(tmp_path, forge, ("dates", "rows"))

@@ -144,3 +144,20 @@ def test_markup_of_an_answer_is_in_the_comment_only(after: Nights, forge: FakeFo
     row = after.run()["rows"]
     assert any("/skillopt dorp <b>@bob</b>" in line for line in row["answers"])
     assert "<b>" not in forge.said(1)[-1]
+
+
+def test_a_pull_request_that_is_opened_again_says_what_its_run_measured_and_can_be_answered(
+    after: Nights, forge: FakeForge
+) -> None:
+    title = forge.pulls[1]["title"]
+    run = git(after.bare, "log", "-1", "--format=%(trailers:key=Skillopt-Run)", after.tip())
+    forge.set_state(1)
+    after.run()
+    forge.reopen(1)
+    assert after.run()["rows"]["rollouts"] == 0
+    assert run == git(after.bare, "log", "-1", "--format=%(trailers:key=Skillopt-Run)", after.tip())
+    assert forge.pulls[1]["title"] == title
+    forge.say(1, "ada", "/skillopt drop 2")
+    row = after.run()["rows"]
+    assert any("edit 2 dropped" in line for line in row["answers"])
+    assert [edit.number for edit in read_checklist(forge.pulls[1]["body"])] == [1]

@@ -164,7 +164,8 @@ def undecline(
         known = [one for one in repository.versions(target.name, wanted) if one.sha in declined]
         where = DecisionCommit(target.name, place.path, place.tip, place.text(wanted), now())
         edits = [edit for _, edit in offered_edits(reversed(known))]
-        done = write_undeclined(repository, where, [one.sha for one in known], word, edits)
+        run = repository.commit(wanted).trailer("Skillopt-Run")
+        done = write_undeclined(repository, where, [one.sha for one in known], word, edits, run)
         return Undeclined(target.name, f"skillopt/{target.name}", wanted, done)
 
 

@@ -26,7 +26,7 @@ from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight,
 from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, make_folder, write_offers
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
-from skillopt.nightly.review_state import ReviewState, open_text, read_state
+from skillopt.nightly.review_state import ReviewState, read_state
 from skillopt.nightly.schedule import why_no_training
 from skillopt.nightly.skill_state import DefaultBranch, SkillState, read_skill_state
 from skillopt.project import Project, Selection
@@ -283,8 +283,8 @@ def _offer(night: _Night, skill: str, state: SkillState) -> SkillOffers:
     review = night.review.of(skill)
     making = OfferMaking(night.context, night.ledger, night.report, night.observer, meter)
     try:
-        version = offer_version(making, state, open_text(review.versions))
-        draft = offer_draft(making, state, open_text(review.drafts))
+        version = offer_version(making, state, review.versions)
+        draft = offer_draft(making, state, review.drafts)
     finally:
         night.remaining.subtract(meter)
     if version is not None:
