@@ -55,6 +55,7 @@ class PullRequest:
         labels: Names of its labels.
         author: Login of who opened it, empty for unknown.
         base: Name of the branch that it is to be merged into, empty for unknown.
+        closed_at: When it was closed or merged: ISO 8601, in UTC; empty where it is open, or the forge does not know.
     """
 
     number: int
@@ -67,6 +68,7 @@ class PullRequest:
     labels: tuple[str, ...] = ()
     author: str = ""
     base: str = ""
+    closed_at: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,6 +254,7 @@ def _read(found: Found) -> PullRequest:
         labels=tuple(label.name for label in found.labels),
         author=_login_of(found.user),
         base=found.base.ref,
+        closed_at=found.closed_at.astimezone(UTC).isoformat() if found.closed_at else "",
     )
 
 

@@ -85,6 +85,8 @@ class _MergeRequest(BaseModel):
     author: _User | None
     target_branch: str
     source_project_id: int | None
+    closed_at: datetime | None = None
+    merged_at: datetime | None = None
     assignees: tuple[_User, ...] = ()
     reviewers: tuple[_User, ...] = ()
 
@@ -338,6 +340,7 @@ def _read(found: _MergeRequest) -> PullRequest:
         "merged" if found.state == "merged" else states.get(found.state, "closed")
     )
     draft, title = split_title(found.title)
+    ended = found.merged_at or found.closed_at
     return PullRequest(
         found.iid,
         found.web_url,
@@ -349,6 +352,7 @@ def _read(found: _MergeRequest) -> PullRequest:
         labels=found.labels,
         author=_login_of(found.author),
         base=found.target_branch,
+        closed_at=ended.astimezone(UTC).isoformat() if ended else "",
     )
 
 

@@ -17,6 +17,7 @@ from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.commit_kind import DROPPED_BY, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.draft_branch import DraftBranch
+from skillopt.versions.edit_trailers import edits_of
 from skillopt.versions.repository import Repository
 
 __all__ = ["NO_RECORD", "Offer", "find_draft_offer", "find_version_offer"]
@@ -60,7 +61,8 @@ def find_version_offer(state: SkillState, into: str, ledger: Ledger) -> Offer:
     if newest is None:
         return Offer(branch, state.tip, None, "there is no version on it", moot)
     kind, grade = commit_kind(newest), grade_of(newest.trailers)
-    if kind not in ("accepted", "taken", "undeclined"):
+    # A draft that people want after all is on its own branch again, and here nothing changed.
+    if kind not in ("accepted", "taken", "undeclined") or (kind == "undeclined" and not edits_of(newest)):
         return Offer(branch, state.tip, None, "the newest commit is no version that was accepted or taken", moot)
     record = _record(ledger, newest.trailer("Skillopt-Run"))
     if record is None:

@@ -5,7 +5,7 @@ idempotent and in an order that can stop anywhere, so that running them again co
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from skillopt.errors import ForgeError, LedgerError
 from skillopt.nightly.newcomers import Newcomers, introduce
 from skillopt.nightly.people_commands import carry_unticked, handled_mark, last_handled
-from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
+from skillopt.nightly.pull_request_policy import CLOSED_BY_NIGHT, Action, BranchFacts, decide_pull_request
 from skillopt.protocols import Forge, PullRequest
 
 __all__ = ["BranchOffer", "PostedAnswer", "PullRequestUpdate", "post_answers", "post_offer"]
@@ -63,7 +63,8 @@ class BranchOffer(BaseModel):
         known_by: Text in the body of a pull request that says it has been written for this offer already.
         title: Title of the pull request, empty for none.
         body: Its text.
-        decided: Whether the newest commit is a decision of people, which is pushed to a branch that the remote has.
+        decided: Whether the newest commit is a decision of people, which is pushed whatever else is offered.
+        opened: Number of the pull request that was open when the forge was asked, 0 for none.
         notes: Remarks for the reader of the night's result.
     """
 
@@ -81,12 +82,13 @@ class BranchOffer(BaseModel):
     title: Annotated[str, Field(max_length=_LONGEST_TITLE)] = ""
     body: Annotated[str, Field(max_length=_LONGEST_BODY)] = ""
     decided: bool = False
+    opened: int = 0
     notes: tuple[_Line, ...] = ()
 
     @property
     def facts(self) -> BranchFacts:
         """Give what the policy decides by."""
-        return BranchFacts(self.tip, self.moot_reason, self.unfit_reason, self.mark)
+        return BranchFacts(self.tip, self.moot_reason, self.unfit_reason, self.mark, self.opened)
 
 
 class PostedAnswer(BaseModel):
@@ -124,8 +126,11 @@ def post_offer(
     """
     requests = _list_pull_requests(forge, offer, push)
     found = decide_pull_request(offer.facts, requests)
-    # Where people deleted the branch, a decision does not bring it back.
-    pushed = (found.action in (Action.OPEN, Action.UPDATE) or (offer.decided and offer.seen != "")) and push()
+    # Where people deleted the branch, a decision does not bring it back; one that never was there had no pull request.
+    decided = offer.decided and (offer.seen != "" or not requests)
+    pushed = (found.action in (Action.OPEN, Action.UPDATE) or decided) and push()
+    if found.action is not Action.CLOSE:
+        requests = _unmark(forge, requests)
     still_open = any(one.state == "open" for one in requests)
     match found.action:
         case Action.LEAVE:
@@ -136,6 +141,8 @@ def post_offer(
         case Action.CLOSE:
             number = found.number or 0
             forge.comment(number, _TOPIC, f"Closed by `skillopt nightly`: {found.reason}.")
+            one = next(one for one in requests if one.number == number)
+            forge.update(number, one.title, CLOSED_BY_NIGHT + one.body.removeprefix(CLOSED_BY_NIGHT))
             forge.close(number)
             return PullRequestUpdate("closed", _url(requests, number), (*offer.notes, found.reason))
         case Action.UPDATE:
@@ -189,6 +196,18 @@ def _list_pull_requests(forge: Forge, offer: BranchOffer, push: Callable[[], boo
         if decide_pull_request(offer.facts, ()).action is Action.OPEN:
             push()
         raise
+
+
+def _unmark(forge: Forge, requests: Sequence[PullRequest]) -> tuple[PullRequest, ...]:
+    """Take the mark of a night's closing out of pull requests that people opened again."""
+    found = []
+    for one in requests:
+        if one.state == "open" and one.body.startswith(CLOSED_BY_NIGHT):
+            found.append(replace(one, body=one.body.removeprefix(CLOSED_BY_NIGHT)))
+            forge.update(one.number, one.title, found[-1].body)
+        else:
+            found.append(one)
+    return tuple(found)
 
 
 def _update_text(forge: Forge, offer: BranchOffer, opened: PullRequest) -> bool:

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from skillopt.protocols import PullRequest
 
-__all__ = ["Action", "BranchFacts", "PullRequestDecision", "decide_pull_request"]
+__all__ = ["CLOSED_BY_NIGHT", "Action", "BranchFacts", "PullRequestDecision", "closed_by_people", "decide_pull_request"]
+
+CLOSED_BY_NIGHT: Final = "<!-- skillopt: closed by the night -->\n"
+"""First line of a pull request's text that a night closed; it is taken out of one that people opened again."""
 
 
 class Action(StrEnum):
@@ -27,12 +31,14 @@ class BranchFacts:
         moot_reason: Why an open pull request is closed; empty for none.
         unfit_reason: Why what is there gets no pull request; empty when it may have one.
         mark: Text by which a pull request of this very text is known; empty where its commit tells.
+        opened: Number of the pull request that was open when the night began, 0 for none.
     """
 
     tip: str
     moot_reason: str = ""
     unfit_reason: str = ""
     mark: str = ""
+    opened: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,11 @@ class PullRequestDecision:
     action: Action
     number: int | None
     reason: str
+
+
+def closed_by_people(request: PullRequest) -> bool:
+    """Tell whether people closed a pull request without a merge; what a night closed is no decision of theirs."""
+    return request.state == "closed" and not request.body.startswith(CLOSED_BY_NIGHT)
 
 
 def decide_pull_request(facts: BranchFacts, requests: Sequence[PullRequest]) -> PullRequestDecision:
@@ -61,7 +72,12 @@ def decide_pull_request(facts: BranchFacts, requests: Sequence[PullRequest]) -> 
         return PullRequestDecision(Action.LEAVE, opened, facts.unfit_reason)
     if opened is not None:
         return PullRequestDecision(Action.UPDATE, opened, "")
-    settled = next((one for one in requests if one.head == facts.tip or (facts.mark and facts.mark in one.body)), None)
+    withdrawn = next((one for one in requests if one.number == facts.opened and closed_by_people(one)), None)
+    if withdrawn is not None:
+        reason = f"#{withdrawn.number} was closed by people during this night; the next night declines what it offered"
+        return PullRequestDecision(Action.LEAVE, withdrawn.number, reason)
+    decided = [one for one in requests if one.state == "merged" or closed_by_people(one)]
+    settled = next((one for one in decided if one.head == facts.tip or (facts.mark and facts.mark in one.body)), None)
     if settled is not None:
         what = "text" if facts.mark else "version"
         return PullRequestDecision(

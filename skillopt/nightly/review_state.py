@@ -1,6 +1,7 @@
 """What the forge says before a night: `nightly check` writes it to a file, `nightly train` reads it without a token."""
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -34,6 +35,7 @@ __all__ = [
 
 _LARGEST: Final = 50_000_000
 _LONGEST_REASON: Final = 300
+_NEAR: Final = timedelta(minutes=10)
 
 
 class _Strict(BaseModel):
@@ -153,13 +155,33 @@ def read_asked(request: PullRequest, comments: Iterable[Comment], names: Collect
 
 
 def read_closing(request: PullRequest, comments: Iterable[Comment]) -> Closing:
-    """Read why a pull request was closed: the last thing that somebody with write access said under it."""
-    said = [comment for comment in comments if comment.may_write]
+    """Read why a pull request was closed: the last thing that somebody with write access said when it was closed.
+
+    What was said earlier or later is about something else, and so are commands; then nobody knows why.
+    """
+    said = [
+        (comment, words)
+        for comment in comments
+        if comment.may_write and _is_near(comment.at, request.closed_at) and (words := _without_commands(comment.body))
+    ]
     if not said:
         return Closing(pull_request=request.number, url=request.url)
-    words = " ".join("".join(one if one.isprintable() else " " for one in said[-1].body).split())
-    last = said[-1]
+    last, words = said[-1]
     return Closing(pull_request=request.number, by=last.author, reason=words[:_LONGEST_REASON], url=last.url)
+
+
+def _is_near(said: str, closed: str) -> bool:
+    """Tell whether something was said when a pull request was closed, or minutes before or after."""
+    try:
+        apart = datetime.fromisoformat(said) - datetime.fromisoformat(closed)
+    except (ValueError, TypeError):  # a time without a zone is none of the forge
+        return False
+    return abs(apart) <= _NEAR
+
+
+def _without_commands(text: str) -> str:
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith("/skillopt"))
+    return " ".join("".join(one if one.isprintable() else " " for line in lines for one in f"{line} ").split())
 
 
 def read_ignored(said: Iterable[tuple[PullRequest, Comment]], names: Collection[str]) -> Asked | None:

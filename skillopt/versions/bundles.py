@@ -3,16 +3,22 @@
 Invariants, whatever a bundle holds:
 1. Reading one moves no branch, starts no program, and brings nothing but objects into the repository.
 2. A commit that changes anything outside of its skill's folder is found, but for what the default branch has there.
+3. So is one that changes anything in it but the text of SKILL.md, unless the remote's history had that before.
 """
 
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError, VersionConflictError
-from skillopt.skills.folder import SKILL_FILE
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.folder import SKILL_FILE, is_shipped
+from skillopt.versions.commit_kind import RENAMED_FROM
 from skillopt.versions.commit_message import single_line
 from skillopt.versions.git_process import disabled_hooks, run_git, try_git
 from skillopt.versions.repository import RENAMED_PATH, Repository
@@ -21,6 +27,8 @@ __all__ = ["check_commits", "read_bundle", "write_bundle"]
 
 _REF: Final = re.compile(r"refs/heads/(?:skillopt|skillopt-draft)/[a-z0-9]+(?:-[a-z0-9]+)*")
 _MOST_COMMITS: Final = 2000
+_GONE: Final = "000000"
+_REGULAR: Final = ("100644", "100755")
 _LARGEST: Final = 500_000_000
 _FETCH: Final = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--refmap=")
 
@@ -90,46 +98,151 @@ def read_bundle(repository: Repository, path: Path) -> dict[str, str]:
 
 
 def check_commits(repository: Repository, branch: str, tip: str, path: str, known: Sequence[str]) -> None:
-    """Refuse a branch that changes anything outside of its skill's folder.
-
-    A merge may bring what the default branch has; so the folder of a merge is compared with each of its parents.
+    """Refuse a branch that changes anything but the text of its skill.
 
     Args:
         repository: Where it is.
         branch: Its name, for the message.
         tip: Its newest commit.
         path: The skill's folder in the repository, POSIX.
-        known: Commits that the remote has; they and their ancestors are not looked at.
+        known: Commits that the remote has, that of the default branch first; they and their ancestors are not looked
+            at.
 
     Raises:
         VersionConflictError: It does.
     """
     root, without = repository.root, [sha for sha in known if sha]
-    arguments = ["rev-list", "--parents", f"--max-count={_MOST_COMMITS}", tip, "--not", *without]
+    arguments = ["rev-list", "--parents", f"--max-count={_MOST_COMMITS + 1}", tip, "--not", *without]
     listed = [row.split() for row in run_git(root, *arguments).decode().splitlines()]
-    new = {row[0] for row in listed}
+    count = f"{len(listed)} commit{'' if len(listed) == 1 else 's'} that the remote does not have"
+    if len(listed) > _MOST_COMMITS:
+        message = f"{branch}: expected at most {_MOST_COMMITS:,} commits that the remote does not have, found more"
+        raise VersionConflictError(f"{message}; it was not pushed. Train from the default branch")
+    earlier = (one.trailer(RENAMED_PATH) for one in repository.versions(branch.rpartition("/")[2], tip))
+    history = _History(repository, (path, *filter(None, earlier)), tuple(without))
     for commit, *parents in listed:
-        # What a merge takes from a parent that the remote lacks, too, was looked at there.
-        strange = [_strays(repository, commit, parent, path) for parent in parents or [_empty_tree(root)]]
-        if all(strange):
-            found = f"{branch} changes {strange[0][0]!r} in {commit[:10]}, outside of {path}"
-            count = f"{len(new)} commit{'' if len(new) == 1 else 's'} that the remote does not have"
-            message = f"{found} ({count}); it was not pushed. Push what is not of the skill first, or train from"
-            raise VersionConflictError(f"{message} the default branch")
+        strange = _strays(repository, commit, _outside_of(repository, commit, parents, known[0]), path)
+        if strange:
+            message = (
+                f"{branch} changes {strange[0]!r} in {commit[:10]}, outside of {path} ({count}); it was not pushed"
+            )
+            raise VersionConflictError(
+                f"{message}. Push what is not of the skill first, or train from the default branch"
+            )
+        found = _unexpected(repository, commit, parents, path, history)
+        if found:
+            message = f"{branch}: {commit[:10]} changes {found} ({count}); it was not pushed"
+            raise VersionConflictError(f"{message}. Training changes the text of {SKILL_FILE} only; train again")
 
 
-def _strays(repository: Repository, commit: str, parent: str, path: str) -> list[str]:
-    """List the files outside of a skill's folder in which a commit differs from a parent."""
-    listed = run_git(repository.root, "diff-tree", "-r", "-z", "--name-only", "--no-renames", parent, commit)
-    changed = [name for name in listed.decode("utf-8", "surrogateescape").split("\0") if name]
+def _outside_of(repository: Repository, commit: str, parents: Sequence[str], default: str) -> str:
+    """Give what a commit must equal outside of its skill: its parent; of a merge, what it has of the default branch."""
+    if len(parents) == 1:
+        return parents[0]
+    status, base, _ = try_git(repository.root, ["merge-base", default, commit]) if parents else (1, b"", "")
+    return _empty_tree(repository.root) if status else base.decode().split()[0]
+
+
+def _strays(repository: Repository, commit: str, before: str, path: str) -> list[str]:
+    """List the files outside of a skill's folder in which a commit differs from another one."""
+    changed = [name for _, _, name in _changed(repository, before, commit)]
     places = [path]
     earlier = repository.commit(commit).trailer(RENAMED_PATH)
     # A skill that moved leaves its old folder, and that has no skill any more.
     if earlier and not any(file.path == SKILL_FILE for file in repository.read_folder(commit, earlier)):
         places.append(earlier)
     if "." in places:
-        return []
+        return [name for name in changed if not is_shipped(name) or name.startswith(".github/")]
     return [name for name in changed if not any(name.startswith(f"{place}/") for place in places)]
+
+
+def _unexpected(repository: Repository, commit: str, parents: Sequence[str], path: str, history: "_History") -> str:
+    """Say what a commit brings to its skill that training does not write; empty for nothing.
+
+    It may bring new text below the frontmatter of SKILL.md. All else must have been in the remote's history, if that
+    has the skill.
+    """
+    root, prefix = repository.root, "" if path == "." else f"{path}/"
+    sides = [*parents] or [_empty_tree(root)]
+    if len(parents) > 1:
+        # What git makes of a text that people changed on both sides is theirs.
+        status, tree, _ = try_git(root, ["merge-tree", "--write-tree", *parents])
+        sides += [tree.decode().split()[0]] if status == 0 else []
+    first, *others = (_changed(repository, side, commit) for side in sides)
+    new = set(first).intersection(*others)
+    for mode, sha, name in sorted(row for row in new if row[2].startswith(prefix) and row[0] != _GONE):
+        if name == f"{prefix}{SKILL_FILE}" and mode in _REGULAR:
+            text = _frontmatter(root, sha) or ""
+            is_renamed = bool(repository.commit(commit).trailer(RENAMED_FROM))
+            had = any(_frontmatter(root, f"{side}:{name}") == text for side in parents)
+            if not had and not history.has_frontmatter(text, is_renamed=is_renamed):
+                return f"the frontmatter of {name!r}"
+        elif (mode, sha) not in history.files and not (mode in _REGULAR and history.is_new):
+            return f"{name!r}"
+    return ""
+
+
+@dataclass(frozen=True)
+class _History:
+    """What the remote's history ever had of a skill.
+
+    Args:
+        repository: Where it is.
+        places: The skill's folder, and what it was called before.
+        known: Newest commits of the remote.
+    """
+
+    repository: Repository
+    places: tuple[str, ...]
+    known: tuple[str, ...]
+
+    @cached_property
+    def files(self) -> Mapping[tuple[str, str], str]:
+        """Give the path of every file by its mode and object."""
+        asked = ["log", "--raw", "--no-abbrev", "--no-renames", "-m", "--root", "-z", "--format=", *self.known]
+        asked += ["--", *self.places]
+        fields = run_git(self.repository.root, *asked).decode("utf-8", "surrogateescape").split("\0")
+        rows = ((meta.split(), name) for meta, name in pairwise(fields) if meta.lstrip().startswith(":"))
+        return {(meta[1], meta[3]): name for meta, name in rows if meta[1] != _GONE}
+
+    @cached_property
+    def frontmatters(self) -> frozenset[str]:
+        """Give every frontmatter that a SKILL.md had."""
+        shas = (sha for (mode, sha), name in self.files.items() if mode in _REGULAR and name.endswith(SKILL_FILE))
+        return frozenset(_frontmatter(self.repository.root, sha) or "" for sha in shas)
+
+    @property
+    def is_new(self) -> bool:
+        """Tell whether the skill never was there, as one that is trained before anybody committed it."""
+        return not self.frontmatters
+
+    def has_frontmatter(self, text: str, *, is_renamed: bool) -> bool:
+        """Tell whether a SKILL.md had this frontmatter, but for the name where that changed."""
+        if self.is_new:
+            return True
+        if is_renamed:
+            return _nameless(text) in {_nameless(one) for one in self.frontmatters}
+        return text in self.frontmatters
+
+
+def _nameless(frontmatter: str) -> str:
+    return "\n".join(line for line in frontmatter.splitlines() if not line.startswith("name:"))
+
+
+def _frontmatter(root: Path, name: str) -> str | None:
+    """Give the frontmatter of an object, None where there is no such object."""
+    status, content, _ = try_git(root, ["cat-file", "blob", name])
+    if status:
+        return None
+    return "\n".join((SkillDocument(content.decode("utf-8", "replace")).frontmatter or "").splitlines())
+
+
+def _changed(repository: Repository, before: str, commit: str) -> list[tuple[str, str, str]]:
+    """List (mode, object, path) of the files in which a commit differs from another one; what is gone has no mode."""
+    listed = run_git(repository.root, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", before, commit)
+    fields = listed.decode("utf-8", "surrogateescape").split("\0")
+    rows = zip(fields[::2], fields[1::2], strict=False)
+    return [(meta.split()[1], meta.split()[3], name) for meta, name in rows]
 
 
 def _empty_tree(root: Path) -> str:

@@ -56,9 +56,11 @@ _KINDS: Final = (
 def commit_kind(version: Version) -> str:
     """Say what a commit is: `accepted`, `taken`, `rollback`, `renamed`, `declined`, `undeclined`, `dropped`, or others.
 
-    The others are `draft`, and `start` for the text that training started from.
+    The others are `draft`, `start` for the text that training started from, and `people` for a commit of a person,
+    which does not say what skill it is of.
 
     Args:
         version: Of the skill's branch, or its draft.
     """
-    return next((kind for trailer, kind in _KINDS if version.trailer(trailer)), "start")
+    none = "start" if version.trailer("Skill") else "people"
+    return next((kind for trailer, kind in _KINDS if version.trailer(trailer)), none)

@@ -21,6 +21,7 @@ from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
     "LONGEST_REASON",
+    "PULL_REQUEST",
     "DecisionCommit",
     "Decisions",
     "EditRefusal",
@@ -37,7 +38,9 @@ __all__ = [
 LONGEST_REASON: Final = 300
 """Characters of a person's reason that are kept."""
 
-_PULL_REQUEST: Final = "Pull-Request"
+PULL_REQUEST: Final = "Pull-Request"
+"""Trailer with the address of the pull request in which people decided."""
+
 _REFUSED: Final = "Refused-Edit"
 _RUN: Final = "Skillopt-Run"
 _UNPUBLISHED: Final = ("start", "renamed")
@@ -304,13 +307,13 @@ def _commit(
 
 
 def _signed(what: str, word: PersonsWord) -> tuple[tuple[str, str], ...]:
-    rows = ((f"{what}-By", word.by), (f"{what}-Reason", word.reason), (_PULL_REQUEST, word.pull_request))
+    rows = ((f"{what}-By", word.by), (f"{what}-Reason", word.reason), (PULL_REQUEST, word.pull_request))
     return tuple((key, value) for key, value in rows if value)
 
 
 def _word(version: Version, what: str) -> PersonsWord:
     """Read who said something and why; what people changed by hand is made safe again."""
-    by, reason, request = (version.trailer(key) for key in (f"{what}-By", f"{what}-Reason", _PULL_REQUEST))
+    by, reason, request = (version.trailer(key) for key in (f"{what}-By", f"{what}-Reason", PULL_REQUEST))
     return PersonsWord.said(by, reason, request)
 
 

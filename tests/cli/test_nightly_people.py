@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.gate.grades import Grade
 from skillopt.nightly.people_commands import read_checklist
 from skillopt.versions.decisions import read_decisions
 from skillopt.versions.repository import Repository
+from tests.fakes.drafts import graded, run_events
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import SKILL, git
@@ -161,3 +163,87 @@ def test_a_pull_request_that_is_opened_again_says_what_its_run_measured_and_can_
     row = after.run()["rows"]
     assert any("edit 2 dropped" in line for line in row["answers"])
     assert [edit.number for edit in read_checklist(forge.pulls[1]["body"])] == [1]
+
+
+def write_as_a_person(nights: Nights) -> None:
+    """Commit a line on the skill's branch, as a person would."""
+    git(nights.folder, "fetch", "--quiet")
+    git(nights.folder, "checkout", "--quiet", "-b", "mine", "origin/skillopt/rows")
+    document = nights.folder / "skills" / "rows" / "SKILL.md"
+    document.write_text(document.read_text() + "- A person wrote this.\n")
+    git(nights.folder, "commit", "--quiet", "-am", "By a person")
+    git(nights.folder, "push", "--quiet", "origin", "mine:skillopt/rows")
+    git(nights.folder, "checkout", "--quiet", "main")
+
+
+def test_closed_with_a_commit_of_a_person_on_top_it_is_declined_and_opened_again_it_has_that_and_no_dropped_edit(
+    after: Nights, forge: FakeForge
+) -> None:
+    forge.say(1, "ada", "/skillopt drop 2")
+    after.run()
+    write_as_a_person(after)
+    after.run()
+    before = text_on_branch(after)
+    assert "A person wrote this." in before
+    forge.set_state(1)
+    assert any("closed by people" in line for line in after.run()["rows"]["answers"])
+    assert text_on_branch(after) == SKILL.strip()
+    forge.reopen(1)
+    assert any("opened again" in line for line in after.run()["rows"]["answers"])
+    assert text_on_branch(after) == before
+    forge.set_state(1)
+    assert any("closed by people" in line for line in after.run()["rows"]["answers"])
+
+
+def test_closed_while_the_night_runs_it_stays_closed_and_the_next_night_declines_it(
+    after: Nights, forge: FakeForge
+) -> None:
+    tip = after.tip()
+    forge.say(1, "ada", "/skillopt drop 2")
+    after.run(before_offer=lambda: forge.set_state(1))
+    assert list(forge.pulls) == [1]
+    after.run()
+    assert read_decisions(Repository(after.folder), "rows").declined == {tip}
+
+
+def test_what_people_decide_of_a_skill_that_is_left_alone_is_pushed(after: Nights, forge: FakeForge) -> None:
+    forge.say(1, "ada", "/skillopt drop 2\n/skillopt ignore")
+    tip = after.tip()
+    assert after.run()["rows"]["training"] == "ignored"
+    assert after.tip() == Repository(after.folder).branch_tip("rows") != tip
+    forge.set_state(1)
+    after.run()
+    assert text_on_branch(after) == SKILL.strip()
+
+
+def test_what_the_night_closed_itself_declines_no_draft(after: Nights, forge: FakeForge) -> None:
+    text = text_on_branch(after)
+    document = after.folder / "skills" / "rows" / "SKILL.md"
+    document.write_text(f"{text}\n")
+    git(after.folder, "commit", "--quiet", "-am", "By hand")
+    git(after.folder, "push", "--quiet", "origin", "HEAD:main")
+    run_events(after.folder, graded("Write dates as YYYY-MM-DD.", grade=Grade.UNPROVEN), seed=5)
+    assert after.run()["rows"]["offer"]["action"] == "closed"
+    assert forge.pulls[1]["state"] == "closed"
+    assert after.run()["rows"]["answers"] == []
+    assert read_decisions(Repository(after.folder), "rows").declined == frozenset()
+
+
+def test_a_closed_draft_is_declined_for_every_clone_and_offered_again_when_it_is_opened_again(
+    tmp_path: Path, forge: FakeForge
+) -> None:
+    nights = make_nights(tmp_path, forge)
+    run_events(nights.folder, graded("Write e-mail addresses in lower case."))
+    nights.run()
+    draft = git(nights.bare, "rev-parse", "skillopt-draft/rows")
+    forge.set_state(1)
+    nights.run()
+    assert git(nights.bare, "branch", "--list", "skillopt-draft/rows") == ""
+    assert draft in read_decisions(Repository(nights.bare), "rows").declined
+    git(nights.bare, "branch", "skillopt-draft/rows", draft)
+    forge.reopen(1)
+    row = nights.run()["rows"]
+    assert any("its draft is offered again" in line for line in row["answers"])
+    assert row["draft"]["is_open"]
+    assert read_decisions(Repository(nights.bare), "rows").declined == frozenset()
+    assert nights.run()["rows"]["answers"] == []

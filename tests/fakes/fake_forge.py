@@ -121,6 +121,7 @@ class FakeForge:
     def set_state(self, number: int, *, merged: bool = False) -> None:
         """Close a pull request as a person would, or merge it."""
         when = "2026-01-02T03:04:05Z"
+        self._shown(self.pulls[number])  # its head is where the branch is now
         self.pulls[number] |= {"state": "closed", "closed_at": when, "merged_at": when if merged else None}
 
     def said(self, number: int) -> list[str]:
@@ -309,6 +310,7 @@ class FakeForge:
             **{key: pull[key] for key in ("number", "state", "merged_at", "title", "body", "draft")},
             "head": {"ref": branch, "sha": pull["sha"], "label": f"{self.name.split('/')[0]}:{branch}"},
             "base": {"ref": pull["base"]},
+            "closed_at": pull.get("closed_at"),
             "node_id": f"PR_{number}",
             "labels": [{"name": name} for name in pull.get("labels", [])],
             "user": {"login": pull["author"]},

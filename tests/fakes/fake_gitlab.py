@@ -160,7 +160,7 @@ class FakeGitLab:
         one = self.merge_requests[number]
         one |= {key: body[key] for key in ("title", "description") if key in body}
         if body.get("state_event") == "close":
-            one["state"] = "closed"
+            one |= {"state": "closed", "closed_at": "2026-01-02T03:04:05.000Z"}
         one["labels"] += [name for name in body.get("add_labels", "").split(",") if name and name not in one["labels"]]
         for what in ("reviewer", "assignee"):
             if f"{what}_ids" in body:

@@ -12,13 +12,15 @@ from skillopt.project import Selection, Target
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import resolve_version
 from skillopt.runs.plan import read_version
+from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import SKILL_FILE, files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import commit_kind
+from skillopt.versions.commit_kind import DECLINED, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import (
     DecisionCommit,
+    Decisions,
     PersonsWord,
     offered_edits,
     read_decisions,
@@ -26,7 +28,7 @@ from skillopt.versions.decisions import (
     write_undeclined,
 )
 from skillopt.versions.draft_branch import DRAFT, DraftBranch
-from skillopt.versions.edit_history import EditLine
+from skillopt.versions.edit_history import EditLine, Inseparable, text_without
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 
@@ -119,7 +121,7 @@ def decline(
         place = _place(repository, target, onto)
         branch = DraftBranch(repository, target.name, place.path)
         offered = _offered(place, version) if version != DRAFT else ()
-        if not offered and version in ("", DRAFT):
+        if not offered and version in ("", DRAFT, branch.tip):
             return _decline_draft(place, branch, word, now())
         if not offered:
             raise UsageError(f"{version!r} is no version of {target.name} that is offered; see `skillopt log`")
@@ -136,6 +138,7 @@ def undecline(
     version: str = "",
     word: PersonsWord | None = None,
     *,
+    as_draft: bool = False,
     now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
 ) -> Undeclined:
     """Make a declined version, or draft, the newest version; its edits may be tried again.
@@ -144,6 +147,7 @@ def undecline(
         selection: The skill.
         version: What was declined; empty for what was declined last.
         word: Who says so, and why; None for the person whom git names.
+        as_draft: Whether a draft is to be a draft again, on its own branch, instead of the newest version.
         now: Gives the time of the commit.
 
     Raises:
@@ -160,13 +164,37 @@ def undecline(
         if repository.ref_tip(wanted) is None:
             found = f"{wanted[:10]} was declined, and its commit is not in this clone"
             raise UsageError(f"{found}; fetch it, or train again: its edits may be tried after `skillopt rollback`")
-        declined = read_decisions(repository, target.name, place.tip).declined
-        known = [one for one in repository.versions(target.name, wanted) if one.sha in declined]
-        where = DecisionCommit(target.name, place.path, place.tip, place.text(wanted), now())
-        edits = [edit for _, edit in offered_edits(reversed(known))]
+        decided = read_decisions(repository, target.name, place.tip)
+        known = [one for one in repository.versions(target.name, wanted) if one.sha in decided.declined]
+        files = place.text(place.tip) if as_draft and place.tip else _as_declined(place, wanted, decided)
+        where = DecisionCommit(target.name, place.path, place.tip, files, now())
+        edits = [edit for key, edit in offered_edits(reversed(known)) if key not in decided.dropped and not as_draft]
         run = repository.commit(wanted).trailer("Skillopt-Run")
         done = write_undeclined(repository, where, [one.sha for one in known], word, edits, run)
         return Undeclined(target.name, f"skillopt/{target.name}", wanted, done)
+
+
+def _as_declined(place: _Place, wanted: str, decisions: Decisions) -> tuple[File, ...]:
+    """Give the text of what was declined as it stood then: without dropped edits, with the lines of people.
+
+    Raises:
+        UsageError: Of an older one of several, the dropped edits cannot be taken out any more.
+    """
+    named = (one for one in decisions.versions if wanted in one.values(DECLINED))
+    decline_commit = next(named, None)
+    before = decline_commit.parent if decline_commit else ""
+    if decline_commit and decline_commit.values(DECLINED)[-1] == wanted and place.repository.contains(before, wanted):
+        return place.text(before)
+    skill = read_version(place.repository, place.target.name, wanted, place.path)
+    line = EditLine.read(place.repository, place.target.name, place.path, wanted, place.onto)
+    gone = {key for step in line.steps for key, _ in step.named if key in decisions.dropped}
+    if not gone:
+        return files_of(skill)
+    text = text_without(line.steps, gone)
+    if isinstance(text, Inseparable):
+        message = f"the edits of {wanted[:10]} that were dropped cannot be taken out of its text any more"
+        raise UsageError(f"{message}; bring back the newest version instead: `skillopt undecline {place.target.name}`")
+    return files_of(skill.with_document(SkillDocument(text)))
 
 
 def _place(repository: Repository, target: Target, onto: str) -> _Place:

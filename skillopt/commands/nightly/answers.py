@@ -13,15 +13,19 @@ from skillopt.errors import BusyError, SkilloptError
 from skillopt.nightly.night import SkillNight, Training
 from skillopt.nightly.people_commands import Verb
 from skillopt.nightly.posting import PostedAnswer
+from skillopt.nightly.pull_request_policy import closed_by_people
 from skillopt.nightly.review_state import Asked, SkillReview
 from skillopt.nightly.skill_state import SkillState
 from skillopt.project import Selection
+from skillopt.protocols import PullRequest
 from skillopt.reports.escape_markdown import inline_code
 from skillopt.safety.escaping import truncate
 from skillopt.safety.plurals import count_noun
-from skillopt.versions.commit_kind import commit_kind
-from skillopt.versions.decisions import PersonsWord, read_decisions
+from skillopt.versions.commit_kind import DECLINED, commit_kind
+from skillopt.versions.decisions import PULL_REQUEST, PersonsWord, read_decisions
+from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.edit_history import EditLine
+from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 
 __all__ = ["PeopleAnswers", "answer_people", "answer_training", "holds_decision"]
@@ -144,20 +148,39 @@ class _Desk:
 
     def settle(self, review: SkillReview) -> Iterator[str]:
         """Decline what people closed, and take back what they opened again."""
-        for request, prefix in ((review.versions[:1], "skillopt"), (review.drafts[:1], "skillopt-draft")):
-            one = next(iter(request), None)
-            tip = self._repository.ref_tip(f"refs/heads/{prefix}/{self.state.target.name}")
-            if one is None or tip is None:
-                continue
-            closing = next((said for said in review.closings if said.pull_request == one.number), None)
-            word = PersonsWord.said(closing.by if closing else "", closing.reason if closing else "", one.url)
-            newest = self._repository.commit(tip)
-            if one.state == "closed" and one.head == tip and commit_kind(newest) not in ("declined", "start"):
-                yield from self._decline(one.number, prefix, word)
-            elif (
-                one.state == "open" and commit_kind(newest) == "declined" and newest.trailer("Pull-Request") == one.url
-            ):
-                yield from self._undecline(one.number, word)
+        for one in (*review.versions, *review.drafts):
+            refused = self._refused(one, is_draft=one in review.drafts) if closed_by_people(one) else ""
+            if refused:
+                closing = next((said for said in review.closings if said.pull_request == one.number), None)
+                word = PersonsWord.said(closing.by if closing else "", closing.reason if closing else "", one.url)
+                yield from self._decline(one.number, refused, word)
+        for one in (*review.versions[:1], *review.drafts[:1]):
+            is_draft = one in review.drafts
+            wanted = self._declined_in(one, is_draft=is_draft) if one.state == "open" else ""
+            if wanted:
+                yield from self._undecline(one.number, wanted, PersonsWord.said("", "", one.url), is_draft=is_draft)
+
+    def _refused(self, closed: PullRequest, *, is_draft: bool) -> str:
+        """Give the oldest version, or the draft, that a closed pull request offered and that is offered still."""
+        repository, name = self._repository, self.state.target.name
+        path = repository.relative(self.state.target.folder)
+        if is_draft:
+            known = read_decisions(repository, name).declined
+            return closed.head if DraftBranch(repository, name, path).tip == closed.head not in known else ""
+        tip = repository.branch_tip(name)
+        if tip is None or not closed.head or not repository.contains(tip, closed.head):
+            return ""
+        offered = EditLine.read(repository, name, path, tip, self.onto or default_tip(repository)).versions
+        return next((one.sha for one in offered if repository.contains(closed.head, one.sha)), "")
+
+    def _declined_in(self, opened: PullRequest, *, is_draft: bool) -> str:
+        """Give what was declined when this pull request was closed, empty where nothing is to be taken back."""
+        decisions = read_decisions(self._repository, self.state.target.name)
+        among = decisions.versions if is_draft else decisions.versions[:1]
+        shas = (
+            sha for one in among if one.trailer(PULL_REQUEST) == opened.url for sha in reversed(one.values(DECLINED))
+        )
+        return next((sha for sha in shas if sha in decisions.declined), "")
 
     def answer(self, asked: Asked) -> Iterator[_Line]:
         """Do one thing, and say what was done; training says so itself when it has ended."""
@@ -181,8 +204,7 @@ class _Desk:
             case _ as never:
                 assert_never(never)
 
-    def _decline(self, number: int, prefix: str, word: PersonsWord) -> Iterator[str]:
-        version = "draft" if prefix == "skillopt-draft" else ""
+    def _decline(self, number: int, version: str, word: PersonsWord) -> Iterator[str]:
         try:
             done = decline(self.selection, version, word, onto=self.onto)
         except BusyError:
@@ -193,15 +215,16 @@ class _Desk:
         edits = f"{done.edits} edit{'' if done.edits == 1 else 's'}"
         yield f"#{number} was closed by people: {edits} declined, training does not try them again"
 
-    def _undecline(self, number: int, word: PersonsWord) -> Iterator[str]:
+    def _undecline(self, number: int, version: str, word: PersonsWord, *, is_draft: bool) -> Iterator[str]:
         try:
-            undecline(self.selection, "", word)
+            undecline(self.selection, version, word, as_draft=is_draft)
         except BusyError:
             raise
         except SkilloptError as error:
             yield f"#{number} was opened again, and what was declined could not be taken back: {error}"
             return
-        yield f"#{number} was opened again: its version is the newest again"
+        what = "its draft is offered again" if is_draft else "its version is the newest again"
+        yield f"#{number} was opened again: {what}"
 
     def _drop(self, asked: Asked) -> Iterator[_Line]:
         """Drop edits; what it costs in tasks is measured when the text of the pull request is written."""

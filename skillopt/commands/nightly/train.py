@@ -25,6 +25,7 @@ from skillopt.nightly.due import Due, DueCause, sort_by_priority, why_due
 from skillopt.nightly.night import Budget, Nightly, RemainingBudget, SkillNight, Training, with_failure
 from skillopt.nightly.offer_folder import BUNDLE, REPORT, SkillOffers, make_folder, write_offers
 from skillopt.nightly.people_commands import Verb
+from skillopt.nightly.posting import BranchOffer
 from skillopt.nightly.pull_requests import NightlyContext, OfferMaking, offer_draft, offer_version
 from skillopt.nightly.review_state import ReviewState, read_state
 from skillopt.nightly.schedule import why_no_training
@@ -39,6 +40,7 @@ from skillopt.storage.locks import writer_lock
 from skillopt.storage.unreported import mark_reported
 from skillopt.tasks import digest_of
 from skillopt.versions.bundles import write_bundle
+from skillopt.versions.decisions import read_decisions
 from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.remotes import Remote, find_stored_credentials
 from skillopt.versions.start_commits import StartPlace, write_start
@@ -194,7 +196,9 @@ def _read_state(night: _Night, selection: Selection) -> SkillState:
     if remote and tips:
         target, repository = night.context.project.target(selection), remote.repository
         remote.fast_forward(target.name, tips.skills.get(target.name))
-        remote.take_up_draft(DraftBranch(repository, target.name, repository.relative(target.folder)), tips)
+        # A draft that people declined stays on the remote until the night pushes.
+        if tips.drafts.get(target.name) not in read_decisions(repository, target.name).declined:
+            remote.take_up_draft(DraftBranch(repository, target.name, repository.relative(target.folder)), tips)
     return read_skill_state(selection, night.context.default_branch, night.ledger, night.now())
 
 
@@ -209,7 +213,8 @@ def _turn(night: _Night, selection: Selection, skill: str, *, last: bool) -> Ski
             if answers.ignored:
                 row = replace(row, training=Training.IGNORED, reason=answers.ignored)
                 answers = answer_training(answers, review, row)
-                night.offers.append(SkillOffers(skill=row.skill, name=skill, answers=answers.posted))
+                made = SkillOffers(skill=row.skill, name=skill, version=_decision(night, state), answers=answers.posted)
+                night.offers.append(made)
                 night.facts[row.skill] = _facts(night, row, state)
                 return replace(row, answers=answers.lines)
             row = _train(night, selection, row, last=last)
@@ -289,8 +294,21 @@ def _offer(night: _Night, skill: str, state: SkillState) -> SkillOffers:
         night.remaining.subtract(meter)
     if version is not None:
         decided = holds_decision(night.context.project.repository(), version.tip)
-        version = version.model_copy(update={"decided": decided})
+        opened = next((one.number for one in review.versions if one.state == "open"), 0)
+        version = version.model_copy(update={"decided": decided, "opened": opened})
+    if draft is not None:
+        opened = next((one.number for one in review.drafts if one.state == "open"), 0)
+        draft = draft.model_copy(update={"opened": opened})
     return SkillOffers(skill=skill, name=state.target.name, version=version, draft=draft)
+
+
+def _decision(night: _Night, state: SkillState) -> BranchOffer | None:
+    """Offer only what people decided, of a skill that is left alone otherwise; None where that is nothing new."""
+    repository, tips, name = night.context.project.repository(), night.context.tips, state.target.name
+    tip, seen = repository.branch_tip(name) or "", tips.skills.get(name, "") if tips else ""
+    if tip == seen or not holds_decision(repository, tip):
+        return None
+    return BranchOffer(branch=f"skillopt/{name}", seen=seen, tip=tip, unfit_reason="it is left alone", decided=True)
 
 
 def _why_waiting(night: _Night, settings: NightlySettings) -> str:

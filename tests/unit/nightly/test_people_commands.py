@@ -1,5 +1,7 @@
 """Commands in comments and boxes in texts: what is read of them, whatever else stands there."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,7 +126,14 @@ def test_the_last_word_about_leaving_a_skill_alone_counts() -> None:
     assert (found.by, found.comment) == ("anna", 8)
 
 
-def test_the_reason_of_a_closed_one_is_the_last_thing_that_was_said_by_who_may_write() -> None:
-    said = [comment("Too\nstrict.", 4), comment("Spam", 6, may_write=False)]
-    found = read_closing(request(), said)
+def test_the_reason_of_a_closed_one_is_what_was_said_by_who_may_write_when_it_was_closed() -> None:
+    closed = replace(request(), state="closed", closed_at="2026-01-02T03:04:10+00:00")
+    said = [comment("Too\nstrict.", 4), comment("Spam", 6, may_write=False), comment("/skillopt drop 2: long", 8)]
+    found = read_closing(closed, said)
     assert (found.by, found.reason) == ("anna", "Too strict.")
+
+
+def test_what_was_said_at_another_time_is_no_reason() -> None:
+    closed = replace(request(), state="closed", closed_at="2026-01-03T03:04:10+00:00")
+    assert read_closing(closed, [comment("Great work!", 4)]).reason == ""
+    assert read_closing(replace(closed, closed_at=""), [comment("Great work!", 4)]).reason == ""

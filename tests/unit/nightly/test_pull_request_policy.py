@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from skillopt.nightly.pull_request_policy import Action, BranchFacts, decide_pull_request
+from skillopt.nightly.pull_request_policy import CLOSED_BY_NIGHT, Action, BranchFacts, decide_pull_request
 from skillopt.protocols import PullRequest
 
 FACTS = BranchFacts("tip")
@@ -58,3 +58,14 @@ def test_a_draft_that_people_closed_is_refused_by_its_text_whatever_commit_it_is
     found = decide_pull_request(BranchFacts("tip", mark="<!-- text: d1 -->"), [closed])
     assert (found.action, found.reason) == (Action.LEAVE, "#4 with this text was closed by people")
     assert decide_pull_request(BranchFacts("tip", mark="<!-- text: d2 -->"), [closed]).action is Action.OPEN
+
+
+def test_one_that_people_closed_while_the_night_ran_is_not_opened_again_for_its_newer_text() -> None:
+    found = decide_pull_request(BranchFacts("newer", opened=1), [request(1, "closed")])
+    assert (found.action, found.number) == (Action.LEAVE, 1)
+    assert "during this night" in found.reason
+
+
+def test_what_a_night_closed_is_no_decision_of_people() -> None:
+    closed = PullRequest(1, "https://example.com/1", "closed", "tip", "Title", f"{CLOSED_BY_NIGHT}Body")
+    assert decide_pull_request(FACTS, [closed]).action is Action.OPEN

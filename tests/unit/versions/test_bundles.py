@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 from skillopt.errors import InfrastructureError, VersionConflictError
+from skillopt.versions import bundles
 from skillopt.versions.bundles import check_commits, read_bundle, write_bundle
 from skillopt.versions.repository import Repository
-from tests.fakes.projects import git, make_project
+from tests.fakes.projects import SKILL, git, make_project
 
 BRANCH = "refs/heads/skillopt/rows"
+CHANGED = f"{SKILL}- Changed.\n"
 
 
 @pytest.fixture
@@ -65,7 +67,7 @@ def test_a_file_that_is_no_bundle_is_refused(project: Path, tmp_path: Path) -> N
 
 
 def test_a_change_of_the_skill_alone_passes(project: Path) -> None:
-    check(project, commit(project, "skills/rows/SKILL.md", "Changed.\n"))
+    check(project, commit(project, "skills/rows/SKILL.md", CHANGED))
 
 
 @pytest.mark.parametrize("path", [".github/workflows/x.yml", "skills/rows-2/SKILL.md", "README"])
@@ -83,7 +85,7 @@ def test_a_commit_that_changes_anything_else_is_refused_also_where_a_later_one_u
 
 
 def test_a_merge_of_the_default_branch_passes_and_one_with_something_of_its_own_does_not(project: Path) -> None:
-    commit(project, "skills/rows/SKILL.md", "Changed.\n")
+    commit(project, "skills/rows/SKILL.md", CHANGED)
     (project / "README").write_text("Of main.\n")
     git(project, "add", ".")
     git(project, "commit", "--quiet", "-m", "Elsewhere")
@@ -94,3 +96,67 @@ def test_a_merge_of_the_default_branch_passes_and_one_with_something_of_its_own_
     git(project, "commit", "--quiet", "--amend", "--no-edit", "-a")
     with pytest.raises(VersionConflictError, match="README"):
         check(project, git(project, "rev-parse", "HEAD"))
+
+
+def test_a_merge_that_takes_an_old_tree_of_the_default_branch_is_refused(project: Path) -> None:
+    old = git(project, "rev-parse", "main")
+    (project / "app.py").write_text("A fix.\n")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "Elsewhere")
+    for parents in (("main", old), (old, "main")):
+        merge = git(project, "commit-tree", f"{old}^{{tree}}", *(w for one in parents for w in ("-p", one)), "-m", "x")
+        with pytest.raises(VersionConflictError, match=r"app\.py"):
+            check(project, merge)
+
+
+def test_more_commits_than_are_looked_at_are_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundles, "_MOST_COMMITS", 1)
+    check(project, commit(project, "skills/rows/SKILL.md", CHANGED))
+    with pytest.raises(VersionConflictError, match="at most 1 commits"):
+        check(project, commit(project, "skills/rows/SKILL.md", f"{CHANGED}- More.\n"))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("skills/rows/scripts/run.sh", "true\n", "run.sh"),
+        ("skills/rows/SKILL.md", CHANGED.replace("name: rows\n", "name: rows\nallowed-tools: Bash\n"), "frontmatter"),
+        ("skills/rows/SKILL.md", "No frontmatter.\n", "frontmatter"),
+    ],
+)
+def test_a_new_file_and_another_frontmatter_are_refused(project: Path, path: str, text: str, found: str) -> None:
+    tip = commit(project, path, text)
+    with pytest.raises(VersionConflictError, match=found):
+        check(project, tip)
+
+
+def test_a_link_is_refused(project: Path) -> None:
+    git(project, "checkout", "--quiet", "-b", "skillopt/rows")
+    (project / "skills" / "rows" / "more.md").symlink_to("../../../../etc/passwd")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "A link")
+    with pytest.raises(VersionConflictError, match="more"):
+        check(project, "skillopt/rows")
+
+
+def test_a_text_that_the_remote_had_before_may_come_back(project: Path) -> None:
+    script = project / "skills" / "rows" / "scripts" / "run.sh"
+    script.parent.mkdir()
+    script.write_text("true\n")
+    git(project, "add", ".")
+    git(project, "commit", "--quiet", "-m", "With a script")
+    git(project, "rm", "--quiet", str(script))
+    git(project, "commit", "--quiet", "-m", "Without")
+    check(project, commit(project, "skills/rows/scripts/run.sh", "true\n"))
+
+
+def test_a_skill_at_the_root_changes_no_workflow(project: Path) -> None:
+    tip = commit(project, ".github/workflows/x.yml", "on: push\n")
+    with pytest.raises(VersionConflictError, match=r"x\.yml"):
+        check_commits(Repository(project), "skillopt/rows", tip, ".", [git(project, "rev-parse", "main")])
+
+
+def test_a_skill_that_the_remote_never_had_may_bring_its_files(project: Path) -> None:
+    for name, text in (("SKILL.md", SKILL), ("scripts/run.sh", "true\n")):
+        tip = commit(project, f"skills/new/{name}", text)
+    check_commits(Repository(project), "skillopt/new", tip, "skills/new", [git(project, "rev-parse", "main")])
