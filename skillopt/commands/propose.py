@@ -20,10 +20,12 @@ from skillopt.rollouts import Usage
 from skillopt.runs.earlier_spending import earlier_spending, runs_on
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
 from skillopt.runs.run import RecordedRun
+from skillopt.safety.leaks import LEAK_REASON
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
+from skillopt.storage.refused_proposals import MOST_A_DAY, count_refused, note_refused
 from skillopt.tasks import digest_of
 from skillopt.versions.commit_kind import ACCEPTED
 
@@ -175,7 +177,8 @@ def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto"
         UsageError: The incumbent is not the one that they are for, or the skill cannot be trained.
     """
     plan = make_plan(selection, proposer=offered.proposer)
-    return _checked(plan, incumbent_of(plan.target, plan.repository, start), offered)[1]
+    root = selection.project().root
+    return _checked(plan, root, incumbent_of(plan.target, plan.repository, start), offered)[1]
 
 
 def propose(
@@ -201,11 +204,11 @@ def propose(
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         skill = incumbent_of(plan.target, plan.repository, start)
-        proposal, refused = _checked(plan, skill, offered)
+        proposal, refused = _checked(plan, root, skill, offered)
         if refused:
             reason = "nothing was tried: mend or drop what is refused, and propose again"
             return ProposalResult("", name, f"skillopt/{name}", refused, reason=reason)
-        record = _record(plan, ledger, skill, proposal)
+        record = _record(plan, ledger, skill, proposal, count_refused(root, name, plan.suite.digest)[0])
         run = RecordedRun(plan, ledger, record, observer or RunObserver())
         events, ended = run.drive(
             try_proposal(
@@ -229,7 +232,16 @@ def propose(
     )
 
 
-def _checked(plan: RunPlan, skill: Skill, offered: EditsProposal) -> tuple[tuple[Change, ...], tuple[RefusedEdit, ...]]:
+def _checked(
+    plan: RunPlan, root: Path, skill: Skill, offered: EditsProposal
+) -> tuple[tuple[Change, ...], tuple[RefusedEdit, ...]]:
+    """Check a proposal; one that repeats text of tasks is counted, because its refusal tells something about them."""
+    today = count_refused(root, skill.name, plan.suite.digest)[1]
+    if today >= MOST_A_DAY:
+        raise UsageError(
+            f"expected rules in words of your own, found {today} proposals within a day that repeat text of tasks; no "
+            "more are looked at until tomorrow"
+        )
     if offered.base and not (len(offered.base) >= SHORT and skill.digest.startswith(offered.base)):
         message = (
             f"expected edits for {skill.name} {skill.digest[:SHORT]}, found some for {offered.base[:SHORT]!r}: "
@@ -246,6 +258,9 @@ def _checked(plan: RunPlan, skill: Skill, offered: EditsProposal) -> tuple[tuple
     first = _first_text(plan)
     proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first)
     refused += [RefusedEdit(int(edit.id[1:]), edit.summary, reason) for edit, reason in unsound]
+    if any(LEAK_REASON in reason for _, reason in unsound):
+        words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
+        note_refused(root, skill.name, plan.suite.digest, words)
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
 
 
@@ -259,7 +274,7 @@ def _first_text(plan: RunPlan) -> SkillDocument | None:
     return read_version(plan.repository, name, own[-1].parent, path, missing_ok=True).document
 
 
-def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change]) -> RunRecord:
+def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change], refused: int) -> RunRecord:
     """Record the proposal's run; the same edits for the same incumbent are the same run, and come to the same."""
     edits = digest_of(
         *(
@@ -268,5 +283,5 @@ def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Chan
         )
     )
     config = json.dumps([plan.target.settings.identity, *plan.identities, f"{_WORK} {edits}"])
-    looks = len(runs_on(ledger, _WORK, skill.name, plan.suite.digest))
+    looks = len(runs_on(ledger, _WORK, skill.name, plan.suite.digest)) + refused
     return record_run(plan, ledger, skill, config, looks)

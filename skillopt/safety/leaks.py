@@ -33,7 +33,7 @@ from typing import Final
 from skillopt.safety.decodings import decodings
 from skillopt.tasks import File, Split, Suite, Task
 
-__all__ = ["Leak", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
+__all__ = ["LEAK_REASON", "Leak", "LeakClass", "ProtectedText", "find_leaks", "index_protected_text"]
 
 _RUN: Final = 8
 """Words in a row that make a quote."""
@@ -91,7 +91,7 @@ class LeakClass(StrEnum):
     TASK_ID = "task id"
 
 
-_REASON: Final = (
+LEAK_REASON: Final = (
     "it repeats text of a task, of an answer or of a verifier; write the rule that leads to such results, in words of "
     "its own and without names or values of single tasks"
 )
@@ -200,7 +200,7 @@ def find_leaks(protected: ProtectedText, added: str, skill: str, shown: str = ""
         )
         if protected.ids & set(words) - set(known):
             found.add(LeakClass.TASK_ID)
-    return tuple(Leak(kind, _REASON) for kind in LeakClass if kind in found)
+    return tuple(Leak(kind, LEAK_REASON) for kind in LeakClass if kind in found)
 
 
 def _quoted(protected: ProtectedText, words: _Words, known: _Words) -> Iterator[LeakClass]:
