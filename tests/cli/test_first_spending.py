@@ -22,6 +22,8 @@ from tests.fakes.fake_chat import fake_chat
 from tests.fakes.projects import make_project, skillopt
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 KEY = "sk-ant-loopback-only-0123456789abcdef"
 PAID = ("--harness", "chat/anthropic/fake", "--model", "anthropic/fake")
 SET = ("--set", f"harness={PAID[1]}", "--set", f"model={PAID[3]}")

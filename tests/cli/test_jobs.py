@@ -31,6 +31,8 @@ from tests.fakes.held_provider import HeldProvider
 from tests.fakes.projects import git, make_project, skillopt
 from tools.fake_providers.fake_anthropic import fake_anthropic
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 LONG = 120.0
 TASKS = 8
 GOOD = {"op": "add", "section": "Values", "content": "- Write e-mail addresses in lower case.", "tasks": ["train1"]}

@@ -13,6 +13,8 @@ from tests.fakes.fake_forge import FAULTS, FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import SKILL, git, skillopt
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 
 @pytest.fixture
 def forge() -> Iterator[FakeForge]:

@@ -15,6 +15,8 @@ from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 KEY = "sk-ant-loopback-only-0123456789abcdef"
 FAST = ("epochs=1", "batch_size=4", "confidence=0.6", "slow_tasks=0", "retry_seconds=0", "workers=4")
 SETTINGS = tuple(part for option in FAST for part in ("--set", option))
@@ -93,7 +95,6 @@ class Failing:
         return messages.follow_skill(body)
 
 
-@pytest.mark.process
 def test_a_provider_that_dies_in_the_middle_ends_the_run_and_a_rerun_pays_only_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,7 +222,6 @@ def test_a_command_that_may_take_no_longer_stops_and_the_next_goes_on(
         assert json.loads(skillopt(project, *command()).stdout)["resumed"]
 
 
-@pytest.mark.process
 def test_an_estimate_is_a_range_once_something_was_measured(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ("--set", "harness=chat/anthropic/fake", "--set", "model=anthropic/fake", *SETTINGS)
     with fake_anthropic() as server:

@@ -19,6 +19,8 @@ from tests.contracts.model_contract import ModelContract
 from tests.fakes.hands import answer_all
 from tests.fakes.projects import make_project, skillopt
 
+pytestmark = pytest.mark.process  # whole runs, so not in the quick tests
+
 SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
 TASK = Task("t", "Clean it.", VerifierSpec("exact"), (File("a.txt", b"a"), File("b.txt", b"b")))
 
