@@ -1,5 +1,6 @@
 """A program in place of an agent, or of a verifier's, that looks for secrets wherever its user may read."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -36,7 +37,7 @@ raise SystemExit(1)
 def write_spy(path: Path, project: Path, **secrets: str) -> Path:
     """Write the program, which looks for these secrets in all processes, in its folders and in a project."""
     backwards = {name: text[::-1] for name, text in secrets.items()}
-    text = _SPY.replace("@PYTHON@", sys.executable).replace("@SECRETS@", repr(backwards))
+    text = _SPY.replace("@PYTHON@", os.path.realpath(sys.executable)).replace("@SECRETS@", repr(backwards))
     path.write_text(text.replace("@PROJECT@", repr(str(project))), encoding="utf-8")
     path.chmod(0o755)
     return path
