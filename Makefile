@@ -8,6 +8,9 @@ PYTEST_ARGS ?= -n auto --dist worksteal
 # Parts of `make test-all` that cannot run here: make test-all WITHOUT='test-agents test-browser'
 WITHOUT ?=
 
+# In CI no test runs twice: `make test COVERED=yes` measures what it covers, `make test-all COVERED=yes` adds the rest.
+COVERED ?=
+
 # Of the comparison with other optimizers: make bench-peers BENCH_ARGS=--quick
 BENCH_ARGS ?=
 
@@ -63,10 +66,11 @@ format: .venv/installed  ## rewrite the sources to the format that `check` asks 
 	$(RUN) -m ruff format .
 
 unit: .venv/installed  ## the tests that are quick, and which of them take longest
-	$(RUN) -m pytest -m 'not (slow or process or docs or agents or browser or llm)' --durations=10 $(PYTEST_ARGS)
+	$(RUN) -m pytest -m 'not (slow or process or docs or agents or browser or llm)' --durations=10 $(PYTEST_ARGS) $(if $(COVERED),--cov --cov-report=)
 
 coverage: .venv/installed  ## all tests but simulations, agents and browser, with branch coverage and its floor
-	$(RUN) -m pytest -m 'not (slow or agents or browser or llm)' --durations=10 --cov --cov-report=term-missing $(PYTEST_ARGS)
+	$(RUN) -m pytest -m '$(if $(COVERED),(process or docs) and )not (slow or agents or browser or llm)' --durations=30 \
+	  --cov --cov-report=term-missing $(if $(COVERED),--cov-append) $(PYTEST_ARGS)
 
 simulations: .venv/installed  ## the tests that draw thousands of runs; coverage would make each three times as long
 	$(RUN) -m pytest -m slow --durations=10 $(PYTEST_ARGS)
