@@ -229,6 +229,7 @@ def test_a_real_agent_does_its_task_inside(
     assert "ann@example.com" in (workspace / "output.csv").read_text(encoding="utf-8")
 
 
+@pytest.mark.process
 @needs_bwrap
 def test_an_agent_that_starts_processes_without_end_is_ended_and_leaves_none(
     workspace: Path, provider: LoopbackServer

@@ -11,6 +11,8 @@ from skillopt.commands.clean import Trace, list_traces
 from skillopt.storage.locks import writer_lock
 from tests.fakes.projects import Trained, git, make_project, skillopt
 
+pytestmark = pytest.mark.process
+
 
 def kinds(folder: Path, *options: str) -> set[str]:
     ended = skillopt(folder, "clean", "--json", *options)

@@ -42,6 +42,7 @@ def test_a_version_says_what_changed_why_and_with_what_result(trained: Trained) 
     assert max(len(line) for line in message.splitlines() if not line.startswith("Edit-")) <= 100
 
 
+@pytest.mark.process
 def test_log_diff_status_and_report_show_the_run(trained: Trained) -> None:
     folder, result = trained
     assert str(result["versions"][0])[:10] in skillopt(folder, "log", "rows").stdout
@@ -81,6 +82,7 @@ def test_rollback_publishes_the_older_text_as_a_new_commit(trained: Trained) -> 
     assert skillopt(folder, "rollback", "rows", "main").returncode == 2
 
 
+@pytest.mark.process
 def test_a_rerun_of_a_finished_run_pays_for_nothing_and_makes_the_same_commits(project: Path) -> None:
     first = json.loads(skillopt(project, "optimize", "rows", "--json", *FAST).stdout)
     if first["versions"]:
@@ -90,6 +92,7 @@ def test_a_rerun_of_a_finished_run_pays_for_nothing_and_makes_the_same_commits(p
     assert second["versions"] == first["versions"]
 
 
+@pytest.mark.process
 def test_workers_change_nothing_but_time(tmp_path: Path) -> None:
     outcomes = []
     for workers in ("1", "8"):
@@ -102,6 +105,7 @@ def test_workers_change_nothing_but_time(tmp_path: Path) -> None:
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(project: Path) -> None:
     command = [
         sys.executable,
@@ -171,6 +175,7 @@ def test_a_skill_whose_frontmatter_is_never_closed_is_refused_with_its_line(proj
     assert "SKILL.md:1:" in ended.stderr
 
 
+@pytest.mark.process
 def test_a_skill_without_frontmatter_is_trained_as_clients_load_it(project: Path) -> None:
     (project / "skills" / "rows" / "SKILL.md").write_text("# Rows\n")
     ended = skillopt(project, "optimize", "rows", *FAST)
@@ -255,6 +260,7 @@ def test_init_finds_skills_and_suites_and_keeps_what_is_there(project: Path) -> 
     assert (project / "skillopt.toml").read_text() == written
 
 
+@pytest.mark.process
 def test_init_takes_the_evals_of_a_skill_where_there_is_no_suite(project: Path) -> None:
     (project / "skillopt.toml").unlink()
     evals = project / "skills" / "rows" / "evals" / "evals.json"
@@ -275,6 +281,7 @@ def test_doctor_names_what_is_amiss_and_ends_with_2(project: Path) -> None:
     assert [check["name"] for check in json.loads(ended.stdout)["checks"] if not check["ok"]] == ["suite rows"]
 
 
+@pytest.mark.process
 def test_estimate_simulates_the_published_loop_too(project: Path) -> None:
     paper = ("rows", "--json", "--preset", "paper", "--set", "epochs=2", "--set", "batch_size=4")
     likely = json.loads(skillopt(project, "estimate", *paper).stdout)["likely"]
@@ -306,6 +313,7 @@ def test_the_options_of_optimize_are_those_of_other_commands(project: Path, comm
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.process
 def test_the_environment_sits_between_the_file_and_the_flags(project: Path) -> None:
     paper = ("estimate", "rows", "--preset", "paper")
     assert "SKILLOPT" not in skillopt(project, *paper).stderr

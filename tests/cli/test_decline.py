@@ -15,6 +15,8 @@ from tests.cli.test_rename import renamed_folder
 from tests.fakes.drafts import changed, graded, run_events
 from tests.fakes.projects import FAST, Trained, git, make_project, skillopt
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def project(trained: Trained) -> Path:

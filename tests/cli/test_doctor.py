@@ -8,6 +8,8 @@ import pytest
 
 from tests.fakes.projects import git, make_project, skillopt, skillopt_process, without_agents
 
+pytestmark = pytest.mark.process
+
 JUDGED = {"id": "t", "prompt": "Greet.", "verifier": {"kind": "rubric", "criteria": ["It is polite."]}}
 
 

@@ -10,6 +10,8 @@ from tests.fakes.fake_chat import completion, fake_chat
 from tests.fakes.projects import git, skillopt
 from tools.fake_providers.loopback import Answer, Body
 
+pytestmark = pytest.mark.process
+
 README = Path(__file__).resolve().parents[2] / "README.md"
 SKILL = "---\nname: my-skill\ndescription: Greets people.\n---\n# Greeting\n\n- Be kind.\n"
 RULE = "- Greet everybody with the two words of a formal day greeting and an exclamation mark: Good day!"

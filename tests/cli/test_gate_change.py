@@ -10,6 +10,8 @@ import pytest
 from tests.fakes.changes import GOOD, QUICK, RULES, commit, gate, make_change, write
 from tests.fakes.projects import SKILL, git, skillopt
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:

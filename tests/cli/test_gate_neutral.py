@@ -9,6 +9,8 @@ import pytest
 from tests.fakes.changes import GOOD, commit, gate, make_change, write
 from tests.fakes.projects import SKILL, git
 
+pytestmark = pytest.mark.process
+
 CAREFUL = GOOD + "- Be careful.\n"
 
 

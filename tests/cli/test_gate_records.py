@@ -9,6 +9,8 @@ from tests.fakes.changes import GOOD, QUICK, write
 from tests.fakes.nights import Nights, make_nights
 from tests.fakes.projects import git, skillopt
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def gated(tmp_path: Path) -> Nights:

@@ -11,6 +11,8 @@ from skillopt.reports.pull_request import pull_request_title
 from skillopt_mcp.version_tools import list_skills_tool
 from tests.fakes.projects import git, make_project, skillopt
 
+pytestmark = pytest.mark.process
+
 FAST = ("--set", "epochs=6", "--set", "batch_size=4", "--set", "confidence=0.7", "--set", "patience=0")
 TESTED = re.compile(r"\d+ of \d+ → \d+ of \d+ held-out tasks passed")
 GATED = re.compile(r"([\d.]+ of \d+ → [\d.]+ of \d+) (?:val )?tasks passed \((score [\d.]+ → [\d.]+)\)")

@@ -10,6 +10,8 @@ from skillopt.nightly import offer_folder, review_state
 from tests.fakes.fake_forge import FakeForge, fake_forge
 from tests.fakes.nights import Nights, make_nights
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def forge() -> Iterator[FakeForge]:

@@ -11,6 +11,8 @@ from skillopt.loop.events import Event, RunStarted
 from tests.fakes.drafts import ENDED, accepted, changed, graded
 from tests.fakes.projects import git, make_project, skillopt
 
+pytestmark = pytest.mark.process
+
 EMAIL = "Write e-mail addresses in lower case."
 
 

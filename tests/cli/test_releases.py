@@ -4,8 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from skillopt.skills.folder import read_skill
 from tests.fakes.projects import Trained, git, skillopt
+
+pytestmark = pytest.mark.process
 
 
 def again(project: Path, *arguments: str) -> dict[str, Any]:

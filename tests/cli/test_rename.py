@@ -14,6 +14,8 @@ from skillopt.versions.draft_branch import DraftBranch
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import SKILL, Trained, git, make_project, skillopt
 
+pytestmark = pytest.mark.process
+
 
 def renamed_folder(project: Path) -> None:
     """Rename the skill's folder and its name, as a person does."""

@@ -46,6 +46,7 @@ def test_the_text_that_broke_the_task_is_found_wherever_it_is(broken: int) -> No
     assert len(keys) == len(set(keys)), "a rollout was asked for twice"
 
 
+@pytest.mark.slow
 def test_with_noise_a_wrong_text_is_named_no_more_often_than_promised() -> None:
     ends = [search(runner(9, noise=0.1, seed=seed), repeats=40) for seed in range(150)]
     wrong = sum(found.conclusive and found.bad != 9 for found in ends)

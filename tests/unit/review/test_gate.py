@@ -154,6 +154,7 @@ def test_a_margin_asks_for_proof_that_no_such_loss_is_there() -> None:
     assert narrow.reason.startswith("a loss of 0.02 is not ruled out")
 
 
+@pytest.mark.slow
 def test_noise_is_refused_no_more_often_than_promised() -> None:
     random, runs = Random(3), 400
     noisy = ScriptedRunner(lambda request: scored(request, float(random.random() < 0.6)), str)

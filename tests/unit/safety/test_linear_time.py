@@ -90,6 +90,7 @@ def seconds(text: str) -> float:
     return min(taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", FAMILIES, ids=ascii)
 def test_four_times_the_text_takes_no_more_than_its_share(unit: str) -> None:
     short, long = (unit * (length // len(unit)) for length in (LENGTH, 4 * LENGTH))

@@ -87,6 +87,7 @@ class TestCalls:
         large.store_replies("run", [(key, Reply(text, usage))])
         assert large.replies([key]) == {key: Reply(text, usage)}
 
+    @pytest.mark.process
     def test_megabytes_and_thousands_come_back(self, ledger: Ledger) -> None:
         huge = Reply(Random(1).randbytes(3_000_000).decode("latin-1") + "😀")
         ledger.store_replies("run", [("huge", huge)])
@@ -334,6 +335,7 @@ def start(program: str, *arguments: object) -> "subprocess.Popen[str]":
 
 
 class TestProcesses:
+    @pytest.mark.process
     def test_a_kill_loses_nothing_that_was_reported_as_stored(self, tmp_path: Path) -> None:
         stored = 0
         for lines in (1, 7, 20):
@@ -370,6 +372,7 @@ class TestProcesses:
         with writer_lock(tmp_path, "rows"):
             pass
 
+    @pytest.mark.process
     def test_many_processes_may_open_a_new_ledger_at_once(self, tmp_path: Path) -> None:
         openers = [start(OPENER, tmp_path) for _ in range(6)]
         for opener in openers:

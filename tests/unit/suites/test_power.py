@@ -20,6 +20,7 @@ def test_a_rubric_counts_its_criteria_a_table_its_parts_and_all_else_passes_or_f
     assert {parts_of(Task(kind, "do", VerifierSpec(kind))) for kind in ("exact", "regex", "command", "own")} == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 4])
 def test_more_tasks_and_greater_gains_are_shown_more_often(parts: int) -> None:
     by_tasks = [chances(judging(tasks, parts), 0.4).here for tasks in (2, 8, 24)]
