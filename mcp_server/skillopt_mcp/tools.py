@@ -8,13 +8,8 @@ from dataclasses import dataclass
 
 from mcp_types import ToolAnnotations
 
-from skillopt_mcp.training_tools import (
-    cancel_job_tool,
-    get_evidence_tool,
-    job_status_tool,
-    propose_edits_tool,
-    start_job_tool,
-)
+from skillopt_mcp.job_tools import cancel_job_tool, job_status_tool, start_job_tool
+from skillopt_mcp.training_tools import get_evidence_tool, propose_edits_tool
 from skillopt_mcp.version_tools import list_skills_tool, read_skill_tool, rollback_skill_tool
 
 __all__ = ["TOOLS", "ToolDefinition"]
