@@ -48,6 +48,8 @@ from pydantic import ValidationError
 
 from skillopt import __version__
 from skillopt.errors import SkilloptError
+from skillopt_mcp.job_tools import JobAnswer
+from skillopt_mcp.job_waits import answer_with_news
 from skillopt_mcp.prompts import get_prompt, list_prompts
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, DirectoryParams, SkillParams, SkillResources
 from skillopt_mcp.tools import TOOLS, ToolDefinition
@@ -168,6 +170,8 @@ class _Tools:
         context: Context[OlderClients, Any] = Context(request_context=ctx, input_params=params)
         try:
             answer = await tool.run(params.arguments or {}, context)
+            if isinstance(answer, JobAnswer):
+                answer = await _with_news(answer, ctx)
         except ToolError as error:
             if isinstance(error, UnexpectedToolError):
                 _log.exception("the tool %s failed", tool.name)
@@ -190,16 +194,23 @@ def _tool(offer: ToolDefinition, folder: Path) -> Tool:
     )
 
 
-def _with_errors(call: Callable[..., str]) -> Callable[..., str]:
+async def _with_news(answer: JobAnswer, ctx: _Context) -> str:
+    try:
+        return _plain(await answer_with_news(answer, ctx.session.report_progress))
+    except SkilloptError as error:
+        raise ToolError(_plain(str(error))) from error
+
+
+def _with_errors(call: Callable[..., str | JobAnswer]) -> Callable[..., str | JobAnswer]:
     """Turn our errors into what the model reads; any other stays in the server's log."""
 
     @wraps(call)
-    def answer(*given: object, **named: object) -> str:
+    def answer(*given: object, **named: object) -> str | JobAnswer:
         try:
             text = call(*given, **named)
         except SkilloptError as error:
             raise ToolError(_plain(str(error))) from error
-        return _plain(text)
+        return _plain(text) if isinstance(text, str) else text
 
     return answer
 

@@ -13,7 +13,16 @@ from skillopt.commands import evidence as packet
 from skillopt.commands.jobs import JobLimits, start_proposal
 from skillopt.commands.propose import EditsProposal, ProposalEdit, RefusedEdit, check
 from skillopt_mcp.catalogue import selection_of
-from skillopt_mcp.job_tools import UNTRUSTED, MinutesCap, RolloutsCap, StartText, UsdCap, started
+from skillopt_mcp.job_tools import (
+    UNTRUSTED,
+    JobAnswer,
+    MinutesCap,
+    RolloutsCap,
+    StartText,
+    UsdCap,
+    WaitSeconds,
+    started,
+)
 from skillopt_mcp.pages import paginate, quoted
 from skillopt_mcp.version_tools import Page, SkillName
 
@@ -59,7 +68,8 @@ def propose_edits_tool(
     max_usd: UsdCap = 0.0,
     max_rollouts: RolloutsCap = 0,
     max_minutes: MinutesCap = 0.0,
-) -> str:
+    wait_seconds: WaitSeconds = 0,
+) -> str | JobAnswer:
     """Check edits, then try them as a job: together, then each left out, and what is needed at the gate."""
     selection = selection_of(folder, name)
     offered = EditsProposal(edits=tuple(edits), base=base, proposer=_PROPOSER)
@@ -67,7 +77,7 @@ def propose_edits_tool(
     if refused:
         return _refusal(refused, len(edits))
     limits = JobLimits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
-    return started(start_proposal(selection, offered, start=start, limits=limits).id, name)
+    return started(folder, start_proposal(selection, offered, start=start, limits=limits).id, name, wait_seconds)
 
 
 def _refusal(refused: tuple[RefusedEdit, ...], edits: int) -> str:
