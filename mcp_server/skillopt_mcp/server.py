@@ -5,20 +5,19 @@ git, request by request.
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial, wraps
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio import to_thread
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import func_metadata
 from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import ListenHandler
 from mcp.shared.exceptions import MCPError
@@ -48,6 +47,9 @@ from pydantic import ValidationError
 
 from skillopt import __version__
 from skillopt.errors import SkilloptError
+from skillopt_mcp.arguments import read_arguments, strict_schema
+from skillopt_mcp.job_tools import JobAnswer
+from skillopt_mcp.job_waits import answer_with_news
 from skillopt_mcp.prompts import get_prompt, list_prompts
 from skillopt_mcp.skills import CACHED_MS, EXTENSION, SETTINGS, DirectoryParams, SkillParams, SkillResources
 from skillopt_mcp.tools import TOOLS, ToolDefinition
@@ -137,26 +139,26 @@ class _Tools:
     """The tools, bound to the project's folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._tools = {tool.name: tool for tool in (_tool(offer, folder) for offer in TOOLS)}
+        self._tools = {offer.name: _BoundTool(offer, folder) for offer in TOOLS}
 
     def schema(self, name: str) -> dict[str, Any] | None:
         """Give what a tool takes."""
         tool = self._tools.get(name)
-        return tool.parameters if tool else None
+        return tool.schema if tool else None
 
     async def list(self, _ctx: _Context, _params: PaginatedRequestParams | None) -> ListToolsResult:
         """Answer `tools/list`."""
         return ListToolsResult(
             tools=[
                 ListedTool(
-                    name=tool.name,
-                    title=tool.title,
-                    description=tool.description,
-                    input_schema=tool.parameters,
-                    annotations=tool.annotations,
-                    _meta=tool.meta,
+                    name=name,
+                    title=tool.offer.title,
+                    description=tool.offer.description,
+                    input_schema=tool.schema,
+                    annotations=tool.offer.annotations,
+                    _meta=_META,
                 )
-                for tool in self._tools.values()
+                for name, tool in self._tools.items()
             ]
         )
 
@@ -165,43 +167,46 @@ class _Tools:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"expected one of {sorted(self._tools)}, found {params.name[:80]!r}")
-        context: Context[OlderClients, Any] = Context(request_context=ctx, input_params=params)
         try:
-            answer = await tool.run(params.arguments or {}, context)
-        except ToolError as error:
-            if isinstance(error, UnexpectedToolError):
-                _log.exception("the tool %s failed", tool.name)
-            return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
-        return CallToolResult(content=[TextContent(text=str(answer))])
-
-
-def _tool(offer: ToolDefinition, folder: Path) -> Tool:
-    bound = partial(_with_errors(offer.call), folder)
-    named = {name: kind for name, kind in offer.call.__annotations__.items() if name != "folder"}
-    # The SDK reads the name and the types off a function, and a `partial` says neither.
-    vars(bound).update(__name__=offer.name, __annotations__=named)
-    return Tool.from_function(
-        bound,
-        title=offer.title,
-        description=offer.description,
-        annotations=offer.annotations,
-        meta=_META,
-        structured_output=False,
-    )
-
-
-def _with_errors(call: Callable[..., str]) -> Callable[..., str]:
-    """Turn our errors into what the model reads; any other stays in the server's log."""
-
-    @wraps(call)
-    def answer(*given: object, **named: object) -> str:
-        try:
-            text = call(*given, **named)
+            answer = await tool.answer(params.arguments or {})
+            if isinstance(answer, JobAnswer):
+                answer = await answer_with_news(answer, ctx.session.report_progress)
         except SkilloptError as error:
-            raise ToolError(_plain(str(error))) from error
-        return _plain(text)
+            return _told(str(error), is_error=True)
+        return _told(answer)
 
-    return answer
+
+class _BoundTool:
+    """A tool of the project in a folder.
+
+    Args:
+        offer: The tool.
+        folder: A folder of the project.
+    """
+
+    def __init__(self, offer: ToolDefinition, folder: Path) -> None:
+        self.offer = offer
+        self._call = partial(offer.call, folder)
+        # The SDK reads the names and types off a function, and a `partial` says neither.
+        taken = {name: kind for name, kind in offer.call.__annotations__.items() if name != "folder"}
+        vars(self._call).update(__name__=offer.name, __annotations__=taken)
+        self._arguments = func_metadata(self._call, structured_output=False)
+        self.schema = strict_schema(self._arguments.arg_model)
+
+    async def answer(self, given: dict[str, Any]) -> str | JobAnswer:
+        """Call the tool; other calls are answered meanwhile.
+
+        Raises:
+            SkilloptError: What the tool refuses.
+        """
+        given = self._arguments.pre_parse_json(given)  # some clients send a list as text
+        read = read_arguments(self.offer.name, self._arguments.arg_model, self.schema, given)
+        taken = {name: getattr(read, name) for name in type(read).model_fields}
+        return await to_thread.run_sync(partial(self._call, **taken))
+
+
+def _told(text: str, *, is_error: bool = False) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=_plain(text))], is_error=is_error)
 
 
 def _plain(text: str) -> str:

@@ -8,13 +8,8 @@ from dataclasses import dataclass
 
 from mcp_types import ToolAnnotations
 
-from skillopt_mcp.training_tools import (
-    cancel_job_tool,
-    get_evidence_tool,
-    job_status_tool,
-    propose_edits_tool,
-    start_job_tool,
-)
+from skillopt_mcp.job_tools import JobAnswer, cancel_job_tool, job_status_tool, start_job_tool
+from skillopt_mcp.training_tools import get_evidence_tool, propose_edits_tool
 from skillopt_mcp.version_tools import list_skills_tool, read_skill_tool, rollback_skill_tool
 
 __all__ = ["TOOLS", "ToolDefinition"]
@@ -41,7 +36,7 @@ class ToolDefinition:
         annotations: What it does to the world.
     """
 
-    call: Callable[..., str]
+    call: Callable[..., str | JobAnswer]
     title: str
     description: str
     annotations: ToolAnnotations
@@ -77,8 +72,8 @@ TOOLS: tuple[ToolDefinition, ...] = (
     ToolDefinition(
         job_status_tool,
         "Look at a job",
-        "Get a job's progress, verdicts, spending and next step, within two seconds; without an id, list the newest "
-        "jobs.",
+        "Get a job's progress, verdicts, spending and next step: at once where there is news, else after wait_seconds. "
+        "Without an id, list the newest jobs.",
         _READS,
     ),
     ToolDefinition(

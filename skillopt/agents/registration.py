@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, cast
@@ -20,7 +21,7 @@ from typing import ClassVar, Protocol, cast
 from skillopt.agents import AGENTS, load_part
 from skillopt.errors import SettingsError, UsageError
 
-__all__ = ["Registered", "RegistryChange", "ServerFile", "register"]
+__all__ = ["Registered", "RegistryChange", "ServerFile", "find_outdated", "register"]
 
 _PROGRAM = "skillopt-mcp"
 _OTHER = "registered there with other settings, which stay as they are"
@@ -56,6 +57,13 @@ class ServerFile(Protocol):
     def ours(self) -> bool:
         """Tell whether what is registered under our name is what we would write."""
 
+    @property
+    def outdated(self) -> bool:
+        """Tell whether what is registered under our name is what an older version wrote."""
+
+    def mended(self) -> str:
+        """Give the text with what we would write now in place of what an older version wrote."""
+
     def added(self) -> str:
         """Give the text with our entry in it."""
 
@@ -70,7 +78,7 @@ class RegistryChange:
     Args:
         client: The client.
         path: Its file.
-        action: `add`, `remove` or `keep`.
+        action: `add`, `mend` (what an older version wrote), `remove` or `keep`.
         reason: Why it is kept, else empty.
         text: What comes or goes, and nothing of what stands around it: other entries may hold secrets.
     """
@@ -138,6 +146,22 @@ def register(
             _write(edit)
 
 
+def find_outdated(folder: Path) -> tuple[str, ...]:
+    """Give the files in which an older version registered the server in a way that lets tools spend without a question.
+
+    Args:
+        folder: A folder of the project.
+    """
+    found = []
+    for agent in AGENTS.values():
+        kind = cast("type[ServerFile]", load_part(agent.servers))
+        with suppress(UsageError):  # what cannot be read lets nobody do anything
+            path = kind.find(folder)
+            if kind(_decoded(_read(path), path), str(path)).outdated:
+                found.append(str(path))
+    return tuple(found)
+
+
 def _plan(client: str, folder: Path, *, undo: bool) -> _Edit:
     kind = cast("type[ServerFile]", load_part(AGENTS[client].servers))  # the table names only such classes
     path = kind.find(folder)
@@ -146,9 +170,14 @@ def _plan(client: str, folder: Path, *, undo: bool) -> _Edit:
     reason = _reason_to_keep(servers, undo=undo)
     if reason:
         return _Edit(path, before, before, RegistryChange(client, str(path), "keep", reason))
-    text = servers.removed() if undo else servers.added()
+    if undo:
+        action, text = "remove", servers.removed()
+    elif servers.outdated:
+        action, text = "mend", servers.mended()
+    else:
+        action, text = "add", servers.added()
     _check_writable(path)
-    change = RegistryChange(client, str(path), "remove" if undo else "add", text=servers.SHOWN)
+    change = RegistryChange(client, str(path), action, text=servers.SHOWN)
     return _Edit(path, before, None if text is None else text.encode(), change)
 
 
@@ -156,6 +185,8 @@ def _reason_to_keep(servers: ServerFile, *, undo: bool) -> str:
     """Give the reason why a file stays as it is, empty when it does not."""
     if servers.entry() is None:
         return "not registered there" if undo else ""
+    if servers.outdated:
+        return ""
     if not servers.ours:
         return _OTHER
     return "" if undo else "registered there already"

@@ -138,7 +138,7 @@ def _registered(result: "Registered") -> str:
     lines = []
     for change in result.changes:
         does = f"would {change.action}" if result.dry_run and change.text else change.action
-        place = "from" if change.action == "remove" else "to" if change.action == "add" else "as it is"
+        place = "from" if change.action == "remove" else {"add": "to", "mend": "in"}.get(change.action, "as it is")
         lines.append(f"{change.client}: {does} {place} {change.path}{f', {change.reason}' if change.reason else ''}")
         lines += [f"  {'-' if change.action == 'remove' else '+'} {line}" for line in change.text.splitlines()]
     if not result.program:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from skillopt.storage.detached_process import detach
+from skillopt.storage.job_progress import note_progress_in
 from skillopt.storage.jobs import finish_job, job_process
 
 __all__ = ["main"]
@@ -28,6 +29,7 @@ def main(folder: Path) -> int:
     with job_process(folder) as command:
         if not command:
             return 130
+        note_progress_in(folder)
         code = 3
         try:
             code = run(command)

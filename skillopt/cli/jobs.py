@@ -49,9 +49,8 @@ def _list_text(result: "Jobs") -> str:
 
 
 def _job_text(result: "JobReport") -> str:
-    lines = [job_line(result.job), *result.events]
-    if result.run is not None:
-        lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.run.spent.items()]
+    lines = [job_line(result.job), *([result.line] if result.line else []), *result.events]
+    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     output = result.job.output if result.job.exit_code is not None else ""
     lines += [part.rstrip() for part in (result.job.progress, output) if part.strip()]
     return "\n".join([*lines, f"next: {result.next_step}"])

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -10,10 +11,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from skillopt.execution.runner import Activity, RunObserver
 from skillopt.loop.event_lines import describe
-from skillopt.loop.events import Event, RunStarted, StepStarted, TrainMeasured
+from skillopt.loop.events import (
+    DraftGraded,
+    EditScreened,
+    Event,
+    GateDecided,
+    HeldOutTestMeasured,
+    PatchTested,
+    RunStarted,
+    StepStarted,
+    TrainMeasured,
+    VersionAccepted,
+)
 from skillopt.loop.step_lines import StepLines
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import escape_terminal
+from skillopt.storage.job_progress import JobProgress, note_progress
 
 if TYPE_CHECKING:
     from skillopt.settings import Settings
@@ -24,37 +37,49 @@ _PLAIN_EVERY: Final = 30.0
 """Seconds between plain progress lines inside one batch."""
 
 _MINUTE: Final = 60
+_STARTING: Final = "starting"
 _SOON: Final = 0.05
 """Share of a cap from which on the time that is left is foretold."""
 
 
+_NEWS: Final = (GateDecided, VersionAccepted, DraftGraded, HeldOutTestMeasured)
+"""What whoever waits for a job is told at once."""
+
+
 class ProgressObserver(RunObserver):
-    """Follows a run; use as a context manager.
+    """Follows a run; use as a context manager. In a background job it also writes down how far the job is.
 
     Args:
         quiet: Show nothing.
         verbose: Show every event instead of one line a step.
+        proposal: Whether edits of somebody else are tried, in place of training.
         clock: A monotonic clock, in seconds.
     """
 
     def __init__(
-        self, *, quiet: bool = False, verbose: bool = False, clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        quiet: bool = False,
+        verbose: bool = False,
+        proposal: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
-        self._verbose, self._clock = verbose, clock
+        self._verbose, self._proposal, self._clock = verbose, proposal, clock
         self._steps = StepLines()
         self._settings: Settings | None = None
         self._asked = 0
         self._spent = Usage()
-        self._place = "starting"
+        self._place = _STARTING
         self._planned = 0
+        self._noted = JobProgress()
         self._done = 0
         self._began = self._last_plain = clock()
         self._bar: Progress | None = None
         if self._console.is_terminal and not quiet:
             columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), MofNCompleteColumn())
             self._bar = Progress(*columns, console=self._console, transient=True)
-            self._task = self._bar.add_task("starting", total=None)
+            self._task = self._bar.add_task(_STARTING, total=None)
 
     def __enter__(self) -> Self:
         """Start the live line, on a terminal."""
@@ -82,10 +107,14 @@ class ProgressObserver(RunObserver):
         """Print what happened, if it is worth a line."""
         if isinstance(event, RunStarted):
             self._planned = event.steps
-            self._place = "baseline"
+            self._place = "the edits together" if self._proposal else "baseline"
+        elif self._proposal and isinstance(event, PatchTested | EditScreened):
+            self._place = "each edit left out" if isinstance(event, PatchTested) else "gate"
         elif isinstance(event, StepStarted | TrainMeasured):
             self._done = event.step - 1
             self._place = f"step {event.step}{f' of {self._planned}' if self._planned else ''}"
+        if isinstance(event, _NEWS):
+            self._note(replace(self._noted, news=self._noted.news + 1))
         if self._verbose:
             line = describe(event)
             if line:
@@ -98,12 +127,28 @@ class ProgressObserver(RunObserver):
     def activity(self, activity: Activity) -> None:
         """Show how far the batch is."""
         self._spent, self._asked = activity.spent, activity.asked
+        self._note(
+            JobProgress(
+                "" if self._place == _STARTING else self._place,
+                activity.kind,
+                activity.done,
+                activity.total,
+                activity.asked,
+                activity.spent,
+                activity.roles,
+                self._noted.news,
+            )
+        )
         text = f"{self._place}: {activity.kind}, {self._used()}"
         if self._bar:
             self._bar.update(self._task, description=text, completed=activity.done, total=activity.total)
         elif self._clock() - self._last_plain > _PLAIN_EVERY:
             self._last_plain = self._clock()
             self._print(f"{text}: {activity.done} of {activity.total}")
+
+    def _note(self, progress: JobProgress) -> None:
+        self._noted = progress
+        note_progress(progress)
 
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, soft_wrap=True)

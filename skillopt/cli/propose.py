@@ -58,7 +58,7 @@ def propose(
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
-    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+    with interruptible(), ProgressObserver(quiet=quiet, proposal=True) as observer:
         found = run(select(skill, suite, flags), parse_proposal(edits), start=start, observer=observer)
     show(found, _text, as_json=as_json)
     if not found.accepted:

@@ -5,7 +5,8 @@ Each state comes with what to do next.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -17,17 +18,22 @@ from skillopt.forecast.typical_costs import is_paid
 from skillopt.loop.events import decode_event
 from skillopt.loop.step_lines import StepLines
 from skillopt.project import Project, Selection
+from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start, make_plan
-from skillopt.storage.jobs import Job, JobState, cancel_job, list_jobs, start_job, wait_for_job
+from skillopt.storage.job_progress import JobProgress
+from skillopt.storage.jobs import Job, JobState, cancel_job, find_job, list_jobs, start_job, wait_for_job
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.draft_branch import DRAFT
 
 __all__ = [
+    "JobGlance",
     "JobLimits",
     "JobReport",
     "Jobs",
     "cancel",
+    "glance",
     "job",
+    "job_root",
     "jobs",
     "start_evaluation",
     "start_proposal",
@@ -35,9 +41,13 @@ __all__ = [
 ]
 
 _LINES = 30
+_MINUTES_FROM = 100
+"""Seconds from which on a duration is told in minutes."""
+
 _EDITS = "edits.json"
 _NEXT = {
-    JobState.RUNNING: "It goes on by itself. Look again in half a minute or later.",
+    JobState.RUNNING: "It goes on by itself. Wait for news with job_status and wait_seconds=50, or with "
+    "`skillopt job JOB --wait 600`.",
     JobState.CANCELLED: "What was answered is kept; start the same again to continue.",
     JobState.LOST: "Its process ended without a result: it was killed, or the machine was. What was answered is kept; "
     "start the same again to continue.",
@@ -76,12 +86,35 @@ class JobReport:
         run: Its run, None for an evaluation or before it began.
         events: What happened in the run, a line each, newest last.
         next_step: What to do now.
+        line: How far it is and what it used of its limits, in a line; empty before its first answer.
+        spent: What each role consumed, by the newest that is known.
     """
 
     job: Job
     run: RunStatus | None
     events: tuple[str, ...]
     next_step: str
+    line: str = ""
+    spent: Mapping[str, Usage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobGlance:
+    """A short look at a job, for whoever waits for news.
+
+    Args:
+        running: Whether it runs.
+        news: Verdicts and versions so far.
+        line: How far it is, in a line.
+        done: Answers received in its batch.
+        total: Answers that the batch asks for; 0 before the first batch.
+    """
+
+    running: bool
+    news: int
+    line: str
+    done: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +216,36 @@ def job(name: str, *, wait: float = 0.0, folder: Path | None = None) -> JobRepor
     return _report(root, wait_for_job(root, name, wait))
 
 
+def job_root(name: str, *, folder: Path) -> Path:
+    """Find the project of a job.
+
+    Args:
+        name: The job's id.
+        folder: A folder of the project.
+
+    Raises:
+        UsageError: There is no such job.
+    """
+    root = Project.find(folder).root
+    find_job(root, name)
+    return root
+
+
+def glance(name: str, *, folder: Path) -> JobGlance:
+    """Look how far a job is, without reading what happened.
+
+    Args:
+        name: The job's id.
+        folder: The root of the project.
+
+    Raises:
+        UsageError: There is no such job.
+    """
+    found = find_job(folder, name)
+    noted = found.noted or JobProgress()
+    return JobGlance(found.state is JobState.RUNNING, noted.news, _progress_line(found), noted.done, noted.total)
+
+
 def cancel(name: str, *, folder: Path | None = None) -> JobReport:
     """End a job; the first time it waits for calls under way, which are paid for, again it drops them.
 
@@ -218,7 +281,38 @@ def _report(root: Path, found: Job) -> JobReport:
                 run = run_status(root, ledger, record)
                 events, steps = (decode_event(row.kind, row.payload) for row in ledger.events(record.id)), StepLines()
                 lines = [line for event in events for line in steps.lines(event)]
-    return JobReport(found, run, tuple(lines[-_LINES:]), _next_step(found))
+    own = found.noted.roles if found.noted else {}
+    spent = run.spent if run is not None and run.spent else own
+    return JobReport(found, run, tuple(lines[-_LINES:]), _next_step(found), _progress_line(found), spent)
+
+
+def _progress_line(found: Job) -> str:
+    """Say how far a job is: this batch, what it used of its limits, the time, and where it is."""
+    noted, limits = found.noted, found.limits
+    if noted is None:
+        return ""
+    parts = [f"{noted.done:,} of {noted.total:,} {noted.kind}"] if noted.kind else []
+    if noted.asked != noted.total or noted.kind != "rollouts" or limits.get("max_rollouts"):
+        parts.append(f"{noted.asked:,}{_of(limits, 'max_rollouts')} rollouts in all")
+    tokens = noted.spent.input_tokens + noted.spent.output_tokens
+    if noted.spent.usd is not None:
+        parts.append(f"${noted.spent.usd:,.2f}{_of(limits, 'max_usd', '$')}")
+    if noted.spent.usd is None or limits.get("max_tokens"):
+        parts.append(f"{tokens:,}{_of(limits, 'max_tokens')} tokens")
+    parts.append(f"{_duration(found)}{_of(limits, 'max_minutes')}{' min' if limits.get('max_minutes') else ''}")
+    return ", ".join(filter(None, (*parts, noted.place)))
+
+
+def _of(limits: Mapping[str, float], name: str, unit: str = "") -> str:
+    most = limits.get(name)
+    return (f" of ${most:,.2f}" if unit else f" of {most:,g}") if most else ""
+
+
+def _duration(found: Job) -> str:
+    began = datetime.fromisoformat(found.created_at)
+    ended = datetime.fromisoformat(found.ended_at) if found.ended_at else datetime.now(UTC)
+    seconds = max(0, round((ended - began).total_seconds()))
+    return f"{seconds} s" if seconds < _MINUTES_FROM else f"{seconds / 60:.0f} min"
 
 
 def _run_of(ledger: Ledger, found: Job) -> RunRecord | None:

@@ -50,7 +50,10 @@ _MOST_BYTES = 1_000_000
 class ProposalEdit(ProposedEdit):
     """An edit of a proposal."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # One that cites no task is refused, so the schema says it: whoever reads it saves a turn.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", json_schema_extra={"anyOf": [{"required": ["tasks"]}, {"required": ["lines"]}]}
+    )
 
     op: Annotated[Op, Field(description="What it does.")]
     anchor: Annotated[

@@ -42,6 +42,7 @@ class Activity:
         score: Mean score of the rollouts done, None before the first.
         asked: Rollouts asked for so far, each once, this batch included.
         spent: What all answers so far consumed, recorded ones included, as caps count it.
+        roles: What each role consumed in this command itself.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Activity:
     score: float | None = None
     asked: int = 0
     spent: Usage = field(default_factory=Usage)
+    roles: Mapping[str, Usage] = field(default_factory=dict)
 
 
 class RunObserver:
@@ -194,7 +196,8 @@ class RecordedRunner:
             self._failures.clear()
 
     def _show(self, activity: Activity) -> None:
-        self._observer.activity(replace(activity, asked=len(self._asked), spent=self._drivers.meter.spent))
+        meter = self._drivers.meter
+        self._observer.activity(replace(activity, asked=len(self._asked), spent=meter.spent, roles=meter.by_role))
 
     def _tell(self, failed: Iterable[Rollout]) -> None:
         """Say once for each reason that a rollout could not be measured."""

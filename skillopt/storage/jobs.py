@@ -11,9 +11,9 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import islice
@@ -24,12 +24,14 @@ from filelock import FileLock, Timeout
 
 from skillopt.errors import BusyError, InfrastructureError, UsageError
 from skillopt.storage.detached_process import start_detached
+from skillopt.storage.job_progress import JobProgress, read_progress
 from skillopt.storage.locks import state_folder
 
 __all__ = [
     "Job",
     "JobState",
     "cancel_job",
+    "check_idle",
     "find_job",
     "finish_job",
     "job_process",
@@ -68,6 +70,7 @@ class _Order:
     command: tuple[str, ...]
     folder: str
     created_at: str
+    limits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class Job:
         exit_code: Exit code of its command, None while it runs or where that is unknown.
         output: Standard output so far, cut where it is very long.
         progress: The last lines of its standard error.
+        limits: The limits in force by name, as settings name them; those of 0 are none.
+        noted: How far it is by its own note; None before the first.
     """
 
     id: str
@@ -95,9 +100,17 @@ class Job:
     exit_code: int | None
     output: str
     progress: str
+    limits: Mapping[str, float] = field(default_factory=dict)
+    noted: JobProgress | None = None
 
 
-def start_job(root: Path, skill: str, command: Sequence[str], files: Sequence[tuple[str, str]] = ()) -> Job:
+def start_job(
+    root: Path,
+    skill: str,
+    command: Sequence[str],
+    files: Sequence[tuple[str, str]] = (),
+    limits: Mapping[str, float] | None = None,
+) -> Job:
     """Start a command in a process of its own.
 
     Args:
@@ -105,6 +118,7 @@ def start_job(root: Path, skill: str, command: Sequence[str], files: Sequence[tu
         skill: The skill that the command works on; one job at a time runs for it.
         command: The arguments of `skillopt`; one that begins with `{job}/` is a file in the job's folder.
         files: Names and texts of files to put there first.
+        limits: The limits in force, for whoever looks at the job.
 
     Raises:
         BusyError: A job runs for this skill.
@@ -113,16 +127,14 @@ def start_job(root: Path, skill: str, command: Sequence[str], files: Sequence[tu
     folder = state_folder(root) / "jobs"
     folder.mkdir(exist_ok=True)
     with FileLock(folder / "starting.lock", timeout=10):
-        for job in list_jobs(root, skill, most=1):  # an older one cannot run, for this one would not have begun
-            if job.state is JobState.RUNNING:
-                raise BusyError(f"job {job.id} runs for {skill!r} already; wait for it, or cancel it")
+        check_idle(root, skill)
         now = datetime.now(UTC)
         own = folder / f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
         own.mkdir()
         for name, text in files:
             (own / name).write_text(text, encoding="utf-8")
         arguments = tuple(f"{own}{word[5:]}" if word.startswith("{job}/") else word for word in command)
-        order = _Order(skill, arguments, str(root), now.isoformat(timespec="seconds"))
+        order = _Order(skill, arguments, str(root), now.isoformat(timespec="seconds"), dict(limits or {}))
         _write(own / "order.json", json.dumps(asdict(order), ensure_ascii=False))
     try:
         start_detached([*_PROGRAM, str(own)], folder=root, output=own / "output", errors=own / "progress")
@@ -132,6 +144,17 @@ def start_job(root: Path, skill: str, command: Sequence[str], files: Sequence[tu
             f"cannot start a process for the job: {error}; free some memory, try again"
         ) from error
     return find_job(root, own.name)
+
+
+def check_idle(root: Path, skill: str) -> None:
+    """Refuse a second job of a skill.
+
+    Raises:
+        BusyError: A job runs for this skill.
+    """
+    for job in list_jobs(root, skill, most=1):  # an older one cannot run, for this one would not have begun
+        if job.state is JobState.RUNNING:
+            raise BusyError(f"job {job.id} runs for {skill!r} already; wait for it, or cancel it")
 
 
 def list_jobs(root: Path, skill: str | None = None, *, most: int = 20) -> tuple[Job, ...]:
@@ -150,7 +173,9 @@ def find_job(root: Path, name: str) -> Job:
     """
     job = _read(root / ".skillopt" / "jobs" / name) if _ID.fullmatch(name) else None
     if job is None:
-        raise UsageError(f"expected the id of a job, found {name[:40]!r}; see `skillopt jobs`")
+        raise UsageError(
+            f"expected the id of a job, found {name[:40]!r}; job_status without one, or `skillopt jobs`, lists them"
+        )
     return job
 
 
@@ -207,7 +232,9 @@ def finish_job(folder: Path, exit_code: int) -> None:
 
 def _order(folder: Path) -> _Order:
     loaded = json.loads((folder / "order.json").read_text(encoding="utf-8"))
-    return _Order(**(loaded | {"command": tuple(loaded["command"])}))
+    # Another version of the program may have written more, or less.
+    known = {one.name: loaded[one.name] for one in fields(_Order) if one.name in loaded}
+    return _Order(**(known | {"command": tuple(loaded["command"])}))
 
 
 def _read(folder: Path) -> Job | None:
@@ -231,6 +258,8 @@ def _read(folder: Path) -> Job | None:
         code if isinstance(code, int) else None,
         _head(folder / "output"),
         _tail(folder / "progress"),
+        order.limits,
+        read_progress(folder),
     )
 
 

@@ -80,7 +80,7 @@ WAYS: Mapping[str, Way] = {
     "codex, plugin": Way(
         "codex",
         (("plugin", "marketplace", "add", "{market}"), ("plugin", "add", "skillopt@skillopt")),
-        (),
+        ("-c", 'plugins.skillopt@skillopt.mcp_servers.skillopt.default_tools_approval_mode="approve"'),
         "$skillopt:optimize-skill Improve my skill rows. One round, at most 15 minutes a job.",
     ),
 }

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,17 @@ async def test_every_tool_says_what_it_does_to_the_world(client: Client) -> None
         name: (found.read_only_hint, found.destructive_hint, found.idempotent_hint, found.open_world_hint)
         for name, found in known.items()
     } == HINTS
+
+
+@EVERY_PROTOCOL
+async def test_the_list_of_tools_is_short_and_takes_nothing_that_it_does_not_name(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+
+    sent = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
+    assert len(sent.encode()) / 4 <= 3_000  # tokens, at four bytes each
+    for tool in tools:
+        assert tool.input_schema["additionalProperties"] is False
+        assert "title" not in tool.input_schema
 
 
 async def test_the_instructions_name_every_tool(project: Path) -> None:
@@ -163,8 +175,8 @@ async def test_long_files_come_in_pages_under_the_limit(client: Client, project:
         ({"name": "rows", "version": "--help"}, "found none"),
         ({"name": "rows", "page": 0}, "greater than or equal to 1"),
         ({"name": "r" * 1000}, "at most 64"),
-        ({"name": 7}, "valid string"),
-        ({}, "Field required"),
+        ({"name": 7}, "expected 'name' to be a text, found 7"),
+        ({}, "expected 'name' (The skill's name, as list_skills shows it), found none"),
     ],
 )
 async def test_what_cannot_be_read_is_told(client: Client, arguments: dict[str, object], told: str) -> None:

@@ -97,6 +97,15 @@ class ClaudeServers:
         """Tell whether the entry is the one that `added` writes."""
         return self.entry() == _ENTRY
 
+    @property
+    def outdated(self) -> bool:
+        """Tell whether the entry is what an older version wrote; all wrote the same."""
+        return False
+
+    def mended(self) -> str:
+        """Give the text as it is."""
+        return self.text or ""
+
     def added(self) -> str:
         """Give the text with our entry, which it must not have yet."""
         if self.text is None:

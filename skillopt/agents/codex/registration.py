@@ -19,8 +19,8 @@ __all__ = ["CodexServers"]
 
 _SERVERS: Final = "mcp_servers"
 _NAME: Final = "skillopt"
-# Codex gives a server HOME, PATH, LANG and TERM, and what env_vars names. Without an approval mode
-# `codex exec` denies every tool that writes; ours write branches named skillopt/… and keep to caps.
+# Codex gives a server HOME, PATH, LANG and TERM, and what env_vars names. No approval mode: tools that only read run
+# without a question because they say so, and nobody but the user allows those that spend.
 # Spelled as `codex mcp add` spells all tables when it writes one, so that it stays as it is.
 _TABLE: Final = """\
 [mcp_servers.skillopt]
@@ -28,8 +28,10 @@ command = "skillopt-mcp"
 env_vars = ["ANTHROPIC_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"]
 startup_timeout_sec = 30.0
 tool_timeout_sec = 600.0
-default_tools_approval_mode = "approve"
 """
+_APPROVING: Final = f'{_TABLE}default_tools_approval_mode = "approve"\n'
+"""What version 0.1.0 wrote: every tool was allowed, those that spend, too."""
+
 _ENTRY: Final[dict[str, object]] = tomllib.loads(_TABLE)[_SERVERS][_NAME]
 _LINE = re.compile(r"\(at line (\d+), column \d+\)")
 _OTHERWISE = re.compile(rf"^[ \t]*(?:\[\[)?[ \t]*[\"']?{_SERVERS}", re.MULTILINE)
@@ -69,6 +71,29 @@ class CodexServers:
         """Tell whether the entry is the one that `added` writes."""
         return self.entry() == _ENTRY
 
+    @property
+    def outdated(self) -> bool:
+        """Tell whether the entry is what an older version wrote."""
+        return self.entry() == {**_ENTRY, "default_tools_approval_mode": "approve"}
+
+    def mended(self) -> str:
+        """Give the text with our table in place of what an older version wrote.
+
+        Raises:
+            SettingsError: The table is not written as that version wrote it.
+        """
+        text = self.text or ""
+        for end in ("\n", ""):  # Codex takes the last line break away
+            old, new = (
+                self._written(table).removesuffix(self._written("\n") * (not end)) for table in (_APPROVING, _TABLE)
+            )
+            found = CodexServers(text.replace(old, new, 1), self.source)
+            with suppress(SettingsError):
+                if found.ours and found.text is not None:
+                    return found.text
+        message = "expected no default_tools_approval_mode, which lets tools spend without a question; take it out"
+        raise SettingsError(f"{self.source}:{self._line_of(_HEADER)}: {message}")
+
     def added(self) -> str:
         """Give the text with our table, which it must not have yet.
 
@@ -90,6 +115,8 @@ class CodexServers:
         Raises:
             SettingsError: The table is not written as `added` wrote it.
         """
+        if self.outdated:
+            return CodexServers(self.mended(), self.source).removed()
         text = self.text
         if text is None or text == _TABLE:
             return None

@@ -97,12 +97,25 @@ def test_a_toml_file_gets_the_table_and_is_restored_to_the_byte(text: str | None
     added = CodexServers(text, "x").added()
     assert added.startswith(text or "")
     entry = tomllib.loads(added)["mcp_servers"]["skillopt"]
-    assert (entry["command"], entry["tool_timeout_sec"], entry["default_tools_approval_mode"]) == (
-        "skillopt-mcp",
-        600,
-        "approve",
-    )
+    assert (entry["command"], entry["tool_timeout_sec"]) == ("skillopt-mcp", 600)
+    assert "approv" not in added.removeprefix(text or "")
     assert CodexServers(added, "x").removed() == text
+
+
+@pytest.mark.parametrize("text", [None, *TOML_TEXTS])
+def test_a_table_of_an_older_version_that_allowed_every_tool_is_mended_and_removed(text: str | None) -> None:
+    added = CodexServers(text, "x").added()
+    newline = "\r\n" if "\r\n" in added else "\n"
+    old = CodexServers(f'{added}default_tools_approval_mode = "approve"{newline}', "x")
+    assert old.outdated
+    assert not old.ours
+    assert old.mended() == added
+    assert old.removed() == text
+
+
+def test_an_approval_that_the_user_set_is_the_users() -> None:
+    text = CodexServers(None, "x").added() + 'default_tools_approval_mode = "prompt"\n'
+    assert not CodexServers(text, "x").outdated
 
 
 def test_what_came_after_the_table_stays() -> None:

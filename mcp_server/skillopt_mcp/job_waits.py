@@ -1,0 +1,52 @@
+"""Wait for news of a job and tell its progress meanwhile, without a thread that would outlive the client."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Final
+
+import anyio
+from anyio import to_thread
+
+from skillopt.commands.jobs import glance
+from skillopt_mcp.job_tools import JobAnswer
+
+__all__ = ["answer_with_news"]
+
+_EVERY: Final = 0.25
+"""Seconds between two looks at a job, which read a few small files."""
+
+_SETTLING: Final = 1.0
+"""Seconds after a verdict in which the job often ends, too; one answer then tells both."""
+
+_Tell = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+async def answer_with_news(answer: JobAnswer, tell: _Tell) -> str:
+    """Wait until a job has ended or has a verdict, at the latest as long as the answer may, and write the answer.
+
+    Args:
+        answer: The answer.
+        tell: Tells a client that wants to know how far it is: answers received, answers asked for, a line.
+
+    Raises:
+        UsageError: There is no such job any more.
+    """
+    with anyio.move_on_after(answer.seconds):
+        await _wait(answer, tell)
+    return await to_thread.run_sync(answer.text)
+
+
+async def _wait(answer: JobAnswer, tell: _Tell) -> None:
+    look = partial(to_thread.run_sync, partial(glance, answer.job_id, folder=answer.root))
+    first = seen = await look()
+    told = ""
+    while seen.running and seen.news == first.news:
+        if seen.line != told:
+            told = seen.line
+            await tell(seen.done, seen.total or None, told)
+        await anyio.sleep(_EVERY)
+        seen = await look()
+    with anyio.move_on_after(_SETTLING):
+        while seen.running:
+            await anyio.sleep(_EVERY)
+            seen = await look()

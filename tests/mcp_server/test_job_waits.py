@@ -1,0 +1,95 @@
+"""Waiting for jobs: news at once, else at the latest after the wait, with progress for clients that want it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+from filelock import FileLock
+from mcp import Client
+
+from skillopt.rollouts import Usage
+from skillopt.storage.job_progress import JobProgress, note_progress, note_progress_in
+from skillopt.storage.jobs import finish_job
+from skillopt_mcp.job_tools import MOST_WAITED
+from skillopt_mcp.server import make_server
+from tests.fakes.jobs import record_job
+from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.repositories import make_repository
+
+pytestmark = pytest.mark.anyio
+
+NOTED = JobProgress(
+    "gate", "rollouts", 34, 120, 120, Usage(34, 3000, 400, 0.12), {"target": Usage(34, 3000, 400, 0.12)}
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_repository(tmp_path)
+
+
+@contextmanager
+def running(project: Path, **limits: float) -> Iterator[tuple[str, Path]]:
+    """Make a job whose process is this one."""
+    folder = record_job(project, "rows", ["evaluate"], limits=limits)
+    with FileLock(folder / "lock"):
+        (folder / "pid").write_text("1")
+        note_progress_in(folder)
+        yield folder.name, folder
+
+
+async def test_a_job_says_how_far_it_is_and_what_it_used_of_its_limits(project: Path) -> None:
+    with running(project, max_usd=1.0) as (name, _):
+        note_progress(NOTED)
+        async with Client(make_server(project)) as client:
+            told = await say(client, "job_status", job_id=name, wait_seconds=0)
+    assert "\n34 of 120 rollouts, $0.12 of $1.00, " in told
+    assert ", gate\n" in told
+    assert "Spent so far:\n- target: 34 calls, 3400 tokens, $0.1200" in told
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_look_that_waits_is_answered_at_once_where_a_job_ends_or_has_a_verdict(
+    project: Path, *, ends: bool
+) -> None:
+    lines: list[tuple[float, float | None, str | None]] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        lines.append((progress, total, message))
+        if ends:
+            finish_job(folder, 0)
+            lock.release()
+        else:
+            note_progress(JobProgress(news=1))
+
+    folder = record_job(project, "rows", ["evaluate"])
+    lock = FileLock(folder / "lock")
+    lock.acquire()
+    (folder / "pid").write_text("1")
+    note_progress_in(folder)
+    note_progress(NOTED)
+    with anyio.fail_after(MOST_WAITED - 10):
+        async with Client(make_server(project)) as client:
+            given = {"job_id": folder.name, "wait_seconds": MOST_WAITED}
+            told = text_of(await client.call_tool("job_status", given, progress_callback=heard))
+    lock.release()
+    assert f"# Job {folder.name}: {'done' if ends else 'running'}" in told
+    assert [(done, total) for done, total, _ in lines] == [(34, 120)]
+    assert "34 of 120 rollouts" in str(lines[0][2])
+
+
+async def test_a_wait_longer_than_clients_allow_is_refused(project: Path) -> None:
+    async with Client(make_server(project)) as client:
+        result = await client.call_tool("job_status", {"job_id": "x", "wait_seconds": MOST_WAITED + 1})
+        assert result.is_error
+        assert "50" in text_of(result)
+
+
+async def test_a_client_that_goes_away_while_it_waits_is_not_waited_for(project: Path) -> None:
+    with running(project) as (name, _), anyio.fail_after(MOST_WAITED - 10):
+        async with Client(make_server(project)) as client:
+            with anyio.move_on_after(0.5) as gone:
+                await say(client, "job_status", job_id=name, wait_seconds=MOST_WAITED)
+        assert gone.cancelled_caught
