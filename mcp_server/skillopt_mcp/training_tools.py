@@ -65,8 +65,13 @@ def _overview(found: packet.Evidence) -> Iterator[str]:
         f"Propose at most {found.edit_budget} edits{changed}, with this base. {found.looks} proposals on this suite "
         "were measured, or refused because they repeat text of tasks; the more, the less a single verdict says."
     )
-    of = f" of fold {found.fold}; the other fold decides" if found.fold else ""
+    of = f" of fold {found.fold}" if found.fold else ""
     yield f"{len(found.measured)} of {found.tasks} train tasks{of} are measured; {found.failing} failed at least once."
+    if found.fold:
+        yield (
+            "The tasks are few, so they are in two folds, and edits that cite one are judged on the other. Who has "
+            f"seen both (fold={3 - found.fold} shows the other) gets `proven here` at most."
+        )
     if not found.measured:
         yield "Nothing is measured yet: call start_job with work=evaluate and split=train first."
     sections = ", ".join(f"`{title}`" for title in found.sections) or "none"
@@ -109,6 +114,8 @@ def propose_edits_tool(
 def _refusal(refused: tuple[RefusedEdit, ...], edits: int) -> str:
     found = (f"## Edit {one.number}: not possible\n\n{quoted(one.edit)}\n\n{_line(one.reason)}" for one in refused)
     head = f"Nothing was tried and nothing was spent: {len(refused)} of {edits} edits cannot be tried."
+    if any(one.look for one in refused):
+        head += " It repeats text of tasks, and a refusal tells of that text, so this counts as a look at the tasks."
     step = "Next: mend or drop what is named above, and propose all edits again."
     return "\n\n".join([head, *found, step])
 

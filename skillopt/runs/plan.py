@@ -205,7 +205,9 @@ def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: i
         seed: Its seed; a run that continues keeps its own.
     """
     base = plan.repository.branch_tip(plan.target.name) or plan.repository.head() or ""
-    return ledger.begin_run(record_of(skill, plan.suite, config, seed, path=plan.skill_path, base=base))
+    return ledger.begin_run(
+        record_of(skill, plan.folds[0] if plan.folds else plan.suite, config, seed, path=plan.skill_path, base=base)
+    )
 
 
 def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> NewVersion | None:

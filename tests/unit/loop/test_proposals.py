@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
-from skillopt.loop.proposals import check_proposal, try_proposal
+from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -91,7 +91,7 @@ def tried(runner: ScriptedRunner, *edits: Edit, earlier: Sequence[float] = (), *
     settings = SETTINGS.model_copy(update=values)
     changes, refused = check_proposal(SKILL.document, edits, suite(), settings)
     assert not refused
-    return list(try_proposal(changes, SKILL, suite(), settings, runner, earlier))
+    return list(try_proposal(changes, SKILL, suite(), settings, runner, ProposalTerms(earlier)))
 
 
 def test_what_helps_is_accepted_and_what_harms_is_dropped_before_the_gate() -> None:
@@ -143,7 +143,9 @@ def test_a_gain_that_may_be_noise_is_not_accepted() -> None:
 def test_a_suite_may_be_small() -> None:
     tasks = tuple((split, Task(f"{split.value}-0", f"alpha {split.value}", VerifierSpec("exact"))) for split in Split)
     changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], Suite("tiny", tasks), SETTINGS)
-    events = list(try_proposal(changes, SKILL, Suite("tiny", tasks), SETTINGS, ScriptedRunner(by_words, str), ()))
+    events = list(
+        try_proposal(changes, SKILL, Suite("tiny", tasks), SETTINGS, ScriptedRunner(by_words, str), ProposalTerms())
+    )
     assert isinstance(events[-1], RunEnded)
 
 
@@ -207,8 +209,8 @@ def test_evidence_is_of_train_only_and_shows_failures_first(project: Path) -> No
     assert skillopt(project, "evaluate", "rows", "--of", "incumbent", "--split", "train").returncode == 0
     assert skillopt(project, "evaluate", "rows", "--of", "incumbent", "--split", "val").returncode == 0
     shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
-    assert len(shown["failing"]) + len(shown["passing"]) == shown["tasks"] == 8
-    assert shown["failing"]
+    assert len(shown["measured"]) == shown["tasks"] == 8
+    assert shown["measured"][0]["group"] == 1
     text = json.dumps(shown)
     assert "val1" not in text
     assert "test1" not in text
@@ -217,7 +219,7 @@ def test_evidence_is_of_train_only_and_shows_failures_first(project: Path) -> No
 
 def test_evidence_without_measurements_says_so(project: Path) -> None:
     shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
-    assert (shown["failing"], shown["passing"], shown["tasks"]) == ([], [], 8)
+    assert (shown["measured"], shown["rollouts"], shown["tasks"]) == ([], [], 8)
 
 
 def test_a_skill_that_was_changed_by_hand_is_never_passed_over(project: Path) -> None:
