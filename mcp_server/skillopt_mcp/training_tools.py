@@ -94,7 +94,10 @@ def propose_edits_tool(
     folder: Path,
     name: SkillName,
     base: Annotated[str, Field(description="The base that get_evidence showed.", min_length=12, max_length=64)],
-    edits: Annotated[list[ProposalEdit], Field(description="A few small edits.", min_length=1, max_length=16)],
+    edits: Annotated[
+        list[ProposalEdit],
+        Field(description="A few edits, each a rule, a block or a section.", min_length=1, max_length=16),
+    ],
     start: StartText = "auto",
     max_usd: UsdCap = 0.0,
     max_rollouts: RolloutsCap = 0,

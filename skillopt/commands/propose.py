@@ -72,7 +72,9 @@ class ProposalEdit(ProposedEdit):
             max_length=200,
         ),
     ] = ""
-    content: Annotated[str, Field(description="The new text; none for delete.", max_length=20_000)] = ""
+    content: Annotated[
+        str, Field(description="The new text, of one or many paragraphs; none for delete.", max_length=20_000)
+    ] = ""
     rationale: Annotated[str, Field(description="The cause, and why this removes it.", max_length=2_000)] = ""
     lines: Annotated[
         tuple[ProposedLine, ...],

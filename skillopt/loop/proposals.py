@@ -93,7 +93,9 @@ def check_proposal(
     train = {task.id for task in suite.tasks(Split.TRAIN)}
     refused = {edit.id: (edit, reason) for edit in edits if (reason := _ungrounded(edit, train))}
     for edit in edits[settings.edit_budget :]:
-        refused.setdefault(edit.id, (edit, f"over the edit budget of {settings.edit_budget} a proposal"))
+        refused.setdefault(
+            edit.id, (edit, f"over the edit budget of {settings.edit_budget} a proposal; keep it for the next one")
+        )
     sound, unsound = check_edits(document, [edit for edit in edits if edit.id not in refused], settings.allow)
     refused |= {edit.id: (edit, reason) for edit, reason in unsound}
     sound, leaking = _without_leaks(document, first or document, sound, suite, shown if settings.scan_leaks else None)
@@ -102,7 +104,9 @@ def check_proposal(
     for change in sound:
         used = sum(kept.tokens for kept in fitting) + change.tokens
         if 0 < settings.token_budget < used:
-            over = f"with it the proposal changes about {used} tokens; the budget is {settings.token_budget}"
+            over = (
+                f"with it the proposal changes about {used} tokens; the budget is {settings.token_budget}; shorten it"
+            )
             refused[change.edit.id] = (change.edit, over)
         else:
             fitting.append(change)

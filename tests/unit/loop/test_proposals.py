@@ -54,7 +54,7 @@ def test_an_edit_must_cite_train_tasks_and_a_held_out_one_is_as_unknown_as_any(t
 
 def test_edits_over_the_budget_are_refused_each_with_the_budget() -> None:
     found = reasons(*(add(word, "train-1", name=word) for word in ("a", "b", "c")))
-    assert found == {"c": "over the edit budget of 2 a proposal"}
+    assert found == {"c": "over the edit budget of 2 a proposal; keep it for the next one"}
     long = reasons(add("word " * 100, "train-1"))
     assert "the budget is 40" in long["e1"]
 
@@ -190,6 +190,37 @@ def test_a_useless_edit_ends_with_a_negative_verdict_and_is_remembered(project: 
     shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
     assert any("- Be nice." in line for line in shown["rejected"])
     assert shown["looks"] == 1
+
+
+BLOCK = """Before you write output.csv, look at each column.
+
+- Write e-mail addresses in lower case.
+
+```text
+ANN@EXAMPLE.COM becomes ann@example.com
+```"""
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"op": "add", "section": "Values", "content": BLOCK},
+        {"op": "add", "anchor": "- Trim spaces around every value.", "content": BLOCK},
+        {"op": "add", "content": f"## Addresses\n\n{BLOCK[BLOCK.index('- ') :]}"},
+        {"op": "rewrite", "section": "Values", "content": f"- Trim spaces around every value.\n\n{BLOCK}"},
+        {
+            "op": "replace",
+            "anchor": "## Values\n\n- Trim spaces around every value.",
+            "content": f"## Values\n\n- Trim spaces around every value.\n\n{BLOCK}",
+        },
+    ],
+)
+def test_blocks_and_whole_sections_can_be_proposed_and_become_a_version(project: Path, edit: dict[str, object]) -> None:
+    code, result, said = propose(project, edit | {"tasks": ["train1", "train3"]})
+    assert code == 0, said
+    text = git(project, "show", f"{result['version']}:skills/rows/SKILL.md")
+    assert "- Write e-mail addresses in lower case." in text
+    assert text.count("```") % 2 == 0
 
 
 def test_the_same_proposal_again_is_the_same_run_and_pays_nothing(project: Path) -> None:
