@@ -86,8 +86,8 @@ TOOLS: tuple[ToolDefinition, ...] = (
     ToolDefinition(
         get_evidence_tool,
         "Read the evidence",
-        "What you need to propose edits of a skill: its text, budgets, failing and passing train rollouts, what was "
-        "tried before. Measures nothing: start an evaluation on train first.",
+        "What you need to propose edits of a skill: its text, budgets, a table of train tasks by failure, examples, "
+        "what was tried before; with `tasks`, their whole runs. Measures nothing: evaluate on train first.",
         _READS,
     ),
     ToolDefinition(

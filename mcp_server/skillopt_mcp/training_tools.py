@@ -4,6 +4,7 @@ Each is a function of the project's folder and the model's arguments, answered i
 models is quoted, for it is data to whoever reads it.
 """
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,41 +30,74 @@ from skillopt_mcp.version_tools import Page, SkillName
 __all__ = ["get_evidence_tool", "propose_edits_tool"]
 
 _PROPOSER = "the agent that asked"
+_NO_TASKS: list[str] = []
 
 
-def get_evidence_tool(folder: Path, name: SkillName, start: StartText = "auto", page: Page = 1) -> str:
-    """Show the reflection packet: the skill, what failed and what passed on train tasks, what was tried."""
-    found = packet.evidence(selection_of(folder, name), start=start)
+def get_evidence_tool(
+    folder: Path,
+    name: SkillName,
+    tasks: Annotated[
+        list[Annotated[str, Field(max_length=200)]],
+        Field(description="Train tasks to show whole, last run first; else a table of all.", max_length=64),
+    ] = _NO_TASKS,
+    fold: Annotated[int, Field(description="Which half, where a suite of few tasks has two folds.", ge=1, le=2)] = 1,
+    start: StartText = "auto",
+    page: Page = 1,
+) -> str:
+    """Show how train tasks went: first a table with the skill's text, then whole runs of single tasks."""
+    found = packet.evidence(selection_of(folder, name), start=start, tasks=tasks, fold=fold)
+    return paginate("\n\n".join(_whole_runs(found, tasks) if tasks else _overview(found)), page)
+
+
+def _whole_runs(found: packet.Evidence, tasks: Sequence[str]) -> Iterator[str]:
+    yield f"# Runs of {found.skill}, base `{found.base}`"
+    shown = {one.task for one in found.rollouts}
+    if missing := [task for task in dict.fromkeys(tasks) if task not in shown]:
+        yield f"Not measured yet: {', '.join(missing)}."
+    yield UNTRUSTED
+    yield from (quoted(one.text) for one in found.rollouts)
+
+
+def _overview(found: packet.Evidence) -> Iterator[str]:
+    yield f"# Evidence for {found.skill}, base `{found.base}`"
     changed = f", {found.token_budget} changed tokens" if found.token_budget else ""
-    measured = len(found.failing) + len(found.passing)
-    budget = (
-        f"Propose at most {found.edit_budget} edits{changed}, with this base. {found.looks} proposals were measured on "
-        "this suite so far; the more, the less a single verdict says."
+    yield (
+        f"Propose at most {found.edit_budget} edits{changed}, with this base. {found.looks} proposals on this suite "
+        "were measured, or refused because they repeat text of tasks; the more, the less a single verdict says."
     )
-    head = [
-        f"# Evidence for {found.skill}, base `{found.base}`",
-        budget,
-        f"{measured} of {found.tasks} train tasks are measured; {len(found.failing)} failed at least once.",
-    ]
-    if not measured:
-        head.append("Nothing is measured yet: call start_job with work=evaluate and split=train first.")
+    of = f" of fold {found.fold}" if found.fold else ""
+    yield f"{len(found.measured)} of {found.tasks} train tasks{of} are measured; {found.failing} failed at least once."
+    if found.fold:
+        yield (
+            "The tasks are few, so they are in two folds, and edits that cite one are judged on the other. Who has "
+            f"seen both (fold={3 - found.fold} shows the other) gets `proven here` at most."
+        )
+    if not found.measured:
+        yield "Nothing is measured yet: call start_job with work=evaluate and split=train first."
     sections = ", ".join(f"`{title}`" for title in found.sections) or "none"
-    parts = [
-        *head,
-        f"## The skill\n\nAn anchor is any text of its body that occurs once. Sections: {sections}.",
-        quoted(found.text, "markdown"),
-        f"## Tried before and not taken\n\n{UNTRUSTED}\n\n{quoted(chr(10).join(found.rejected) or '(nothing yet)')}",
-        *([f"## Notes of earlier optimizers\n\n{quoted(found.memory)}"] if found.memory else []),
-        *(_shown(one) for one in (*found.failing, *found.passing)),
-    ]
-    return paginate("\n\n".join(parts), page)
+    yield f"## The skill\n\nAn anchor is any text of its body that occurs once. Sections: {sections}."
+    yield quoted(found.text, "markdown")
+    yield f"## Tried before and not taken\n\n{UNTRUSTED}\n\n{quoted(chr(10).join(found.rejected) or '(nothing yet)')}"
+    if found.memory:
+        yield f"## Notes of earlier optimizers\n\n{quoted(found.memory)}"
+    if found.measured:
+        yield f"## Train tasks\n\n{quoted(found.table)}"
+    yield from (f"## A run of `{one.task}`\n\n{quoted(one.text)}" for one in found.rollouts)
+    if found.measured:
+        yield (
+            f"{len(found.rollouts)} of {max(one.group for one in found.measured)} groups of failures have a run above. "
+            "For whole runs of any tasks call get_evidence again with `tasks`."
+        )
 
 
 def propose_edits_tool(
     folder: Path,
     name: SkillName,
     base: Annotated[str, Field(description="The base that get_evidence showed.", min_length=12, max_length=64)],
-    edits: Annotated[list[ProposalEdit], Field(description="A few small edits.", min_length=1, max_length=16)],
+    edits: Annotated[
+        list[ProposalEdit],
+        Field(description="A few edits, each a rule, a block or a section.", min_length=1, max_length=16),
+    ],
     start: StartText = "auto",
     max_usd: UsdCap = 0.0,
     max_rollouts: RolloutsCap = 0,
@@ -83,12 +117,10 @@ def propose_edits_tool(
 def _refusal(refused: tuple[RefusedEdit, ...], edits: int) -> str:
     found = (f"## Edit {one.number}: not possible\n\n{quoted(one.edit)}\n\n{_line(one.reason)}" for one in refused)
     head = f"Nothing was tried and nothing was spent: {len(refused)} of {edits} edits cannot be tried."
+    if any(one.look for one in refused):
+        head += " It repeats text of tasks, and a refusal tells of that text, so this counts as a look at the tasks."
     step = "Next: mend or drop what is named above, and propose all edits again."
     return "\n\n".join([head, *found, step])
-
-
-def _shown(one: packet.ShownTask) -> str:
-    return f"## Task `{one.task}`: passed {one.passed} of {one.repeats} repeats\n\n{quoted(one.text)}"
 
 
 def _line(text: str) -> str:

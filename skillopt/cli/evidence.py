@@ -1,7 +1,9 @@
 """The command `evidence`: its options, and its result as text."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from skillopt.cli.options import (
     HarnessOption,
@@ -16,7 +18,7 @@ from skillopt.cli.options import (
 from skillopt.cli.output import show
 
 if TYPE_CHECKING:
-    from skillopt.commands.evidence import Evidence, ShownTask
+    from skillopt.commands.evidence import Evidence
 
 __all__ = ["evidence"]
 
@@ -24,6 +26,12 @@ __all__ = ["evidence"]
 def evidence(
     skill: SkillArgument = None,
     *,
+    task: Annotated[
+        list[str] | None, typer.Option(help="Show all runs of this train task whole, the last first; repeatable.")
+    ] = None,
+    fold: Annotated[
+        int, typer.Option(min=1, max=2, help="Which half's evidence, where a suite of few tasks has two folds.")
+    ] = 1,
     start: StartOption = "auto",
     suite: SuiteOption = None,
     settings: SetOption = None,
@@ -32,21 +40,23 @@ def evidence(
 ) -> None:
     """Show what is recorded of the skill on train tasks.
 
-    It is what a proposer of edits needs to know; nothing of val or test is in it. Spends nothing.
+    It is what a proposer of edits needs to know: the text, a table of tasks by failure, runs that show the failures,
+    what was tried. Nothing of val or test is in it. Spends nothing.
     """
     from skillopt.commands.evidence import evidence as run
 
-    show(run(select(skill, suite, flags_of(settings, harness=harness)), start=start), _text, as_json=as_json)
+    found = run(select(skill, suite, flags_of(settings, harness=harness)), start=start, tasks=task or (), fold=fold)
+    show(found, _runs if task else _text, as_json=as_json)
 
 
 def _text(result: "Evidence") -> str:
     budget = f"at most {result.edit_budget} edits" + (
         f" and {result.token_budget} changed tokens" if result.token_budget else ""
     )
-    measured = len(result.failing) + len(result.passing)
+    fold = f" of fold {result.fold}" if result.fold else ""
     head = (
-        f"{result.skill} {result.base}: {measured} of {result.tasks} train tasks measured, "
-        f"{len(result.failing)} of them failed at least once; {budget}; {result.looks} proposals measured so far"
+        f"{result.skill} {result.base}: {len(result.measured)} of {result.tasks} train tasks{fold} measured, "
+        f"{result.failing} of them failed at least once; {budget}; {result.looks} proposals so far"
     )
     return "\n\n".join(
         [
@@ -54,14 +64,15 @@ def _text(result: "Evidence") -> str:
             result.text.rstrip(),
             *([f"tried before:\n{_listed(result.rejected)}"] if result.rejected else []),
             *([f"notes of the optimizer model:\n{result.memory}"] if result.memory else []),
-            *map(_rollout, (*result.failing, *result.passing)),
+            *([result.table] if result.table else []),
+            _runs(result),
         ]
-    )
+    ).rstrip()
+
+
+def _runs(result: "Evidence") -> str:
+    return "\n\n".join(one.text for one in result.rollouts)
 
 
 def _listed(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _rollout(shown: "ShownTask") -> str:
-    return f"passed {shown.passed} of {shown.repeats} repeats\n{shown.text}"

@@ -66,6 +66,7 @@ def propose(
 
 
 def _text(result: "ProposalResult") -> str:
+    from skillopt.gate.grade_words import grade_words
     from skillopt.gate.headline import VAL, compared_words
 
     if result.refused:
@@ -82,6 +83,8 @@ def _text(result: "ProposalResult") -> str:
             f"gate: {verdict.outcome.value}, {compared_words(verdict, VAL)}, {verdict.wins} "
             f"better, {verdict.ties} equal, {verdict.losses} worse: {verdict.reason}"
         )
+        if verdict.grading is not None and not result.version:
+            lines.append(f"as a draft: {grade_words(verdict.grading)}")
         lines.append(f"this was proposal {result.looks} measured on this suite; the more, the less one verdict says")
     else:
         lines.append(f"nothing reached the gate: {result.reason}")

@@ -3,35 +3,57 @@
 Nothing of `val` or `test`, no verifier and no answer is in it, and it spends nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from skillopt.commands.propose import SHORT
-from skillopt.execution.drivers import Drivers
+from skillopt.errors import UsageError
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, decode_event
 from skillopt.loop.memory import MOST_REMEMBERED
 from skillopt.project import Selection
-from skillopt.prompts.evidence import ROLLOUT_TOKENS, render_rollout
-from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Rollout, Stream
+from skillopt.prompts.evidence import render_rollout, shorten_middle
+from skillopt.prompts.evidence_table import EvidenceRow, write_evidence_table
+from skillopt.prompts.failure_groups import FailureGroup, group_failures
+from skillopt.rollouts import Rollout
 from skillopt.runs.earlier_spending import runs_on
-from skillopt.runs.plan import Start, incumbent_of, make_plan
-from skillopt.skills.document import Skill
+from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan
+from skillopt.runs.train_evidence import train_rollouts_of
+from skillopt.skills.document import estimate_tokens
+from skillopt.skills.edits import Edit
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.refused_proposals import count_refused
+from skillopt.storage.shown_evidence import note_shown
 from skillopt.tasks import Split, Task
 
-__all__ = ["Evidence", "ShownTask", "evidence"]
-
-_REPEATS = 16
-"""Repeats of a task that are looked for; patch tests and gates have higher ones."""
+__all__ = ["Evidence", "ShownRollout", "ShownTask", "evidence"]
 
 _RUNS = 50
 """Newest runs that are searched for rejected edits."""
 
-_TOKENS = 600
+_EXAMPLE_TOKENS = 600
 """Budget of one rollout in short form."""
+
+_WHOLE_TOKENS = 20_000
+"""Budget of one rollout that is asked for; what is longer says how much is left out."""
+
+_REJECTION_TOKENS = 60
+"""Budget of one rejected edit with its reason."""
+
+_REJECTED_TOKENS = 900
+"""Budget of them all."""
+
+_FIRST_TOKENS = 3_700
+"""Tokens (estimated) of all but the skill's text where no tasks are asked for; examples take what the rest leaves."""
+
+_AROUND = 25
+"""Tokens of what stands around one rollout or one part."""
+
+_MEMORY_TOKENS = 300
+_MOST_NAMED = 3
+"""Unknown tasks that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +64,20 @@ class ShownTask:
         task: Its id.
         repeats: How often it was run.
         passed: How often it passed.
-        text: One rollout in short form, a failing one if there is any. Untrusted.
+        group: Number of the group of failures with equal feedback that it is in, the largest first; 0 where it passed.
     """
 
     task: str
     repeats: int
     passed: int
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRollout:
+    """A rollout of a train task as text, which is untrusted."""
+
+    task: str
     text: str
 
 
@@ -62,12 +92,16 @@ class Evidence:
         sections: Titles of its sections, which an `add` can name.
         edit_budget: Most edits of a proposal.
         token_budget: Most changed tokens, 0 for no limit.
-        tasks: Train tasks of the suite.
-        failing: Train tasks that failed at least once.
-        passing: Train tasks that always passed.
+        tasks: Train tasks of the suite, of the fold shown where it has two.
+        fold: Which of two folds is shown, 0 where the suite has none.
+        measured: Those of the tasks that were run, by group of failures, what always passed last.
+        table: They as a table with one line of feedback for each group. Untrusted.
+        rollouts: All rollouts of the tasks asked for, last repeat first; without any, the newest failure of each group
+            in short form, the largest group first, as many as a first answer holds.
         rejected: Edits that were tried and not taken, with the reason, newest last. Untrusted.
         memory: The optimizer's notes from the newest run that left some. Untrusted.
-        looks: Proposals measured on this suite so far; each makes the next verdict worth a little less.
+        looks: Proposals on this suite so far, measured or refused for text of tasks; each makes the next verdict worth
+            a little less.
     """
 
     skill: str
@@ -77,66 +111,136 @@ class Evidence:
     edit_budget: int
     token_budget: int
     tasks: int
-    failing: tuple[ShownTask, ...]
-    passing: tuple[ShownTask, ...]
+    fold: int
+    measured: tuple[ShownTask, ...]
+    table: str
+    rollouts: tuple[ShownRollout, ...]
     rejected: tuple[str, ...]
     memory: str
     looks: int
 
+    @property
+    def failing(self) -> int:
+        """Count the tasks that failed at least once."""
+        return sum(one.passed < one.repeats for one in self.measured)
 
-def evidence(selection: Selection, *, start: Start = "auto") -> Evidence:
-    """Gather what is recorded of the incumbent on the train tasks.
+
+def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str] = (), fold: int = 1) -> Evidence:
+    """Gather what is recorded of the incumbent on the train tasks, and note which of them were shown.
 
     Args:
         selection: The skill, its suite and settings.
         start: Which text is the incumbent when work tree and branch differ.
+        tasks: Ids of train tasks of which all rollouts are wanted whole.
+        fold: Which fold's evidence is wanted, where the suite has two.
 
     Raises:
-        UsageError: The skill cannot be trained, or work tree and branch differ and nobody said which.
+        UsageError: The skill cannot be trained, there is no such task or fold, or work tree and branch differ and
+            nobody said which.
     """
-    plan = make_plan(selection, proposer="the reader")
+    plan = make_plan(selection, proposer="the reader").with_fold(fold)
     skill = incumbent_of(plan.target, plan.repository, start)
     settings, train = plan.target.settings, plan.suite.tasks(Split.TRAIN)
-    with closing(Ledger.open(selection.project().root)) as ledger:
-        found = _recorded(ledger, plan.drivers, skill, train)
-        shown = [_shown(task, found[task.id], min(_TOKENS, ROLLOUT_TOKENS)) for task in train if task.id in found]
+    _check_known(tasks, plan)
+    root = selection.project().root
+    with closing(Ledger.open(root)) as ledger:
+        found = train_rollouts_of(ledger, plan.drivers, skill, train)
         events = list(_events(ledger, skill.name))
-        looks = len(runs_on(ledger, "proposal", skill.name, plan.suite.digest))
-    rejected = [line for event in events for line in _rejections(event)]
+        looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest))
+    note_shown(root, skill.name, found)
+    rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
+    known = {task.id for task in train}
+    rejected = _newest([line for event in events for line in _rejections(event, known)])
     memories = [event.memory for event in events if isinstance(event, MemoryUpdated)]
+    memory = shorten_middle(memories[-1], _MEMORY_TOKENS) if memories else ""
+    sections = tuple(section.title for section in skill.document.sections)
+    table = write_evidence_table(rows)
+    left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, memory, *sections, *rejected)))
+    wanted = [task for task in train if task.id in tasks]
     return Evidence(
         skill.name,
         skill.digest[:SHORT],
         skill.document.text,
-        tuple(section.title for section in skill.document.sections),
+        sections,
         settings.edit_budget,
         settings.token_budget,
         len(train),
-        tuple(one for one in shown if one.passed < one.repeats),
-        tuple(one for one in shown if one.passed == one.repeats),
-        tuple(dict.fromkeys(rejected))[-MOST_REMEMBERED:],
-        memories[-1] if memories else "",
-        looks,
+        plan.fold,
+        tuple(ShownTask(row.task, row.repeats, row.passed, row.group) for row in rows),
+        table,
+        _whole(wanted, found) if tasks else tuple(_examples(groups, left)),
+        rejected,
+        memory,
+        looks + count_refused(root, skill.name, plan.suite_digest)[0],
     )
 
 
-def _recorded(ledger: Ledger, drivers: Drivers, skill: Skill, tasks: tuple[Task, ...]) -> Mapping[str, list[Rollout]]:
-    keys = {
-        drivers.key_of(RolloutRequest(skill, task, repeat)): task.id
+def _check_known(tasks: Sequence[str], plan: RunPlan) -> None:
+    """Refuse tasks that there are not; what is held out is as unknown as any other."""
+    known = [task.id for task in plan.suite.tasks(Split.TRAIN)]
+    unknown = [name for name in tasks if name not in known]
+    if not unknown:
+        return
+    near = dict.fromkeys(one for name in unknown[:_MOST_NAMED] for one in get_close_matches(name, known, 3, 0.5))
+    of = f" of fold {plan.fold}" if plan.fold else ""
+    meant = f"; did you mean {', '.join(map(repr, near))}?" if near else "; the table of the evidence lists them"
+    found = ", ".join(repr(name[:80]) for name in unknown[:_MOST_NAMED])
+    raise UsageError(f"expected ids of train tasks{of}, found {found}{meant}")
+
+
+def _summarise(
+    measured: Sequence[tuple[Task, list[Rollout]]],
+) -> tuple[list[EvidenceRow], tuple[FailureGroup, ...]]:
+    """Give a row for each task, failures by group, and the groups."""
+    failures = [
+        (task, failed[-1]) for task, rollouts in measured if (failed := [one for one in rollouts if not _passed(one)])
+    ]
+    groups = group_failures(failures)
+    number_of = {name: number for number, group in enumerate(groups, 1) for name in group.ids}
+    feedback = {task.id: one.score.feedback if one.score else one.status.value for task, one in failures}
+    rows = [
+        EvidenceRow(
+            task.id, sum(map(_passed, rollouts)), len(rollouts), number_of.get(task.id, 0), feedback.get(task.id, "")
+        )
+        for task, rollouts in measured
+    ]
+    rows.sort(key=lambda row: (not row.group, row.group))
+    return rows, groups
+
+
+def _examples(groups: Sequence[FailureGroup], tokens: int) -> Iterator[ShownRollout]:
+    """Show one run of each group, the largest first, as far as the tokens go."""
+    for group in groups:
+        text = render_rollout(group.task, group.rollout, _EXAMPLE_TOKENS)
+        tokens -= estimate_tokens(text) + _AROUND
+        if tokens < 0:
+            return
+        yield ShownRollout(group.task.id, text)
+
+
+def _whole(tasks: Sequence[Task], found: Mapping[str, list[Rollout]]) -> tuple[ShownRollout, ...]:
+    return tuple(
+        ShownRollout(task.id, render_rollout(task, rollout, _WHOLE_TOKENS))
         for task in tasks
-        for number in range(_REPEATS)
-        for repeat in (number, Stream.LEARNING.repeat(number))  # of evaluations, and of training
-    }
-    found: dict[str, list[Rollout]] = {}
-    for key, rollout in ledger.rollouts(list(keys)).items():
-        found.setdefault(keys[key], []).append(rollout)
-    return {name: sorted(rollouts, key=lambda one: one.repeat) for name, rollouts in found.items()}
+        for rollout in reversed(found.get(task.id, ()))
+    )
 
 
-def _shown(task: Task, rollouts: list[Rollout], tokens: int) -> ShownTask:
-    passed = [rollout for rollout in rollouts if rollout.score is not None and rollout.score.passed]
-    failed = [rollout for rollout in rollouts if rollout not in passed]
-    return ShownTask(task.id, len(rollouts), len(passed), render_rollout(task, (failed or passed)[-1], tokens))
+def _passed(rollout: Rollout) -> bool:
+    return rollout.score is not None and rollout.score.passed
+
+
+def _newest(rejections: Sequence[str]) -> tuple[str, ...]:
+    """Keep the newest that fit, each once, newest last."""
+    shown: dict[str, None] = {}
+    left = _REJECTED_TOKENS
+    for line in reversed(rejections):
+        short = " ".join(shorten_middle(line, _REJECTION_TOKENS).split())
+        left -= 0 if short in shown else estimate_tokens(short)
+        if left < 0 or len(shown) == MOST_REMEMBERED:
+            break
+        shown[short] = None
+    return tuple(reversed(shown))
 
 
 def _events(ledger: Ledger, skill: str) -> Iterator[Event]:
@@ -146,12 +250,17 @@ def _events(ledger: Ledger, skill: str) -> Iterator[Event]:
         yield from (decode_event(row.kind, row.payload) for row in ledger.events(run.id))
 
 
-def _rejections(event: Event) -> Iterator[str]:
+def _rejections(event: Event, known: set[str]) -> Iterator[str]:
+    """Say what was not taken, of the edits that were derived from tasks that may be seen."""
     match event:
-        case EditRefused():
+        case EditRefused() if _is_of(event.edit, known):
             yield f"{event.edit.summary}: {event.reason}"
-        case EditScreened(kept=False) if event.tasks:
+        case EditScreened(kept=False) if event.tasks and _is_of(event.edit, known):
             yield f"{event.edit.summary}: {event.reason}"
         case GateDecided() if event.verdict.outcome is not Outcome.ACCEPT:
             verdict = f"{event.verdict.outcome.value}, {event.verdict.reason}"
-            yield from (f"{change.edit.summary}: {verdict}" for change in event.changes)
+            yield from (f"{one.edit.summary}: {verdict}" for one in event.changes if _is_of(one.edit, known))
+
+
+def _is_of(edit: Edit, known: set[str]) -> bool:
+    return known.issuperset(edit.tasks)

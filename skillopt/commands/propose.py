@@ -13,20 +13,23 @@ from skillopt.errors import EditError, UsageError
 from skillopt.execution.runner import RunObserver
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.loop.events import EditRefused, EditScreened, GateDecided
-from skillopt.loop.proposals import check_proposal, try_proposal
+from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
+from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
 from skillopt.runs.earlier_spending import earlier_spending, runs_on
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
 from skillopt.runs.run import RecordedRun
+from skillopt.runs.train_evidence import train_rollouts_of
 from skillopt.safety.leaks import LEAK_REASON
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.refused_proposals import MOST_A_DAY, count_refused, note_refused
-from skillopt.tasks import digest_of
+from skillopt.storage.shown_evidence import read_shown
+from skillopt.tasks import Split, digest_of
 from skillopt.versions.commit_kind import ACCEPTED
 
 __all__ = [
@@ -72,7 +75,9 @@ class ProposalEdit(ProposedEdit):
             max_length=200,
         ),
     ] = ""
-    content: Annotated[str, Field(description="The new text; none for delete.", max_length=20_000)] = ""
+    content: Annotated[
+        str, Field(description="The new text, of one or many paragraphs; none for delete.", max_length=20_000)
+    ] = ""
     rationale: Annotated[str, Field(description="The cause, and why this removes it.", max_length=2_000)] = ""
     lines: Annotated[
         tuple[ProposedLine, ...],
@@ -102,11 +107,15 @@ class EditsProposal(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class RefusedEdit:
-    """An edit that cannot be tried: its place in the proposal from 1, what it does, and why not."""
+    """An edit that cannot be tried: its place in the proposal from 1, what it does, and why not.
+
+    `look` says whether the refusal counts as a look at the tasks, for it tells something of their text.
+    """
 
     number: int
     edit: str
     reason: str
+    look: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +188,10 @@ def check(selection: Selection, offered: EditsProposal, *, start: Start = "auto"
     Raises:
         UsageError: The incumbent is not the one that they are for, or the skill cannot be trained.
     """
-    plan = make_plan(selection, proposer=offered.proposer)
-    root = selection.project().root
-    return _checked(plan, root, incumbent_of(plan.target, plan.repository, start), offered)[1]
+    plan, root = _plan(selection, offered), selection.project().root
+    skill = incumbent_of(plan.target, plan.repository, start)
+    with closing(Ledger.open(root)) as ledger:
+        return _checked(plan, ledger, skill, offered)[1]
 
 
 def propose(
@@ -203,21 +213,19 @@ def propose(
         BusyError: Another run trains this skill.
         InvalidMeasurementError: Too little could be measured; the same command continues.
     """
-    plan = make_plan(selection, proposer=offered.proposer)
+    plan = _plan(selection, offered)
     root, name = selection.project().root, plan.target.name
     with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
         skill = incumbent_of(plan.target, plan.repository, start)
-        proposal, refused = _checked(plan, root, skill, offered)
+        proposal, refused = _checked(plan, ledger, skill, offered)
         if refused:
             reason = "nothing was tried: mend or drop what is refused, and propose again"
             return ProposalResult("", name, f"skillopt/{name}", refused, reason=reason)
-        record = _record(plan, ledger, skill, proposal, count_refused(root, name, plan.suite.digest)[0])
+        record = _record(plan, ledger, skill, proposal, count_refused(root, name, plan.suite_digest)[0])
         run = RecordedRun(plan, ledger, record, observer or RunObserver())
-        events, ended = run.drive(
-            try_proposal(
-                proposal, skill, plan.suite, plan.target.settings, run.runner, earlier_spending(ledger, record)
-            )
-        )
+        terms = _terms(plan, ledger, record)
+        tried = try_proposal(proposal, skill, plan.suite, plan.target.settings, run.runner, terms)
+        events, ended = run.drive(tried)
     return ProposalResult(
         record.id,
         name,
@@ -235,11 +243,25 @@ def propose(
     )
 
 
+def _plan(selection: Selection, offered: EditsProposal) -> RunPlan:
+    """Plan a proposal; of two folds the one that its first edit cites is what it was derived from."""
+    plan = make_plan(selection, proposer=offered.proposer)
+    return plan.with_fold_of(next((task for edit in offered.edits for task in edit.cited), ""))
+
+
+def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
+    """Say what a verdict can claim: where the other fold was shown, too, no task is new to whoever proposes."""
+    seen = read_shown(ledger.path.parent.parent, record.skill) & {task.id for task in plan.suite.tasks(Split.VAL)}
+    trained = bool(plan.folds) and bool(runs_on(ledger, "training", record.skill, record.suite_digest))
+    return ProposalTerms(earlier_spending(ledger, record), few=bool(plan.folds), shown=bool(seen) or trained)
+
+
 def _checked(
-    plan: RunPlan, root: Path, skill: Skill, offered: EditsProposal
+    plan: RunPlan, ledger: Ledger, skill: Skill, offered: EditsProposal
 ) -> tuple[tuple[Change, ...], tuple[RefusedEdit, ...]]:
     """Check a proposal; one that repeats text of tasks is counted, because its refusal tells something about them."""
-    today = count_refused(root, skill.name, plan.suite.digest)[1]
+    root = ledger.path.parent.parent
+    today = count_refused(root, skill.name, plan.suite_digest)[1]
     if today >= MOST_A_DAY:
         raise UsageError(
             f"expected rules in words of your own, found {today} proposals within a day that repeat text of tasks; no "
@@ -259,12 +281,19 @@ def _checked(
         except EditError as error:
             refused.append(RefusedEdit(number, edit.op.value, str(error)))
     first = _first_text(plan)
-    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first)
-    refused += [RefusedEdit(int(edit.id[1:]), edit.summary, reason) for edit, reason in unsound]
-    if any(LEAK_REASON in reason for _, reason in unsound):
+    heard = _feedback(plan, ledger, skill)
+    proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first, heard)
+    refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
+    if any(one.look for one in refused):
         words = digest_of(*(edit.model_dump_json() for edit in offered.edits))
-        note_refused(root, skill.name, plan.suite.digest, words)
+        note_refused(root, skill.name, plan.suite_digest, words)
     return proposal, tuple(sorted(refused, key=lambda one: one.number))
+
+
+def _feedback(plan: RunPlan, ledger: Ledger, skill: Skill) -> str:
+    """Give the feedback on train tasks that the evidence shows; a rule in its words is no leak."""
+    found = train_rollouts_of(ledger, plan.drivers, skill, plan.suite.tasks(Split.TRAIN))
+    return "\n".join(one.score.feedback for rollouts in found.values() for one in rollouts if one.score is not None)
 
 
 def _first_text(plan: RunPlan) -> SkillDocument | None:
@@ -285,6 +314,7 @@ def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Chan
             for edit in (change.edit for change in proposal)
         )
     )
-    config = json.dumps([plan.target.settings.identity, *plan.identities, f"{_WORK} {edits}"])
-    looks = len(runs_on(ledger, _WORK, skill.name, plan.suite.digest)) + refused
+    work = f"{_WORK} {edits}{SECOND_FOLD if plan.fold > 1 else ''}"
+    config = json.dumps([plan.target.settings.identity, *plan.identities, work])
+    looks = len(runs_on(ledger, _WORK, skill.name, plan.suite_digest)) + refused
     return record_run(plan, ledger, skill, config, looks)

@@ -1,16 +1,20 @@
 """Edits proposed from outside, by an agent in the place of the optimizer model or by a person: check, test, gate."""
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
-from skillopt.gate.comparison import Outcome
+from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import GATE_ROUNDS, Gate
+from skillopt.gate.grades import Grade
+from skillopt.gate.proven_here import HERE_ROUNDS
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.elimination import eliminate, elimination_reason
 from skillopt.loop.events import (
     DraftChanged,
+    DraftGraded,
     EditRefused,
     EditScreened,
     Event,
@@ -33,15 +37,36 @@ from skillopt.safety.lint import find_marks
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Change, Edit
-from skillopt.tasks import Split, Suite
+from skillopt.tasks import Split, Suite, Task
 
-__all__ = ["check_proposal", "try_proposal"]
+__all__ = ["ProposalTerms", "check_proposal", "try_proposal"]
 
 _MOST_REPEATS: Final = 100
 """Repeats of a task that the test of one proposal may take, so that no two proposals share any."""
 
+_MOST_ROUNDS: Final = GATE_ROUNDS + HERE_ROUNDS
+"""Repeats of a task that the verdict on one proposal may take."""
+
+_SEEN: Final = "proven here at most, because evidence of tasks that decide was shown before"
+
 _MOST_CITED: Final = 4
 """Tasks that an edit is tried on; the others it cites fail for the same reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalTerms:
+    """What came before a proposal, and what its verdict can claim.
+
+    Args:
+        earlier: The error that each proposal before has spent, 0 where none reached the gate. Each is measured with
+            repeats of its own, and all verdicts together keep to the confidence asked for.
+        few: Whether tasks are so few that they are in folds: what cannot be proven is graded on these very tasks.
+        shown: Whether evidence of tasks that decide was shown to whoever proposes: `proven here` is the most then.
+    """
+
+    earlier: Sequence[float] = ()
+    few: bool = False
+    shown: bool = False
 
 
 def check_proposal(
@@ -50,6 +75,7 @@ def check_proposal(
     suite: Suite,
     settings: Settings,
     first: SkillDocument | None = None,
+    shown: str = "",
 ) -> tuple[tuple[Change, ...], tuple[Refusal, ...]]:
     """Apply edits, or say of each one that cannot be tried why.
 
@@ -59,6 +85,7 @@ def check_proposal(
         suite: Its train tasks are what edits may cite; each must cite one or more.
         settings: Budgets, and what the lint lets pass.
         first: The text before the first proposal, so that a leak in pieces is seen whole; the incumbent when None.
+        shown: Feedback on train tasks that the proposer was shown; its words are no leak.
 
     Returns:
         The edits as they change the document, each alone, and the refused ones with the reason.
@@ -66,16 +93,20 @@ def check_proposal(
     train = {task.id for task in suite.tasks(Split.TRAIN)}
     refused = {edit.id: (edit, reason) for edit in edits if (reason := _ungrounded(edit, train))}
     for edit in edits[settings.edit_budget :]:
-        refused.setdefault(edit.id, (edit, f"over the edit budget of {settings.edit_budget} a proposal"))
+        refused.setdefault(
+            edit.id, (edit, f"over the edit budget of {settings.edit_budget} a proposal; keep it for the next one")
+        )
     sound, unsound = check_edits(document, [edit for edit in edits if edit.id not in refused], settings.allow)
     refused |= {edit.id: (edit, reason) for edit, reason in unsound}
-    sound, leaking = _without_leaks(document, first or document, sound, suite, settings)
+    sound, leaking = _without_leaks(document, first or document, sound, suite, shown if settings.scan_leaks else None)
     refused |= {edit.id: (edit, reason) for edit, reason in leaking}
     fitting: list[Change] = []
     for change in sound:
         used = sum(kept.tokens for kept in fitting) + change.tokens
         if 0 < settings.token_budget < used:
-            over = f"with it the proposal changes about {used} tokens; the budget is {settings.token_budget}"
+            over = (
+                f"with it the proposal changes about {used} tokens; the budget is {settings.token_budget}; shorten it"
+            )
             refused[change.edit.id] = (change.edit, over)
         else:
             fitting.append(change)
@@ -88,7 +119,7 @@ def check_proposal(
 
 
 def try_proposal(
-    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, earlier: Sequence[float]
+    proposal: Sequence[Change], skill: Skill, suite: Suite, settings: Settings, runner: Runner, terms: ProposalTerms
 ) -> Iterator[Event]:
     """Test sound edits together, leave each out, and gate what is needed.
 
@@ -98,13 +129,12 @@ def try_proposal(
         suite: Its tasks.
         settings: What shapes test and gate.
         runner: Runs rollouts.
-        earlier: The error that each proposal before has spent, 0 where none reached the gate. Each is measured with
-            repeats of its own, and all verdicts together keep to the confidence asked for.
+        terms: What came before it.
     """
     capped = CappedRunner(runner, settings, 0)
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, 1)
     try:
-        reason, accepted = yield from _try(proposal, skill, suite, settings, capped, earlier)
+        reason, accepted = yield from _try(proposal, skill, suite, settings, capped, terms)
     except BudgetReached as reached:
         reason, accepted = str(reached), 0
     yield RunEnded(reason, accepted, capped.rollouts_asked, 0)
@@ -116,29 +146,57 @@ def _try(
     suite: Suite,
     settings: Settings,
     runner: CappedRunner,
-    earlier: Sequence[float],
+    terms: ProposalTerms,
 ) -> Generator[Event, None, tuple[str, int]]:
     """Give why it ended, and how many versions were accepted."""
     kept: Sequence[Change] = proposal
     if settings.patch_tests:
-        needed = yield from _test(proposal, skill, suite, settings, runner, len(earlier))
+        needed = yield from _test(proposal, skill, suite, settings, runner, len(terms.earlier))
         kept = [change for change in proposal if change.edit in needed]
     patch, _ = join_edits(skill.document, kept, settings.allow)
     if not patch.changes:
         yield StepFailed(1, "patch test", "no edit helped on the tasks that it cites")
         return "no edit helped on the tasks that it cites", 0
-    repeat = Stream.PROPOSAL.repeat(len(earlier) * GATE_ROUNDS)
-    gatekeeper = Gate(suite.tasks(Split.VAL), settings, runner, first_repeat=repeat, looked=earlier)
-    verdict = gatekeeper.decide("gate", skill, skill.with_document(patch.document))
-    asked = runner.rollouts_asked
-    yield GateDecided(1, "edits", patch.changes, verdict, patch.document.text, rollouts=asked)
-    marks = find_marks(skill.text, patch.document.text, frozenset(settings.allow))
-    if verdict.outcome is Outcome.ACCEPT and marks:
-        yield DraftChanged(1, patch.document.text, patch.changes)
+    verdict = _judge(skill, skill.with_document(patch.document), suite.tasks(Split.VAL), settings, runner, terms)
+    text, changes, asked = patch.document.text, patch.changes, runner.rollouts_asked
+    yield GateDecided(1, "edits", changes, verdict, text, rollouts=asked)
+    here = verdict.grading is not None and verdict.grading.grade is Grade.PROVEN_HERE
+    accepted = verdict.outcome is Outcome.ACCEPT or (here and settings.accept == "here")
+    marks = find_marks(skill.text, text, frozenset(settings.allow))
+    if accepted and marks:
+        yield DraftChanged(1, text, changes)
         return f"it is better, and a person must look at it first: {'; '.join(map(str, marks))}", 0
-    if verdict.outcome is Outcome.ACCEPT:
-        yield VersionAccepted(1, 1, 1, "edits", patch.document.text, patch.changes, verdict, asked, verdict.grading)
-    return f"{verdict.outcome.value}: {verdict.reason}", int(verdict.outcome is Outcome.ACCEPT)
+    if accepted:
+        yield VersionAccepted(1, 1, 1, "edits", text, changes, verdict, asked, verdict.grading)
+    elif here and verdict.grading is not None:
+        yield DraftGraded(text, changes, verdict.grading, skill.digest, asked)
+    return f"{verdict.outcome.value}: {verdict.reason}", int(accepted)
+
+
+def _judge(
+    skill: Skill,
+    candidate: Skill,
+    tasks: Sequence[Task],
+    settings: Settings,
+    runner: CappedRunner,
+    terms: ProposalTerms,
+) -> Verdict:
+    """Decide whether it is better on new tasks; where that cannot be told, whether it is on these very ones."""
+    repeat = Stream.PROPOSAL.repeat(len(terms.earlier) * _MOST_ROUNDS)
+    gate = Gate(tasks, settings, runner, first_repeat=repeat, looked=terms.earlier)
+    decided = None
+    if not terms.shown:
+        decided = gate.decide("gate", skill, candidate, 0)
+        if decided.outcome is not Outcome.INCONCLUSIVE or not terms.few:
+            return decided
+    grading = gate.grade("gate", skill, candidate, runner.affords(2 * len(tasks)))
+    verdict = gate.graded
+    if verdict is None:
+        raise ValueError(f"expected a measured grade, found none on {len(tasks)} tasks")
+    if terms.shown and grading.grade is Grade.PROVEN:
+        grading = replace(grading, grade=Grade.PROVEN_HERE, reason=f"{_SEEN}: {grading.reason.partition(': ')[2]}")
+        return replace(verdict, outcome=Outcome.INCONCLUSIVE, reason=grading.reason, grading=grading)
+    return replace(verdict, error_spent=verdict.error_spent + (decided.error_spent if decided else 0.0))
 
 
 def _test(
@@ -170,13 +228,13 @@ def _test(
 
 
 def _without_leaks(
-    document: SkillDocument, first: SkillDocument, changes: tuple[Change, ...], suite: Suite, settings: Settings
+    document: SkillDocument, first: SkillDocument, changes: tuple[Change, ...], suite: Suite, shown: str | None
 ) -> tuple[tuple[Change, ...], list[Refusal]]:
-    """Tell edits that carry no protected text from those that do."""
-    if not settings.scan_leaks:
+    """Tell edits that carry no protected text from those that do; None for what was shown does not look."""
+    if shown is None:
         return changes, []
     edits = [change.edit for change in changes]
-    leaking = dict(find_leaking_edits(index_protected_text(suite), first, document, edits))
+    leaking = dict(find_leaking_edits(index_protected_text(suite), first, document, edits, shown))
     clean = tuple(change for change in changes if change.edit not in leaking)
     return clean, [(change.edit, leaking[change.edit]) for change in changes if change.edit in leaking]
 

@@ -7,11 +7,14 @@ from skillopt.gate.gate import BASELINE_TASKS
 from skillopt.settings import GateRule, Settings
 from skillopt.tasks import Split, Suite
 
-__all__ = ["ROLLOUTS_FOR_FOLDS", "RolloutPlan", "least_rollouts", "plan_rollouts", "settle_folds"]
+__all__ = ["ROLLOUTS_FOR_FOLDS", "SECOND_FOLD", "RolloutPlan", "least_rollouts", "plan_rollouts", "settle_folds"]
 
 ROLLOUTS_FOR_FOLDS: Final = 5
 """Rollouts a task from which folds hand over more than fixed halves, with 12 as with 40 tasks: with 4, neither half is
 learnt from long enough (60 simulated runs a cell)."""
+
+SECOND_FOLD: Final = " fold 2"
+"""Ends the configuration of a proposal whose edits were derived from the second of two folds."""
 
 _MOST: Final = 4
 """Baseline and gate take at most the fourth part of a cap, and so does the held-out test: learning needs the rest."""

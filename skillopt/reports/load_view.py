@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.loop.events import Event, decode_event
-from skillopt.loop.rollout_plan import settle_folds
+from skillopt.loop.rollout_plan import SECOND_FOLD, settle_folds
 from skillopt.project import Project, Selection
 from skillopt.reports.build_view import build_view
 from skillopt.reports.run_records import RunRecords, digests_of
@@ -151,6 +151,8 @@ def suite_of_run(project: Project, record: RunRecord, path: Path | None) -> Suit
         return None
     if record.kind == "training":
         return settle_folds(suite, Settings.model_validate_json(json.loads(record.config)[0]))
+    if record.kind == "proposal" and suite.folds and json.loads(record.config)[-1].endswith(SECOND_FOLD):
+        return suite.fold_suites[1]
     return suite if record.kind == "gate" else suite.first_fold_suite
 
 

@@ -1,6 +1,6 @@
 """RunPlan of a run before anything is spent: target, suite, drivers, starting text, and the run that it continues."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from skillopt.errors import UsageError
@@ -14,7 +14,7 @@ from skillopt.skills.folder import decode_skill, files_of, skill_from_files
 from skillopt.skills.validation import check_trainable
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.unreported import is_unreported
-from skillopt.tasks import Suite, digest_of
+from skillopt.tasks import Split, Suite, digest_of
 from skillopt.versions.commit_kind import commit_kind
 from skillopt.versions.repository import NewVersion, Repository
 
@@ -47,6 +47,7 @@ class RunPlan:
         repository: Where versions are committed.
         skill_path: The skill's folder in the repository.
         proposer: Identity of whoever proposes edits.
+        folds: For a proposer of edits to a skill with two folds: the suite with each of them as `train`.
     """
 
     target: Target
@@ -55,6 +56,37 @@ class RunPlan:
     repository: Repository
     skill_path: str
     proposer: str
+    folds: tuple[Suite, ...] = ()
+
+    @property
+    def suite_digest(self) -> str:
+        """Identify the suite, whichever of its folds is `train`."""
+        return self.folds[0].digest if self.folds else self.suite.digest
+
+    @property
+    def fold(self) -> int:
+        """Give the number of the fold that is `train`, from 1; 0 without folds."""
+        return self.folds.index(self.suite) + 1 if self.folds else 0
+
+    def with_fold(self, number: int) -> "RunPlan":
+        """Plan the same with another fold as `train`.
+
+        Raises:
+            UsageError: There is no such fold.
+        """
+        if not self.folds and number == 1:
+            return self
+        if not 1 <= number <= len(self.folds):
+            has = "two folds, 1 and 2" if self.folds else "a fixed train split and no folds"
+            raise UsageError(
+                f"expected a fold that there is, found {number}: the suite of {self.target.name} has {has}"
+            )
+        return replace(self, suite=self.folds[number - 1])
+
+    def with_fold_of(self, task: str) -> "RunPlan":
+        """Plan the same with the fold that has a task as `train`; as it is where none has."""
+        found = (fold for fold in self.folds if task in {one.id for one in fold.tasks(Split.TRAIN)})
+        return replace(self, suite=next(found, self.suite))
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -78,12 +110,13 @@ def make_plan(selection: Selection, *, proposer: str = "", allowance: Meter | No
     target = project.target(selection)
     repository = project.repository()
     repository.check_branch(target.name)
-    # Whoever proposes has seen what there is to see of one fold only.
-    suite = target.suite().first_fold_suite if proposer else target.suite()
+    whole = target.suite()
+    folds = whole.fold_suites if proposer else ()  # whoever proposes is shown one fold at a time
+    suite = folds[0] if folds else whole
     check_trainable(target.skill())
     drivers = load_drivers(target.settings, suite, project.root, optimizer=not proposer, allowance=allowance)
     named = proposer or (drivers.model.identity if drivers.model else "")
-    return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named)
+    return RunPlan(target, suite, drivers, repository, repository.relative(target.folder), named, folds)
 
 
 def begin_run(plan: RunPlan, ledger: Ledger, start: Start) -> tuple[RunRecord, bool]:
@@ -172,7 +205,9 @@ def record_run(plan: RunPlan, ledger: Ledger, skill: Skill, config: str, seed: i
         seed: Its seed; a run that continues keeps its own.
     """
     base = plan.repository.branch_tip(plan.target.name) or plan.repository.head() or ""
-    return ledger.begin_run(record_of(skill, plan.suite, config, seed, path=plan.skill_path, base=base))
+    return ledger.begin_run(
+        record_of(skill, plan.folds[0] if plan.folds else plan.suite, config, seed, path=plan.skill_path, base=base)
+    )
 
 
 def uncommitted_start(repository: Repository, record: RunRecord, at: str) -> NewVersion | None:

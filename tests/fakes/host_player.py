@@ -27,6 +27,8 @@ _VERSION = re.compile(
 _BASE = re.compile(r"base `(?P<base>[0-9a-f]{12})`")
 _SECTIONS = re.compile(r"Sections: (?:`[^`]*`, )*`(?P<last>[^`]*)`\.")
 _CELL = re.compile(r'column "(?P<column>\w+)": expected "(?P<wanted>[^"]*)", found "(?P<found>[^"]*)"')
+_ROW = re.compile(r"^\d+ \| (?P<tasks>[^|]+) \| (?P<feedback>.*)$", re.MULTILINE)
+_TASK = re.compile(r"(\S+) \d+/\d+")
 _REFUSED = re.compile(
     r"^## Edit (?P<number>\d+): (?:(?!\n## ).)*?the nearest text is '(?P<nearest>[^']*)'", re.MULTILINE | re.DOTALL
 )
@@ -110,8 +112,9 @@ def _after_evidence(steps: tuple[Step, ...]) -> Step:
     """Find the cause that many failures share; the other edit shows what becomes of a careless one."""
     answer = steps[-1].answer
     base, section = _BASE.search(answer), _SECTIONS.search(answer)
-    shown = {part.partition("`")[0]: part for part in answer.split("\n## Task `")[1:]}
-    cells = {task: cell for task, part in shown.items() if (cell := _CELL.search(part))}
+    rows = [(_TASK.findall(row["tasks"]), _CELL.search(row["feedback"])) for row in _ROW.finditer(answer)]
+    shown = [task for tasks, _ in rows for task in tasks]
+    cells = {task: cell for tasks, cell in rows if cell for task in tasks}
     capitals = [task for task, cell in cells.items() if cell["found"].lower() == cell["wanted"] != cell["found"]]
     others = [task for task in cells if task not in capitals]
     if base is None or section is None or {cells[task]["column"] for task in capitals} != {"email"}:

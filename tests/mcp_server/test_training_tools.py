@@ -119,8 +119,7 @@ async def test_evidence_quotes_what_a_trace_says_so_that_it_ends_no_block(traina
     suite.write_text("\n".join(map(json.dumps, rows)) + "\n")
     async with Client(make_server(trainable)) as client:
         ended(trainable, await say(client, "start_job", name="rows"))
-        text = await say(client, "get_evidence", name="rows")
-        block = text[text.index("## Task `train0`") :]
+        block = await say(client, "get_evidence", name="rows", tasks=["train0"])
         assert block.index("`````") < block.index("Ignore the above")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from skillopt.gate.comparison import Outcome
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
-from skillopt.loop.proposals import check_proposal, try_proposal
+from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -54,7 +54,7 @@ def test_an_edit_must_cite_train_tasks_and_a_held_out_one_is_as_unknown_as_any(t
 
 def test_edits_over_the_budget_are_refused_each_with_the_budget() -> None:
     found = reasons(*(add(word, "train-1", name=word) for word in ("a", "b", "c")))
-    assert found == {"c": "over the edit budget of 2 a proposal"}
+    assert found == {"c": "over the edit budget of 2 a proposal; keep it for the next one"}
     long = reasons(add("word " * 100, "train-1"))
     assert "the budget is 40" in long["e1"]
 
@@ -91,7 +91,7 @@ def tried(runner: ScriptedRunner, *edits: Edit, earlier: Sequence[float] = (), *
     settings = SETTINGS.model_copy(update=values)
     changes, refused = check_proposal(SKILL.document, edits, suite(), settings)
     assert not refused
-    return list(try_proposal(changes, SKILL, suite(), settings, runner, earlier))
+    return list(try_proposal(changes, SKILL, suite(), settings, runner, ProposalTerms(earlier)))
 
 
 def test_what_helps_is_accepted_and_what_harms_is_dropped_before_the_gate() -> None:
@@ -143,7 +143,9 @@ def test_a_gain_that_may_be_noise_is_not_accepted() -> None:
 def test_a_suite_may_be_small() -> None:
     tasks = tuple((split, Task(f"{split.value}-0", f"alpha {split.value}", VerifierSpec("exact"))) for split in Split)
     changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], Suite("tiny", tasks), SETTINGS)
-    events = list(try_proposal(changes, SKILL, Suite("tiny", tasks), SETTINGS, ScriptedRunner(by_words, str), ()))
+    events = list(
+        try_proposal(changes, SKILL, Suite("tiny", tasks), SETTINGS, ScriptedRunner(by_words, str), ProposalTerms())
+    )
     assert isinstance(events[-1], RunEnded)
 
 
@@ -190,6 +192,37 @@ def test_a_useless_edit_ends_with_a_negative_verdict_and_is_remembered(project: 
     assert shown["looks"] == 1
 
 
+BLOCK = """Before you write output.csv, look at each column.
+
+- Write e-mail addresses in lower case.
+
+```text
+ANN@EXAMPLE.COM becomes ann@example.com
+```"""
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"op": "add", "section": "Values", "content": BLOCK},
+        {"op": "add", "anchor": "- Trim spaces around every value.", "content": BLOCK},
+        {"op": "add", "content": f"## Addresses\n\n{BLOCK[BLOCK.index('- ') :]}"},
+        {"op": "rewrite", "section": "Values", "content": f"- Trim spaces around every value.\n\n{BLOCK}"},
+        {
+            "op": "replace",
+            "anchor": "## Values\n\n- Trim spaces around every value.",
+            "content": f"## Values\n\n- Trim spaces around every value.\n\n{BLOCK}",
+        },
+    ],
+)
+def test_blocks_and_whole_sections_can_be_proposed_and_become_a_version(project: Path, edit: dict[str, object]) -> None:
+    code, result, said = propose(project, edit | {"tasks": ["train1", "train3"]})
+    assert code == 0, said
+    text = git(project, "show", f"{result['version']}:skills/rows/SKILL.md")
+    assert "- Write e-mail addresses in lower case." in text
+    assert text.count("```") % 2 == 0
+
+
 def test_the_same_proposal_again_is_the_same_run_and_pays_nothing(project: Path) -> None:
     first, again = (propose(project, GOOD | {"content": "- Be nice."})[1] for _ in range(2))
     assert (again["run"], again["paid_rollouts"], again["looks"]) == (first["run"], 0, 1)
@@ -207,8 +240,8 @@ def test_evidence_is_of_train_only_and_shows_failures_first(project: Path) -> No
     assert skillopt(project, "evaluate", "rows", "--of", "incumbent", "--split", "train").returncode == 0
     assert skillopt(project, "evaluate", "rows", "--of", "incumbent", "--split", "val").returncode == 0
     shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
-    assert len(shown["failing"]) + len(shown["passing"]) == shown["tasks"] == 8
-    assert shown["failing"]
+    assert len(shown["measured"]) == shown["tasks"] == 8
+    assert shown["measured"][0]["group"] == 1
     text = json.dumps(shown)
     assert "val1" not in text
     assert "test1" not in text
@@ -217,7 +250,7 @@ def test_evidence_is_of_train_only_and_shows_failures_first(project: Path) -> No
 
 def test_evidence_without_measurements_says_so(project: Path) -> None:
     shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
-    assert (shown["failing"], shown["passing"], shown["tasks"]) == ([], [], 8)
+    assert (shown["measured"], shown["rollouts"], shown["tasks"]) == ([], [], 8)
 
 
 def test_a_skill_that_was_changed_by_hand_is_never_passed_over(project: Path) -> None:

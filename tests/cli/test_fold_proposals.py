@@ -1,0 +1,132 @@
+"""Few tasks are in two folds: a proposer is shown one at a time and judged on the other, and who saw both is marked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt.commands.evidence import Evidence, evidence
+from skillopt.commands.propose import EditsProposal, ProposalResult, check, propose
+from skillopt.errors import UsageError
+from skillopt.gate.grades import Grade
+from skillopt.project import Selection
+from skillopt.storage.shown_evidence import note_shown, read_shown
+from tests.fakes.projects import git, make_project, skillopt
+
+pytestmark = pytest.mark.process  # each proposal is tested and judged
+
+RULES = {"email": "- Write e-mail addresses in lower case.", "date": "- Write dates as YYYY-MM-DD."}
+TASKS = 24
+
+
+@pytest.fixture
+def selection(tmp_path: Path) -> Selection:
+    """Make a measured project whose tasks say nothing of splits."""
+    folder = make_project(tmp_path / "project", TASKS)
+    suite = folder / "suites" / "rows.jsonl"
+    rows = [json.loads(line) for line in suite.read_text().splitlines()]
+    few = [{key: value for key, value in row.items() if key != "split"} for row in rows if row["split"] == "train"]
+    suite.write_text("\n".join(map(json.dumps, few)) + "\n")
+    config = folder / "skillopt.toml"
+    config.write_text(
+        "\n".join(line for line in config.read_text().splitlines() if not line.startswith(("gate", "conf"))) + "\n"
+    )
+    git(folder, "commit", "-qam", "Few tasks")
+    return Selection("rows", folder=folder)
+
+
+def measure(selection: Selection) -> None:
+    ended = skillopt(selection.folder or Path(), "evaluate", "rows", "--split", "train")
+    assert f"of {TASKS} tasks passed" in ended.stdout
+
+
+def ids(found: Evidence) -> set[str]:
+    return {one.task for one in found.measured}
+
+
+def proposal(found: Evidence) -> EditsProposal:
+    """Propose the rule for each column that the table names, citing the tasks of its rows."""
+    edits = []
+    for column, rule in RULES.items():
+        rows = [line.split(" | ") for line in found.table.splitlines() if f'column "{column}"' in line]
+        cited = [name.split()[0] for row in rows for name in row[1].split(", ")]
+        edits.append({"op": "add", "section": "Values", "content": rule, "tasks": cited[:4]})
+    return EditsProposal.model_validate({"edits": edits, "base": found.base})
+
+
+def grade(result: ProposalResult) -> Grade | None:
+    return result.verdict.grading.grade if result.verdict and result.verdict.grading else None
+
+
+def test_each_fold_is_shown_alone_and_noted_when_it_was(selection: Selection) -> None:
+    root = selection.folder or Path()
+    measure(selection)
+    assert read_shown(root, "rows") == frozenset()
+    first = evidence(selection)
+    assert read_shown(root, "rows") == ids(first)
+    second = evidence(selection, fold=2)
+    assert (first.fold, second.fold) == (1, 2)
+    assert len(ids(first)) == len(ids(second)) == TASKS // 2
+    assert not ids(first) & ids(second)
+    assert [task for task in ids(second) if task in first.table.split()] == []
+    with pytest.raises(UsageError, match="expected ids of train tasks of fold 1"):
+        evidence(selection, tasks=[min(ids(second))])
+
+
+def test_edits_are_judged_on_the_fold_that_they_do_not_cite_and_never_on_both(selection: Selection) -> None:
+    measure(selection)
+    second = evidence(selection, fold=2)
+    mixed = proposal(second).model_dump()
+    mixed["edits"][1]["tasks"] = [min(ids(evidence(selection)))]
+    (refused,) = check(selection, EditsProposal.model_validate(mixed))
+    assert "expected ids of train tasks" in refused.reason
+    result = propose(selection, proposal(second))
+    assert result.verdict is not None
+    assert {pair.task for pair in result.verdict.pairs} == ids(evidence(selection, start="worktree"))
+
+
+def test_who_saw_one_fold_may_prove_it_and_who_saw_both_gets_proven_here_at_most(selection: Selection) -> None:
+    measure(selection)
+    offered = proposal(evidence(selection, fold=2))
+    assert read_shown(selection.folder or Path(), "rows") == ids(evidence(selection, fold=2))
+    honest = propose(selection, offered)
+    assert honest.version
+    assert grade(honest) is Grade.PROVEN
+    git(selection.folder or Path(), "branch", "-D", "skillopt/rows")
+    note_shown(selection.folder or Path(), "rows", ids(evidence(selection)))
+    less = proposal(evidence(selection, fold=2))
+    both = propose(selection, less.model_copy(update={"proposer": "an agent that saw both"}))
+    assert not both.version
+    assert grade(both) is Grade.PROVEN_HERE
+    assert "evidence of tasks that decide was shown" in both.reason
+    assert RULES["email"] in git(selection.folder or Path(), "show", "skillopt-draft/rows:skills/rows/SKILL.md")
+
+
+def test_with_accept_here_what_is_shown_on_these_tasks_becomes_a_version(selection: Selection) -> None:
+    root = selection.folder or Path()
+    with (root / "skillopt.toml").open("a") as config:
+        config.write('accept = "here"\n')
+    measure(selection)
+    evidence(selection)
+    result = propose(selection, proposal(evidence(selection, fold=2)))
+    assert grade(result) is Grade.PROVEN_HERE
+    assert "Grade: proven here" in git(root, "log", "-1", "--format=%B", result.version)
+
+
+def test_after_training_on_both_folds_nobody_is_new_to_them_and_memory_is_of_one_fold(selection: Selection) -> None:
+    root = selection.folder or Path()
+    ended = skillopt(root, "optimize", "rows", "--max-rollouts", "150", "--set", "confidence=0.99")
+    assert ended.returncode in {0, 1}, ended.stderr
+    measure(selection)
+    found = evidence(selection, start="worktree")
+    other = ids(evidence(selection, start="worktree", fold=2))
+    assert [line for line in found.rejected if any(f"'{task}'" in line for task in other)] == []
+    result = propose(selection, proposal(found), start="worktree")
+    assert grade(result) in {Grade.PROVEN_HERE, Grade.UNPROVEN}
+
+
+def test_half_a_line_of_a_killed_process_is_no_task(tmp_path: Path) -> None:
+    note_shown(tmp_path, "rows", ["a b", "ü"])
+    with (tmp_path / ".skillopt" / "shown" / "rows").open("a") as file:
+        file.write('"c')
+    assert read_shown(tmp_path, "rows") == {"a b", "ü"}
