@@ -98,7 +98,7 @@ def _try_pipe(project: Path, count: int) -> list[str]:
         before, messages = 0, _messages(count)
         for number in range(0, count, _BATCH):
             if not before and number >= min(_FIRST, count // 2):
-                before = resident_memory(server.process.pid)
+                before = resident_memory(server.pid)
             lines = [line for line in islice(messages, _BATCH) if not _is_for_nobody(line)]
             for line in lines:
                 server.send(line)
@@ -106,7 +106,7 @@ def _try_pipe(project: Path, count: int) -> list[str]:
                 return [f"no answer to one of {[line[:100] for line in lines]}; the server ended, or did not answer"]
         if "result" not in server.ask("ping", {}):
             failures.append("no answer to a ping at the end")
-        failures += _grown(before, server.process.pid)
+        failures += _grown(before, server.pid)
     return failures
 
 

@@ -29,12 +29,12 @@ class PipeServer:
     """A server that is asked over its standard input.
 
     Args:
-        process: The server.
+        pid: The server's process.
         to: Where messages go to.
         answers: Where answers come from.
     """
 
-    process: "subprocess.Popen[bytes]"
+    pid: int
     to: IO[bytes]
     answers: IO[bytes]
 
@@ -53,10 +53,14 @@ class PipeServer:
         with start_server(project, environment=environment, seconds=seconds) as process:
             if process.stdin is None or process.stdout is None:
                 raise RuntimeError("expected a server with pipes, found one without")
-            server = PipeServer(process, process.stdin, process.stdout)
-            server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT})
-            server.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+            server = PipeServer(process.pid, process.stdin, process.stdout)
+            server.greet()
             yield server
+
+    def greet(self) -> None:
+        """Shake hands."""
+        self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT})
+        self.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
 
     def send(self, line: str) -> None:
         """Send a line."""

@@ -153,7 +153,7 @@ def _measure(server: PipeServer) -> _Measured:
         begun = time.perf_counter()
         server.call("list_skills")
         spans.append(1000 * (time.perf_counter() - begun))
-    pid = server.process.pid
+    pid = server.pid
     descriptors = len(list(Path(f"/proc/{pid}/fd").iterdir()))
     return _Measured(resident_memory(pid), descriptors, statistics.median(spans))
 
