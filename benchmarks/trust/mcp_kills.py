@@ -42,7 +42,7 @@ def run_job(place: Place, kill: Kill | None) -> Ended:
 
 def _start_job() -> int:
     # Forked from a process that is ready instead of started anew, which is a second sooner; all else is as it is.
-    jobs.start_detached = _fork_job
+    vars(jobs)["start_detached"] = _fork_job
     try:
         start_training(Selection("rows"))
     except KeyboardInterrupt:
