@@ -52,6 +52,9 @@ def try_kills(*, quick: bool) -> Found:
     found: list[tuple[ClassResult, list[str]]] = []
     with TemporaryDirectory(prefix="trust-kills-") as root:
         start = Place.make(Path(root) / "start")
+        checked = skillopt(start.clone, "nightly", "check", "--out", "../state.json", "--remote", "origin")
+        if checked.returncode:
+            return (), [f"nightly check: {checked.stderr}"]
         for name, works, few, many in (
             ("optimize", (_command(OPTIMIZE),), 9, 132),
             ("nightly train, offer", (_command(_TRAIN), _command(_OFFER)), 6, 72),
@@ -73,11 +76,9 @@ def _kill_all(name: str, start: Place, works: Sequence[_Work], most: int) -> tup
     random, tally = Random(_SEED), _Tally()
     with TemporaryDirectory(prefix="trust-kills-") as root:
         whole = start.copy(Path(root) / "whole")
-        checked = skillopt(whole.clone, "nightly", "check", "--out", "../state.json", "--remote", "origin")
-        shutil.copyfile(whole.folder / "state.json", start.folder / "state.json")
         ends = [work(whole, None) for work in works]
-        if checked.returncode or any(end.code for end in ends):
-            return ClassResult(name, 0, 0), [f"{name}: undisturbed: {checked.stderr}{whole.last_words()}"]
+        if any(end.code for end in ends):
+            return ClassResult(name, 0, 0), [f"{name}: undisturbed: {whole.last_words()}"]
         number = 0
         while tally.kills < most and len(tally.failures) < 20:  # noqa: PLR2004 - more say nothing new
             number += 1
