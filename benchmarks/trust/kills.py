@@ -20,7 +20,7 @@ from benchmarks.trust.projects import OPTIMIZE, skillopt
 from benchmarks.trust.table import ClassResult, Found
 from skillopt.cli.entry import main
 
-__all__ = ["try_kills"]
+__all__ = ["try_kills_of_mcp", "try_kills_of_nights", "try_kills_of_training"]
 
 _SEED: Final = 20261122
 _IN_FLIGHT: Final = 8
@@ -45,24 +45,32 @@ class _Tally:
     failures: list[str] = field(default_factory=list)
 
 
-def try_kills(*, quick: bool) -> Found:
-    """Kill training, nights, jobs and servers at points that are spread over their work."""
+def try_kills_of_training(*, quick: bool) -> Found:
+    """End `optimize` at points that are spread over its work, and run it again."""
+    return _try("optimize", (_command(OPTIMIZE),), 9 if quick else 100)
+
+
+def try_kills_of_nights(*, quick: bool) -> Found:
+    """End `nightly train` and `nightly offer` in the same way."""
+    return _try("nightly train, offer", (_command(_TRAIN), _command(_OFFER)), 6 if quick else 60)
+
+
+def try_kills_of_mcp(*, quick: bool) -> Found:
+    """End jobs of the MCP server, who starts them, and the server; the client asks again."""
+    job, server = _try("MCP job", (run_job,), 3 if quick else 50), _try("MCP server", (run_server,), 3 if quick else 40)
+    return (*job[0], *server[0]), [*job[1], *server[1]]
+
+
+def _try(name: str, works: Sequence[_Work], most: int) -> Found:
     load_all()
     count_calls()
-    found: list[tuple[ClassResult, list[str]]] = []
     with TemporaryDirectory(prefix="trust-kills-") as root:
         start = Place.make(Path(root) / "start")
         checked = skillopt(start.clone, "nightly", "check", "--out", "../state.json", "--remote", "origin")
         if checked.returncode:
-            return (), [f"nightly check: {checked.stderr}"]
-        for name, works, few, many in (
-            ("optimize", (_command(OPTIMIZE),), 9, 132),
-            ("nightly train, offer", (_command(_TRAIN), _command(_OFFER)), 6, 72),
-            ("MCP job", (run_job,), 3, 60),
-            ("MCP server", (run_server,), 3, 40),
-        ):
-            found.append(_kill_all(name, start, works, few if quick else many))
-    return tuple(row for row, _ in found), [failure for _, failures in found for failure in failures]
+            return (ClassResult(f"kills: {name}", 0, 0),), [f"nightly check: {checked.stderr}"]
+        row, failures = _kill_all(name, start, works, most)
+    return (row,), failures
 
 
 def _command(arguments: Sequence[str]) -> _Work:
