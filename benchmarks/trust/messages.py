@@ -1,6 +1,7 @@
 """Malformed messages for the MCP server, over its standard input and over HTTP: each must be answered."""
 
 import json
+import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException
 from itertools import islice
@@ -165,4 +166,5 @@ def _post(port: int, line: str) -> int:
 
 def _grown(before: int, pid: int) -> list[str]:
     now = resident_memory(pid)
+    sys.stderr.write(f"memory of the server: {before:,} KiB after {_FIRST:,} messages, {now:,} KiB at the end\n")
     return [f"memory grew from {before} to {now} KiB"] if now - before > _GROWTH else []

@@ -1,12 +1,14 @@
 """Run MCP jobs for a long time under provider errors, kills and a slow disk, and watch the server that starts them.
 
-    python -m benchmarks.trust.soak [MINUTES]
+    python -m benchmarks.trust.soak [MINUTES] [--write]
 
-Prints the server's memory, descriptors and latency in the first and the last third, and what the jobs came to. The
-provider fails one call in five, three jobs in ten are killed, and each transaction and each git object waits for a slow
-disk. Ends with 1 where the server grew, where a file is damaged, or where a job ended as no job should.
+Prints the server's memory, descriptors and latency in the first and the last third, and what the jobs came to;
+`--write` puts it into docs/trust.md. The provider fails one call in five, three jobs in ten are killed, and each
+transaction waits for a slow disk. Ends with 1 where the server grew, where a file is damaged, or where a job ended as
+no job should.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -21,6 +23,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from benchmarks.trust.page import machine, write_part
 from benchmarks.trust.projects import git, make_project, skillopt
 from benchmarks.trust.servers import SOURCES, PipeServer, resident_memory
 from benchmarks.trust.slow_disk import slow_disk
@@ -92,7 +95,11 @@ class _Provider:
 
 def main() -> int:
     """Run jobs until the time is over."""
-    minutes = float(sys.argv[1]) if len(sys.argv) > 1 else _MINUTES
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.trust.soak", description=__doc__.partition("\n")[0])
+    parser.add_argument("minutes", nargs="?", type=float, default=_MINUTES)
+    parser.add_argument("--write", action="store_true", help="write docs/trust.md, too")
+    given = parser.parse_args()
+    minutes: float = given.minutes
     random, ends, measured = Random(_SEED), Counter[str](), list[_Measured]()
     with TemporaryDirectory(prefix="trust-soak-") as root:
         project, slow = make_project(Path(root) / "project"), Path(root) / "slow"
@@ -112,12 +119,14 @@ def main() -> int:
                     ends[_run_job(server, project, provider, random)] += 1
                     measured.append(_measure(server))
                     if ends.total() % 2 == 0:
-                        shutil.rmtree(
-                            project / ".skillopt", ignore_errors=True
-                        )  # so that there is something to pay for again
+                        # So that there is something to pay for again.
+                        shutil.rmtree(project / ".skillopt", ignore_errors=True)
         sound = not git(project, "fsck", "--strict", "--no-dangling", "--no-progress")
         sound = sound and not skillopt(project, "log", "rows").returncode
-    sys.stdout.write(_page(minutes, ends, provider, measured))
+    told = _told(minutes, ends, provider, measured)
+    sys.stdout.write(told)
+    if given.write:
+        write_part("soak", f"{machine()}; {told.strip()}")
     third = max(1, len(measured) // 3)
     grown = max(one.memory for one in measured[-third:]) - max(one.memory for one in measured[:third])
     opened = max(one.descriptors for one in measured[-third:]) - max(one.descriptors for one in measured[:third])
@@ -158,7 +167,7 @@ def _measure(server: PipeServer) -> _Measured:
     return _Measured(resident_memory(pid), descriptors, statistics.median(spans))
 
 
-def _page(minutes: float, ends: Counter[str], provider: _Provider, measured: list[_Measured]) -> str:
+def _told(minutes: float, ends: Counter[str], provider: _Provider, measured: list[_Measured]) -> str:
     third = max(1, len(measured) // 3)
     first, last = measured[:third], measured[-third:]
     kills = ", ".join(f"{count} {name}" for name, count in sorted(provider.kills.items())) or "none"
@@ -171,9 +180,9 @@ def _page(minutes: float, ends: Counter[str], provider: _Provider, measured: lis
             ("list_skills, ms", "latency", 1),
         )
     ]
-    told = ", ".join(f"{count} {state}" for state, count in sorted(ends.items()))
+    came_to = ", ".join(f"{count} {state}" for state, count in sorted(ends.items()))
     return (
-        f"{minutes:g} minutes, {ends.total()} jobs ({told}), {provider.calls:,} calls, kills: {kills}\n\n"
+        f"{minutes:g} minutes, {ends.total()} jobs ({came_to}), {provider.calls:,} calls, kills: {kills}\n\n"
         f"| median of | first third | last third |\n| --- | ---: | ---: |\n{''.join(rows)}"
     )
 
