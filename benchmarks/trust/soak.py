@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -38,13 +39,14 @@ _SEED: Final = 20261122
 _ERRORS: Final = 0.2
 _KILLED: Final = 0.3
 _DISK_SECONDS: Final = 0.02
-_TURNS: Final = 50
+_TURNS: Final = 20
 _MOST_CALLS: Final = 30
 _JOB_MINUTES: Final = 10
 _GROWTH: Final = 32 * 1024
 _DESCRIPTORS: Final = 4
 """What a server may grow by over all: KiB, and open files, of which some belong to answers under way."""
 
+_BRANCHES: Final = ("refs/heads/skillopt/", "refs/heads/skillopt-draft/")
 _SETTINGS: Final = "harness = 'chat/anthropic/fake'\nmodel = 'anthropic/fake'\nepochs = 1\nseed = {}\n"
 _SIGNALS: Final = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
@@ -57,11 +59,13 @@ class _Measured:
         memory: Resident KiB.
         descriptors: Open files.
         latency: Median milliseconds of a listing.
+        machine: Median milliseconds of starting git, which says how busy the machine is.
     """
 
     memory: int
     descriptors: int
     latency: float
+    machine: float
 
 
 @dataclass(slots=True)
@@ -113,14 +117,13 @@ def main() -> int:
                 "PYTHONPATH": os.pathsep.join((str(slow_disk(slow, _DISK_SECONDS)), SOURCES)),
             }
             with PipeServer.start(project, environment, int(60 * (minutes + 2 * _JOB_MINUTES))) as server:
-                _measure(server)  # what is loaded on first use is no leak
+                _measure(server, project)  # what is loaded on first use is no leak
                 over = time.monotonic() + 60 * minutes
                 while time.monotonic() < over:
                     ends[_run_job(server, project, provider, random)] += 1
-                    measured.append(_measure(server))
+                    measured.append(_measure(server, project))
                     if ends.total() % 2 == 0:
-                        # So that there is something to pay for again.
-                        shutil.rmtree(project / ".skillopt", ignore_errors=True)
+                        _forget(project)
         sound = not git(project, "fsck", "--strict", "--no-dangling", "--no-progress")
         sound = sound and not skillopt(project, "log", "rows").returncode
     told = _told(minutes, ends, provider, measured)
@@ -132,6 +135,13 @@ def main() -> int:
     opened = max(one.descriptors for one in measured[-third:]) - max(one.descriptors for one in measured[:third])
     odd = set(ends) - {state.value for state in JobState if state is not JobState.RUNNING}
     return 0 if sound and not odd and grown <= _GROWTH and opened <= _DESCRIPTORS else 1
+
+
+def _forget(project: Path) -> None:
+    """Remove what was recorded and learned, so that there is something to pay for and to learn again."""
+    shutil.rmtree(project / ".skillopt", ignore_errors=True)
+    for branch in git(project, "for-each-ref", "--format=%(refname)", *_BRANCHES).split():
+        git(project, "update-ref", "-d", branch)
 
 
 def _run_job(server: PipeServer, project: Path, provider: _Provider, random: Random) -> str:
@@ -156,15 +166,19 @@ def _run_job(server: PipeServer, project: Path, provider: _Provider, random: Ran
     return "does not end"
 
 
-def _measure(server: PipeServer) -> _Measured:
+def _measure(server: PipeServer, project: Path) -> _Measured:
+    descriptors = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
+    latency, machine = _median_ms(lambda: server.call("list_skills")), _median_ms(lambda: git(project, "--version"))
+    return _Measured(resident_memory(server.pid), descriptors, latency, machine)
+
+
+def _median_ms(act: Callable[[], object]) -> float:
     spans = []
     for _ in range(_TURNS):
         begun = time.perf_counter()
-        server.call("list_skills")
+        act()
         spans.append(1000 * (time.perf_counter() - begun))
-    pid = server.pid
-    descriptors = len(list(Path(f"/proc/{pid}/fd").iterdir()))
-    return _Measured(resident_memory(pid), descriptors, statistics.median(spans))
+    return statistics.median(spans)
 
 
 def _told(minutes: float, ends: Counter[str], provider: _Provider, measured: list[_Measured]) -> str:
@@ -178,6 +192,7 @@ def _told(minutes: float, ends: Counter[str], provider: _Provider, measured: lis
             ("memory of the server, KiB", "memory", 0),
             ("open files of the server", "descriptors", 0),
             ("list_skills, ms", "latency", 1),
+            ("git --version, ms, which the server has no part in", "machine", 1),
         )
     ]
     came_to = ", ".join(f"{count} {state}" for state, count in sorted(ends.items()))
