@@ -14,7 +14,7 @@ COVERED ?=
 # Of the comparison with other optimizers: make bench-peers BENCH_ARGS=--quick
 BENCH_ARGS ?=
 
-# Of the attacks, some classes or a slice: make test-trust TRUST_ARGS='--quick kills'
+# Of the attacks, some classes or a slice: make test-trust TRUST_ARGS='--quick disk'
 TRUST_ARGS ?=
 
 # How long the soak lasts.

@@ -1,59 +1,46 @@
 """Print what becomes of attacks, class by class; ends with 1 where one had its effect or an honest control failed.
 
-python -m benchmarks.trust [--quick] [CLASS...]
+python -m benchmarks.trust [--quick] [--processes N] [CLASS...]
+python -m benchmarks.trust --write    all of it, into docs/trust.md, too
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Final
 
-from benchmarks.trust.table import Attack, ClassResult, trust_table
+from benchmarks.trust.classes import CLASSES, try_classes
+from benchmarks.trust.page import attacks_part, write_part
+from benchmarks.trust.table import trust_table
 
-__all__ = ["CLASSES", "main"]
-
-CLASSES: Final = {
-    "cheats": "benchmarks.trust.cheats:try_cheats",
-    "unnoticed": "benchmarks.trust.inspected:try_inspection",
-    "text": "benchmarks.trust.hostile_text:try_hostile_text",
-    "kills": "benchmarks.trust.kills:try_kills",
-    "disk": "benchmarks.trust.disk:try_disk",
-    "together": "benchmarks.trust.together:try_together",
-    "limits": "benchmarks.trust.limits:try_limits",
-    "messages": "benchmarks.trust.messages:try_messages",
-    "terminal": "benchmarks.trust.terminal:try_terminal",
-    "repositories": "benchmarks.trust.repositories:try_repositories",
-}
-"""Name → import path of what tries the class."""
+__all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try the classes, print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trust", description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a slice of each class, within a minute")
+    parser.add_argument("--quick", action="store_true", help="a slice of each class, within three minutes")
+    parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="classes at a time")
+    parser.add_argument("--write", action="store_true", help="write docs/trust.md; needs all classes, whole")
     parser.add_argument("classes", nargs="*", metavar="CLASS", help=f"{', '.join(CLASSES)}; all when left out")
     given = parser.parse_args(arguments)
     unknown = [name for name in given.classes if name not in CLASSES]
     if unknown:
         parser.error(f"expected classes of {', '.join(CLASSES)}, found {', '.join(unknown)}")
-    rows, failures = list[ClassResult](), list[str]()
-    for name in given.classes or CLASSES:
-        begun = time.monotonic()
-        found, failed = _load(name)(quick=given.quick)
-        rows += found
-        failures += failed
-        sys.stderr.write(f"{name}: {time.monotonic() - begun:.0f} s\n")
-    sys.stdout.write(trust_table(rows) + "\n")
+    if given.write and (given.quick or given.classes):
+        parser.error("expected all classes, whole, for docs/trust.md, found a part of them")
+    begun = time.monotonic()
+    names = list(dict.fromkeys(given.classes)) or list(CLASSES)
+    tried = sorted(
+        try_classes(names, given.processes, quick=given.quick), key=lambda one: list(CLASSES).index(one.name)
+    )
+    sys.stdout.write(trust_table([row for one in tried for row in one.rows]) + "\n")
+    if given.write:
+        write_part("attacks", attacks_part(tried, time.monotonic() - begun))
+    failures = [failure for one in tried for failure in one.failures]
     sys.stderr.write("".join(f"{failure}\n" for failure in failures))
     return 1 if failures else 0
-
-
-def _load(name: str) -> Attack:
-    module, _, function = CLASSES[name].partition(":")
-    attack: Attack = getattr(import_module(module), function)
-    return attack
 
 
 if __name__ == "__main__":

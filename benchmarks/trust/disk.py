@@ -1,17 +1,24 @@
-"""A disk that is full or cannot be written, a ledger whose last page is torn, a clock that jumps: is anything lost?"""
+"""A disk that is full or cannot be written, a torn or unsynced ledger, a clock that jumps: is anything lost?"""
 
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import datetime, timedelta, tzinfo
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Self
 
+from benchmarks.trust.forked import Command, Kill, load_all, run_forked
+from benchmarks.trust.places import Place
 from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
 from benchmarks.trust.table import ClassResult, Found
+from skillopt.cli.entry import main
 
 __all__ = ["try_disk"]
 
@@ -20,17 +27,19 @@ _ENDED_IN_ORDER: Final = (0, 1, 2, 3)
 
 _STOPPED: Final = ("--max-rollouts", "20")
 _PAGE: Final = 4096
-_LATER: Final = (
-    "UPDATE runs SET started_at = '2039-01-01T00:00:00+00:00'",
-    "UPDATE calls SET at = '2039-01-01T00:00:00+00:00'",
-    "UPDATE events SET at = '2039-01-01T00:00:00+00:00'",
-)
+_YEARS: Final = (2001, 2039)
+_DATES: Final = (("runs", "started_at"), ("calls", "at"), ("events", "at"))
+_JUMPS: Final = (timedelta(days=-2), timedelta(days=5_000), timedelta(hours=-7), timedelta())
+_CUTS: Final = 8
 
 
 def try_disk(*, quick: bool) -> Found:
-    """Break the disk under training in one way after the other, mend it, train on, and compare."""
-    faults = (_torn_page, _torn_log) if quick else (_full, _full_of_state, _read_only, _torn_page, _torn_log, _clock)
-    failures, lost = list[str](), 0
+    """Break the disk under training in one way after the other, where that is allowed; mend it, train on, compare."""
+    faults: list[Callable[[Path], list[str] | None]] = [_torn_page, _torn_log]
+    if not quick:
+        faults += [_full, _full_of_state, _read_only, _earlier, _later, _jumping]
+    load_all()
+    failures, lost, tried = list[str](), 0, 0
     with TemporaryDirectory(prefix="trust-disk-") as root:
         start = make_project(Path(root) / "start")
         whole = shutil.copytree(start, Path(root) / "whole")
@@ -39,6 +48,9 @@ def try_disk(*, quick: bool) -> Found:
         for fault in faults:
             project = shutil.copytree(start, Path(root) / fault.__name__)
             said = fault(project)
+            if said is None:
+                continue
+            tried += 1
             ended = skillopt(project, *OPTIMIZE)
             if ended.returncode:
                 said = [*said, f"the next run ended with {ended.returncode}: {ended.stderr[-400:]}"]
@@ -46,7 +58,9 @@ def try_disk(*, quick: bool) -> Found:
                 lost += 1
                 said = [*said, f"other versions: {_versions(project)}, expected {_versions(whole)}"]
             failures += [f"disk, {fault.__name__.strip('_')}: {one}" for one in said]
-    return (ClassResult("disk and clock", len(faults), len(failures), lost),), failures
+        row = ClassResult("disk and clock", tried, len(failures), lost)
+        unsynced = _try_unsynced(Path(root), 2 if quick else _CUTS)
+    return (row, unsynced[0]), [*failures, *unsynced[1]]
 
 
 def _versions(project: Path) -> str:
@@ -81,26 +95,26 @@ def _mounted(place: Path, *options: str) -> Iterator[bool]:
     shutil.move(kept, place)
 
 
-def _full(project: Path) -> list[str]:
+def _full(project: Path) -> list[str] | None:
     """Let the repository have hardly more bytes than it needs."""
     with _mounted(project / ".git", "size=400k") as can:
-        return _expect_order(skillopt(project, *OPTIMIZE)) if can else []
+        return _expect_order(skillopt(project, *OPTIMIZE)) if can else None
 
 
-def _full_of_state(project: Path) -> list[str]:
+def _full_of_state(project: Path) -> list[str] | None:
     """Let the ledger have 200 KB."""
     with _mounted(project / ".skillopt", "size=200k") as can:
-        return _expect_order(skillopt(project, *OPTIMIZE)) if can else []
+        return _expect_order(skillopt(project, *OPTIMIZE)) if can else None
 
 
-def _read_only(project: Path) -> list[str]:
+def _read_only(project: Path) -> list[str] | None:
     """Take the right to write from the repository, then from the ledger."""
     said = list[str]()
     skillopt(project, *OPTIMIZE, *_STOPPED)
     for name in (".git", ".skillopt"):
         place = str(project / name)
         if os.geteuid() or subprocess.run(["mount", "--bind", place, place], check=False).returncode:
-            return []
+            return None
         try:
             subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
             said += [f"{name}: {one}" for one in _expect_order(skillopt(project, *OPTIMIZE))]
@@ -147,11 +161,72 @@ def _torn_log(project: Path) -> list[str]:
     return _tear(project, "ledger.db-wal", lambda path: os.truncate(path, path.stat().st_size - _PAGE // 2))
 
 
-def _clock(project: Path) -> list[str]:
-    """Begin in 2039, as the ledger says afterwards, and go on today."""
+def _dated(project: Path, year: int) -> list[str]:
+    """Begin in another year, as the ledger says afterwards, and go on today."""
     said = _expect_order(skillopt(project, *OPTIMIZE, *_STOPPED))
     with closing(sqlite3.connect(project / ".skillopt" / "ledger.db")) as ledger:
-        for update in _LATER:
-            ledger.execute(update)
+        for table, column in _DATES:
+            ledger.execute(f"UPDATE {table} SET {column} = '{year}-01-01T00:00:00+00:00'")  # noqa: S608 - all our own
         ledger.commit()
     return said
+
+
+def _earlier(project: Path) -> list[str]:
+    return _dated(project, _YEARS[0])
+
+
+def _later(project: Path) -> list[str]:
+    return _dated(project, _YEARS[1])
+
+
+def _jumping(project: Path) -> list[str]:
+    """Have a clock that is somewhere else at every look."""
+    codes = [
+        run_forked(Command(_main_by_a_jumping_clock, project, arguments, {})).code
+        for arguments in ((*OPTIMIZE, *_STOPPED), OPTIMIZE)
+    ]
+    return [] if set(codes) <= set(_ENDED_IN_ORDER[:2]) else [f"ended with {codes}: {_last_words(project)}"]
+
+
+class _JumpingClock(datetime):
+    """Says another time at every look."""
+
+    looks = count()
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        """Give a time that may be anything."""
+        return super().now(tz) + _JUMPS[next(cls.looks) % len(_JUMPS)]
+
+
+def _main_by_a_jumping_clock() -> None:
+    for name, module in list(sys.modules.items()):
+        if name.startswith("skillopt") and vars(module).get("datetime") is datetime:
+            vars(module)["datetime"] = _JumpingClock
+    main()
+
+
+def _try_unsynced(root: Path, cuts: int) -> tuple[ClassResult, list[str]]:
+    """Kill training, and take away what a disk that was not asked to sync would not have: ends of the ledger's log."""
+    whole, killed = Place.make(root / "synced"), Place.make(root / "killed")
+    undisturbed = run_forked(Command(main, whole.clone, OPTIMIZE, whole.environment))
+    kill = Kill(signal.SIGKILL, undisturbed.points * 2 // 3)
+    run_forked(Command(main, killed.clone, OPTIMIZE, killed.environment), kill)
+    failures, lost = list[str](), 0
+    for number in range(cuts):
+        place = killed.copy(root / f"cut{number}")
+        log = place.clone / ".skillopt" / "ledger.db-wal"
+        os.truncate(log, log.stat().st_size * number // cuts)
+        for empty in (place.clone / ".skillopt").glob("locks/*.pid"):
+            os.truncate(empty, 0)
+        ended = run_forked(Command(main, place.clone, OPTIMIZE, place.environment))
+        failures += [f"unsynced, {number}: ended with {ended.code}: {place.last_words()}"] if ended.code else []
+        if place.branches() != whole.branches():
+            lost += 1
+            failures.append(f"unsynced, {number}: other branches: {place.branches()}")
+        failures += [f"unsynced, {number}: left behind: {left}" for left in place.leftovers()]
+    return ClassResult("writes that were not synced", cuts, len(failures), lost), failures
+
+
+def _last_words(project: Path) -> str:
+    return project.with_name("out").read_text(encoding="utf-8", errors="replace")[-600:]

@@ -1,9 +1,10 @@
 """Commands in forks of this process, which is ready at once, ended by a signal at a numbered point of their work.
 
-A point is a call or a return in the code that keeps, commits, plans and runs: the same number is nearly the same
-moment each time, however busy the machine is.
+A point is a call or a return in the code that keeps, commits, plans, runs and serves: the same number is nearly the
+same moment each time, however busy the machine is.
 """
 
+import mmap
 import os
 import pkgutil
 import signal
@@ -18,12 +19,38 @@ from types import CodeType, FrameType
 from typing import Final
 
 import skillopt
+import skillopt_mcp
 from benchmarks.trust.counted import PAID
 
-__all__ = ["Ended", "Kill", "load_all", "run_forked"]
+__all__ = ["Command", "Ended", "Forked", "Kill", "Pipes", "load_all", "run_forked", "start_forked"]
 
 _PACKAGES: Final = ("storage", "versions", "runs", "execution", "nightly", "commands", "forge")
 _SECONDS: Final = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What is run in a fork.
+
+    Args:
+        main: The command; the number that it returns or raises as SystemExit is its exit code.
+        folder: Where it runs; `paid` and `out` beside it are written.
+        arguments: Its arguments.
+        environment: What is changed in its environment.
+    """
+
+    main: Callable[[], object]
+    folder: Path
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipes:
+    """Descriptors that a command has for its standard input and output."""
+
+    stdin: int
+    stdout: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,83 +72,104 @@ class Ended:
 
     Args:
         code: Its exit code, negative where a signal ended it.
-        points: The points that it reached; 0 where a signal ended it.
+        points: The points that it and the processes that it forked reached.
+        sent: Whether the signal was sent.
         paid: Keys of the calls that it paid for.
         left: Processes that it left behind.
     """
 
     code: int
     points: int
+    sent: bool
     paid: tuple[str, ...]
     left: int
 
 
+class Forked:
+    """A command under way.
+
+    Args:
+        pid: Its process.
+        folder: Where it runs.
+        shared: Points and signals so far.
+    """
+
+    def __init__(self, pid: int, folder: Path, shared: memoryview) -> None:
+        self.pid = pid
+        self._folder = folder
+        self._shared = shared
+
+    def wait(self, until: Callable[[int], int] = lambda code: code) -> Ended:
+        """Wait until it ends.
+
+        Args:
+            until: What is waited for then; takes its exit code and gives the one that counts.
+        """
+        code = until(os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1]))
+        keys = tuple(self._folder.with_name("paid").read_text(encoding="ascii").split())
+        return Ended(code, self._shared[0], bool(self._shared[1]), keys, _end_session(self.pid))
+
+
 def load_all() -> None:
     """Import all of the product, so that no fork has to."""
-    for package in (skillopt, import_module("skillopt_mcp")):
+    for package in (skillopt, skillopt_mcp):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__") and "ray" not in module.name:
                 import_module(module.name)
 
 
-def run_forked(
-    main: Callable[[], object],
-    folder: Path,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    kill: Kill | None = None,
-) -> Ended:
+def run_forked(command: Command, kill: Kill | None = None) -> Ended:
     """Run a command in a fork and wait for it.
 
     Args:
-        main: The command; what it raises of SystemExit ends it.
-        folder: Where it runs; `paid`, `points` and `out` beside it are written.
-        arguments: Its arguments.
-        environment: What is changed in its environment.
+        command: The command.
         kill: What ends it; None for nothing.
     """
-    paid, points = folder.with_name("paid"), folder.with_name("points")
-    for file in (paid, points):
-        file.write_bytes(b"")
+    return start_forked(command, kill).wait()
+
+
+def start_forked(command: Command, kill: Kill | None = None, pipes: Pipes | None = None) -> Forked:
+    """Start a command in a fork.
+
+    Args:
+        command: The command.
+        kill: What ends it; None for nothing.
+        pipes: What it reads from and writes to; None for an empty input, and the file `out`.
+    """
+    paid = command.folder.with_name("paid")
+    paid.write_bytes(b"")
+    shared = memoryview(mmap.mmap(-1, 16)).cast("Q")
     child = os.fork()
     if child == 0:
-        _be_command(main, folder, arguments, {**environment, PAID: str(paid)}, kill, points)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    keys = tuple(paid.read_text(encoding="ascii").split())
-    return Ended(code, int(points.read_text(encoding="ascii") or 0), keys, _end_session(child))
+        _be_command(command, _Points(kill, shared), pipes)
+    return Forked(child, command.folder, shared)
 
 
-def _be_command(
-    main: Callable[[], object],
-    folder: Path,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    kill: Kill | None,
-    points: Path,
-) -> None:
+def _be_command(command: Command, points: "_Points", pipes: Pipes | None) -> None:
     """Become the command; does not return."""
     code = 70
     try:
         os.setsid()
-        os.chdir(folder)
-        os.environ.update(environment)
-        sys.argv = ["skillopt", *arguments]
-        out = os.open(folder.with_name("out"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(out, 1)
+        os.chdir(command.folder)
+        os.environ.update({**command.environment, PAID: str(command.folder.with_name("paid"))})
+        sys.argv = ["skillopt", *command.arguments]
+        out = os.open(command.folder.with_name("out"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(pipes.stdin if pipes else os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(pipes.stdout if pipes else out, 1)
         os.dup2(out, 2)
+        if pipes:  # else the other ends of its own pipes would stay open in it
+            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         signal.alarm(_SECONDS)
-        counter = _Points(kill)
-        counter.start()
+        points.start()
         try:
-            main()
+            returned = command.main()
+            code = returned if isinstance(returned, int) else 0
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else 0
         except BaseException:  # a traceback is what a user would see, too
             traceback.print_exc()
             raise
         sys.setprofile(None)
-        points.write_text(str(counter.reached), encoding="ascii")
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
@@ -129,18 +177,19 @@ def _be_command(
 
 
 class _Points:
-    """Counts points, and sends the signal at its own.
+    """Counts points, and sends the signal at its own, once in all processes.
 
     Args:
-        kill: The signal and its point.
+        kill: The signal and its point; None for no signal.
+        shared: Points so far, and whether the signal was sent, in memory that forks share.
     """
 
-    def __init__(self, kill: Kill | None) -> None:
-        self.reached = 0
+    def __init__(self, kill: Kill | None, shared: memoryview) -> None:
         self._kill = kill
+        self._shared = shared
         self._counts: dict[CodeType, bool] = {}
-        root = Path(skillopt.__file__).parent
-        self._folders = tuple(f"{root / package}{os.sep}" for package in _PACKAGES)
+        roots = [Path(skillopt.__file__).parent / package for package in _PACKAGES]
+        self._folders = tuple(f"{root}{os.sep}" for root in (*roots, Path(skillopt_mcp.__file__).parent))
 
     def start(self) -> None:
         """Count from now on, in this thread and those that it starts."""
@@ -153,8 +202,9 @@ class _Points:
         if counts is None:
             counts = self._counts[code] = code.co_filename.startswith(self._folders)
         if counts:
-            self.reached += 1
-            if self._kill and self.reached == self._kill.point:
+            self._shared[0] += 1
+            if self._kill and self._shared[0] >= self._kill.point and not self._shared[1]:
+                self._shared[1] = 1
                 os.kill(os.getpid(), self._kill.signal)
 
 

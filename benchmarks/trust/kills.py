@@ -5,9 +5,7 @@ They must come to what an undisturbed run comes to, pay for no recorded call aga
 
 import shutil
 import signal
-import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -15,12 +13,14 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from benchmarks.trust.counted import count_calls
-from benchmarks.trust.forked import Ended, Kill, load_all, run_forked
-from benchmarks.trust.projects import OPTIMIZE, git, make_project, skillopt
+from benchmarks.trust.forked import Command, Ended, Kill, load_all, run_forked
+from benchmarks.trust.mcp_kills import run_job, run_server
+from benchmarks.trust.places import Place
+from benchmarks.trust.projects import OPTIMIZE, skillopt
 from benchmarks.trust.table import ClassResult, Found
 from skillopt.cli.entry import main
 
-__all__ = ["try_kills"]
+__all__ = ["try_kills_of_mcp", "try_kills_of_nights", "try_kills_of_training"]
 
 _SEED: Final = 20261122
 _IN_FLIGHT: Final = 8
@@ -30,6 +30,9 @@ _A_PLACE: Final = 5
 """Kills of one project, one run after the other."""
 _TRAIN: Final = ("nightly", "train", "--state", "../state.json", "--out", "../night", "--quiet", "--workers", "4")
 _OFFER: Final = ("nightly", "offer", "../night", "--json", "--remote", "origin")
+
+_Work = Callable[[Place, Kill | None], Ended]
+"""Does some work in a place, ended by a signal or not."""
 
 
 @dataclass(slots=True)
@@ -42,123 +45,81 @@ class _Tally:
     failures: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A folder with a clone `clone` of the remote `bare.git`, and temporary files of its own in `tmp`."""
-
-    folder: Path
-
-    @property
-    def clone(self) -> Path:
-        return self.folder / "clone"
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {"TMPDIR": str(self.folder / "tmp")}
-
-    def run(self, arguments: Sequence[str], kill: Kill | None = None) -> Ended:
-        return run_forked(main, self.clone, arguments, self.environment, kill)
-
-    def recorded(self) -> frozenset[str]:
-        """Give the keys of the recorded calls."""
-        path = self.clone / ".skillopt" / "ledger.db"
-        if not path.exists():
-            return frozenset()
-        with closing(sqlite3.connect(path)) as ledger:
-            if not ledger.execute("SELECT 1 FROM sqlite_master WHERE name = 'calls'").fetchone():
-                return frozenset()
-            return frozenset(key for (key,) in ledger.execute("SELECT key FROM calls"))
-
-    def branches(self) -> tuple[str, ...]:
-        """Give the trees of all branches, here and in the remote; none of them says when it was made."""
-        return tuple(
-            f"{name} {' '.join(git(where, 'log', '--format=%T', name).split())}"
-            for where in (self.clone, self.folder / "bare.git")
-            for name in git(where, "for-each-ref", "--format=%(refname)", "refs/heads").split()
-        )
-
-    def leftovers(self) -> Iterator[str]:
-        """Name what should not be there."""
-        yield from (str(path.relative_to(self.folder)) for path in sorted((self.folder / "tmp").iterdir()))
-        yield from (str(path.relative_to(self.folder)) for path in self.clone.glob(".git/**/*.lock"))
-        for where in (self.clone, self.folder / "bare.git"):
-            said = git(where, "fsck", "--strict", "--no-dangling", "--no-progress")
-            yield from [f"git fsck: {said}"] if said else []
-        with closing(sqlite3.connect(self.clone / ".skillopt" / "ledger.db")) as ledger:
-            sound = ledger.execute("PRAGMA integrity_check").fetchone()[0]
-        yield from [] if sound == "ok" else [f"ledger: {sound}"]
+def try_kills_of_training(*, quick: bool) -> Found:
+    """End `optimize` at points that are spread over its work, and run it again."""
+    return _try("optimize", (_command(OPTIMIZE),), 9 if quick else 100)
 
 
-def try_kills(*, quick: bool) -> Found:
-    """Kill training and nights at points that are spread over their work."""
+def try_kills_of_nights(*, quick: bool) -> Found:
+    """End `nightly train` and `nightly offer` in the same way."""
+    return _try("nightly train, offer", (_command(_TRAIN), _command(_OFFER)), 6 if quick else 60)
+
+
+def try_kills_of_mcp(*, quick: bool) -> Found:
+    """End jobs of the MCP server, who starts them, and the server; the client asks again."""
+    job, server = _try("MCP job", (run_job,), 3 if quick else 50), _try("MCP server", (run_server,), 3 if quick else 40)
+    return (*job[0], *server[0]), [*job[1], *server[1]]
+
+
+def _try(name: str, works: Sequence[_Work], most: int) -> Found:
     load_all()
     count_calls()
     with TemporaryDirectory(prefix="trust-kills-") as root:
-        made = make_project(Path(root) / "made", tasks=8)
-        git(Path(root), "clone", "--quiet", "--bare", str(made), "bare.git")
-        start = Path(root) / "start"
-        start.mkdir()
-        (start / "tmp").mkdir()
-        shutil.move(str(Path(root) / "bare.git"), start / "bare.git")
-        git(start, "clone", "--quiet", str(start / "bare.git"), "clone")
-        training = _kill_all("optimize", _Place(start), (OPTIMIZE,), 9 if quick else 132)
-        git(start / "clone", "remote", "set-url", "origin", "../bare.git")
-        checked = skillopt(start / "clone", "nightly", "check", "--out", "../state.json", "--remote", "origin")
+        start = Place.make(Path(root) / "start")
+        checked = skillopt(start.clone, "nightly", "check", "--out", "../state.json", "--remote", "origin")
         if checked.returncode:
-            training[1].append(f"nightly check: {checked.stderr}")
-        nights = _kill_all("nightly train, offer", _Place(start), (_TRAIN, _OFFER), 6 if quick else 72)
-    return (training[0], nights[0]), [*training[1], *nights[1]]
+            return (ClassResult(f"kills: {name}", 0, 0),), [f"nightly check: {checked.stderr}"]
+        row, failures = _kill_all(name, start, works, most)
+    return (row,), failures
 
 
-def _kill_all(name: str, start: _Place, commands: Sequence[Sequence[str]], most: int) -> tuple[ClassResult, list[str]]:
+def _command(arguments: Sequence[str]) -> _Work:
+    def run(place: Place, kill: Kill | None) -> Ended:
+        return run_forked(Command(main, place.clone, arguments, place.environment), kill)
+
+    return run
+
+
+def _kill_all(name: str, start: Place, works: Sequence[_Work], most: int) -> tuple[ClassResult, list[str]]:
     random, tally = Random(_SEED), _Tally()
     with TemporaryDirectory(prefix="trust-kills-") as root:
-        whole = _copy(start, Path(root) / "whole")
-        ends = [whole.run(command) for command in commands]
+        whole = start.copy(Path(root) / "whole")
+        ends = [work(whole, None) for work in works]
         if any(end.code for end in ends):
-            return ClassResult(name, 0, 0), [f"{name}: undisturbed: {(whole.folder / 'out').read_text()[-600:]}"]
+            return ClassResult(name, 0, 0), [f"{name}: undisturbed: {whole.last_words()}"]
         number = 0
         while tally.kills < most and len(tally.failures) < 20:  # noqa: PLR2004 - more say nothing new
             number += 1
-            place = _copy(start, Path(root) / f"place{number}")
-            _go_through(place, list(zip(commands, ends, strict=True)), random, tally)
+            place = start.copy(Path(root) / f"place{number}")
+            _go_through(place, list(zip(works, ends, strict=True)), random, tally)
             if place.branches() != whole.branches():
                 tally.lost += 1
-                tally.failures.append(f"{name} {number}: other branches: {place.branches()}")
-            tally.failures += [f"{name} {number}: left behind: {left}" for left in place.leftovers()]
+                tally.failures.append(f"other branches: {place.branches()}")
+            tally.failures += [f"left behind: {left}" for left in place.leftovers()]
             shutil.rmtree(place.folder)
     row = ClassResult(f"kills: {name}", tally.kills, len(tally.failures), tally.lost, tally.paid_twice)
-    return row, tally.failures
+    return row, [f"{name}: {failure}" for failure in tally.failures]
 
 
-def _go_through(place: _Place, commands: Sequence[tuple[Sequence[str], Ended]], random: Random, tally: _Tally) -> None:
-    """Run commands until each is through, with kills on the way."""
+def _go_through(place: Place, works: Sequence[tuple[_Work, Ended]], random: Random, tally: _Tally) -> None:
+    """Do work after work until each is through, with kills on the way."""
     paid, kills = 0, 0
-    for command, whole in commands:
+    for work, whole in works:
         for attempt in range(_A_PLACE + 1):
-            before, sent = place.recorded(), _SIGNALS[(tally.kills) % len(_SIGNALS)]
+            before, sent = place.recorded(), _SIGNALS[tally.kills % len(_SIGNALS)]
             kill = Kill(sent, random.randint(1, max(1, whole.points))) if attempt < _A_PLACE else None
-            ended = place.run(command, kill)
+            ended = work(place, kill)
             paid += len(ended.paid)
             again = len(before.intersection(ended.paid))
             tally.paid_twice += again
             if ended.left or again:
-                tally.failures.append(f"{command[:2]} {kill}: {ended.left} processes left, {again} calls paid again")
+                tally.failures.append(f"{kill}: {ended.left} processes left, {again} calls paid again")
+            tally.kills += ended.sent
+            kills += ended.sent
             if ended.code == 0:
                 break
-            tally.kills += 1
-            kills += 1
             if kill is None or ended.code not in (-sent, 130):
-                tally.failures.append(f"{command[:2]} {kill}: ended with {ended.code}: {_last_words(place)}")
-    most = sum(len(whole.paid) for _, whole in commands) + kills * _IN_FLIGHT
+                tally.failures.append(f"{kill}: ended with {ended.code}: {place.last_words()}")
+    most = sum(len(whole.paid) for _, whole in works) + kills * _IN_FLIGHT
     if paid > most:
         tally.failures.append(f"{paid} calls paid, expected at most {most}")
-
-
-def _last_words(place: _Place) -> str:
-    return (place.folder / "out").read_text(encoding="utf-8", errors="replace")[-1500:]
-
-
-def _copy(start: _Place, folder: Path) -> _Place:
-    shutil.copytree(start.folder, folder, symlinks=True)
-    return _Place(folder)

@@ -1,28 +1,23 @@
 """Malformed messages for the MCP server, over its standard input and over HTTP: each must be answered."""
 
 import json
-import os
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from itertools import islice
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import IO, Final
+from typing import Final
 
 from benchmarks.trust.projects import make_project
+from benchmarks.trust.servers import TOKEN, PipeServer, resident_memory, start_server
 from benchmarks.trust.table import ClassResult, Found
 
-__all__ = ["MALFORMED", "PipeServer", "resident_memory", "try_messages"]
+__all__ = ["MALFORMED", "try_messages"]
 
 _SEED: Final = 20261122
 _CHECKOUT: Final = Path(__file__).resolve().parents[2]
-_TOKEN: Final = "a-token-for-loopback"  # noqa: S105 - it opens nothing
 _CALL: Final = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%s,"arguments":%s}}'
 _FIRST: Final = 1_000
 """Messages after which memory is measured first: by then all is loaded."""
@@ -65,6 +60,13 @@ MALFORMED: Final = (
     _CALL % (1, '"no_such_tool"', "{}"),
     _CALL % (1, '"job_status"', '{"job_id":"../../x"}'),
     _CALL % (1, '"propose_edits"', '{"name":"rows","edits":"none"}'),
+    _CALL % (1, '"start_job"', '{"name":"\\ud800","work":"optimize"}'),
+    _CALL % (1, '"start_job"', '{"name":"no-such","work":"remove"}'),
+    _CALL % (1, '"start_job"', '{"name":"no-such","harness":"$(id)"}'),
+    _CALL % (1, '"start_job"', '{"name":"no-such","max_usd":-1e999}'),
+    _CALL % (1, '"cancel_job"', '{"job_id":"\\u0000"}'),
+    _CALL % (1, '"get_evidence"', '{"name":"rows","page":-1}'),
+    _CALL % (1, '"rollback_skill"', '{"name":"--all","version":"HEAD"}'),
     _CALL % (1, "null", "{}"),
     '{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"file:///etc/passwd"}}',
     '{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"skill://rows/../../x"}}',
@@ -104,7 +106,7 @@ def _try_pipe(project: Path, count: int) -> list[str]:
         before, messages = 0, _messages(count)
         for number in range(0, count, _BATCH):
             if not before and number >= min(_FIRST, count // 2):
-                before = resident_memory(server.process.pid)
+                before = resident_memory(server.pid)
             lines = [line for line in islice(messages, _BATCH) if not _is_for_nobody(line)]
             for line in lines:
                 server.send(line)
@@ -112,12 +114,8 @@ def _try_pipe(project: Path, count: int) -> list[str]:
                 return [f"no answer to one of {[line[:100] for line in lines]}; the server ended, or did not answer"]
         if "result" not in server.ask("ping", {}):
             failures.append("no answer to a ping at the end")
-        failures += _grown(before, server.process.pid)
+        failures += _grown(before, server.pid)
     return failures
-
-
-_CLIENT: Final = {"name": "trust", "version": "1"}
-_SECONDS: Final = 900
 
 
 def _is_for_nobody(line: str) -> bool:
@@ -134,50 +132,9 @@ def _is_for_nobody(line: str) -> bool:
     return (method and "id" not in found) or "result" in found or "error" in found
 
 
-@dataclass(frozen=True, slots=True)
-class PipeServer:
-    """A server that is asked over its standard input.
-
-    Args:
-        process: The server.
-        to: Where messages go to.
-        answers: Where answers come from.
-    """
-
-    process: "subprocess.Popen[bytes]"
-    to: IO[bytes]
-    answers: IO[bytes]
-
-    @staticmethod
-    @contextmanager
-    def start(project: Path) -> "Iterator[PipeServer]":
-        """Start a server, and shake hands."""
-        with _server(project) as process:
-            if process.stdin is None or process.stdout is None:
-                raise RuntimeError("expected a server with pipes, found one without")
-            server = PipeServer(process, process.stdin, process.stdout)
-            server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT})
-            server.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')
-            yield server
-
-    def send(self, line: str) -> None:
-        """Send a line."""
-        self.to.write(line.replace("\n", " ").encode("utf-8", "surrogateescape") + b"\n")
-        self.to.flush()
-
-    def ask(self, method: str, params: object) -> dict[str, object]:
-        """Send a request and wait for its answer; empty where the server ended."""
-        self.send(json.dumps({"jsonrpc": "2.0", "id": "asked", "method": method, "params": params}))
-        for line in self.answers:
-            answer: dict[str, object] = json.loads(line)
-            if answer.get("id") == "asked":
-                return answer
-        return {}
-
-
 def _try_http(project: Path, count: int) -> list[str]:
     failures: list[str] = []
-    with _server(project, "--http", "--port", "0") as server:
+    with start_server(project, "--http", "--port", "0") as server:
         said = server.stderr.readline().decode() if server.stderr else ""
         port = int(said.rpartition(":")[2].partition("/")[0])
         before = 0
@@ -200,7 +157,7 @@ def _post(port: int, line: str) -> int:
     """Post a message; give the status, 0 for no answer."""
     connection = _connections.setdefault(port, HTTPConnection("127.0.0.1", port, timeout=30))
     headers = {
-        "authorization": f"Bearer {_TOKEN}",
+        "authorization": f"Bearer {TOKEN}",
         "content-type": "application/json",
         "accept": "application/json, text/event-stream",
     }
@@ -214,33 +171,7 @@ def _post(port: int, line: str) -> int:
     return answer.status
 
 
-@contextmanager
-def _server(project: Path, *arguments: str) -> "Iterator[subprocess.Popen[bytes]]":
-    path = os.pathsep.join((str(_CHECKOUT), str(_CHECKOUT / "mcp_server")))
-    with subprocess.Popen(
-        [sys.executable, "-m", "skillopt_mcp", *arguments],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": path, "SKILLOPT_MCP_TOKEN": _TOKEN},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if arguments else subprocess.DEVNULL,
-    ) as server:
-        before = signal.signal(signal.SIGALRM, lambda *_: server.kill())
-        signal.alarm(_SECONDS)
-        try:
-            yield server
-        finally:
-            signal.alarm(0)
-            signal.signal(signal.SIGALRM, before)
-            server.kill()
-
-
-def resident_memory(pid: int) -> int:
-    """Give the resident memory of a process in KiB."""
-    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
-    return int(status.partition("VmRSS:")[2].split()[0])
-
-
 def _grown(before: int, pid: int) -> list[str]:
     now = resident_memory(pid)
+    sys.stderr.write(f"memory of the server: {before:,} KiB after {_FIRST:,} messages, {now:,} KiB at the end\n")
     return [f"memory grew from {before} to {now} KiB"] if now - before > _GROWTH else []

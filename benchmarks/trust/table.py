@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import Protocol
 
-__all__ = ["Attack", "ClassResult", "Found", "trust_table"]
+__all__ = ["Attack", "ClassResult", "Found", "sum_rows", "trust_table"]
 
 _COLUMNS = ("class", "tried", "through", "lost", "paid twice", "false alarms")
 
@@ -43,5 +43,28 @@ class Attack(Protocol):
 
 def trust_table(rows: Sequence[ClassResult]) -> str:
     """Write the classes as a Markdown table."""
-    cells = [_COLUMNS, tuple("---" for _ in _COLUMNS), *(tuple(map(str, astuple(row))) for row in rows)]
+    cells = [_COLUMNS, tuple("---" for _ in _COLUMNS), *(tuple(map(_shown, astuple(row))) for row in rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def _shown(cell: int | str) -> str:
+    return cell if isinstance(cell, str) else f"{cell:,}"
+
+
+def sum_rows(name: str, rows: Sequence[ClassResult]) -> ClassResult:
+    """Add rows to one.
+
+    Args:
+        name: Its name.
+        rows: What is added; of false alarms those that were counted.
+    """
+    counted = [tuple(map(int, row.false_alarms.split(" of "))) for row in rows if " of " in row.false_alarms]
+    alarms, honest = (sum(column) for column in zip((0, 0), *counted, strict=True))
+    return ClassResult(
+        name,
+        sum(row.tried for row in rows),
+        sum(row.through for row in rows),
+        sum(row.lost for row in rows),
+        sum(row.paid_twice for row in rows),
+        f"{alarms} of {honest}" if counted else "—",
+    )

@@ -1,14 +1,24 @@
 """The table of `python -m benchmarks.trust`: a slice of all its classes, and the cheats one by one."""
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from benchmarks.trust.__main__ import main
 from benchmarks.trust.cheats import CHEATS, HONEST, Attempt, run_attempt
-from benchmarks.trust.table import ClassResult, trust_table
+from benchmarks.trust.classes import CLASSES
+from benchmarks.trust.places import Place
+from benchmarks.trust.slow_disk import slow_disk
+from benchmarks.trust.table import ClassResult, sum_rows, trust_table
 from skillopt.rollouts import Score
 from skillopt.sandbox.bubblewrap import Sandbox
 
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
 SLICE = {"csv.py in place of a module", "conftest.py", "GNUmakefile", "waiting process", "git configuration"}
 
 
@@ -54,6 +64,47 @@ def test_the_table_has_a_row_for_each_class() -> None:
     assert rows[2:] == ["| scores | 67 | 0 | 0 | 0 | 0 of 29 |"]
 
 
+def test_a_row_of_the_short_table_adds_what_was_counted() -> None:
+    rows = [ClassResult("a", 3, 1, 1, 2), ClassResult("b", 4, 0, false_alarms="1 of 9"), ClassResult("c", 1, 0)]
+
+    assert sum_rows("all", rows) == ClassResult("all", 8, 1, 1, 2, "1 of 9")
+    assert sum_rows("some", rows[:1]).false_alarms == "—"
+
+
+def test_the_page_tells_of_all_classes_and_of_no_attack_that_came_through_but_unnoticed_cheats() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    through = re.findall(r"^\| (.+?) \| [\d,]+ \| (\d+) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
+
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(CLASSES)
+    assert {name for name, *counts in through if set(counts) != {"0"}} <= {
+        "planted cheats that `inspect` does not notice",
+        "scores without the work, unnoticed by inspect",
+    }
+
+
+def test_what_a_killed_command_left_behind_is_found(tmp_path: Path) -> None:
+    place = Place.make(tmp_path / "place")
+    (place.clone / ".skillopt").mkdir()
+    assert list(place.leftovers()) == []
+
+    (place.folder / "tmp" / "workspace").mkdir()
+    (place.clone / ".git" / "index.lock").touch()
+    with subprocess.Popen(["cat"], cwd=place.clone, stdin=subprocess.PIPE) as process:
+        found = list(place.leftovers())
+        process.communicate()
+
+    assert found == ["tmp/workspace", "clone/.git/index.lock", f"process {process.pid}"]
+
+
+def test_a_python_on_the_slow_disk_waits_at_the_end_of_each_transaction(tmp_path: Path) -> None:
+    code = "import sqlite3, time\ntime.sleep = print\nbase = sqlite3.connect(':memory:', isolation_level=None)\n"
+    code += "base.execute('BEGIN'); base.execute('COMMIT')"
+    environment = {**os.environ, "PYTHONPATH": str(slow_disk(tmp_path, 0.25))}
+    ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+
+    assert ended.stdout == "0.25\n"
+
+
 @needs_bwrap
 @pytest.mark.slow
 def test_of_a_slice_of_each_class_nothing_gets_through(capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,11 +112,13 @@ def test_of_a_slice_of_each_class_nothing_gets_through(capsys: pytest.CaptureFix
     out, errors = capsys.readouterr()
 
     assert code == 0, errors
-    assert all(f"| {name} |" in out for name in ("kills: optimize", "disk and clock", "MCP, stdio", "at the same time"))
+    assert all(
+        f"| {name} |" in out for name in ("kills: MCP server", "disk and clock", "MCP, stdio", "at the same time")
+    )
 
 
 def test_a_class_that_does_not_exist_is_refused_and_those_there_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["kils"])
 
-    assert "expected classes of cheats, unnoticed, text, kills, " in capsys.readouterr().err
+    assert "expected classes of cheats, text, repositories, " in capsys.readouterr().err

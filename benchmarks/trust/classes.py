@@ -1,0 +1,98 @@
+"""The classes of attacks, each tried in a process of its own."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from multiprocessing import get_context
+from typing import Final
+
+from benchmarks.trust.table import Attack, ClassResult
+
+__all__ = ["CLASSES", "AttackClass", "Tried", "try_classes"]
+
+_ATTACKS: Final = "hostile edits, repositories, terminal texts, rollouts"
+_KILLS: Final = "kills, faults of disk and clock, two at once"
+_MESSAGES: Final = "malformed MCP messages"
+_UNNOTICED: Final = "planted cheats that `inspect` does not notice"
+
+
+@dataclass(frozen=True, slots=True)
+class AttackClass:
+    """A class of attacks.
+
+    Args:
+        place: Import path of what tries it.
+        group: The row of the short table that it is part of.
+    """
+
+    place: str
+    group: str
+
+    def load(self) -> Attack:
+        """Import what tries it."""
+        module, _, function = self.place.partition(":")
+        attack: Attack = getattr(import_module(f"benchmarks.trust.{module}"), function)
+        return attack
+
+
+CLASSES: Final = {
+    "cheats": AttackClass("cheats:try_cheats", _ATTACKS),
+    "text": AttackClass("hostile_text:try_hostile_text", _ATTACKS),
+    "repositories": AttackClass("repositories:try_repositories", _ATTACKS),
+    "terminal": AttackClass("terminal:try_terminal", _ATTACKS),
+    "limits": AttackClass("limits:try_limits", _ATTACKS),
+    "kills-training": AttackClass("kills:try_kills_of_training", _KILLS),
+    "kills-nights": AttackClass("kills:try_kills_of_nights", _KILLS),
+    "kills-mcp": AttackClass("kills:try_kills_of_mcp", _KILLS),
+    "disk": AttackClass("disk:try_disk", _KILLS),
+    "together": AttackClass("together:try_together", _KILLS),
+    "messages": AttackClass("messages:try_messages", _MESSAGES),
+    "unnoticed": AttackClass("inspected:try_inspection", _UNNOTICED),
+}
+"""The classes by name, in the order of the table."""
+
+_LONGEST: Final = ("kills-training", "messages", "kills-nights", "kills-mcp")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What became of a class.
+
+    Args:
+        name: Its name.
+        rows: Its rows of the table.
+        failures: A line for each attack that had its effect, or each control that failed.
+        seconds: How long that took.
+    """
+
+    name: str
+    rows: tuple[ClassResult, ...]
+    failures: tuple[str, ...]
+    seconds: float
+
+
+def try_classes(names: Sequence[str], processes: int, *, quick: bool) -> Iterator[Tried]:
+    """Try classes in new processes, so many at a time; what takes longest begins first.
+
+    Args:
+        names: Which of CLASSES.
+        processes: How many at a time.
+        quick: Whether only a slice of each is tried.
+
+    Yields:
+        Each as soon as it is through.
+    """
+    ordered = sorted(names, key=lambda name: name not in _LONGEST)
+    with get_context("spawn").Pool(processes, maxtasksperchild=1) as pool:
+        for tried in pool.imap_unordered(partial(_try_class, quick=quick), ordered):
+            sys.stderr.write(f"{tried.name}: {tried.seconds:.0f} s\n")
+            yield tried
+
+
+def _try_class(name: str, *, quick: bool) -> Tried:
+    begun = time.monotonic()
+    rows, failures = CLASSES[name].load()(quick=quick)
+    return Tried(name, rows, tuple(failures), time.monotonic() - begun)

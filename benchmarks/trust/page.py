@@ -1,0 +1,73 @@
+"""The generated parts of docs/trust.md: the tables of attacks, and the figures of a soak."""
+
+import os
+import platform
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from benchmarks.trust.classes import CLASSES, Tried
+from benchmarks.trust.table import sum_rows, trust_table
+from skillopt import __version__
+
+__all__ = ["attacks_part", "machine", "write_part"]
+
+_PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
+
+
+def attacks_part(tried: Sequence[Tried], seconds: float) -> str:
+    """Write what became of all attacks.
+
+    Args:
+        tried: The classes, in any order.
+        seconds: How long all took together.
+    """
+    rows = {one.name: one.rows for one in tried}
+    groups = dict.fromkeys(each.group for each in CLASSES.values())
+    short = [
+        sum_rows(group, [row for name, each in CLASSES.items() if each.group == group for row in rows[name]])
+        for group in groups
+    ]
+    told = [
+        f"| `{name}` | {', '.join(row.name.removeprefix('edit: ') for row in rows[name])} | {_first_line(name)} |"
+        for name in CLASSES
+    ]
+    return "\n\n".join(
+        (
+            f"{machine()}, {seconds / 60:.0f} minutes.",
+            trust_table(short),
+            "By class:",
+            trust_table([row for name in CLASSES for row in rows[name]]),
+            "What is done, by the name that `TRUST_ARGS` takes:",
+            "\n".join(("| name | rows | what is done |", "| --- | --- | --- |", *told)),
+        )
+    )
+
+
+def machine() -> str:
+    """Say what this ran on."""
+    return (
+        f"skillopt-mcp {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+        f"{os.cpu_count()} cores"
+    )
+
+
+def write_part(name: str, text: str) -> None:
+    """Put a text between its marks in the page.
+
+    Args:
+        name: Of the marks.
+        text: What comes between them.
+    """
+    page = _PAGE.read_text(encoding="utf-8")
+    marks = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- end of {name} -->)", re.DOTALL)
+    shown, found = marks.subn(lambda _: f"\n{text}\n\n", page)
+    if found != 1:
+        sys.exit(f"{_PAGE}: expected the marks of {name} once, found them {found} times; put them back")
+    _PAGE.write_text(shown, encoding="utf-8")
+
+
+def _first_line(name: str) -> str:
+    return (CLASSES[name].load().__doc__ or "").partition("\n")[0]
