@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from skillopt.agent_tables.reading import read_agent_tables
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.presets import flatten_tables, make_settings, read_setting
 from skillopt.settings import Settings
@@ -156,7 +157,8 @@ class Project:
         if not config.is_file():
             return cls(root, {}, {})
         try:
-            loaded = tomllib.loads(config.read_text(encoding="utf-8"))
+            text = config.read_text(encoding="utf-8")
+            loaded = tomllib.loads(text)
         except (OSError, ValueError) as error:
             message = f"{config}: not readable as TOML: {error}"
             raise SettingsError(message) from error
@@ -165,6 +167,8 @@ class Project:
             message = f"{config}: expected [skills.NAME] tables, found {entries!r}"
             raise SettingsError(message)
         _refuse_outside(config, entries)
+        if "agents" in loaded:
+            loaded["agents"] = read_agent_tables(loaded["agents"], str(config), text)
         return cls(root, entries, loaded)
 
     @property

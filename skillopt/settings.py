@@ -8,6 +8,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from skillopt.agent_tables.table import AgentTable
 from skillopt.prices import Price
 from skillopt.rollouts import Score
 from skillopt.safety.text_classes import LintClass
@@ -29,7 +30,8 @@ __all__ = [
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 """A day of the week, as settings name it."""
 
-_CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly"}
+_CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly", "agents"}
+"""Tables of agents can, but are part of the target's identity, as its version is."""
 
 
 class Preset(StrEnum):
@@ -221,10 +223,7 @@ class AdvancedSettings(BaseModel):
     min_edits: Annotated[int, Field(description="Most edits of a step of the published loop, at the end.", ge=1)] = 30
     token_budget: Annotated[int, Field(description="Most changed tokens a step may make; 0 for no limit.", ge=0)] = 3000
     name_failures: Annotated[
-        bool,
-        Field(
-            description="Whether a reflection names the kind of each failure, one of them a verifier that looks wrong."
-        ),
+        bool, Field(description="Whether a reflection names each failure's kind; one is a verifier that looks wrong.")
     ] = True
     suspect_share: Annotated[
         float,
@@ -276,10 +275,7 @@ class AdvancedSettings(BaseModel):
     ] = 0
     patience: Annotated[
         int,
-        Field(
-            description="Stop the published loop after so many epochs without an accepted version; 0 never does.",
-            ge=0,
-        ),
+        Field(description="Epochs without an accepted version after which the published loop stops; 0: none.", ge=0),
     ] = 2
 
 
@@ -291,9 +287,9 @@ class Settings(AdvancedSettings):
     harness: Annotated[
         str,
         Field(
-            description="How the target is run: `claude-code`, `codex` (`/MODEL` chooses its model), "
-            "`chat/PROVIDER/MODEL`, `handoff`, or `demo` (a program that understands table rules only). None is the "
-            "default: `skillopt init` writes one."
+            description="How the target is run: `claude-code`, `codex`, `opencode`, `gemini`, `copilot` or NAME of a "
+            "table `[agents.NAME]` (`/MODEL` chooses a model), `chat/PROVIDER/MODEL`, `handoff`, or `demo` (a program "
+            "that understands table rules only). None is the default: `skillopt init` writes one."
         ),
     ] = ""
     model: Annotated[
@@ -388,6 +384,7 @@ class Settings(AdvancedSettings):
     executor: Annotated[ExecutorSettings, Field(description="How calls are made.")] = ExecutorSettings()
     target: Annotated[TargetSettings, Field(description="How a target behind an API answers.")] = TargetSettings()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()
+    agents: Annotated[dict[str, AgentTable], Field(description="Agents run by their command line, by name.")] = {}
 
     @property
     def identity(self) -> str:

@@ -94,7 +94,9 @@ class AgentCommand:
         env: All of its environment but PATH and LANG.
         prompt: What it reads from its input; a file, so neither argument limits nor an open pipe matter.
         sandbox: Wraps its command line; None for a client without tools.
-        url: Its provider, the one address that it can reach from a sandbox.
+        url: Its provider, the one address that it can reach from a sandbox; empty for none.
+        others: Further addresses that it can reach.
+        shown: Files elsewhere that it can read in a sandbox.
     """
 
     argv: tuple[str, ...]
@@ -102,6 +104,8 @@ class AgentCommand:
     prompt: str
     sandbox: Sandbox | None = None
     url: str = ""
+    others: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
 
     def run(self, home: AgentHome, cwd: str, seconds: float) -> EndedRun:
         """Run the client in a folder and end everything that it started.
@@ -116,7 +120,9 @@ class AgentCommand:
         """
         prompt = Path(home.path, "prompt.txt")
         prompt.write_bytes(self.prompt.encode("utf-8", "replace"))
-        wrapped = self.sandbox.wrap(self.argv, home.path, cwd, self.url) if self.sandbox else self.argv
+        wrapped, urls = self.argv, (self.url, *self.others)
+        if self.sandbox:
+            wrapped = self.sandbox.wrap(self.argv, home.path, cwd, *urls, shown=self.shown)
         argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *wrapped]
         begun = monotonic()
         try:

@@ -245,7 +245,7 @@ def _drivers(project: Project, name: str, *, probe: bool) -> Iterator[Check]:
     for role in roles:
         row = _check(f"{role.name} {name}", role.identity)
         yield replace(row, warnings=(_DEMO,)) if row.ok and role.chosen == "demo" else row
-        ready, found = find_login(role.chosen.removeprefix("chat/").partition("/")[0])
+        ready, found = find_login(role.chosen.removeprefix("chat/").partition("/")[0], settings.agents)
         yield Check(f"{role.name} {name} login", ok=ready, found=found)
         if probe and row.ok and ready:
             yield _check(f"{role.name} {name} probe", role.probe)

@@ -143,7 +143,7 @@ def estimate(
     target = project.target(selection)
     skill, settings, suite = _start(project, target, start), target.settings, target.suite()
     if settings.harness:
-        find_harness_driver(settings.harness)
+        find_harness_driver(settings.harness, settings.agents)
     if settings.model:
         find_model_driver(settings.model)
     prospect = what_it_can_show(suite, settings)

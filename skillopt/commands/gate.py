@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
+from skillopt.agent_tables.shipped import find_agent_table
+from skillopt.agent_tables.table import AgentTable
 from skillopt.commands.change_pages import MovedTasks, show_moved_tasks
 from skillopt.errors import InfrastructureError, SettingsError, SkillError, SuiteError, UsageError
 from skillopt.execution.drivers import caps_of, load_drivers
@@ -28,6 +30,7 @@ from skillopt.runs.revision_project import RevisionProject
 from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.leaks import ProtectedText, index_protected_text
 from skillopt.safety.text_classes import LintClass
+from skillopt.settings import Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.storage.ledger import Ledger
@@ -205,7 +208,9 @@ class _Gate:
         if base.files != self._new.suite_files(work.target):
             warning = "the suite changed, too: the base's is used beside it, so read what both say"
             yield _finding(work.row, Weight.WARN, "suite changed", warning)
-        if self._old.project.config.is_file() and base.target.settings.identity != work.target.settings.identity:
+        if self._old.project.config.is_file() and _conditions(base.target.settings) != _conditions(
+            work.target.settings
+        ):
             warning = f"settings in {CONFIG} changed, too: the new ones hold, so check that they ask no less"
             yield ChangeFinding(CONFIG, 1, Weight.WARN, "settings changed", warning, person=True)
 
@@ -362,6 +367,11 @@ def _join(path: str, name: str) -> str:
 
 def _finding(row: GatedChange, weight: Weight, rule: str, message: str) -> ChangeFinding:
     return ChangeFinding(row.first_path, row.first_line, weight, rule, message)
+
+
+def _conditions(settings: Settings) -> tuple[str, AgentTable | None]:
+    """Give what a measurement rests on beside the suite: the settings, and how its agent is run."""
+    return settings.identity, find_agent_table(settings.harness, settings.agents)
 
 
 def _refuse(row: GatedChange, rule: str, message: str) -> GatedChange:

@@ -138,7 +138,7 @@ def _wished(project: Project, wishes: Wishes) -> Choice:
         if "model" in find_model_driver(wishes.model).takes and not _is_agent(wishes.model)
         else wishes.model
     )
-    find_harness_driver(harness)
+    find_harness_driver(harness, project.settings().agents)
     model = wishes.model or harness.removeprefix("chat/")
     find_model_driver(model)
     for key, wanted in (("harness", harness), ("model", model)):

@@ -21,16 +21,10 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import InfrastructureError
+from skillopt.safety.forge_tokens import FORGE_TOKENS
 from skillopt.sandbox.bubblewrap import SandboxChoice, sandbox_warning
 
 __all__ = ["exposure_warning", "forge_token_names", "readable_keys", "run_without_credentials"]
-
-_FORGE: Final = (
-    *("GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITHUB_PAT"),
-    *("GITLAB_TOKEN", "GITLAB_PRIVATE_TOKEN", "CI_JOB_TOKEN", "CI_JOB_JWT", "CI_REPOSITORY_URL"),
-    *("INPUT_GITHUB_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN"),
-)
-"""Variables with a token of a forge, by the names that forges and their tools give them."""
 
 _LOGINS: Final = ("SSH_AUTH_SOCK", "GIT_ASKPASS", "SSH_ASKPASS")
 """Variables by which git logs in without a token; training reaches no remote."""
@@ -42,7 +36,7 @@ _SET_DUMPABLE, _GET_DUMPABLE = 4, 3  # of prctl, from <linux/prctl.h>
 
 def forge_token_names(environment: Mapping[str, str]) -> tuple[str, ...]:
     """List the variables of an environment that hold a token of a forge."""
-    return tuple(name for name in _FORGE if environment.get(name))
+    return tuple(name for name in FORGE_TOKENS if environment.get(name))
 
 
 def readable_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -106,7 +100,7 @@ def _without(environment: Mapping[str, str], secrets: set[str]) -> dict[str, str
     kept = {
         name: value
         for name, value in environment.items()
-        if name not in (*_FORGE, *_LOGINS) and not any(secret in value for secret in secrets)
+        if name not in (*FORGE_TOKENS, *_LOGINS) and not any(secret in value for secret in secrets)
     }
     if any(name.startswith("GIT_CONFIG_") for name in environment.keys() - kept.keys()):
         # They are numbered: with one left out git would refuse them all.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from skillopt.agents import AGENTS
+from skillopt.agent_tables.shipped import find_agent_table
 from skillopt.errors import SettingsError
 from skillopt.execution.available import expect_chosen
 from skillopt.execution.budget import NO_CAPS, Caps
@@ -18,7 +18,7 @@ from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.tool_records import check_recorded_tools
 from skillopt.execution.unboxed_checks import checks_warning, collected_code_note, with_checks
-from skillopt.harnesses import HarnessParts, load_harness
+from skillopt.harnesses import HarnessParts, load_harness, runs_agent
 from skillopt.models import MODELS, load_model
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
@@ -143,7 +143,7 @@ def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None
     def load(name: str) -> Model:
         return load_retrying_model(name, settings, folder, target=True, waits=waits)
 
-    return load_harness(settings.harness, HarnessParts(settings, folder, load))
+    return load_harness(settings.harness, HarnessParts(settings, folder, load, root))
 
 
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
@@ -219,8 +219,9 @@ def make_drivers(
     expect_chosen(settings, harness=given.harness is None, model=optimizer and given.model is None)
     folder, waits = _handoff(root), given.waits
     if given.harness is None:
-        check_recorded_tools(settings.harness, suite)
-    expect_sandbox_in_ci(settings, suite, agent=given.harness is None and _is_agent(settings))
+        table = find_agent_table(settings.harness, settings.agents)
+        check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
+    expect_sandbox_in_ci(settings, suite, agent=given.harness is None and runs_agent(settings))
     harness = with_checks(given.harness or load_target(settings, root, waits), suite, settings.sandbox)
     model = (given.model or load_retrying_model(settings.model, settings, folder, waits=waits)) if optimizer else None
     judge = None
@@ -251,7 +252,7 @@ def meter_drivers(
         model = model and MeteredModel(model, one, "optimizer", longest)
         judge = judge and MeteredModel(judge, one, "judge", longest)
     judge = judge and MaskedModel(judge, environment_masking())
-    exposed = exposure_warning(settings.sandbox, os.environ) if _is_agent(settings) else ""
+    exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
     return Drivers(
         harness,
         model,
@@ -262,10 +263,6 @@ def meter_drivers(
         drivers.waits,
         settings.sandbox,
     )
-
-
-def _is_agent(settings: Settings) -> bool:
-    return settings.harness.partition("/")[0] in AGENTS
 
 
 def _load_judge(settings: Settings, suite: Suite, folder: Path, waits: WaitNotices) -> Model:

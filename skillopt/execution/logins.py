@@ -7,7 +7,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Final, cast
 
+from skillopt.agent_tables.shipped import find_agent_table
+from skillopt.agent_tables.table import AgentTable
 from skillopt.agents import AGENTS, load_part
+from skillopt.agents.command_line.program import find_table_login
 from skillopt.agents.process import first_set
 from skillopt.settings import Settings
 from skillopt.tasks import Suite
@@ -20,15 +23,19 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def find_login(driver: str) -> tuple[bool, str]:
+def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> tuple[bool, str]:
     """Tell whether a driver has its credential and where it comes from, or how to get one.
 
     Args:
         driver: Name of a model's or harness's driver; one that needs no login has one.
+        agents: The tables of skillopt.toml; None for those that are shipped.
     """
     if driver in AGENTS:
         find = cast("Callable[[], tuple[bool, str]]", load_part(AGENTS[driver].login))  # so the table says
         return find()
+    table = find_agent_table(driver, agents or {})
+    if table is not None:
+        return find_table_login(table)
     if driver not in _KEYS:
         return True, "needs no credential"
     named = first_set(*_KEYS[driver])

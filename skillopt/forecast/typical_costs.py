@@ -18,7 +18,7 @@ from skillopt.settings import Settings
 from skillopt.skills.document import Skill, estimate_tokens
 from skillopt.tasks import Suite, Task
 
-__all__ = ["PAID_CLIENTS", "is_paid", "typical_call", "typical_rollout"]
+__all__ = ["is_paid", "typical_call", "typical_rollout"]
 
 _SPREAD: Final = 0.5
 """Standard deviation of the logarithm: eight of ten figures lie between half and twice the typical one."""
@@ -58,8 +58,10 @@ _CLIENTS: Final[Mapping[str, _Client]] = {
     "openai-compatible": _Client(150, paid=False),
 }
 
-PAID_CLIENTS: Final = frozenset(name for name, client in _CLIENTS.items() if client.paid)
-"""Clients whose calls somebody is billed for."""
+_OF_TABLE: Final = _Client(16_000, agent=True)
+"""An agent that a table of skillopt.toml describes; nobody knows what it adds."""
+
+_FREE: Final = frozenset({"", "demo", "handoff"})
 
 _READINGS: Final = 2
 """Times that a judge reads a result, in both orders of its criteria."""
@@ -77,7 +79,8 @@ _CALL_SECONDS: Final = 45.0
 
 def is_paid(name: str) -> bool:
     """Tell whether calls cost money, by the name of a harness or model as settings have it."""
-    return _parts(name)[0] in PAID_CLIENTS
+    client = _client(_parts(name)[0])
+    return client is not None and client.paid
 
 
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
@@ -96,7 +99,7 @@ def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
 def _done(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
     """Give what the target's part of a rollout typically costs."""
     name, model = _parts(settings.harness)
-    client = _CLIENTS.get(name)
+    client = _client(name)
     if client is None:
         return _of_own(name)
     first = client.instructions + estimate_tokens(skill.document.text) + fmean(_size(task) for _, task in suite.splits)
@@ -110,7 +113,7 @@ def _done(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
 def _judging(settings: Settings, share: float) -> CallCost:
     """Give what judging the results of a share of all tasks typically costs for each rollout."""
     name, model = _parts(settings.judge or settings.model)
-    client = _CLIENTS.get(name)
+    client = _client(name)
     if client is None:
         return _of_own(name)
     times = share * _READINGS
@@ -133,7 +136,7 @@ def typical_call(settings: Settings, skill: Skill) -> CallCost:
         skill: It is part of every prompt.
     """
     name, model = _parts(settings.model)
-    client = _CLIENTS.get(name)
+    client = _client(name)
     if client is None:
         return _of_own(name)
     # The optimizer model has no tools, and its system prompt is ours.
@@ -156,6 +159,11 @@ def _priced(
     plain, cached, written = tokens
     usd = cost_of(price, round(plain), round(written), cache_read=round(cached))
     return CallCost(sum(tokens), usd, seconds, _SPREAD)
+
+
+def _client(name: str) -> _Client | None:
+    """Give what is known of a client; None for what runs here and costs nothing."""
+    return _CLIENTS.get(name) or (None if name in _FREE else _OF_TABLE)
 
 
 def _parts(name: str) -> tuple[str, str]:

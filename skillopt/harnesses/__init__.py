@@ -3,20 +3,22 @@
 Those that run an agent's command line are in agents, and the one for the demo is in demo.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
+from skillopt.agent_tables.shipped import SHIPPED, find_agent_table
+from skillopt.agent_tables.table import AgentTable
 from skillopt.agents import AGENTS
 from skillopt.errors import SettingsError
 from skillopt.prices import guess_full_names
 from skillopt.protocols import Harness, Model
 from skillopt.settings import Settings
 
-__all__ = ["HARNESSES", "HarnessDriver", "HarnessParts", "find_harness_driver", "load_harness"]
+__all__ = ["HARNESSES", "HarnessDriver", "HarnessParts", "find_harness_driver", "load_harness", "runs_agent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,13 @@ class HarnessParts:
         settings: The run's settings.
         folder: Where rollouts are handed off.
         load_model: Makes a model of a name, for harnesses that talk to one.
+        project: The folder of skillopt.toml.
     """
 
     settings: Settings
     folder: Path
     load_model: Callable[[str], Model]
+    project: Path = Path()
 
 
 HARNESSES = {
@@ -50,19 +54,33 @@ HARNESSES = {
 }
 """Every driver by name."""
 
+_OF_TABLES: Final = HarnessDriver(
+    "skillopt.agents.command_line.harness:CommandLineHarness",
+    ("name", "table", "project", "model", "mode", "prices", "sandbox"),
+)
+"""The driver of every agent that has a table."""
+
 _PROVIDERS: Final = ("anthropic", "openai", "openai-compatible")
 """Names that are a model's and not a harness's: `chat/` before them makes one."""
 
 
-def find_harness_driver(name: str) -> HarnessDriver:
+def find_harness_driver(name: str, agents: Mapping[str, AgentTable]) -> HarnessDriver:
     """Find the driver of a harness by its name; nothing is imported.
+
+    Args:
+        name: One of HARNESSES, or of an agent that has a table, with `/model` behind it to choose the target's model.
+        agents: The tables of skillopt.toml, beside those that are shipped.
 
     Raises:
         SettingsError: There is no harness of that name, or it has no models to choose from.
     """
     kind, _, model = name.partition("/")
+    table = find_agent_table(kind, agents)
+    if kind not in HARNESSES and table is not None:
+        _check_model(name, kind, model, table)
+        return _OF_TABLES
     if kind not in HARNESSES:
-        raise SettingsError(_unknown(name, kind))
+        raise SettingsError(_unknown(name, kind, agents))
     driver = HARNESSES[kind]
     if model and not {"model", "target"} & set(driver.takes):
         raise SettingsError(f"expected harness {kind!r} without a model, found {name!r}; leave out {'/' + model!r}")
@@ -77,15 +95,18 @@ def load_harness(name: str, wanted: HarnessParts) -> Harness:
     """Import a driver and make a harness of it.
 
     Args:
-        name: One of HARNESSES, with `/model` behind it to choose the target's model.
+        name: As `find_harness_driver` takes it.
         wanted: What it is made of.
 
     Raises:
         SettingsError: There is no harness of that name, or it has no models to choose from.
     """
-    driver, (_, _, model) = find_harness_driver(name), name.partition("/")
     settings = wanted.settings
+    driver, (kind, _, model) = find_harness_driver(name, settings.agents), name.partition("/")
     options: dict[str, Callable[[], object]] = {
+        "name": lambda: kind,
+        "table": lambda: find_agent_table(kind, settings.agents),
+        "project": lambda: wanted.project,
         "model": lambda: model,
         "mode": lambda: settings.skill_mode.value,
         "seed": lambda: settings.seed,
@@ -101,7 +122,24 @@ def load_harness(name: str, wanted: HarnessParts) -> Harness:
     return cast("Harness", getattr(import_module(module), factory)(**chosen))  # the table names only harnesses
 
 
-def _unknown(name: str, kind: str) -> str:
+def runs_agent(settings: Settings) -> bool:
+    """Tell whether the target is an agent, which may do whatever the sandbox lets it."""
+    kind = settings.harness.partition("/")[0]
+    return kind in AGENTS or find_agent_table(kind, settings.agents) is not None
+
+
+def _check_model(name: str, kind: str, model: str, table: AgentTable) -> None:
+    """Refuse a model for an agent that takes none, and none for one that needs one."""
+    if model and not table.takes_model:
+        raise SettingsError(
+            f"expected harness {kind!r} without a model, found {name!r}; leave out {'/' + model!r}, or say in "
+            f'[agents.{kind}] how it is chosen, as in model = ["--model", "{{model}}"]'
+        )
+    if not model and table.needs_model:
+        raise SettingsError(f"expected {kind}/MODEL, found {name!r}; add a model, which its command names")
+
+
+def _unknown(name: str, kind: str, agents: Mapping[str, AgentTable]) -> str:
     """Say what was expected in place of a name, and which name was probably meant."""
     if kind == "embedded":
         return "'embedded' is called 'demo' now; rename it"
@@ -110,6 +148,7 @@ def _unknown(name: str, kind: str) -> str:
     if full:
         meant = " or ".join(repr(one if one.partition("/")[0] in AGENTS else f"chat/{one}") for one in full)
         return f"expected the name of a harness, found {name!r}; did you mean {meant}?"
-    near = get_close_matches(kind, HARNESSES, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"known harnesses: {', '.join(sorted(HARNESSES))}"
+    known = sorted({*HARNESSES, *SHIPPED, *agents})
+    near = get_close_matches(kind, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"known harnesses: {', '.join(known)}, or a table [agents.{kind}]"
     return f"expected the name of a harness, found {name!r}; {hint}"

@@ -82,21 +82,24 @@ class Sandbox:
                 "package bubblewrap and allow user namespaces, or choose sandbox=none",
             )
 
-    def wrap(self, argv: Sequence[str], home: str, workspace: str, url: str) -> tuple[str, ...]:
+    def wrap(
+        self, argv: Sequence[str], home: str, workspace: str, *urls: str, shown: Sequence[str] = ()
+    ) -> tuple[str, ...]:
         """Give the command line that runs another one in the sandbox.
 
         Args:
             argv: What to run; its program by its full path.
             home: The disposable home, which holds the socket files of the gateway.
             workspace: Where it works.
-            url: Its provider.
+            urls: Its provider's addresses; an empty one counts for nothing.
+            shown: Other files that it can read.
 
         Raises:
             InfrastructureError: The provider is at an address that the sandbox cannot stand in for.
         """
         if not self.active:
             return tuple(argv)
-        return _boxed(argv, home, workspace, _endpoints(url, os.environ))
+        return _boxed(argv, home, workspace, _endpoints(urls, os.environ), shown)
 
     def wrap_check(self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = ()) -> tuple[str, ...]:
         """Give the command line that runs a verifier's program in the sandbox, without network.
@@ -115,7 +118,13 @@ class Sandbox:
         return (_BWRAP, *_CLOSED, *_ALONE, "--unshare-net", *mounts, "--chdir", workspace, "--", *argv)
 
 
-def _boxed(argv: Sequence[str], home: str, workspace: str, endpoints: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+def _boxed(
+    argv: Sequence[str],
+    home: str,
+    workspace: str,
+    endpoints: Sequence[tuple[str, int]],
+    shown: Sequence[str] = (),
+) -> tuple[str, ...]:
     net = Path(home, "net")
     net.mkdir(exist_ok=True)
     hosts = Path(home, "hosts")
@@ -126,7 +135,7 @@ def _boxed(argv: Sequence[str], home: str, workspace: str, endpoints: Sequence[t
     meant = ",".join(f"{host}:{port}" for host, port in endpoints)
     heard = ",".join(f"{addresses.get(host, host)}:{port}" for host, port in endpoints)
     gateway = (os.path.realpath(sys.executable), "-I", "-S", _GATEWAY)
-    mounts = _mounts((home, workspace), (argv[0], gateway[0]))
+    mounts = _mounts((home, workspace), (argv[0], gateway[0]), shown)
     named = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
     return (
         *(*gateway, "outside", str(net), meant, _BWRAP, *_CLOSED, "--unshare-net", *_LISTENING, "--"),
@@ -225,11 +234,11 @@ def _kept(programs: Sequence[str]) -> list[str]:
     return kept
 
 
-def _endpoints(url: str, environment: Mapping[str, str]) -> list[tuple[str, int]]:
+def _endpoints(urls: Sequence[str], environment: Mapping[str, str]) -> list[tuple[str, int]]:
     """Find the hosts that the client has to connect to: its provider, and proxies that the environment names."""
     proxies = [environment[name] for name in _PROXIES if environment.get(name)]
     found = []
-    for address in (url, *proxies):
+    for address in filter(None, (*urls, *proxies)):
         split = urlsplit(address if "//" in address else f"//{address}", scheme="http")
         host = split.hostname or ""
         if not host or (host.replace(".", "").isdecimal() and host != _LOOPBACK) or ":" in host:

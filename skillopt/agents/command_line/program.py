@@ -1,0 +1,144 @@
+"""The program of an agent that a table describes: where it is, its version, its key, and its command line."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from skillopt.agent_tables.table import AgentTable, fill_placeholders
+from skillopt.agents.process import AgentHome, find_program, first_set
+from skillopt.errors import FailureKind, InfrastructureError, ProviderError
+from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
+from skillopt.sandbox.processes import run_process
+from skillopt.sandbox.workspace import Workspace
+
+__all__ = ["TableProgram", "find_table_login"]
+
+_PROJECT: Final = "{project}"
+_VERSION_SECONDS: Final = 30.0
+_QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableProgram:
+    """A program as its table describes it.
+
+    Args:
+        name: What the table is called.
+        table: Says how it is run.
+        project: The folder of skillopt.toml, full path.
+        model: Name of the model, empty for the agent's own choice.
+    """
+
+    name: str
+    table: AgentTable
+    project: str
+    model: str = ""
+
+    def version(self, sandbox: SandboxChoice) -> str:
+        """Give what tells this program from another one: its version, and the digest of its files in the project.
+
+        Raises:
+            ProviderError: There is no such program, or it does not tell its version.
+        """
+        own = self.own_files()
+        asked = self.table.version
+        if asked is None:
+            asked = () if self.table.command[0].startswith(_PROJECT) else (self.table.command[0], "--version")
+        told = [_ask_version(self._found(asked), sandbox)] if asked else []
+        find_program(self._filled(self.table.command[0]), self._filled(self.table.command[0]))
+        return " ".join([*told, *([_digest_of(own)] if own else [])]) or "unversioned"
+
+    def argv(self, values: Mapping[str, str]) -> tuple[str, ...]:
+        """Give the command line of a run; its program by its full path.
+
+        Args:
+            values: What stands for placeholders, beside the project, the model and the address.
+
+        Raises:
+            ProviderError: There is no such program.
+        """
+        words = (*self.table.command, *(self.table.model if self.model else ()))
+        return self._found(words, values)
+
+    def environment(self, home: AgentHome, values: Mapping[str, str]) -> dict[str, str]:
+        """Give all that it may know of this machine: a home of its own, what its table sets, and the keys it names."""
+        keys = {name: os.environ[name] for name in self.table.keys if os.environ.get(name)}
+        own = {name: self._filled(text, values) for name, text in self.table.environment.items()}
+        return {**home.environment(), **_QUIET, **own, **keys}
+
+    def write_files(self, home: AgentHome, values: Mapping[str, str]) -> None:
+        """Write the files of its home."""
+        for path, text in self.table.files.items():
+            place = Path(home.path, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(self._filled(text, values), encoding="utf-8")
+
+    @property
+    def passes_prompt(self) -> bool:
+        """Tell whether the prompt is an argument."""
+        return any("{prompt}" in word for word in self.table.command)
+
+    @property
+    def reads_prompt(self) -> bool:
+        """Tell whether the prompt is the standard input."""
+        return not any("{prompt}" in word or "{prompt_file}" in word for word in self.table.command)
+
+    def own_files(self) -> tuple[str, ...]:
+        """List the files of the project that its command names."""
+        named = (self._filled(word) for word in self.table.command if word.startswith(_PROJECT))
+        return tuple(path for path in named if Path(path).is_file())
+
+    def _found(self, words: tuple[str, ...], values: Mapping[str, str] | None = None) -> tuple[str, ...]:
+        program = self._filled(words[0])
+        found = find_program(program, program)
+        return (os.path.abspath(found), *(self._filled(word, values) for word in words[1:]))  # noqa: PTH100 - keeps a link's name
+
+    def _filled(self, text: str, values: Mapping[str, str] | None = None) -> str:
+        known = {
+            "project": self.project,
+            "model": self.model,
+            "url": next(iter(self.table.url), ""),
+            "turns": str(self.table.turns),
+        }
+        return fill_placeholders(text, {**known, **(values or {})})
+
+
+def find_table_login(table: AgentTable) -> tuple[bool, str]:
+    """Tell whether one of the keys that a table names is set, or how to get one."""
+    if not table.keys:
+        return True, "needs no credential"
+    found = first_set(*table.keys)
+    if found is None:
+        return False, f"expected a key in {' or '.join(table.keys)}, found none; set it"
+    return True, f"credential from {found[0]}"
+
+
+def _digest_of(files: tuple[str, ...]) -> str:
+    digest = sha256()
+    for file in files:
+        digest.update(sha256(Path(file).read_bytes()).digest())
+    return f"files={digest.hexdigest()[:12]}"
+
+
+@lru_cache(maxsize=32)
+def _ask_version(argv: tuple[str, ...], choice: SandboxChoice) -> str:
+    """Ask a program for its version, once; in the sandbox, because a table can name any program."""
+    with AgentHome.create() as home, Workspace.create() as folder:
+        wrapped = Sandbox(choice).wrap_check(argv, home.path, folder.path)
+        try:
+            result = run_process(wrapped, folder.path, {**home.environment(), **_QUIET}, _VERSION_SECONDS)
+        except InfrastructureError as error:
+            raise ProviderError(FailureKind.MISSING_PROGRAM, f"{FailureKind.MISSING_PROGRAM}: {error}") from error
+    words = [word.rstrip(".,") for word in result.stdout.split() if word.lstrip("v")[:1].isdigit()]
+    if result.status != 0 or not words:
+        found = (result.stderr or result.stdout).strip()[:200]
+        raise ProviderError(
+            FailureKind.CRASHED,
+            f"{FailureKind.CRASHED}: expected `{' '.join(argv)}` to tell its version, found status {result.status}: "
+            f"{found!r}; correct version in its table, or write version = [] where there is none",
+        )
+    return words[0]
