@@ -46,7 +46,7 @@ MODERN = {
 """What every request of 2026-07-28 says about its sender, under `_meta`."""
 
 TOKEN = "a-token-for-tests"  # noqa: S105 - it opens nothing
-_SECONDS = 60
+_SECONDS = 240
 _CHECKOUT = Path(__file__).resolve().parents[2]
 
 
