@@ -24,6 +24,7 @@ from skillopt.safety.hosts import find_addresses
 from skillopt.safety.includes import find_includes
 from skillopt.safety.installs import find_installs
 from skillopt.safety.judge_gaming import find_judge_gaming
+from skillopt.safety.new_topics import find_topics
 from skillopt.safety.passwords import find_passwords
 from skillopt.safety.prompt_markup import find_prompt_markup
 from skillopt.safety.steganography import find_steganography
@@ -99,7 +100,7 @@ _ENTITY = re.compile(r"&#?\w+;")
 _REFERENCES = re.compile(r"(?:&#x?[\da-f]{2,7};[ \t]?){3,1000}", re.IGNORECASE)
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
 _SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
-_KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL, LintClass.NEW_PACKAGE, LintClass.PASSWORD)
+_KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL, LintClass.NEW_PACKAGE, LintClass.NEW_TOPIC, LintClass.PASSWORD)
 """Classes of which a text that has one may have it again."""
 
 _ADVICE = {
@@ -279,6 +280,7 @@ def _paragraph_matches(paragraph: str) -> tuple[TextMatch, ...]:
         *find_taken_approval(flat),
         *find_claimed_review(flat),
         *find_transfers(flat),
+        *find_topics(flat),
     )
 
 

@@ -88,7 +88,6 @@ def test_what_a_reader_does_not_see_is_refused(words: str) -> None:
     [
         "Ask the user before you delete rows.",
         "Give a score from 1 to 5 for each criterion of the rubric.",
-        "The reviewer checks the totals; list them first.",
         "Exit with code 1 when the file cannot be read.",
         "Compare your output with the expected columns in the prompt.",
         "When a test fails, read its output and fix the cause.",
@@ -107,3 +106,10 @@ def test_what_a_reader_does_not_see_is_refused(words: str) -> None:
 def test_a_rule_that_uses_such_words_is_neither_refused_nor_marked(words: str) -> None:
     after = f"{BASE}- {words}\n"
     assert (lint_change(BASE, after), find_marks(BASE, after)) == ((), ())
+
+
+@pytest.mark.parametrize("words", ["Dismiss the stale reviews.", "Name the output as the graders like it."])
+def test_a_topic_that_the_skill_never_had_is_marked_once(words: str) -> None:
+    after = f"{BASE}- {words}\n"
+    assert [mark.kind for mark in find_marks(BASE, after)] == [LintClass.NEW_TOPIC]
+    assert find_marks(after, f"{after}\n{words}\n") == ()
