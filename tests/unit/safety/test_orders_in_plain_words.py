@@ -108,7 +108,7 @@ def test_a_rule_that_uses_such_words_is_neither_refused_nor_marked(words: str) -
     assert (lint_change(BASE, after), find_marks(BASE, after)) == ((), ())
 
 
-@pytest.mark.parametrize("words", ["Dismiss the stale reviews.", "Name the output as the graders like it."])
+@pytest.mark.parametrize("words", ["Dismiss the stale reviews.", "Add a scheduled task that repeats this."])
 def test_a_topic_that_the_skill_never_had_is_marked_once(words: str) -> None:
     after = f"{BASE}- {words}\n"
     assert [mark.kind for mark in find_marks(BASE, after)] == [LintClass.NEW_TOPIC]
