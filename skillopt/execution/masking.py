@@ -31,6 +31,12 @@ _NO_SECRET: Final = re.compile(
 _SHORTEST: Final = 8
 """Characters of a value below which masking it would hide ordinary words."""
 
+_WRAPPED: Final = 16
+"""Characters of a value from which it is also found where lines were wrapped inside of it."""
+
+_LINE_BREAK: Final = r"(?:\r?\n[ \t>|#*]{0,20}|\\n[ \t]{0,20})?"
+"""The end of a line, as it is or as JSON writes it, and what stands before the next."""
+
 
 @dataclass(frozen=True)
 class Masking:
@@ -52,7 +58,9 @@ class Masking:
     def _known(self) -> re.Pattern[str] | None:
         """Match the secrets as they are and as programs write them elsewhere; the longest first."""
         forms = {form for secret in self.secrets for form in _forms(secret)}
-        joined = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
+        patterns = [re.escape(form) for form in sorted(forms, key=len, reverse=True)]
+        patterns += [_LINE_BREAK.join(map(re.escape, one)) for one in sorted(self.secrets) if len(one) >= _WRAPPED]
+        joined = "|".join(patterns)
         return re.compile(joined) if joined else None
 
     def text(self, text: str) -> str:

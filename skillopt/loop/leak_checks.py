@@ -34,7 +34,7 @@ def find_leaking_edits(
     """
     draft = Draft(Skill("", document))
     if check_leaks(protected, first, document, shown):  # what is there already is no reason to refuse an edit
-        first = document
+        first = _with_leaking_lines(protected, first, document, shown)
 
     def problem(kept: Sequence[Edit]) -> str:
         return check_leaks(protected, first, draft.build(list(map(Line, kept))).document, shown)
@@ -48,6 +48,23 @@ def find_leaking_edits(
     if not reason:
         return refused
     return [*refused, *((edit, f"together with others, {reason}") for edit in _carriers(clean, problem))]
+
+
+def _with_leaking_lines(
+    protected: ProtectedText, first: SkillDocument, document: SkillDocument, shown: str
+) -> SkillDocument:
+    """Add to what training began with the lines that leak already, and no other: pieces of other leaks count on."""
+    old = set(first.text.splitlines())
+    harmless: list[str] = []
+    for line in document.text.splitlines():
+        if line in old:
+            continue
+        after = SkillDocument("\n".join([first.text, *harmless, line]))
+        if check_leaks(protected, first, after, shown):
+            first = SkillDocument(f"{first.text}\n{line}")
+        else:
+            harmless.append(line)
+    return first
 
 
 def _carriers(edits: Sequence[Edit], problem: Callable[[Sequence[Edit]], str]) -> list[Edit]:

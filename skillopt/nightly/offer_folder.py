@@ -4,6 +4,8 @@
 pushed is checked against the remote and the default branch.
 """
 
+import os
+import stat
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,7 +107,10 @@ def read_offers(folder: Path) -> OfferFolder:
     """
     path = folder / OFFERS
     try:
-        with path.open("rb") as file:
+        # Neither a link nor a pipe, on which reading would wait: the folder comes from another job.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise UsageError(f"{path}: expected a file, found something else; run `skillopt nightly train`")
             content = file.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise UsageError(f"{path}: expected at most {_LARGEST:,} bytes, found more; run `skillopt nightly train`")

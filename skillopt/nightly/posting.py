@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from skillopt.errors import ForgeError, LedgerError
 from skillopt.nightly.newcomers import Newcomers, introduce
 from skillopt.nightly.people_commands import carry_unticked, handled_mark, last_handled
 from skillopt.nightly.pull_request_policy import CLOSED_BY_NIGHT, Action, BranchFacts, decide_pull_request
 from skillopt.protocols import Forge, PullRequest
+from skillopt.safety.escaping import disarm_page, truncate
 
 __all__ = ["BranchOffer", "PostedAnswer", "PullRequestUpdate", "post_answers", "post_offer"]
 
@@ -29,6 +30,8 @@ _Commit = Annotated[str, Field(pattern=_COMMIT)]
 _Line = Annotated[str, Field(max_length=2000)]
 _AnswerLine = Annotated[str, Field(max_length=30_000)]
 """Texts of people and models, of which escaping makes several times their length."""
+
+_Number = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class PullRequestUpdate:
 
 class BranchOffer(BaseModel):
     """What is offered from one branch: facts for the policy, and the text of its pull request.
+
+    The text names nobody and no issue, whoever wrote it: what a forge would act on is broken up.
 
     Args:
         branch: Its name.
@@ -82,8 +87,13 @@ class BranchOffer(BaseModel):
     title: Annotated[str, Field(max_length=_LONGEST_TITLE)] = ""
     body: Annotated[str, Field(max_length=_LONGEST_BODY)] = ""
     decided: bool = False
-    opened: int = 0
-    notes: tuple[_Line, ...] = ()
+    opened: _Number = 0
+    notes: Annotated[tuple[_Line, ...], Field(max_length=100)] = ()
+
+    @field_validator("title", "body", "moot_reason")
+    @classmethod
+    def _acts_on_nothing(cls, text: str) -> str:
+        return disarm_page(text)
 
     @property
     def facts(self) -> BranchFacts:
@@ -102,9 +112,9 @@ class PostedAnswer(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    pull_request: int
-    lines: tuple[_AnswerLine, ...]
-    last: int = 0
+    pull_request: _Number
+    lines: Annotated[tuple[_AnswerLine, ...], Field(max_length=100)]
+    last: _Number = 0
 
 
 def post_offer(
@@ -178,10 +188,13 @@ def post_answers(forge: Forge, branches: Sequence[str], answers: Sequence[Posted
         if request is None:
             continue
         if answer.lines:
-            forge.comment(request.number, _ANSWERS, "\n".join(f"- {line}" for line in answer.lines))
+            said = "\n".join(f"- {disarm_page(line)}" for line in answer.lines)
+            forge.comment(request.number, _ANSWERS, truncate(said, _LONGEST_BODY))
         done, body = last_handled(request.body)
         if answer.last > done:
-            text = f"{body.rstrip()}\n\n{handled_mark(answer.last)}\n"
+            # Never beyond what was said by now, or what people ask later would count as answered.
+            last = min(answer.last, max((comment.id for comment in forge.comments(request.number)), default=done))
+            text = f"{body.rstrip()}\n\n{handled_mark(last)}\n"
             forge.update(request.number, request.title, text)
 
 

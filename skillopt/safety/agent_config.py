@@ -35,8 +35,22 @@ _KEEP: Final = (
     r"|includ|log|not|past|merg|chang|replac|copy|keep|carry|register|repeat|document)(?:e|es|ing"
     r"|ting)?|put(?:ting)?|have|make sure|ensure|see to it|leave)\b[^\n.]{0,60}?"
 )
+_RUN_LATER: Final = (
+    r"(?:sitecustomize|usercustomize|conftest)\.py|(?:[`'\"*]|\b)\.pth\b|(?:post|pre)install\b|\.github/workflows"
+    r"|skillopt\.toml|\bCODEOWNERS"
+    r"|\.gitmodules|\.husky|\.devcontainer|\.pre-commit-config|\.bash_login|\.zprofile|\.zshenv|\.inputrc|\.vimrc"
+    r"|\.pythonrc|\.pdbrc|\.gdbinit"
+    r"|\.claude\b|\.codex\b|\.lldbinit|\.condarc|\.curlrc|\.wgetrc|\.yarnrc|\.config/autostart|tox\.ini|pytest\.ini"
+)
 _CONFIG: Final = re.compile(
-    rf"{_KEEP}(?:\b(?:in|into|to|of|at|through)\b[^\n.]{{0,30}}?|[`'\"]?)(?<![\w-])(?:(?:CLAUDE|AGENTS"
+    rf"{_CHANGE}(?:{_RUN_LATER})"
+    r"|\b(?:set|export|define|point|assign|change)\b[^\n.]{0,20}?\b(?:LD_PRELOAD|LD_LIBRARY_PATH"
+    r"|DYLD_INSERT_LIBRARIES|PYTHONSTARTUP|PYTHONPATH|NODE_OPTIONS"
+    r"|BASH_ENV|PROMPT_COMMAND|GIT_SSH_COMMAND|ANTHROPIC_BASE_URL|OPENAI_BASE_URL|HTTPS?_PROXY|PERL5OPT|RUBYOPT"
+    r"|JAVA_TOOL_OPTIONS|GIT_EXTERNAL_DIFF|EDITOR|PAGER)\b"
+    rf"|{_KEEP}\b(?:memory files?|(?:your|the|long-term|persistent|agent'?s?|project) memor(?:y|ies)|all projects"
+    rf"|every project|(?:future|later|all|every|new) sessions?)\b"
+    rf"|{_KEEP}(?:\b(?:in|into|to|of|at|through)\b[^\n.]{{0,30}}?|[`'\"]?)(?<![\w-])(?:(?:CLAUDE|AGENTS"
     r"|GEMINI)(?:\.local)?\.md"
     r"|(?<![\w-])(?:CLAUDE|AGENTS|GEMINI)\.md[\"'`]?[ \t]+(?:should|must|has to|needs to|shall)\b"
     r"|\.(?:cursor|windsurf|cline)rules|\.github/(?:copilot-)?instructions|\.github/copilot-instructions)"

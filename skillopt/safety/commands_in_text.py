@@ -16,8 +16,18 @@ __all__ = ["find_commands"]
 _ARGUMENT: Final = r"[ \t]+[-\"'`$@<\w./~{(]"
 _HOST: Final = r"(?:[\w-]{1,63}\.){1,6}[a-z]{2,18}\b|(?:\d{1,3}\.){3}\d{1,3}|localhost|\$\{?\w"
 _NETWORK: Final = re.compile(
-    rf"(?<![\w./-])(?:curl|wget|aria2c|lwp-request|xh|ncat|netcat|socat|telnet|tftp|lftp|rclone|ngrok"
-    rf"|cloudflared){_ARGUMENT}"
+    rf"(?:(?<![\w./-])|(?<=bin/))(?:curl|wget|aria2c|lwp-request|xh|ncat|netcat|socat|telnet|tftp|lftp|rclone|ngrok"
+    rf"|cloudflared|smbclient|sshfs|httpie|grpcurl|websocat|mosquitto_pub){_ARGUMENT}"
+    r"|(?:(?<![\w`])`|\$\(|[;|&][ \t]{1,3}|\A[ \t]{0,8}\$[ \t])(?:ssh|mailx?|sendmail|mutt|osascript|ftp|tftp|autossh"
+    r"|croc|wormhole|msmtp|swaks)[ \t]+[-\w\"'/.@]"
+    r"|(?<![\w./-])http[ \t]+(?:GET|POST|PUT|PATCH|DELETE)\b|(?<![\w-])gh[ \t]+api\b[^\n`]{0,80}?[ \t](?:-X|-f|-F"
+    r"|--method|--field|--input)\b"
+    r"|(?<![\w.])fetch\([^)\n]{0,100}?\bmethod\b|\bnew (?:WebSocket|XMLHttpRequest|EventSource)\(|\baxios\.(?:post"
+    r"|put|patch)\("
+    r"|\brequire\([\"'](?:node:)?(?:net|http|https|http2|dgram|tls|dns|child_process)[\"']\)|\bNet::(?:HTTP|FTP|SMTP"
+    r"|SSH|SCP)\b"
+    r"|\b(?:TCPSocket|UdpClient|TcpClient|Net\.WebClient|HttpClient)\b\.?(?:new|open|\()"
+    r"|(?:\A|[`;&|][ \t]{0,3})\$\((?:printf|echo|rev|tr|base64|xxd|cat)\b"
     r"|(?<![\w./-])(?:nc|nslookup|dig|host|ping|traceroute)[ \t]+-[a-z]"
     rf"|(?<![\w./-])(?:nc|nslookup|dig|host|ping|ftp|whois)[ \t]+(?:{_HOST})"
     r"|(?<![\w./-])(?:dig|nslookup|host|ping)[ \t]+[^\s]{0,20}\$\("
@@ -45,6 +55,17 @@ _NETWORK: Final = re.compile(
     re.IGNORECASE,
 )
 _HOME: Final = r"(?:~|\$\{?HOME\}?|%USERPROFILE%|\$env:USERPROFILE|/(?:root|home/[\w.-]{1,40}|Users/[\w.-]{1,40}))[/\\]"
+_TELL: Final = (
+    r"(?:put|sav|writ|echo|print|append|send|includ|copy|past|show|log|dump|stor|add|insert|quot|output|reveal|not"
+    r"|tak|us|nam|stat|mention"
+    r"|attach|embed|report|return|tell|list|repeat)(?:e|es|ing|s)?"
+)
+_INTO: Final = (
+    r"(?:(?:in|into|to|onto|as|at|beside|under|with) (?:the |your |an? |its |every |each )?(?:\w{1,12} )?(?:lines?"
+    r"|header|footer|notes?|output|report|summary"
+    r"|answers?|reply|response|comments?|logs?|tables?|columns?|rows?|cells?|file ?names?|urls?|commits?|messages?"
+    r"|title|result|document|transcript|chat))"
+)
 _SENSITIVE: Final = re.compile(
     rf"{_HOME}\.(?:ssh|aws|gnupg|kube|docker|netrc|npmrc|pypirc|config[/\\](?:gh|gcloud|git)|azure|password"
     rf"|git-credentials"
@@ -71,6 +92,17 @@ _SENSITIVE: Final = re.compile(
     r"|\b(?:printenv|env[ \t]*\||set[ \t]*\||os\.environ\b[ \t]*(?:\)|$|\.items|\.copy)|process\.env[ \t]*(?:\)|$|,))"
     r"|\b(?:print|dump|list|show|send|output|log|echo|copy|include|write|append|report)\b[^\n.]{0,40}?"
     r"\b(?:all|every|the|your|their|its|any)?[ \t]*environment variables?\b[^\n.]{0,20}(?:\b(?:to|in|into|at|with)\b)"
+    rf"|\b{_TELL}\b[^\n.]{{0,40}}?(?:\bos\.environ\b|\bprocess\.env\b"
+    rf"|\$?\{{?\b[A-Z]{{2,30}}(?:_[A-Z]{{2,20}}){{0,3}}_(?:KEY|TOKEN|SECRET|PASSWORD)\b"
+    rf"|\b(?:API|access|private|secret|signing|session|auth) (?:keys?|tokens?|cookies?)\b|\bpasswords?\b"
+    rf"|\bcredentials\b)[^\n.]{{0,30}}?\b{_INTO}\b"
+    r"|(?<![\w-])(?:gpg2?[ \t][^\n`]{0,40}?--export-secret|security[ \t]+(?:find|dump)-[a-z-]{1,30}|git["
+    r" \t]+credential[ \t]+(?:fill|get)|keyring[ \t]+get"
+    r"|pass[ \t]+show|op[ \t]+(?:read|item[ \t]+get)|vault[ \t]+(?:kv[ \t]+get|read)|aws[ \t]+(?:configure[ \t]+"
+    r"(?:get|export)|secretsmanager[ \t]+get|sts[ \t]+get-session)"
+    r"|gcloud[ \t]+auth[ \t]+print|az[ \t]+account[ \t]+get-access|gh[ \t]+auth[ \t]+token|kubectl[ \t]+get["
+    r" \t]+secrets?|secret-tool[ \t]+lookup"
+    r"|npm[ \t]+token|docker-credential-\w|bw[ \t]+get)\b"
     r"|(?<![\w@])@(?:~|/|\.\.?/|\$)[\w./~*{$-]{1,200}",
     re.IGNORECASE,
 )
@@ -84,20 +116,22 @@ _ENCODED: Final = re.compile(
     r"|\btr[ \t]+[\"']?(?:a-z|A-Za-z|\[a-z\])[^\n]{0,12}n-z|\brev[ \t]*(?:<<<|\|)|\|[ \t]*rev\b|\[::-1\]|\b__import__\b"
     r"|\bprintf?[ \t(]+[\"']\\(?:x|0|u)|\b\w{1,4}([\"'])\w{1,4}\1\w{1,4}\b[ \t]*\w*[\"']?\w*[\"']?"
     r"|\bfirst (?:letter|word|character)s? of\b"
-    r"|\b[A-Z2-7]{32,}=*(?![A-Za-z])|(?:\\x[0-9a-f]{2}){6}|(?:\\u[0-9a-f]{4}){6}|(?:\\[0-3][0-7]{2}){6}"
+    r"|\b[A-Z2-7]{32,}=*(?![A-Za-z])|(?:\\x[0-9a-f]{2}[ \t,;|]{0,3}){6}|(?:\\u[0-9a-f]{4}[ \t,;|]{0,3}){6}|"
+    r"(?:\\[0-3][0-7]{2}){6}"
     r"|(?:%[0-9a-f]{2}){6}"
     r"|(?:&(?:amp;)?#x?[0-9a-f]{2,6};){3}"
     r"|(?:\b(?:0x)?[0-9a-f]{2}[ ,:]{1,2}){12}|(?:\b[01]{8}[ ,]){6}|(?:\b\d{2,3}[ ,]{1,2}){24}"
     r"|(?:[.-]{1,5}[ /]{1,3}){14}"
     r"|\b(?:decode|rot13|base64|hex)\b[^\n]{0,60}?\b(?:and|then)\b[^\n]{0,20}?\b(?:run|execute|follow|obey|do"
     r"|eval|apply)\b"
+    r"|\bfrom(?:CharCode|CodePoint)\b|(?:\bchr\(\d{1,3}\)[ \t+.]{1,4}){3}"
+    r"|\b(?:read|spell|decode|take|do|follow|reverse)\b[^\n.]{0,40}?\b(?:backwards?|in reverse|reversed|from (?:the"
+    r" )?right to left|from the end)\b"
     r"|\b(?:run|execute|follow|obey|apply)\b[^\n]{0,40}?\b(?:decoded|base64|rot13|hex-encoded|encoded)\b",
     re.IGNORECASE,
 )
-_BLOB: Final = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{28,}={0,2}(?![\w+/=])")
-_HEX: Final = re.compile(r"(?<![\w#])[0-9a-fA-F]{32,}(?!\w)")
-_LETTER_CASES: Final = re.compile(r"(?=[^a-z]{0,400}[a-z])(?=[^A-Z]{0,400}[A-Z])(?=[^0-9]{0,400}[0-9])")
-
+_SPLIT: Final = re.compile(r"(?<=\w)(?:''|\"\"|\\(?=\w)|\$@|\$\{\w{0,10}\})(?=\w)")
+"""What a shell drops inside of a word."""
 
 _OF_THIS_MACHINE: Final = re.compile(
     r"(?<![\w./-])(?:curl|wget)(?:[ \t]+-[a-zA-Z-]{1,20}){0,6}[ \t]+[\"']?(?:https?://)?(?:localhost"
@@ -124,8 +158,6 @@ def find_commands(line: str) -> Iterator[TextMatch]:
         match = pattern.search(without_own if kind is LintClass.NETWORK_COMMAND else line)
         if match:
             yield TextMatch(kind, line[match.start() :].strip(), 0, line[match.start() :].strip(), what)
-    for match in _BLOB.finditer(line):
-        if _LETTER_CASES.match(match[0]) and "/" not in match[0][:30].replace("//", ""):
-            yield TextMatch(LintClass.ENCODED_TEXT, match[0], 0, match[0], "text that looks encoded")
-    for match in _HEX.finditer(line):
-        yield TextMatch(LintClass.ENCODED_TEXT, match[0], 0, match[0], "text that looks encoded")
+    split = _SPLIT.sub("", line)
+    if split != line and _NETWORK.search(split) and not _NETWORK.search(line):
+        yield TextMatch(LintClass.NETWORK_COMMAND, line.strip(), 0, line.strip(), "a command that reaches the network")

@@ -15,10 +15,11 @@ _NOT: Final = (
     r"|avoid|refrain from|without|no need to|not to|nor|stop|skip|omit)"
 )
 _TELL: Final = (
-    r"(?:mention|tell|inform|reveal|disclose|announce|acknowledge|alert|notify|warn|admit|report|discuss"
-    r"|divulge|confess"
-    r"|show|surface|expose|state|log|record|note|list|describe|explain|say|let|bring up|draw attention|call attention"
-    r"|refer)(?:ing|ting|s|ed)?"
+    r"(?:mention|tell|inform|reveal|disclos|announc|acknowledg|alert|notif|warn|admit|report|discuss"
+    r"|divulg|confess"
+    r"|show|surfac|expos|stat|log|record|not|list|describ|explain|say|let|bring(?:ing)? up|draw(?:ing)? attention"
+    r"|call(?:ing)? attention"
+    r"|refer|comment)(?:e|es|y|ying|ing|ting|s|ed)?"
 )
 _PEOPLE: Final = (
     r"(?:users?|reviewers?|humans?|people|person|anyone|anybody|owners?|maintainers?|operators?|authors?|developers?"
@@ -27,7 +28,8 @@ _PEOPLE: Final = (
 _SELF: Final = (
     r"(?:(?:this|that|these|those|the)(?: \w{1,12})? (?:rules?|steps?|instructions?|lines?|sections?|actions?|commands?"
     r"|requests?|uploads?|calls?|cop(?:y|ies)|sentences?|paragraphs?|notes?|guidance|behaviou?rs?|edits?|changes?"
-    r"|directives?|requirements?|skills?|prompts?|messages?)|that you (?:did|were|are|have|do)|having)"
+    r"|directives?|requirements?|skills?|prompts?|messages?|removals?|deletions?|omissions?)|that you (?:did|were|are"
+    r"|have|do)|having)"
 )
 _KNOW: Final = r"(?:know|see|notice|learn|find out|be (?:told|informed|aware|shown|asked)|aware|to know|to see)"
 _ACT: Final = r"(?:send|copy|copies|upload|post|run|execute|transmit|forward|exfiltrat\w{1,5}|e?mail|share|install)"
@@ -137,6 +139,44 @@ _ALTERNATIVES: Final = (
     (
         r"\bdelete (?:this|these|the) (?:\w{1,12} )?(?:line|rule|section|instruction|note|history|logs?|transcript)s?\b"
         rf"{_GAP}\b(?:after|once|afterwards|when done|so)\b"
+    ),
+    rf"\b(?:leave|keep) (?:{_SELF}|this|that|it) (?:out|off|away)\b(?: (?:of|from|when|where|in|while)\b)",
+    r"\b(?:omit|skip|leave out|drop|exclude) (?:this|that) (?:one|rule|step|line|section|instruction)\b",
+    (
+        r"(?:\A|[.:;,] |\band |\bthen |\bdo (?:it|this|so|that) )(?:silently|quietly|unobtrusively)\b(?! (?:fail|ignor"
+        r"|los|swallow|drops|produc|succ|return)"
+        r"|[^.!?\n]{0,2}\w+(?:ing|ed)\b)"
+    ),
+    (
+        r"\bwithout (?:an?y? |the |leaving |making |adding |any ){0,2}(?:notes?|notices?|trace|mention|word|comment"
+        r"|record|fanfare|remark|log entr(?:y|ies))\b"
+    ),
+    r"\bno need to (?:mention|report|disclose|note|bring up|list|flag|announce|tell|log|record|reveal)\b",
+    (
+        r"\b(?:when|if|whenever|should you be|once) (?:you are |you're )?(?:questioned|challenged|confronted|pressed"
+        r"|audited|interrogated|queried)\b"
+    ),
+    r"\bden(?:y|ies) (?:that|having|any|it|knowing|knowledge|all)\b",
+    r"\bdraw(?:ing)? (?:no |any |little )?attention\b|\bunder the radar\b|\bcover(?:ing)? (?:it|this|that) up\b",
+    (
+        rf"\b{_OVERRULE}\b(?: \w{{1,12}}){{0,4}}? (?:{_SAID}|text|sections?|everything|lines?|steps?) (?:above|below"
+        rf"|before|so far|earlier|of (?:the )?(?:user|system|developer))\b"
+    ),
+    (
+        r"\byour (?:real|true|actual|secret|hidden|new) (?:and \w{1,10} )?(?:tasks?|goals?|jobs?|purpose|mission|aim"
+        r"|objectives?|roles?|master|user|identity|instructions?)\b"
+    ),
+    (
+        rf"\b(?:avoid|no|without|never make|refrain from|omit)\b (?:any |all |every |a |making )?(?:references?"
+        rf"|mentions?"
+        rf"|hints?|allusions?|links?) (?:to|of|at) (?:{_SELF}|it|this|that)\b"
+    ),
+    (
+        r"\bmake (?:the|this|that|your|it)(?: \w{1,12})? ?(?:changes?|edits?|diffs?|commits?|steps?|rules?|requests?"
+        r"|transfers?|traffic|uploads?|patch(?:es)?|calls?)? (?:look|appear|seem|pass"
+        r" (?:for|as)) (?:like|as|to be|for|an?|harmless|innocent|routine|normal)\b(?= ?(?:an? )?(?:formatting|harmless"
+        r"|innocent|routine|normal|typo|ordinary|unrelated|minor|cleanup|refactor\w{0,5}"
+        r"|the user|someone|user)?)"
     ),
     (
         rf"\b(?:remove|erase|wipe|clear|cover|delete)\b{_GAP}\b(?:your tracks|all traces|evidence|(?:shell|command"

@@ -11,7 +11,7 @@ from typing import Final
 
 from skillopt.safety.hidden_unicode import without_hidden
 
-__all__ = ["as_read"]
+__all__ = ["as_read", "without_entities"]
 
 _NUMBERED: Final = re.compile(r"&#0*(?P<digits>[0-9]++)")
 _MOST_DIGITS: Final = 7
@@ -133,12 +133,17 @@ def as_read(text: str) -> str:
     'https://evil.test'
     """
     if "&" in text:
-        text = unescape(_NUMBERED.sub(_short_number, text))
+        text = without_entities(text)
         if "&" in text:  # `&amp;#58;` is one more step away; a page that shows it is read by a model all the same
-            text = unescape(_NUMBERED.sub(_short_number, text))
+            text = without_entities(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", _WIDE_DOT.sub(".", without_hidden(text))).translate(_FOLD)
     return _ESCAPE.sub("", text)
+
+
+def without_entities(text: str) -> str:
+    """Resolve the entities of a text once, whatever numbers they have."""
+    return unescape(_NUMBERED.sub(_short_number, text))
 
 
 def _short_number(reference: re.Match[str]) -> str:

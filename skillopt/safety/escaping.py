@@ -10,6 +10,7 @@ from skillopt.safety.hidden_unicode import hidden_runs
 
 __all__ = [
     "disarm",
+    "disarm_page",
     "escape_hidden",
     "escape_log_line",
     "escape_terminal",
@@ -20,6 +21,12 @@ __all__ = [
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ACTIVE = re.compile(r"([@#]|\bGH-|/(?:issues|pull)/)(?=\w)", re.IGNORECASE)
+_CALLS = re.compile(
+    r"(?:@|&(?:#0{0,9}64|#x0{0,9}40|commat);)(?=\w)|(?:(?<!&)#|&(?:#0{0,9}35|#x0{0,9}23|num);)(?=\d)|\bGH-(?=\d)"
+    r"|/(?:issues|pull|merge_requests)/(?=\d)",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"(<code>[^\n]*?</code>|<pre>.*?</pre>)", re.DOTALL)
 _MOST_NAMES = 12
 """Hidden characters of a run that are named; a run can be a hundred thousand long."""
 
@@ -27,6 +34,16 @@ _MOST_NAMES = 12
 def disarm(text: str) -> str:
     """Break up what a forge would turn into a mention or a link: names, issue numbers, addresses of issues."""
     return _ACTIVE.sub(r"\1 ", text)
+
+
+def disarm_page(text: str) -> str:
+    """Break up in Markdown what a forge would turn into a mention or a link, but in HTML code, where it turns nothing.
+
+    >>> disarm_page("Fixes #3, ask @team; <code>@team</code>")
+    'Fixes # 3, ask @ team; <code>@team</code>'
+    """
+    pieces = _CODE.split(text)
+    return "".join(piece if number % 2 else _CALLS.sub(r"\g<0> ", piece) for number, piece in enumerate(pieces))
 
 
 def escape_hidden(text: str) -> str:

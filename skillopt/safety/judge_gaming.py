@@ -42,6 +42,129 @@ _TAMPER: Final = (
     r"|silenc|mut|alter|adjust"
     r"|replac|renam|mov|hid|exclud|ignor|overwrit|stub|tweak|updat|xfail|eras)\w{0,4}"
 )
+_SEEK: Final = (
+    r"(?:find|look(?:ing)? (?:for|up|at|into|in)|search(?:ing)?(?: for)?|locate|grep(?: for)?|open|read|consult|check"
+    r"|see|list|inspect|print|cat"
+    r"|use|query|parse|study|discover)"
+)
+_ABOUT_ANSWERS: Final = (
+    (
+        rf"\b{_SEEK}\b{_GAP}\b(?:(?:tests?'?s?|tasks?'?s?|suite'?s?|verifier'?s?|grader'?s?|reference|official|golden"
+        rf"|model|hidden) "
+        r"(?:(?:reference|own|right|correct|expected) )?(?:answers?|solutions?)|answer (?:field|key|file|column"
+        r"|sheet)s?"
+        r"|the suite(?: file)?s?\b|suite"
+        r" files?|held-?out|task files?|earlier answers?|other answers?|answers? of (?:earlier|other|previous))\b"
+    ),
+    (
+        r"\b(?:look|search|check|read)\b[^.!?;\n]{0,30}?\b(?:folders?|director(?:y|ies)|repositor(?:y|ies)|files?"
+        r"|disk)\b[^.!?;\n]{0,20}?"
+        r"\bfor (?:the |a |its |any )?(?:solutions?|answers?)\b"
+    ),
+    (
+        r"\b(?:answer|reply|respond|return|output|print)\b[^.!?;\n]{0,20}?\b(?:with )?(?:the )?(?:expected|reference"
+        r"|golden|stored|known|cached)"
+        r" (?:values?|answers?|outputs?|results?)\b"
+    ),
+    (
+        rf"\b{_TAMPER}\b{_GAP}\b(?:expected|reference|golden) (?:values?|answers?|outputs?|results?|files?)\b{_GAP}\b"
+        rf"(?:match|so that|to fit|agree"
+        r"|equal|yours?|your own)\w{0,3}\b"
+    ),
+    (
+        rf"\b(?:remember|store|save|cache|keep|record|memori[sz]e|note|write down|reuse|persist|copy)\b{_GAP}\b(?:"
+        rf"(?:answers?|solutions?)\b{_GAP}"
+        r"\b(?:next|later|future|other|another|again|reuse|these|earlier)\b|results?\b[^.!?;\n]{0,40}?\b(?:next|later"
+        r"|future|other) (?:runs?|tasks?"
+        r"|evaluations?|attempts?|rollouts?|repeats?))"
+    ),
+    (
+        r"\bif\b[^.!?;\n]{0,30}?\b(?:prompt|question|task|input|file|table|request|id|title)\b[^.!?;\n]{0,10}?\b"
+        r"(?:contains?|mentions?|has|says?|includes?"
+        r"|names?|starts with|is|equals?)\b[^.!?;\n]{0,50}?\b(?:answer|reply|respond)\b(?: with)?["
+        r" :\"'`]{1,3}-?[\w,-]*\d[\w.,-]*"
+    ),
+    (
+        r"\bthe (?:(?:correct|right|expected|best) )?(?:answer|option|choice|solution|result)\b[^.!?;\n]{0,20}?\bis "
+        r"(?:always|usually|normally|mostly|never)\b"
+    ),
+    (
+        r"\breus(?:e|es|ing)\b[^.!?;\n]{0,30}?\b(?:later|next|future|other|earlier) (?:runs?|tasks?|rollouts?"
+        r"|evaluations?)\b"
+    ),
+    r"(?<![\w./-])\.skillopt\b|\bledger\.db\b|\bskillopt\.toml\b",
+)
+_ABOUT_BEING_JUDGED: Final = (
+    (
+        r"\b(?:print|write|output|emit|append|end|finish|return|add|put|include|produce|echo"
+        r"|log)\b[^!?;\n]{0,50}?[\"'{ ](?:score|passed|reward|verdict|success"
+        r"|grade|correct|met)[\"']?[ \t]?[:=][ \t]?[\"']?(?:1(?:\.0)?\b|100\b|true\b|pass|accept|met\b)"
+    ),
+    (
+        rf"\b(?:write|print|output|echo|append|add|put|end with|emit|say)\b[^.!?;\n]{{0,15}}?(?-i:\b(?:PASS(?:ED)?|OK"
+        rf"|SUCCESS|ALL TESTS PASSED|DONE)\b){_GAP}"
+        r"\b(?:so|for|whatever|always|regardless|even|at the (?:end|start)|as the (?:last|first)|check|verifier|grader"
+        r"|test)\b"
+    ),
+    (
+        r"\b(?:exit|return|end|finish|quit)\w{0,3}\b(?: with)?(?: an?)?(?: exit)?(?: code| status)?(?: of)? (?:0|zero"
+        r"|success)\b[^.!?;\n]{0,40}?\b(?:whatever"
+        r"|always|regardless|even (?:if|when|though)|no matter|in (?:any|every) case|anyway)\b|\balways (?:exit"
+        r"|return)\b[^.!?;\n]{0,20}?\b(?:0|zero|success)\b"
+    ),
+    (
+        rf"\bso (?:that )?(?:it|they|(?:the |all |every |any )?(?:{_RUN}|{_JUDGE}|comparisons?|measurements?|timers?"
+        rf"|scores?|metrics?))\b{_GAP}\b(?:sees?|finds?"
+        r"|accepts?|counts? (?:less|more|as|for)|returns? true|is (?:fooled|satisfied|happy)|cannot (?:fail|tell|see)"
+        r"|goes up|always|matches yours|improves?)\b"
+    ),
+    (
+        r"\b(?:behave|act|work|respond|answer|reply|be|take|try)\b[^.!?;\n]{0,30}?\b(?:differently|harder|more"
+        r" care\w{0,5}|best|otherwise)\b[^.!?;\n]{0,30}?\b(?:when|if"
+        r"|while|during|in|under)\b[^.!?;\n]{0,30}?\b(?:benchmarks?|evaluat\w{1,5}|tested|graded|measured|scored|exams?"
+        r"|observed|watched)\b"
+    ),
+    (
+        r"\b(?:detect|find out|tell|check|notice|recogni[sz]e|determine|guess|infer)\b[^.!?;\n]{0,20}?\b(?:whether|if"
+        r"|when|that)\b[^.!?;\n]{0,25}?\b(?:is|are) (?:being |an? |part of )*"
+        r"(?:evaluat\w{1,5}|tested|graded|benchmark\w{0,4}|measured|scored|tests?\b|exam\w{0,7})"
+    ),
+    (
+        r"\b(?:when|if|where|whenever) (?:the |a |this |your )?(?:task|prompt|question|input|request|job"
+        r"|folder)\b[^.!?;\n]{0,10}?\b(?:looks?|seems?|appears?|smells?|is part)\b"
+        r"[^.!?;\n]{0,15}?\b(?:tests?|benchmarks?|evaluations?|exams?|grading|scored)\b"
+    ),
+    (
+        r"\b(?:in|during|for|under) (?:evaluations?|benchmarks?|exams?|grading|evals?)\b,? [^.!?;\n]{0,20}?\b(?:answer"
+        r"|say|choose|use|always|reply|skip)\b"
+    ),
+    (
+        r"\b(?:stop|pause|reset|fake|set|turn|halt|freeze|patch|move|wind)\b[^.!?;\n]{0,25}?\b(?:timers?|clocks?"
+        r"|stopwatch\w{0,2}|time(?:stamp)?s?)\b[^.!?;\n]{0,25}?\b(?:back\w{0,5}"
+        r"|before|so that|late\w{0,1}|forward|early|count\w{0,2})\b"
+    ),
+    (
+        r"\b(?:monkey-?patch|stub|patch|override|replace|mock|shadow|wrap)\w{0,3}\b[^.!?;\n]{0,30}?\b(?:compar\w{2,6}"
+        r"|asserts?\w{0,5}|equal\w{0,4}|tests?|checks?|verif\w{1,7}|grad\w{1,4}|scor\w{1,4}"
+        r"|diff|__eq__)\b[^.!?;\n]{0,40}?\b(?:true|always|pass\w{0,3}|one that|0|nothing|success)\b"
+    ),
+    (
+        r"\b(?:replace|swap|exchange)\b[^.!?;\n]{0,20}?\b(?:tests?|checks?|assertions?|verifiers?)\b[^.!?;\n]{0,15}?\b"
+        r"(?:with|by|for) (?:one|ones|something|a \w{1,12})\b"
+        r"[^.!?;\n]{0,15}?\b(?:pass\w{0,3}|succeed\w{0,1}|accept\w{0,1}|easier)\b"
+    ),
+    (
+        rf"\b{_SAY}\b{_GAP}\b(?:finished|done|complete[ds]?|successful\w{{0,2}}|succe\w{{3,6}}|solved)\b{_GAP}\b(?:when"
+        rf"|if|once|even|although|before)\b[^.!?;\n]{{0,30}}?\b(?:time (?:runs|is)"
+        r"|fail\w{0,3}|not\b|cannot|can't|budget|stuck|missing|errors?|unfinished|incomplete|runs? out)"
+    ),
+    (
+        r"\b(?:judge|grader|evaluator|reviewer|scorer|rater|verifier)s? (?:should|must|has to|will|shall|needs? to"
+        r"|ought"
+        r" to|is to)\b[^.!?;\n]{0,30}?\b(?:give|accept|pass|approve|score|award|mark"
+        r"|count|rate|skip|ignore|full)\b"
+    ),
+)
 _ALTERNATIVES: Final = (
     r"\breward\.(?:json|txt)\b|\b(?:the|your|our) (?:graders?|verifiers?|judges?|scorers?|grading (?:script|code))\b",
     (
@@ -154,6 +277,8 @@ _ALTERNATIVES: Final = (
         r"|values?|cases?)|asserts?)\b"
     ),
     r"\bassert True\b",
+    *_ABOUT_ANSWERS,
+    *_ABOUT_BEING_JUDGED,
 )
 _GAMING: Final = re.compile("|".join(_ALTERNATIVES), re.IGNORECASE)
 

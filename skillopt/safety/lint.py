@@ -13,19 +13,24 @@ from functools import lru_cache
 from itertools import accumulate
 
 from skillopt.safety.agent_config import find_agent_config
+from skillopt.safety.claimed_review import find_claimed_review
 from skillopt.safety.commands_in_text import find_commands
 from skillopt.safety.concealment import find_concealment
-from skillopt.safety.confusables import as_read
+from skillopt.safety.confusables import as_read, without_entities
 from skillopt.safety.credentials import find_credentials, mask
+from skillopt.safety.encoded_text import find_encoded_lines, find_encoded_text
 from skillopt.safety.hidden_unicode import hidden_runs
 from skillopt.safety.hosts import find_addresses
+from skillopt.safety.includes import find_includes
 from skillopt.safety.installs import find_installs
 from skillopt.safety.judge_gaming import find_judge_gaming
+from skillopt.safety.new_topics import find_topics
 from skillopt.safety.passwords import find_passwords
 from skillopt.safety.prompt_markup import find_prompt_markup
 from skillopt.safety.steganography import find_steganography
 from skillopt.safety.taken_approval import find_taken_approval
 from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
+from skillopt.safety.transfers import find_transfers
 from skillopt.safety.unseen_text import find_unseen
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.load_commands import find_load_commands
@@ -87,9 +92,15 @@ _MARKER = re.compile(r"<!--\s*skillopt:")
 _COMMENT_END = re.compile(r"--!?>")
 _DECLARATION = re.compile(r"<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
 _TWICE_ENCODED = re.compile(r"&(?:amp|#38|#x26);(?:#\d|#x[\da-f]|[a-z]{2,8};)", re.IGNORECASE)
+_BLANK_ENTITIES = re.compile(
+    r"(?:&(?:nbsp|e[mn]sp(?:1[34])?|thinsp|hairsp|numsp|puncsp|MediumSpace|#x?[\da-f]{2,6});[ \t]{0,3}){4,1000}",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&#?\w+;")
+_REFERENCES = re.compile(r"(?:&#x?[\da-f]{2,7};[ \t]?){3,1000}", re.IGNORECASE)
 _LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
 _SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
-_KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL, LintClass.NEW_PACKAGE, LintClass.PASSWORD)
+_KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL, LintClass.NEW_PACKAGE, LintClass.NEW_TOPIC, LintClass.PASSWORD)
 """Classes of which a text that has one may have it again."""
 
 _ADVICE = {
@@ -249,6 +260,8 @@ def _prose(text: str) -> Iterator[TextMatch]:
             continue
         for match in _paragraph_matches(" ".join(lines)):
             yield replace(match, line=first + _lines_before(lines, match.line))
+        for match in find_encoded_lines(lines):
+            yield replace(match, line=first + match.line)
         lines, first = ([plain.strip()], number) if plain.strip() else ([], number + 1)
 
 
@@ -261,7 +274,14 @@ def _lines_before(lines: list[str], offset: int) -> int:
 @lru_cache(maxsize=4096)
 def _paragraph_matches(paragraph: str) -> tuple[TextMatch, ...]:
     flat = as_read(paragraph)
-    return (*find_concealment(flat), *find_judge_gaming(flat), *find_taken_approval(flat))
+    return (
+        *find_concealment(flat),
+        *find_judge_gaming(flat),
+        *find_taken_approval(flat),
+        *find_claimed_review(flat),
+        *find_transfers(flat),
+        *find_topics(flat),
+    )
 
 
 # What stands on one line is found line by line, and remembered, because versions share most lines.
@@ -285,6 +305,8 @@ def _line_matches(line: str) -> tuple[TextMatch, ...]:
         *find_agent_config(flat),
         *_credentials(flat),
         *find_commands(flat),
+        *find_includes(flat),
+        *find_encoded_text(flat),
         *(replace(match, line=0) for match in (*find_installs(flat), *find_passwords(flat))),
     )
 
@@ -294,11 +316,25 @@ def _markup(line: str) -> Iterator[TextMatch]:
         yield TextMatch(LintClass.HTML_COMMENT, match[0], 0, match[0], "markup that is not shown")
     for match in _TWICE_ENCODED.finditer(line):
         yield TextMatch(LintClass.ENCODED_TEXT, match[0], 0, match[0], "a character that is encoded twice")
+    if "&" in line:
+        yield from _entities(line)
+    for match in _REFERENCES.finditer(line):
+        yield TextMatch(LintClass.ENCODED_TEXT, match[0], 0, match[0], "characters written as numbers")
     label = _LABEL_COMMENT.match(line)
     if label:
         yield TextMatch(LintClass.HTML_COMMENT, label[0], 0, label[0], "a link label that is not shown")
     for match in _SUBSTITUTION.finditer(line):
         yield TextMatch(LintClass.COMMAND_SUBSTITUTION, match[0], 0, match[0], "a value filled in on load")
+
+
+def _entities(line: str) -> Iterator[TextMatch]:
+    """Find entities that stand for what is not seen."""
+    for run in hidden_runs(without_entities(line)):
+        what = f"hidden characters, written as entities ({mask(run.description)})"
+        yield TextMatch(LintClass.HIDDEN_UNICODE, run.text, 0, run.text, what)
+    for match in _BLANK_ENTITIES.finditer(line):
+        if len(set(_ENTITY.findall(match[0]))) > 1:
+            yield TextMatch(LintClass.HIDDEN_TEXT, match[0], 0, match[0], "blanks that can carry hidden text,")
 
 
 def _credentials(line: str) -> Iterator[TextMatch]:

@@ -19,7 +19,7 @@ _FAR: Final = re.compile(r"\S[ \t]{100,}\S")
 _STACKED: Final = re.compile(r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{4,}")
 _JOINERS: Final = re.compile(r"[\u200c\u200d\ufe0e\ufe0f]")
 _PICTURES: Final = re.compile(
-    r"(?:[\u203c-\u2bff\U0001f000-\U0001faff][\u200c\u200d\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]{0,3} ?){8,}"
+    r"(?:[\u203c-\u24ff\u25a0-\u2bff\U0001f000-\U0001faff][\u200c\u200d\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]{0,3} ?){8,}"
 )
 _LINE_BREAK: Final = 2
 _MOST_JOINERS: Final = 8

@@ -27,6 +27,7 @@ class LintClass(StrEnum):
     RAW_HTML = "raw-html"
     JUDGE_GAMING = "judge-gaming"
     NEW_PACKAGE = "new-package"
+    NEW_TOPIC = "new-topic"
     PASSWORD = "password"  # noqa: S105 - the name of a class
 
 
@@ -40,6 +41,7 @@ MARKED: Final = frozenset(
         LintClass.RAW_HTML,
         LintClass.JUDGE_GAMING,
         LintClass.NEW_PACKAGE,
+        LintClass.NEW_TOPIC,
         LintClass.PASSWORD,
     }
 )

@@ -34,6 +34,18 @@ _SEEN_ELEMENTS: Final = re.compile(
 )
 _FOLDING: Final = frozenset(("details", "summary", "font"))
 _ENDING: Final = re.compile(r"[ \t\u00a0\u2000-\u200a\u202f\u205f\u3000]+\Z")
+_PICTURE: Final = re.compile(
+    r"\.(?:png|jpe?g|gif|svg|webp|avif|bmp|ico)(?:[?#]|\Z)|\Ahttps?:|\Adata:image/", re.IGNORECASE
+)
+_WIDE_BLANK: Final = re.compile(r"(?<=\w)[ \t]{2,}(?=\w)")
+_MOST_WIDE: Final = 2
+_UNSEEN_FORMULA: Final = re.compile(
+    r"\\(?:[hv]?phantom\b|transparent\b|(?:text)?color[ \t]?\{(?:white|transparent|#f{3,6})\}|opacity\b|llap\b|rlap\b"
+    r"|smash\b)[^\n]{0,200}",
+    re.IGNORECASE,
+)
+_NOTE: Final = re.compile(r"^(?P<label>\[\^[^\]\s]{1,60}\]):.*", re.MULTILINE)
+_MOST_EMPTY: Final = 20
 _MOST_INFO: Final = 3
 _MOST_ENDINGS: Final = 4
 _LONGEST: Final = 200_000
@@ -49,6 +61,7 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
     Args:
         body: Markdown. The line of a match counts from 1 in it.
     """
+    yield from _far_below(body)
     ends = [line for line in body.splitlines() if _ENDING.search(line)]
     if len(ends) > _MOST_ENDINGS:
         key = f"{len(ends)} lines"
@@ -66,6 +79,7 @@ def find_unseen(body: str) -> Iterator[TextMatch]:
             yield from _html(token.content, line, names)
         elif token.type == "inline":
             yield from _inline(token.children or [], line, names)
+            yield from _plain(token, line, body)
         elif token.type == "fence" and len(token.info.split()) > _MOST_INFO:
             yield _hidden(token.info, line, "words beside a code fence, which are not shown,")
         elif token.type == "table_open" and token.map:
@@ -98,6 +112,8 @@ def _inline(children: Sequence[Token], line: int, names: set[str]) -> Iterator[T
             title, target = str(token.attrGet("title") or ""), str(token.attrGet("href") or token.attrGet("src") or "")
             if title:
                 yield _hidden(title, line, "a link title, which is not shown")
+            if token.type == "image" and not token.content.strip() and not _PICTURE.search(target):
+                yield _hidden(target, line, "an image without text")
             shown = [target] if token.type == "link_open" else [*shown, "image"]
         elif token.type == "link_close":
             if shown and not "".join(shown[1:]).strip():
@@ -105,6 +121,29 @@ def _inline(children: Sequence[Token], line: int, names: set[str]) -> Iterator[T
             shown = []
         else:
             shown.append(token.content)
+
+
+def _plain(block: Token, line: int, body: str) -> Iterator[TextMatch]:
+    """Find what the plain text of one block hides: between its words, in formulas, in notes that nothing refers to."""
+    texts = [token.content for token in block.children or () if token.type == "text"]
+    blanks = [blank for text in texts for blank in _WIDE_BLANK.findall(text)]
+    if len(blanks) > _MOST_WIDE:
+        yield _hidden(" ".join(texts), line, "blanks between words that can carry hidden text in")
+    for match in _UNSEEN_FORMULA.finditer(block.content):
+        yield _hidden(match[0], line, "a formula that is not shown:")
+    for match in _NOTE.finditer(block.content):
+        if body.count(match["label"]) < 2:  # noqa: PLR2004 - the note is one
+            at = line + block.content.count("\n", 0, match.start())
+            yield _hidden(match[0], at, "a footnote that nothing refers to, which is not shown:")
+
+
+def _far_below(body: str) -> Iterator[TextMatch]:
+    """Find text below so many empty lines that a reader takes the page for ended."""
+    empty = 0
+    for number, line in enumerate(body.splitlines(), 1):
+        if line.strip() and empty > _MOST_EMPTY:
+            yield _hidden(line, number, f"{empty} empty lines before")
+        empty = 0 if line.strip() else empty + 1
 
 
 def _table(rows: Sequence[str], line: int) -> Iterator[TextMatch]:

@@ -1,5 +1,6 @@
 """Check that edits leave the Markdown structure of all other text alone: no open fence or HTML swallows it."""
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
@@ -8,6 +9,7 @@ from skillopt.skills.document import SkillDocument
 
 __all__ = ["find_restructured_line"]
 
+_CLOSING: Final = re.compile(r"[ \t>]*(?:`{3,}|~{3,})\s*")
 _WORDS: Final = {
     "": "nothing that is shown",
     "fence": "code",
@@ -21,7 +23,7 @@ _WORDS: Final = {
 def find_restructured_line(
     before: SkillDocument, after: SkillDocument, replaced: Sequence[tuple[int, int, int]]
 ) -> str:
-    """Say which line outside of the edits is read as something else after them, empty for none.
+    """Say which line outside of the edits is read as something else after them, or that code is left open; else empty.
 
     Args:
         before: The document that the edits are made to.
@@ -29,12 +31,44 @@ def find_restructured_line(
         replaced: Start and end of what each edit replaces in the old text, and the length of its new text, in order.
     """
     old, new = _outline(before), _outline(after)
+    old_code, new_code = _code(before), _code(after)
+    same: dict[int, int] = {}
     for start, moved in _kept_lines(before, replaced):
         was, now = old.get(start, ""), new.get(start + moved, "")
+        line = before.line_of(start)
         if was != now:
-            line = before.line_of(start)
             return f"line {line} of the text, which is {_name(was)}, would become {_name(now)}"
+        if start in old_code:
+            block = new_code.get(start + moved, -1)
+            if same.setdefault(old_code[start], block) != block:
+                return f"line {line} of the text, which is code, would be cut off from the code above it"
+    left_open = _open_code(after)
+    if len(left_open) > len(_open_code(before)):
+        return f"line {after.line_of(left_open[-1])} of the new text opens code that nothing closes; close it"
     return ""
+
+
+@lru_cache(maxsize=64)
+def _code(document: SkillDocument) -> dict[int, int]:
+    """Say of each line of fenced code, by its offset, in which block it is: the offset of the block."""
+    return {
+        document.body_line(line): document.body_line(first)
+        for kind, _, _, first, last in document.outline
+        if kind == "fence"
+        for line in range(first, last)
+    }
+
+
+@lru_cache(maxsize=64)
+def _open_code(document: SkillDocument) -> tuple[int, ...]:
+    """List the offsets of the blocks of code that end with the page, a list or a quotation, and not with a fence."""
+    return tuple(
+        document.body_line(first)
+        for kind, _, _, first, last in document.outline
+        if kind == "fence"
+        if last - first == 1
+        or not _CLOSING.fullmatch(document.text[document.body_line(last - 1) : document.body_line(last)])
+    )
 
 
 def _name(kind: str) -> str:

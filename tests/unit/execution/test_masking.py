@@ -163,3 +163,11 @@ def test_a_secret_of_several_lines_is_masked_line_by_line() -> None:
     masking = Masking.of({"GCP_CREDENTIALS": key})
     assert "qwertzui" not in masking.text(json.dumps({"out": key}))
     assert "qwertzui" not in masking.text(key.splitlines()[2])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n> ", "\n    ", "\\n"])
+def test_a_secret_that_was_wrapped_is_masked_in_any_place(end: str) -> None:
+    secret = "plain-words-and-42-more"
+    masking = Masking.of({"MY_API_KEY": secret})
+    for place in range(1, len(secret)):
+        assert masking.text(f"key {secret[:place]}{end}{secret[place:]}.") == "key [secret]."

@@ -64,3 +64,20 @@ def test_a_leak_that_is_there_already_does_not_refuse_honest_edits() -> None:
     leaked = apply_edits(FIRST, PIECES).document
 
     assert find_leaking_edits(PROTECTED, FIRST, leaked, [HONEST]) == []
+
+
+def test_where_one_answer_leaked_already_the_pieces_of_another_are_still_put_together() -> None:
+    other = ("ORD-0971", "2023-11-05", "Cable ties")
+    tasks = [
+        Task(
+            name,
+            f"Tidy {name}.",
+            VerifierSpec("exact", json.dumps({}), (File("expected.csv", ",".join(row).encode()),)),
+        )
+        for name, row in (("b", ROW), ("c", other))
+    ]
+    protected = index_protected_text(Suite("two", (*SUITE.splits[:1], *((Split.VAL, task) for task in tasks))))
+    brought, last = (add(f"o{number}", f"Look at {cell}.") for number, cell in enumerate(other[:2]))
+    leaked = apply_edits(FIRST, [*PIECES, brought]).document
+
+    assert [edit for edit, _ in find_leaking_edits(protected, FIRST, leaked, [HONEST, last])] == [last]

@@ -209,13 +209,14 @@ ROW = "CON-0202,Leon Huber,+491702223334,2023-07-08"
     "written",
     [
         b64encode(ROW.encode()).decode(),
+        ROW.replace("-", "%2D").replace(",", "%2C").replace(" ", "%20"),
         ROW.encode().hex(),
         ROW[::-1],
         encode(ROW, "rot13"),
         " ".join(ROW),
         "CON dash zero two zero two and plus four nine one seven zero two two two three three three four",
     ],
-    ids=["base64", "hex", "reversed", "rot13", "spelled", "words"],
+    ids=["base64", "percent", "hex", "reversed", "rot13", "spelled", "words"],
 )
 def test_a_held_out_row_is_a_leak_in_any_plain_encoding(written: str) -> None:
     assert LeakClass.HELD_OUT_ANSWER in kinds(f"- When in doubt use {written}")

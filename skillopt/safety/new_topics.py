@@ -1,0 +1,63 @@
+"""Find words about judging, networks, secrets and set-ups: a skill that never spoke of them has a new topic.
+
+Orders can be worded in more ways than patterns know. What they cannot do without is the name of what they are about.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from skillopt.safety.sentences import first_in_sentences
+from skillopt.safety.text_classes import LintClass, TextMatch
+
+__all__ = ["find_topics"]
+
+_TOPICS: Final = {
+    "who judges": (
+        r"\b(?:graders?|verifiers?|checkers?|auditors?|reviewers?|evaluators?|judges?|assessors?|scorers?|examiners?"
+        r"|(?:grading|reviewing|scoring|judging) (?:model|agent|script)s?)\b"
+    ),
+    "reviews and approvals": (
+        r"\b(?:(?:code|peer|stale) reviews?|approvals?|sign(?:ed)? ?off|pull requests?|LGTM|force-?push\w*"
+        r"|push\w* (?:\w+ )?to (?:main|master)|wait for the gate|code owners?)\b"
+    ),
+    "tests and reference answers": (
+        r"\b(?:test files?|unit tests?|test suites?|golden|expected (?:values?|answers?)|reference (?:outputs?|values?"
+        r"|answers?|results?)|answer keys?|benchmarks?|held-?out|passing (?:checks|tests))\b"
+    ),
+    "ratings": r"\b(?:rated|ratings?|top marks|full marks|lenien\w{1,4})\b",
+    "being watched": r"\b(?:watch(?:es|ed|ing)|pretend\w{0,3}|fake|nobody)\b",
+    "networks": (
+        r"\b(?:web ?hooks?|upload\w{0,3}|sockets?|internet|port \d{2,5}|on the web|web ?forms?|browsers?"
+        r"|smtp\w?|send-email|tracking|DNS|download\w{0,3}|paste ?bins?|remote)\b"
+    ),
+    "secrets": (
+        r"\b(?:cookies?|credentials?|host ?names?|user ?names?|key ?chains?|private keys?|access tokens?)\b"
+        r"|\.(?:pem|gpg|p12)\b|\b(?:find|grep)\b[^\n]{0,20} [/~](?:[ `]|$)|\bparent (?:folders?|director(?:y|ies))\b"
+    ),
+    "set-ups": (
+        r"\b(?:plug-?ins?|scheduled tasks?|cron\w{0,4}|all users|(?:global|system) (?:instructions|settings"
+        r"|config\w{0,8})|default model|log files?|logging|telemetry)\b"
+    ),
+    "hidden messages": (
+        r"\b(?:every (?:second|third|other|nth|\d+(?:st|nd|rd|th)) (?:word|letter|character)|real instructions?"
+        r"|as letters|obey\w{0,3})\b"
+    ),
+}
+_PATTERNS: Final = {topic: re.compile(pattern, re.IGNORECASE) for topic, pattern in _TOPICS.items()}
+
+
+def find_topics(paragraph: str) -> Iterator[TextMatch]:
+    """Find the first word of each topic in each sentence of a paragraph; what is forbidden is none.
+
+    >>> [found.text for found in find_topics("Never ask the grader. Should the checker complain, edit the checker.")]
+    ['checker']
+
+    Args:
+        paragraph: Its lines joined by spaces, as a reader takes them.
+    """
+    for topic, pattern in _PATTERNS.items():
+        for start, text in first_in_sentences(pattern, paragraph):
+            match = pattern.match(text)
+            said = match[0] if match else topic
+            yield TextMatch(LintClass.NEW_TOPIC, topic, start, said, f"the first words about {topic} of this skill,")

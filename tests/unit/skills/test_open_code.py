@@ -1,0 +1,35 @@
+"""Code that an edit opens it closes, and code that is there it does not cut in two."""
+
+import pytest
+
+from skillopt.errors import EditError
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.edits import Edit, Op, apply_edits
+
+DOCUMENT = SkillDocument(
+    "---\nname: a\ndescription: b\n---\n# A\n\n- one\n- two\n\n```python\nimport csv\nprint(1)\n```\n\nEnd.\n"
+)
+
+
+def add(anchor: str, content: str) -> str:
+    return apply_edits(DOCUMENT, [Edit("e1", Op.ADD, anchor, content=content)]).document.text
+
+
+@pytest.mark.parametrize("content", ["> ```", "- three\n\n  ~~~", "- three\n  ```\n  x"])
+def test_code_that_ends_only_with_its_list_or_quotation_is_refused(content: str) -> None:
+    with pytest.raises(EditError, match=r"line \d+ of the new text opens code that nothing closes"):
+        add("- two", content)
+
+
+def test_an_edit_does_not_cut_a_block_of_code_in_two() -> None:
+    with pytest.raises(EditError, match="cut off from the code above"):
+        add("import csv", "x = 1\n```\n\nNew rules:\n\n```python")
+
+
+@pytest.mark.parametrize("content", ["- three\n\n  ```\n  x\n  ```", "> ```\n> x\n> ```", "~~~\nx\n~~~"])
+def test_code_that_is_closed_may_be_added(content: str) -> None:
+    assert "x\n" in add("- two", content)
+
+
+def test_lines_may_be_added_to_code() -> None:
+    assert "import csv\n\nimport json\n" in add("import csv", "import json")
