@@ -101,6 +101,10 @@ class ExecutorSettings(BaseModel):
             "refuse to start there. On a machine of your own there is a warning."
         ),
     ] = False
+    job_targets: Annotated[
+        tuple[str, ...],
+        Field(description="Harnesses, beside `harness`, that agents may choose for jobs, as `chat/openai/gpt-5`."),
+    ] = ()
 
 
 class TargetSettings(BaseModel):
@@ -282,7 +286,6 @@ class AdvancedSettings(BaseModel):
 class Settings(AdvancedSettings):
     """What shapes a run; these stand at the top of skillopt.toml."""
 
-    # What runs
     preset: Annotated[Preset, Field(description="Set of settings to start from.")] = Preset.DEFAULT
     harness: Annotated[
         str,
@@ -325,7 +328,6 @@ class Settings(AdvancedSettings):
         Field(description="Own prices by model, in US dollars per million tokens (`input`, `output`, …)."),
     ] = {}
 
-    # How long it learns
     epochs: Annotated[
         int,
         Field(
@@ -336,8 +338,6 @@ class Settings(AdvancedSettings):
         ),
     ] = 4
     seed: Annotated[int, Field(description="Seed of every draw the loop makes.", ge=0)] = 0
-
-    # What counts as better, and what edits may say
     metric: Annotated[
         Metric, Field(description="What the gate compares: `soft` scores, `hard` passes, or their mean, `mixed`.")
     ] = Metric.MIXED
@@ -355,7 +355,6 @@ class Settings(AdvancedSettings):
         tuple[LintClass, ...],
         Field(description="Classes of text that edits may add though they are refused or need a person."),
     ] = ()
-
     # Caps
     max_rollouts: Annotated[
         int, Field(description="Cap on rollouts of a run, held-out test included; 0 for none.", ge=0)
@@ -379,8 +378,6 @@ class Settings(AdvancedSettings):
     rollout_tokens: Annotated[
         int, Field(description="Most tokens of one rollout of `codex`; 0 for no limit.", ge=0)
     ] = 0
-
-    # Tables of their own
     executor: Annotated[ExecutorSettings, Field(description="How calls are made.")] = ExecutorSettings()
     target: Annotated[TargetSettings, Field(description="How a target behind an API answers.")] = TargetSettings()
     nightly: Annotated[NightlySettings, Field(description="Pull requests, and what is due.")] = NightlySettings()

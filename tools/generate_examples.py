@@ -26,6 +26,7 @@ from tools.example_demo import make_demo
 from tools.example_prompt import make_prompt
 from tools.example_report import make_report
 from tools.example_review import make_review
+from tools.example_tool_mistakes import make_tool_mistakes
 
 __all__ = ["EXAMPLES", "MAKERS", "main", "make_pull_request"]
 
@@ -58,6 +59,7 @@ def make_pull_request(folder: Path) -> dict[str, str]:
 MAKERS: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
     "demo": make_demo,
     "prompt": make_prompt,
+    "tool-mistakes": make_tool_mistakes,
     "pull request": make_pull_request,
     "report": make_report,
     "review": make_review,

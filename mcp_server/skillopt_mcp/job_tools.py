@@ -3,24 +3,23 @@
 Each is a function of the project's folder and the model's arguments, answered in Markdown.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from skillopt.commands.job_plan import choose_target
 from skillopt.commands.jobs import (
     JobLimits,
     JobReport,
     cancel,
     job,
-    job_root,
     jobs,
+    locate,
     start_evaluation,
     start_training,
 )
-from skillopt.errors import UsageError
-from skillopt.project import Selection
 from skillopt.runs.plan import Start
 from skillopt_mcp.catalogue import selection_of
 from skillopt_mcp.pages import paginate, quoted, table
@@ -55,7 +54,12 @@ _JobName = Annotated[str, Field(description="The id that start_job or propose_ed
 StartText = Annotated[
     Start, Field(description="Which text is meant if the work tree and the branch differ; ask the user before you say.")
 ]
-UsdCap = Annotated[float, Field(description="Most US dollars; 0 for the project's own cap.", ge=0)]
+UsdCap = Annotated[
+    float,
+    Field(
+        description="Most US dollars, agreed with the user; 0 for the project's own cap. A paid job needs one.", ge=0
+    ),
+]
 RolloutsCap = Annotated[int, Field(description="Most rollouts; 0 for the project's own cap.", ge=0)]
 MinutesCap = Annotated[float, Field(description="Most minutes; 0 for the project's own cap.", ge=0)]
 
@@ -100,7 +104,11 @@ def start_job_tool(
     ] = "train",
     repeats: Annotated[int, Field(description="evaluate only: runs of each task.", ge=1, le=16)] = 1,
     harness: Annotated[
-        str | None, Field(description="How the target is run, instead of the project's setting.", max_length=100)
+        str | None,
+        Field(
+            description="How the target is run, if job_targets in skillopt.toml lists it; else the project's.",
+            max_length=100,
+        ),
     ] = None,
     of: Annotated[
         Literal["incumbent", "draft"],
@@ -113,7 +121,7 @@ def start_job_tool(
     wait_seconds: WaitSeconds = 0,
 ) -> JobAnswer:
     """Start a job and give its id at once."""
-    selection = _selection(folder, name, harness)
+    selection = choose_target(selection_of(folder, name), harness)
     limits = JobLimits(max_usd=max_usd, max_rollouts=max_rollouts, max_minutes=max_minutes)
     if work == "optimize":
         begun = start_training(selection, start=start, limits=limits)
@@ -131,7 +139,7 @@ def job_status_tool(
 ) -> "str | JobAnswer":
     """Report a job's state, results, spending and next step."""
     if job_id is not None:
-        return JobAnswer(job_root(job_id, folder=folder), job_id, wait_seconds)
+        return JobAnswer(locate(job_id, folder=folder).root, job_id, wait_seconds)
     rows = [(one.id, one.skill, one.command[0], one.state.value, one.created_at) for one in jobs(folder=folder).jobs]
     return table(("job", "skill", "work", "state", "started"), rows) if rows else "No job was started here yet."
 
@@ -150,18 +158,14 @@ def started(folder: Path, job_id: str, skill: str, wait_seconds: int) -> JobAnsw
         skill: What it works on.
         wait_seconds: How long to wait for news at most.
     """
-    head = (
-        f"Job `{job_id}` runs for {skill}, in a process of its own that goes on when this client ends. "
-        f"Call job_status with it and wait_seconds={MOST_WAITED}: it answers when there is news."
+    place = locate(job_id, folder=folder)
+    head = f"Job `{job_id}` runs for {skill}, in a process of its own that goes on when this client ends."
+    step = (
+        ""
+        if wait_seconds
+        else f"Call job_status with it and wait_seconds={MOST_WAITED}: it answers when there is news."
     )
-    return JobAnswer(job_root(job_id, folder=folder), job_id, wait_seconds, head)
-
-
-def _selection(folder: Path, name: str, harness: str | None = None) -> Selection:
-    if harness is not None and not harness.replace("/", "").replace("-", "").replace(".", "").isalnum():
-        raise UsageError(f"expected the name of a harness such as codex or claude-code/MODEL, found {harness[:80]!r}")
-    found = selection_of(folder, name)
-    return found if harness is None else replace(found, flags={**found.flags, "harness": harness})
+    return JobAnswer(place.root, job_id, wait_seconds, "\n\n".join(filter(None, (head, *place.plan, step))))
 
 
 def _report(found: JobReport) -> str:
@@ -176,7 +180,7 @@ def _report(found: JobReport) -> str:
     parts += [found.line] if found.line else []
     if found.run is not None and found.run.headline is not None:
         parts.append(f"Newest version against the text before: {found.run.headline.words}.")
-    parts.append("\n".join(["Spent so far:", *(spent or ["- nothing yet"])]))
+    parts.append("\n".join(["Spent so far:", *(spent or ["- nothing" if one.ended_at else "- nothing yet"])]))
     if found.run is not None and found.run.draft and one.exit_code is not None:
         parts.append(f"A draft waits. What was shown of it is {found.run.draft}.")
     parts += [UNTRUSTED, *(quoted(text) for text in _summary(found) or ("(nothing yet)",))]

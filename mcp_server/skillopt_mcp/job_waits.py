@@ -15,7 +15,7 @@ __all__ = ["answer_with_news"]
 _EVERY: Final = 0.25
 """Seconds between two looks at a job, which read a few small files."""
 
-_SETTLING: Final = 1.0
+_SETTLING: Final = 3.0
 """Seconds after a verdict in which the job often ends, too; one answer then tells both."""
 
 _Tell = Callable[[float, float | None, str | None], Awaitable[None]]

@@ -47,6 +47,7 @@ from pydantic import ValidationError
 
 from skillopt import __version__
 from skillopt.errors import SkilloptError
+from skillopt.execution.installation import check_unchanged
 from skillopt_mcp.arguments import read_arguments, strict_schema
 from skillopt_mcp.job_tools import JobAnswer
 from skillopt_mcp.job_waits import answer_with_news
@@ -199,6 +200,8 @@ class _BoundTool:
         Raises:
             SkilloptError: What the tool refuses.
         """
+        if self.offer.annotations.open_world_hint:  # it starts a process, which loads what is installed now
+            check_unchanged(__version__)
         given = self._arguments.pre_parse_json(given)  # some clients send a list as text
         read = read_arguments(self.offer.name, self._arguments.arg_model, self.schema, given)
         taken = {name: getattr(read, name) for name in type(read).model_fields}

@@ -35,7 +35,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.storage.mean_costs import MeanCost, mean_cost
 from skillopt.tasks import Split, Suite
 
-__all__ = ["SIMULATED_RUNS", "Estimated", "Known", "estimate"]
+__all__ = ["SIMULATED_RUNS", "Estimated", "Known", "Records", "estimate", "read_records"]
 
 SIMULATED_RUNS: Final = 12
 """Simulated runs of each kind of optimizer model."""
@@ -150,7 +150,7 @@ def estimate(
     if not prospect.can_show:
         raise UsageError(prospect.words)
     check_cap(suite, settings)
-    records = _read_records(project.root, target, skill, suite)
+    records = read_records(project.root, target, skill, suite)
     ends, each = clock() + _SECONDS, runs * len(PROPOSERS) // len(records.proposers)
     rows = foresee(
         suite,
@@ -193,8 +193,16 @@ def _start(project: Project, target: Target, start: Start) -> Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class _Records:
-    """What the ledger has of the tasks, the target and the optimizer model."""
+class Records:
+    """What the ledger has of the tasks, the target and the optimizer model.
+
+    Args:
+        known: How much that is.
+        rates: By task, how many of its runs passed, and how many there were.
+        rollout: Mean cost of a rollout, None where none is recorded.
+        call: Mean cost of a call of the optimizer model, None where none is recorded.
+        earlier: What earlier runs with another preset on the same tasks mean; empty when there were none.
+    """
 
     known: Known
     rates: dict[str, tuple[int, int]]
@@ -227,18 +235,27 @@ def _measured(mean: MeanCost | None, workers: int, typical: CallCost, fewest: in
     return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0)
 
 
-def _read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> _Records:
+def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Records:
+    """Read what a forecast goes by.
+
+    Args:
+        root: The project.
+        target: The skill and its settings.
+        skill: The text that training would start from.
+        suite: Its tasks.
+    """
     try:
         ledger = Ledger.open(root, read_only=True)
     except SkilloptError:
-        return _Records(Known(), {}, None, None, "")  # nothing was run yet
+        return Records(Known(), {}, None, None, "")  # nothing was run yet
     with closing(ledger):
         earlier = describe_earlier_runs(ledger, target.name, suite, target.settings)
         target_identity = model_identity = ""
-        with suppress(SkilloptError):  # a client that is missing has recorded nothing that could be found
-            drivers = load_drivers(target.settings, suite, root)
-            target_identity = drivers.target_identity
-            model_identity = drivers.model.identity if drivers.model else ""
+        for optimizer in (False, True):
+            with suppress(SkilloptError):  # a client that is missing has recorded nothing that could be found
+                drivers = load_drivers(target.settings, suite, root, optimizer=optimizer)
+                target_identity = drivers.target_identity
+                model_identity = drivers.model.identity if drivers.model else ""
         rates = dict(recorded_rates(ledger, skill.digest, target_identity, suite))
         lasted, edits = recorded_edits(ledger, model_identity)
         rows = ledger.costs()
@@ -251,7 +268,7 @@ def _read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> _Re
         edits,
         lasted,
     )
-    return _Records(known, rates, rollout, call, earlier)
+    return Records(known, rates, rollout, call, earlier)
 
 
 def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:

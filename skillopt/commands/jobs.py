@@ -10,31 +10,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from skillopt.commands.job_plan import JobPlan, plan_evaluation, plan_proposal, plan_training
 from skillopt.commands.propose import EditsProposal
-from skillopt.commands.spending import is_capped
 from skillopt.commands.status import RunStatus, run_status
-from skillopt.errors import UsageError
-from skillopt.forecast.typical_costs import is_paid
 from skillopt.loop.events import decode_event
 from skillopt.loop.step_lines import StepLines
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
-from skillopt.runs.plan import Start, make_plan
+from skillopt.runs.plan import Start
 from skillopt.storage.job_progress import JobProgress
-from skillopt.storage.jobs import Job, JobState, cancel_job, find_job, list_jobs, start_job, wait_for_job
+from skillopt.storage.jobs import Job, JobState, JobTerms, cancel_job, find_job, list_jobs, start_job, wait_for_job
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.versions.draft_branch import DRAFT
 
 __all__ = [
     "JobGlance",
     "JobLimits",
+    "JobPlace",
     "JobReport",
     "Jobs",
     "cancel",
     "glance",
     "job",
-    "job_root",
     "jobs",
+    "locate",
     "start_evaluation",
     "start_proposal",
     "start_training",
@@ -70,11 +69,15 @@ class JobLimits:
     max_rollouts: int = 0
     max_minutes: float = 0.0
 
+    @property
+    def caps(self) -> dict[str, float]:
+        """Give those that are set by the names of settings."""
+        return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name))}
+
     def flags(self) -> Iterator[str]:
         """Give the options of the command line."""
-        for name in self.__dataclass_fields__:
-            if value := getattr(self, name):
-                yield from (f"--{name.replace('_', '-')}", f"{value:g}")
+        for name, value in self.caps.items():
+            yield from (f"--{name.replace('_', '-')}", f"{value:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,14 @@ class JobReport:
     next_step: str
     line: str = ""
     spent: Mapping[str, Usage] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlace:
+    """Where a job is, and what was said of it when it was started: what it runs, is likely to take, and its limits."""
+
+    root: Path
+    plan: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +159,10 @@ def start_evaluation(
         BusyError: A job runs for this skill.
     """
     given = limits or JobLimits()
-    if given.max_rollouts:
-        raise UsageError("an evaluation takes no max_rollouts: it makes one rollout a task and repeat")
-    name = make_plan(selection, proposer="nobody").target.name
-    incumbent = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{name}"}[start]
-    subject = DRAFT if draft else incumbent
-    return _start(selection, ["evaluate", "--of", subject, "--split", split, "--repeats", str(repeats)], given)
+    plan = plan_evaluation(selection, given.caps, split=split, repeats=repeats, start=start, draft=draft)
+    incumbent = {"auto": "incumbent", "worktree": "worktree", "branch": f"skillopt/{plan.skill}"}[start]
+    words = ["evaluate", "--of", DRAFT if draft else incumbent, "--split", split, "--repeats", str(repeats)]
+    return _start(selection, plan, words, given)
 
 
 def start_training(selection: Selection, *, start: Start = "auto", limits: JobLimits | None = None) -> Job:
@@ -168,14 +177,8 @@ def start_training(selection: Selection, *, start: Start = "auto", limits: JobLi
         UsageError: Something is missing or wrong, or it is paid for and has no cap; nothing was started.
         BusyError: A job runs for this skill.
     """
-    settings, limits = make_plan(selection).target.settings, limits or JobLimits()
-    if (is_paid(settings.harness) or is_paid(settings.model)) and not (is_capped(settings) or list(limits.flags())):
-        message = (
-            "expected a cap for a job that is paid for, found none; set max_rollouts, max_usd or max_minutes for it "
-            "or in skillopt.toml (`skillopt estimate` says which)"
-        )
-        raise UsageError(message)
-    return _start(selection, ["optimize", "--start", start], limits)
+    given = limits or JobLimits()
+    return _start(selection, plan_training(selection, given.caps, start=start), ["optimize", "--start", start], given)
 
 
 def start_proposal(
@@ -192,8 +195,9 @@ def start_proposal(
     Raises:
         BusyError: A job runs for this skill.
     """
-    files = [(_EDITS, offered.model_dump_json())]
-    return _start(selection, ["propose", f"{{job}}/{_EDITS}", "--start", start], limits or JobLimits(), files)
+    given, files = limits or JobLimits(), [(_EDITS, offered.model_dump_json())]
+    plan = plan_proposal(selection, given.caps, offered, start=start)
+    return _start(selection, plan, ["propose", f"{{job}}/{_EDITS}", "--start", start], given, files)
 
 
 def jobs(*, folder: Path | None = None) -> Jobs:
@@ -216,8 +220,8 @@ def job(name: str, *, wait: float = 0.0, folder: Path | None = None) -> JobRepor
     return _report(root, wait_for_job(root, name, wait))
 
 
-def job_root(name: str, *, folder: Path) -> Path:
-    """Find the project of a job.
+def locate(name: str, *, folder: Path) -> JobPlace:
+    """Find a job, and what was said of it when it was started.
 
     Args:
         name: The job's id.
@@ -227,8 +231,7 @@ def job_root(name: str, *, folder: Path) -> Path:
         UsageError: There is no such job.
     """
     root = Project.find(folder).root
-    find_job(root, name)
-    return root
+    return JobPlace(root, find_job(root, name).terms.words)
 
 
 def glance(name: str, *, folder: Path) -> JobGlance:
@@ -261,15 +264,17 @@ def cancel(name: str, *, folder: Path | None = None) -> JobReport:
 
 
 def _start(
-    selection: Selection, command: Sequence[str], limits: JobLimits, files: Sequence[tuple[str, str]] = ()
+    selection: Selection,
+    plan: JobPlan,
+    command: Sequence[str],
+    limits: JobLimits,
+    files: Sequence[tuple[str, str]] = (),
 ) -> Job:
-    project = selection.project()
-    target = project.target(selection)
     flags: Mapping[str, object] = selection.flags
     settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
     suite = ["--suite", str(selection.suite)] if selection.suite else []
-    words = [*command, *limits.flags(), *settings, *suite, "--", str(target.folder)]
-    return start_job(project.root, target.name, words, files)
+    words = [*command, *limits.flags(), *settings, *suite, "--", str(plan.folder)]
+    return start_job(plan.root, plan.skill, words, files, JobTerms(plan.limits, plan.words))
 
 
 def _report(root: Path, found: Job) -> JobReport:
@@ -288,11 +293,11 @@ def _report(root: Path, found: Job) -> JobReport:
 
 def _progress_line(found: Job) -> str:
     """Say how far a job is: this batch, what it used of its limits, the time, and where it is."""
-    noted, limits = found.noted, found.limits
+    noted, limits = found.noted, found.terms.limits
     if noted is None:
         return ""
     parts = [f"{noted.done:,} of {noted.total:,} {noted.kind}"] if noted.kind else []
-    if noted.asked != noted.total or noted.kind != "rollouts" or limits.get("max_rollouts"):
+    if noted.asked != noted.total or noted.kind != "rollouts":
         parts.append(f"{noted.asked:,}{_of(limits, 'max_rollouts')} rollouts in all")
     tokens = noted.spent.input_tokens + noted.spent.output_tokens
     if noted.spent.usd is not None:

@@ -3,21 +3,25 @@
 Both install a folder `skillopt/`. In one environment the one that came last has overwritten files of the other.
 """
 
+import re
 import sys
 from base64 import urlsafe_b64decode
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from skillopt.errors import UsageError
+
 if TYPE_CHECKING:
     from importlib.metadata import PackagePath
 
-__all__ = ["check_installation", "namesake"]
+__all__ = ["check_installation", "check_unchanged", "namesake"]
 
 _NAME: Final = "skillopt"
 _OURS: Final = "skillopt-mcp"
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _AGAIN: Final = "`pip install --force-reinstall --no-deps PATH-OF-CLONE`, the folder of a clone of skillopt"
+_VERSION: Final = re.compile(r'^__version__ = "([^"]+)"', re.MULTILINE)
 _MEND: Final = f"use separate environments, or run `pip uninstall skillopt` and then {_AGAIN}"
 
 
@@ -35,6 +39,27 @@ def check_installation() -> str:
         f"the package `skillopt` {found[0]}, which is another one with the same import name, has overwritten files of "
         f"skillopt-mcp: `import skillopt` gets that package; {_MEND}"
     )
+
+
+def check_unchanged(loaded: str) -> None:
+    """Refuse to start a process of another version than the one that is running and would talk to it.
+
+    Args:
+        loaded: The version that is running.
+
+    Raises:
+        UsageError: The program was replaced since this process started.
+    """
+    try:
+        found = _VERSION.search((_PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    except OSError:
+        found = None
+    version = found[1] if found else "none"
+    if version != loaded:
+        raise UsageError(
+            f"skillopt-mcp was replaced while this process ran: expected version {loaded}, found {version}; start "
+            "the client anew, then try again"
+        )
 
 
 def namesake() -> str:

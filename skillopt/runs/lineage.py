@@ -92,7 +92,10 @@ def resolve_version(repository: Repository, target: Target, text: str) -> str:
         return repository.resolve(text)
     tip = DraftBranch(repository, target.name, repository.relative(target.folder)).tip
     if tip is None:
-        raise UsageError(f"skill {target.name!r} has no draft; see `skillopt log {target.name}`")
+        raise UsageError(
+            f"skill {target.name!r} has no draft; list_skills with its name lists what there is, and so does "
+            f"`skillopt log {target.name}`"
+        )
     return tip
 
 

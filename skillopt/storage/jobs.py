@@ -30,6 +30,7 @@ from skillopt.storage.locks import state_folder
 __all__ = [
     "Job",
     "JobState",
+    "JobTerms",
     "cancel_job",
     "check_idle",
     "find_job",
@@ -63,6 +64,19 @@ class JobState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class JobTerms:
+    """What is said when a job is started.
+
+    Args:
+        limits: The limits in force by name, as settings name them; those of 0 are none.
+        words: What it runs, what it is likely to take, and its limits, for whoever asked.
+    """
+
+    limits: Mapping[str, float] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class _Order:
     """What is recorded before the process starts."""
 
@@ -71,6 +85,7 @@ class _Order:
     folder: str
     created_at: str
     limits: Mapping[str, float] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +102,7 @@ class Job:
         exit_code: Exit code of its command, None while it runs or where that is unknown.
         output: Standard output so far, cut where it is very long.
         progress: The last lines of its standard error.
-        limits: The limits in force by name, as settings name them; those of 0 are none.
+        terms: What was said when it was started.
         noted: How far it is by its own note; None before the first.
     """
 
@@ -100,7 +115,7 @@ class Job:
     exit_code: int | None
     output: str
     progress: str
-    limits: Mapping[str, float] = field(default_factory=dict)
+    terms: JobTerms = field(default_factory=JobTerms)
     noted: JobProgress | None = None
 
 
@@ -109,7 +124,7 @@ def start_job(
     skill: str,
     command: Sequence[str],
     files: Sequence[tuple[str, str]] = (),
-    limits: Mapping[str, float] | None = None,
+    terms: JobTerms | None = None,
 ) -> Job:
     """Start a command in a process of its own.
 
@@ -118,7 +133,7 @@ def start_job(
         skill: The skill that the command works on; one job at a time runs for it.
         command: The arguments of `skillopt`; one that begins with `{job}/` is a file in the job's folder.
         files: Names and texts of files to put there first.
-        limits: The limits in force, for whoever looks at the job.
+        terms: What is said of it, for whoever looks at it later.
 
     Raises:
         BusyError: A job runs for this skill.
@@ -134,7 +149,7 @@ def start_job(
         for name, text in files:
             (own / name).write_text(text, encoding="utf-8")
         arguments = tuple(f"{own}{word[5:]}" if word.startswith("{job}/") else word for word in command)
-        order = _Order(skill, arguments, str(root), now.isoformat(timespec="seconds"), dict(limits or {}))
+        order = _Order(skill, arguments, str(root), now.isoformat(timespec="seconds"), *_parts(terms))
         _write(own / "order.json", json.dumps(asdict(order), ensure_ascii=False))
     try:
         start_detached([*_PROGRAM, str(own)], folder=root, output=own / "output", errors=own / "progress")
@@ -230,11 +245,15 @@ def finish_job(folder: Path, exit_code: int) -> None:
     _write(folder / "ended.json", json.dumps(ended))
 
 
+def _parts(terms: JobTerms | None) -> tuple[dict[str, float], tuple[str, ...]]:
+    return (dict(terms.limits), terms.words) if terms else ({}, ())
+
+
 def _order(folder: Path) -> _Order:
     loaded = json.loads((folder / "order.json").read_text(encoding="utf-8"))
     # Another version of the program may have written more, or less.
     known = {one.name: loaded[one.name] for one in fields(_Order) if one.name in loaded}
-    return _Order(**(known | {"command": tuple(loaded["command"])}))
+    return _Order(**(known | {"command": tuple(loaded["command"]), "words": tuple(loaded.get("words", ()))}))
 
 
 def _read(folder: Path) -> Job | None:
@@ -258,7 +277,7 @@ def _read(folder: Path) -> Job | None:
         code if isinstance(code, int) else None,
         _head(folder / "output"),
         _tail(folder / "progress"),
-        order.limits,
+        JobTerms(order.limits, order.words),
         read_progress(folder),
     )
 

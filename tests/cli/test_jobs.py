@@ -60,7 +60,7 @@ def selection(folder: Path, **flags: object) -> Selection:
 
 def begin_held(folder: Path, provider: HeldProvider) -> str:
     """Start an evaluation whose first rollout waits for the provider."""
-    begun = start_evaluation(selection(folder, harness="chat/anthropic/fake"))
+    begun = start_evaluation(selection(folder, harness="chat/anthropic/fake", max_minutes=60))
     assert provider.asked.acquire(timeout=60)
     assert find_job(folder, begun.id).state is JobState.RUNNING
     return begun.id
@@ -84,7 +84,8 @@ def test_a_job_outlives_the_process_that_started_it(project: Path, held: HeldPro
     program = (
         "from pathlib import Path; from skillopt.commands.jobs import start_evaluation; "
         "from skillopt.project import Selection; "
-        "print(start_evaluation(Selection('rows', {'harness': 'chat/anthropic/fake'}, folder=Path('.'))).id)"
+        "flags = {'harness': 'chat/anthropic/fake', 'max_minutes': 60}; "
+        "print(start_evaluation(Selection('rows', flags, folder=Path('.'))).id)"
     )
     begun = subprocess.run([sys.executable, "-c", program], cwd=project, check=True, capture_output=True, text=True)
     assert held.asked.acquire(timeout=60)
@@ -158,7 +159,7 @@ def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(proj
     assert ended(project, name).job.state is JobState.LOST
     held.may.set()
     kept = status(folder=project).rollouts
-    again = ended(project, start_evaluation(selection(project, harness="chat/anthropic/fake")).id)
+    again = ended(project, start_evaluation(selection(project, harness="chat/anthropic/fake", max_minutes=60)).id)
     assert again.job.state is JobState.DONE
     assert 0 < kept < TASKS
     assert f"{TASKS - kept} rollouts newly run" in again.job.output
@@ -168,7 +169,7 @@ def test_a_killed_job_is_lost_and_the_same_job_goes_on_without_paying_twice(proj
 def test_a_job_says_why_it_failed_and_how_to_go_on(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    flags = {"harness": "chat/anthropic/fake", "retry_seconds": 0}
+    flags = {"harness": "chat/anthropic/fake", "retry_seconds": 0, "max_minutes": 60}
     report = ended(project, start_evaluation(selection(project, **flags)).id)
     assert (report.job.state, report.job.exit_code) == (JobState.FAILED, 3)
     assert "Connection" in report.job.progress
@@ -191,12 +192,10 @@ def test_an_unknown_job_is_refused_whatever_its_name(project: Path, name: str) -
         job(name, folder=project)
 
 
-@pytest.mark.process
-def test_a_training_on_the_command_line_makes_a_job_fail_with_a_reason(project: Path) -> None:
-    with writer_lock(project, "rows"):
-        report = ended(project, start_training(selection(project)).id)
-    assert (report.job.state, report.job.exit_code) == (JobState.FAILED, 2)
-    assert "is training 'rows' already" in report.job.progress
+def test_a_training_on_the_command_line_lets_no_job_that_trains_begin(project: Path) -> None:
+    with writer_lock(project, "rows"), pytest.raises(BusyError, match="is training 'rows' already"):
+        start_training(selection(project))
+    assert jobs(folder=project).jobs == ()
 
 
 def test_a_folder_that_is_no_job_is_not_listed(project: Path) -> None:

@@ -127,12 +127,12 @@ async def test_evidence_quotes_what_a_trace_says_so_that_it_ends_no_block(traina
     ("tool", "arguments", "told"),
     [
         ("start_job", {"name": "none"}, "the skills here: rows"),
-        ("start_job", {"name": "rows", "harness": "--help"}, "expected the name of a harness"),
-        ("start_job", {"name": "rows", "harness": "nonsense"}, "nonsense"),
+        ("start_job", {"name": "rows", "harness": "--help"}, "job_targets in [executor]"),
+        ("start_job", {"name": "rows", "harness": "nonsense"}, "found 'nonsense'"),
         ("start_job", {"name": "rows", "work": "format"}, "'evaluate' or 'optimize'"),
         ("start_job", {"name": "rows", "split": "test"}, "'train' or 'val'"),
         ("start_job", {"name": "rows", "max_usd": -1}, "greater than or equal to 0"),
-        ("start_job", {"name": "rows", "max_rollouts": 5}, "takes no max_rollouts"),
+        ("start_job", {"name": "rows", "max_rollouts": 5}, "max_rollouts of at least 8"),
         ("job_status", {"job_id": "../../etc"}, "expected the id of a job"),
         ("cancel_job", {"job_id": "20260101-000000-beef"}, "expected the id of a job"),
         ("get_evidence", {"name": "rows", "page": 99}, "expected a page"),
@@ -154,8 +154,8 @@ async def test_what_cannot_be_done_is_told(trainable: Path, tool: str, arguments
 async def test_a_skill_without_a_suite_and_one_in_training_are_told(trainable: Path) -> None:
     async with Client(make_server(trainable)) as client:
         with writer_lock(trainable, "rows"):
-            told = ended(trainable, await say(client, "start_job", name="rows", work="optimize"))
-            assert "is training 'rows' already" in await say(client, "job_status", job_id=told)
+            told = await failed(client, "start_job", name="rows", work="optimize", max_rollouts=200)
+            assert "is training 'rows' already" in told
         (trainable / "skillopt.toml").write_text('harness = "demo"\nmodel = "demo"\n')
         (trainable / "suites" / "rows.jsonl").unlink()
         for tool in ("start_job", "get_evidence"):

@@ -1,0 +1,111 @@
+"""What is told before a job starts, and what keeps one from starting: nothing is spent that nobody agreed to."""
+
+from pathlib import Path
+
+import pytest
+from mcp import Client
+
+from skillopt.commands.jobs import job, jobs
+from skillopt.errors import UsageError
+from skillopt.execution.installation import check_unchanged
+from skillopt.storage.jobs import find_job, list_jobs
+from skillopt_mcp.server import make_server
+from tests.fakes.jobs import record_job
+from tests.fakes.mcp_clients import say, text_of
+from tests.fakes.projects import git, make_project
+
+pytestmark = pytest.mark.anyio
+
+PAID = 'harness = "chat/anthropic/claude-sonnet-5"\nmodel = "demo"\n[skills.rows]\nsuite = "suites/rows.jsonl"\n'
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-for-tests")
+    return make_project(tmp_path / "project")
+
+
+async def refused(project: Path, **arguments: object) -> str:
+    async with Client(make_server(project)) as client:
+        result = await client.call_tool("start_job", {"name": "rows", **arguments})
+    assert result.is_error
+    assert not jobs(folder=project).jobs
+    return text_of(result)
+
+
+async def test_a_start_repeats_what_runs_what_it_is_likely_to_take_and_the_limits(project: Path) -> None:
+    async with Client(make_server(project)) as client:
+        told = await say(client, "start_job", name="rows", max_minutes=5)
+    begun = jobs(folder=project).jobs[0]
+    job(begun.id, wait=120, folder=project)
+    assert "It measures the incumbent on 8 train tasks, 1 run of each: 8 rollouts, with harness `demo`." in told
+    assert "Likely: 8 rollouts, about $0.00, about 1 s." in told
+    assert "Limits in force: 5 minutes; no cap on dollars is set." in told
+    assert begun.terms.limits["max_minutes"] == 5.0
+
+
+@pytest.mark.parametrize("work", ["evaluate", "optimize"])
+async def test_a_job_that_is_paid_for_needs_a_cap_on_dollars(project: Path, work: str) -> None:
+    (project / "skillopt.toml").write_text(PAID, encoding="utf-8")
+    told = await refused(project, work=work, max_rollouts=200)
+    assert "expected a cap on dollars for a job that is paid for (chat/anthropic/claude-sonnet-5), found none" in told
+    assert "set max_usd; it is likely to cost about $" in told
+
+
+async def test_where_no_price_is_known_any_cap_does(project: Path) -> None:
+    (project / "skillopt.toml").write_text(PAID.replace("claude-sonnet-5", "fake"), encoding="utf-8")
+    assert "no price is known for it, so set max_rollouts" in await refused(project)
+
+
+async def test_another_harness_than_the_projects_must_be_listed(project: Path) -> None:
+    assert "job_targets in [executor] of skillopt.toml lists (none is), found 'codex'" in await refused(
+        project, harness="codex"
+    )
+    with (project / "skillopt.toml").open("a", encoding="utf-8") as config:
+        config.write('[executor]\njob_targets = ["chat/anthropic/fake"]\n')
+    assert "lists (chat/anthropic/fake), found 'codex'" in await refused(project, harness="codex")
+    assert "no price is known for it" in await refused(project, harness="chat/anthropic/fake")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"max_rollouts": 3}, "expected max_rollouts of at least 8 for this evaluation, found 3"),
+        ({"work": "optimize", "max_rollouts": 10}, "expected max_rollouts of at least 26"),
+        ({"of": "draft"}, "has no draft"),
+    ],
+)
+async def test_what_a_job_would_be_refused_is_refused_before_it_starts(
+    project: Path, arguments: dict[str, object], told: str
+) -> None:
+    assert told in await refused(project, **arguments)
+
+
+async def test_a_suite_that_cannot_be_read_and_a_base_that_is_not_clear_are_told_before_a_job_starts(
+    project: Path,
+) -> None:
+    git(project, "branch", "skillopt/rows")
+    (project / "skills" / "rows" / "SKILL.md").write_text("---\nname: rows\ndescription: x\n---\nMine.\n")
+    assert "say where to start: worktree" in await refused(project)
+    (project / "suites" / "rows.jsonl").write_text("{", encoding="utf-8")
+    assert "rows.jsonl:1: expected one JSON object" in await refused(project)
+
+
+async def test_a_second_job_of_a_skill_is_refused_with_the_first_ones_id(project: Path) -> None:
+    first = record_job(project, "rows", ["evaluate"]).name
+    async with Client(make_server(project)) as client:
+        result = await client.call_tool("start_job", {"name": "rows"})
+    assert f"job {first} runs for 'rows' already" in text_of(result)
+    assert len(list_jobs(project)) == 1
+
+
+def test_a_program_that_was_replaced_meanwhile_starts_nothing() -> None:
+    with pytest.raises(UsageError, match=r"expected version 0\.0\.1, found .*; start the client anew"):
+        check_unchanged("0.0.1")
+
+
+def test_the_order_and_the_progress_of_another_version_do_not_hide_a_job(project: Path) -> None:
+    folder = record_job(project, "rows", ["evaluate"], later="what a newer version writes", limits={"max_usd": 1})
+    (folder / "progress.json").write_text('{"later": 1}', encoding="utf-8")
+    found = find_job(project, folder.name)
+    assert (found.terms.limits, found.terms.words, found.noted) == ({"max_usd": 1}, (), None)
