@@ -57,7 +57,10 @@ _AFTER = {
     "named, show what it changes and its grade; only a person makes it a version, with `skillopt take`.",
     "propose": "Evaluate the new version on train for new evidence, or stop here and show the difference.",
 }
-_NOT_TAKEN = "Read above what each edit came to. Try another idea, not other words for the same; or stop here."
+_NOT_TAKEN = (
+    "Read above what each edit came to. Where a draft waits, show it with its grade: only a person makes it a version, "
+    "with `skillopt take`. Else try another idea, not other words for the same; or stop here."
+)
 
 
 @dataclass(frozen=True, slots=True)

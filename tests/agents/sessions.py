@@ -114,6 +114,11 @@ class Session:
     seen: Seen
     requests: tuple[Requested, ...]
 
+    @property
+    def turns(self) -> tuple[Requested, ...]:
+        """List the requests that the client sent to the model."""
+        return tuple(request for request in self.requests if request.path == _PATHS[self.way.client])
+
 
 def make_place(place: Path) -> Path:
     """Make a project, an empty home, the marketplace, and a folder for the PATH with the real `skillopt-mcp`."""

@@ -3,6 +3,7 @@
 The model that plays the agent knows nothing but what the tools answer it (tests.fakes.host_player).
 """
 
+import json
 import re
 from collections.abc import Callable
 
@@ -27,6 +28,11 @@ TOOLS = (
     *("get_evidence", "propose_edits"),
 )
 BRANCH = "skillopt/rows"
+MOST_TURNS = 14
+"""Requests to the model in a whole session with a skill of eight tasks a split."""
+
+MOST_ANSWERED = 20_000
+"""Characters of all answers of the tools in it."""
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -50,8 +56,16 @@ def test_every_tool_is_offered_under_the_name_that_the_client_gives_it(session: 
 def test_the_agent_goes_all_the_way_without_a_question_and_without_an_error(session: Session) -> None:
     assert session.ended.status == 0, session.ended.stderr
     used = dict.fromkeys(step.tool for step in session.seen.steps if step.tool != "Skill")
-    assert list(used) == ["list_skills", "start_job", "job_status", "get_evidence", "propose_edits", "read_skill"]
+    needed = [tool for tool in used if tool != "job_status"]
+    assert needed == ["list_skills", "start_job", "get_evidence", "propose_edits", "read_skill"]
     assert "expected" not in session.ended.stdout
+
+
+def test_from_registration_to_the_first_version_takes_few_turns_and_little_context(session: Session) -> None:
+    sent = [len(json.dumps(request.body)) for request in session.turns]
+    print(f"{len(sent)} requests, {sum(sent) // 1000} KB, the last {sent[-1] // 1000} KB")  # noqa: T201 - to be shown
+    assert len(sent) <= MOST_TURNS
+    assert sum(len(step.answer) for step in session.seen.steps) <= MOST_ANSWERED
 
 
 def test_the_good_edit_is_committed_and_neither_of_the_bad_ones(session: Session) -> None:
@@ -67,13 +81,14 @@ def test_a_refused_edit_comes_back_with_the_reason_and_is_mended_from_it(session
     assert "1 of 2 edits cannot be tried" in refusal
     assert "expected '- Trim every cell.' exactly once in the body, found it nowhere" in refusal
     assert begun.startswith("Job `")
+    assert "# Job " in begun
     mended = [step for step in session.seen.steps if step.tool == "propose_edits"][-1]
     anchors = [edit.get("anchor") for edit in (mended.arguments or {})["edits"]]
     assert anchors == [None, "- Trim spaces around every value."]
 
 
 def test_the_edit_that_is_needed_is_kept_and_the_harmful_one_dropped_with_the_reason(session: Session) -> None:
-    verdict = answers(session, "job_status")[-1]
+    verdict = next(step.answer for step in reversed(session.seen.steps) if "\ngate: " in step.answer)
     assert re.search(r"edit 1 kept: (left out|the tasks that it cites failed without it and pass with it)", verdict)
     assert re.search(r"edit 2 dropped: (left out|it moved none of the tasks|the tasks that it cites pass)", verdict)
     assert BAD_RULE in verdict

@@ -15,7 +15,7 @@ from tests.fakes.host_player import Step
 from tests.fakes.projects import git
 from tools.fetch_agents import PACKAGES
 
-__all__ = ["PAGES", "normalised", "page_of"]
+__all__ = ["PAGES", "normalised", "page_of", "without_sizes"]
 
 _EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 PAGES = {
@@ -47,6 +47,7 @@ _VARYING = (
     ("ID", re.compile(r"\b[0-9a-f]{12}\b"), 12),
 )
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)")
+_TOOK = re.compile(r"(?<=, )\d+ (?:s|min)\b(?=$|,)", re.MULTILINE)
 _LIST = re.compile(r'\[\n\s+"[^"\n]*"(?:,\n\s+"[^"\n]*")*\n\s+\]')
 
 
@@ -59,7 +60,7 @@ def normalised(text: str, folder: str = "") -> str:
         text: The page.
         folder: The project's folder, called PROJECT.
     """
-    text = _TIME.sub("TIME", text.replace(folder, "PROJECT") if folder else text)
+    text = _TOOK.sub("SECONDS", _TIME.sub("TIME", text.replace(folder, "PROJECT") if folder else text))
     for name, pattern, length in _VARYING:
         starts = list(dict.fromkeys(match[0][:length] for match in pattern.finditer(text)))
         text = pattern.sub(partial(_numbered, name, starts), text)
@@ -77,6 +78,8 @@ def page_of(session: Session) -> str:
         "## What the user types, in the folder of a project",
         _block(shown, "sh"),
         *_steps(session),
+        "## What it took",
+        _cost_of(session),
         "## What the agent says in the end",
         session.ended.stdout.strip().replace("\n", "\n\n"),
         "## What is in git",
@@ -86,6 +89,20 @@ def page_of(session: Session) -> str:
         _console(session, "status", "--short", "--branch"),
     ]
     return normalised("\n\n".join(parts) + "\n", str(session.project))
+
+
+def _cost_of(session: Session) -> str:
+    sent = sum(len(json.dumps(request.body)) for request in session.turns)
+    answered = sum(len(step.answer) for step in session.seen.steps)
+    return (
+        f"{len(session.turns)} requests to the model. They carried {sent // 1000} KB in all, most of it the client's "
+        f"own prompt and tools each time anew; the answers of the server were {answered // 1000} KB of that, once."
+    )
+
+
+def without_sizes(page: str) -> str:
+    """Leave out sizes, which depend on how the folders of a machine are called."""
+    return re.sub(r"\d+ KB", "N KB", page)
 
 
 def _numbered(name: str, starts: list[str], match: re.Match[str]) -> str:

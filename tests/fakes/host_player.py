@@ -17,6 +17,9 @@ GOOD_RULE = "- Write e-mail addresses in lower case."
 BAD_RULE = "- Write every text value in capitals."
 
 _MINUTES = 15
+_WAIT = 50
+"""Seconds that it lets the server wait for a job, the most that the tools take."""
+
 _JOB = re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{4}\b")
 _HEAD = re.compile(r"^# Job (?P<id>\S+): (?P<state>\w+)\n\n(?P<work>\w+) ", re.MULTILINE)
 _SKILL = re.compile(r"^\| (?P<name>[\w-]+) \| (?P<versions>\d+) \| .* \| (?P<suite>\S*) \| \S* \|$", re.MULTILINE)
@@ -88,14 +91,20 @@ def _after_list(steps: tuple[Step, ...]) -> Step:
 
 
 def _after_start(steps: tuple[Step, ...]) -> Step:
+    if _HEAD.search(steps[-1].answer):
+        return _after_status(steps)
     begun = _JOB.search(steps[-1].answer)
-    return Step("I look how it is.", "job_status", {"job_id": begun[0]}) if begun else _stop("a job", steps[-1])
+    return _look(begun[0]) if begun else _stop("a job", steps[-1])
+
+
+def _look(job: str) -> Step:
+    return Step("I wait for it.", "job_status", {"job_id": job, "wait_seconds": _WAIT})
 
 
 def _after_status(steps: tuple[Step, ...]) -> Step:
     told = _HEAD.search(steps[-1].answer)
     if told and told["state"] == "running":
-        return Step("I look how it is.", "job_status", {"job_id": told["id"]})
+        return _look(told["id"])
     if told is None or told["state"] != "done":
         return _stop("a job that is done", steps[-1])
     name = _skill(steps)
@@ -163,7 +172,7 @@ def _last_words(steps: tuple[Step, ...]) -> Step:
     """Report, with nothing but what the tools said."""
     version = _VERSION.search(steps[-1].answer)
     changed = next(step.answer for step in reversed(steps) if step.tool == "read_skill")
-    job = next(step.answer for step in reversed(steps) if step.tool == "job_status")
+    job = next(step.answer for step in reversed(steps) if _GATE.search(step.answer))
     gate, cost = _GATE.search(job), _COST.search(job)
     if version is None or gate is None or cost is None:
         return _stop("a version with its numbers", replace(steps[-1], answer=job + steps[-1].answer))
@@ -184,7 +193,7 @@ def _skill(steps: tuple[Step, ...]) -> str:
 
 
 def _job(name: str, **arguments: object) -> Mapping[str, Any]:
-    return {"name": name, **arguments, "max_minutes": _MINUTES}
+    return {"name": name, **arguments, "max_minutes": _MINUTES, "wait_seconds": _WAIT}
 
 
 def _stop(expected: str, step: Step) -> Step:

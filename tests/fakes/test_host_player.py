@@ -14,16 +14,22 @@ def test_it_measures_the_skill_that_the_list_names() -> None:
     step = next_step("", (Step("", "list_skills", {}, LISTED),))
     assert (step.tool, step.arguments) == (
         "start_job",
-        {"name": "rows", "work": "evaluate", "split": "train", "max_minutes": 15},
+        {"name": "rows", "work": "evaluate", "split": "train", "max_minutes": 15, "wait_seconds": 50},
     )
 
 
 def test_it_looks_at_a_job_until_it_has_ended() -> None:
     looked = next_step("", (STARTED,))
-    assert (looked.tool, looked.arguments) == ("job_status", {"job_id": JOB})
+    assert (looked.tool, looked.arguments) == ("job_status", {"job_id": JOB, "wait_seconds": 50})
     assert next_step("", (STARTED, Step("", "job_status", {"job_id": JOB}, RUNNING))) == looked
     done = Step("", "job_status", {"job_id": JOB}, RUNNING.replace("running", "done"))
     assert next_step("", (STARTED, done)).tool == "get_evidence"
+
+
+def test_it_needs_no_look_at_a_job_that_ended_while_its_start_waited() -> None:
+    done = RUNNING.replace("running", "done")
+    ended = Step("", "start_job", {"name": "rows"}, f"Job `{JOB}` runs for rows.\n\n{done}")
+    assert next_step("", (ended,)).tool == "get_evidence"
 
 
 def test_it_copies_the_anchor_that_a_refusal_names_into_the_edit_that_was_refused() -> None:
