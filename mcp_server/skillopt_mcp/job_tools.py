@@ -22,8 +22,8 @@ from skillopt.commands.jobs import (
 from skillopt.errors import UsageError
 from skillopt.project import Selection
 from skillopt.runs.plan import Start
-from skillopt_mcp.catalogue import selection_of
 from skillopt_mcp.pages import paginate, quoted, table
+from skillopt_mcp.skill_details import selection_of
 from skillopt_mcp.version_tools import SkillName
 
 __all__ = [
