@@ -21,10 +21,14 @@ from typing import Any
 
 from skillopt.tasks import File
 from skillopt.versions.repository import NewVersion, Repository
+from tools.skill_repository import make_many
 
-__all__ = ["SKILLS", "mcp_ratios"]
+__all__ = ["SKILLS", "list_skills_times", "mcp_ratios"]
 
 SKILLS = 100
+
+_MANY = (("1,000 skills of 20 versions", (1000, 20, 1)), ("343 skills in a history of 600 commits", (343, 1, 600)))
+_COLD, _WARM = 5, 9
 
 _BIG = "skill-000"
 _BYTES = 50_000
@@ -36,6 +40,7 @@ _HANDSHAKE = {
     "capabilities": {},
     "clientInfo": {"name": "benchmark", "version": "1"},
 }
+_LIST_SKILLS = {"name": "list_skills", "arguments": {}}
 _READ = {"uri": f"skill://{_BIG}/SKILL.md"}
 _Params = Mapping[str, object]
 
@@ -68,6 +73,27 @@ def mcp_ratios(scratch: Path) -> Iterator[tuple[str, float, float, str]]:
             yield f"{name}, p50", median(slow) / median(peer), 1.5, _ms(median(peer)) + more
             if method != "resources/read":
                 yield f"{name}, p99", _p99(slow) / _p99(peer), 2.0, _ms(_p99(peer))
+
+
+def list_skills_times(scratch: Path) -> Iterator[tuple[str, float, float]]:
+    """Yield (what, milliseconds, limit) for the tool `list_skills` in large repositories.
+
+    Cold is the first answer of a new server, after the handshake; warm is what follows. Both are medians, and the
+    limits are for a machine that does nothing else.
+
+    Args:
+        scratch: A folder that is there; the repositories are made in it.
+    """
+    for number, (what, size) in enumerate(_MANY):
+        folder = make_many(scratch / f"many-{number}", *size)
+        cold, warm = [], []
+        for _ in range(_COLD):
+            with _started([sys.executable, "-m", "skillopt_mcp", "-C", str(folder)]) as server:
+                first, *others = (server.seconds("tools/call", _LIST_SKILLS) for _ in range(1 + _WARM))
+            cold.append(first)
+            warm += others
+        yield f"list_skills, {what}, cold", 1000 * median(cold), 300.0
+        yield f"list_skills, {what}, warm", 1000 * median(warm), 30.0
 
 
 class _Server:

@@ -216,17 +216,34 @@ class Project:
         """Give the folder of a skill that has a table in skillopt.toml; a link may lead out of the project."""
         return (self.root / str(self.entries[name].get("path", f"skills/{name}"))).resolve()
 
+    def configured_paths(self) -> dict[str, str]:
+        """Give the folder in the project of every skill with a table, by its name; empty for one that lies outside."""
+        root = os.path.realpath(self.root)
+        found = {}
+        for name, entry in self.entries.items():
+            real = os.path.realpath(f"{root}/{entry.get('path', f'skills/{name}')}")
+            inside = real == root or real.startswith(f"{root}/")
+            found[name] = (real[len(root) + 1 :] or ".") if inside else ""
+        return found
+
     def discover(self) -> Discovered:
         """Find every skill of the project: each SKILL.md that git does not ignore, configured or not."""
-        names = self.skill_names()
-        given = {self._path(name): entry.get("suite") for name, entry in self.entries.items()}
+        return Discovered(self.with_suites(self.skill_names()))
+
+    def with_suites(self, names: Mapping[str, str]) -> tuple[FoundSkill, ...]:
+        """Find the tasks of some skills of the project.
+
+        Args:
+            names: The name of each by its folder.
+        """
+        given = {path: self.entries[name].get("suite") for name, path in self.configured_paths().items()}
         beside = _suites_beside(self.root)
         found = []
         for path, name in names.items():
             own = given.get(path) or _suite(name, beside) or find_tasks(self.root / path) or ""
             shown = own.relative_to(self.root).as_posix() if isinstance(own, Path) else str(own)
             found.append(FoundSkill(name, path, shown))
-        return Discovered(tuple(found))
+        return tuple(found)
 
     def find_suite(self, name: str, folder: Path) -> Path | None:
         """Find the tasks of a skill that no setting names: in a folder of suites, else its own.
@@ -240,7 +257,7 @@ class Project:
 
     def skill_names(self) -> dict[str, str]:
         """Give the name of every skill of the project by its folder, sorted by folder; no two are the same."""
-        configured = {self._path(name): name for name in self.entries}
+        configured = {path: name for name, path in self.configured_paths().items()}
         there = {path for path in configured if path and (self.root / path / SKILL_FILE).is_file()}
         paths = sorted({*self._skill_folders(), *there})
         return name_skills(paths, self._root_name() if "." in paths else "", configured)
@@ -252,7 +269,8 @@ class Project:
         except RepositoryError:
             found = tuple(find_skill_folders(self.root))
         kept = [folder for folder in found if not is_left_out(folder)]
-        return [folder for folder in kept if self._resolved(self.root / folder) in (folder, "")]
+        linked = {folder for folder in kept if os.path.islink(f"{self.root}/{folder}/{SKILL_FILE}")}  # noqa: PTH114 - of thousands, fast
+        return [folder for folder in kept if folder not in linked or not self._resolved(self.root / folder)]
 
     def _resolved(self, folder: Path) -> str:
         """Give the folder where a skill's SKILL.md really lies, empty for one outside or under another name."""
@@ -270,11 +288,6 @@ class Project:
         except OSError:
             return self.root.name
         return read_leniently(document).name or self.root.name
-
-    def _path(self, name: str) -> str:
-        """Give the folder of a configured skill in the project, empty when it lies outside."""
-        folder, root = self.configured_folder(name), self.root.resolve()
-        return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else ""
 
     def _entry(self, name: str | None, base: Path) -> tuple[Mapping[str, object], Path]:
         """Find a skill's table, which may be empty, and its folder."""
@@ -379,9 +392,10 @@ def _refuse_outside(config: Path, entries: Mapping[str, Mapping[str, object]]) -
     """Refuse folders and suites of skills that a project names outside of itself."""
     for name, entry in entries.items():
         for key in _ENTRY_KEYS:
-            given = str(entry.get(key, ""))
-            if not Path(os.path.normpath(config.parent / given)).is_relative_to(config.parent):
+            given = os.path.normpath(str(entry.get(key, "")))
+            absolute = given.startswith("/") and not Path(given).is_relative_to(config.parent)
+            if absolute or given == ".." or given.startswith("../"):
                 raise SettingsError(
-                    f"{config}: [skills.{name}] {key}: expected a path in the project, found {given!r}; move it there, "
-                    f"or name it on the command line"
+                    f"{config}: [skills.{name}] {key}: expected a path in the project, found {str(entry[key])!r}; move "
+                    f"it there, or name it on the command line"
                 )

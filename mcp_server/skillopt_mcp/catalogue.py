@@ -1,35 +1,37 @@
-"""The accepted versions of skills that the MCP server offers, read from git.
+"""What the MCP server serves: accepted versions of skills, and committed texts of those that were not trained.
 
-Nothing here looks at the work tree, except for where skillopt.toml says that a skill lies.
+Nothing here looks at the work tree, except for what skills are called there and where skillopt.toml says that they lie.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 
-from skillopt.errors import RepositoryError, SkillError, UsageError
-from skillopt.project import CONFIG, FoundSkill, Project, Selection
-from skillopt.skills.folder import MAX_SKILL_BYTES, SKILL_FILE, files_of, skill_from_files
-from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
+from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
+from skillopt.project import CONFIG, Project
+from skillopt.skills.discovery import name_skills
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.folder import SKILL_FILE, is_left_out, is_shipped
+from skillopt.skills.frontmatter import read_leniently
 from skillopt.tasks import File
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions
 from skillopt.versions.draft_branch import DRAFT_BRANCHES
+from skillopt.versions.folders import FolderAt, list_folders
+from skillopt.versions.histories import read_histories
+from skillopt.versions.objects import read_found, read_objects
+from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 from skillopt.versions.snapshot import Snapshot, snapshot_of
+from skillopt_mcp.served import ServedSkill, make_served
+from skillopt_mcp.unknown_names import short, unknown_skill
 
 __all__ = [
-    "Overview",
-    "ServedFile",
-    "ServedSkill",
-    "SkillRow",
-    "branch_tips",
-    "overview",
-    "selection_of",
+    "Catalogue",
+    "accepted_version",
+    "catalogue_at",
+    "catalogue_of",
     "served_page",
     "served_skill",
     "served_skills",
@@ -38,132 +40,60 @@ __all__ = [
 
 _SHORTEST = 7  # characters of a commit that name it
 _KEPT_BYTES = 64 * 1024 * 1024  # of files of newest versions that are kept in memory
-_SHOWN = 80
-
-
-@dataclass(frozen=True, slots=True)
-class ServedFile:
-    """A file of a served skill: its path in the skill's folder, its bytes and their SHA-256."""
-
-    path: str
-    content: bytes
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
-class ServedSkill:
-    """An accepted version of a skill.
-
-    Args:
-        name: The skill's name, which is also the name of its folder and in its frontmatter.
-        version: The commit.
-        at: When it was committed, ISO 8601 in UTC.
-        description: From the frontmatter.
-        frontmatter: All of it, as JSON has it.
-        files: Every file that ships, sorted by path, SKILL.md included.
-    """
-
-    name: str
-    version: str
-    at: str
-    description: str
-    frontmatter: Mapping[str, object]
-    files: tuple[ServedFile, ...]
-
-    def file(self, path: str) -> ServedFile | None:
-        """Give a file by its path."""
-        return next((file for file in self.files if file.path == path), None)
-
-
-@dataclass(frozen=True, slots=True)
-class SkillRow:
-    """A skill of a project.
-
-    Args:
-        name: Its name.
-        path: Its folder in the project, empty when only its branch is known.
-        suite: Its suite, empty when it has none.
-        versions: Its accepted versions, newest first.
-        declined: Commits of those that people declined.
-        problem: Why its newest version is not served, empty when it is or there is none.
-    """
-
-    name: str
-    path: str
-    suite: str
-    versions: tuple[Version, ...]
-    declined: frozenset[str]
-    problem: str
-
-    @property
-    def newest(self) -> Version | None:
-        """Give the newest version that is served."""
-        return Decisions(self.versions).newest_served or next(iter(self.versions), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """The skills of a project, and what is missing for a first run.
-
-    Args:
-        repository: Whether there is a git repository.
-        configured: Whether skillopt.toml names a skill.
-        skills: All skills that are configured, lie in the work tree, or have a branch.
-    """
-
-    repository: bool
-    configured: bool
-    skills: tuple[SkillRow, ...]
-
-
-def branch_tips(folder: Path) -> Mapping[str, str]:
-    """Give the newest commit of every skill's branch; none where there is no repository."""
-    try:
-        return snapshot_of(folder).tips
-    except RepositoryError:
-        return {}
+_TOGETHER = 50  # skills whose files are read with the same processes
 
 
 def served_skills(folder: Path) -> tuple[ServedSkill, ...]:
-    """List the newest accepted version of every skill that can be served, sorted by name."""
+    """List the served text of every skill that can be served, sorted by name."""
     return served_page(folder)[0]
 
 
-def served_page(folder: Path, after: str = "", most: int | None = None) -> tuple[tuple[ServedSkill, ...], str | None]:
-    """List one page of the newest accepted versions, sorted by name.
+def served_page(folder: Path, first: str = "", most: int | None = None) -> tuple[tuple[ServedSkill, ...], str | None]:
+    """List one page of the served texts, sorted by name.
 
     Args:
         folder: A folder of the project.
-        after: The name that the page before ended with.
-        most: How many branches a page has; None for all.
+        first: The name that the page begins with; where there is no such skill, the next one does.
+        most: How many skills a page has; None for all.
 
     Returns:
-        The skills that can be served, and the name that the page ends with when another one follows.
+        The skills that can be served, and the name that the next page begins with; None where there is none.
     """
     try:
-        catalogue = _catalogue_of(folder)
-    except RepositoryError:
+        catalogue = catalogue_of(folder)
+        names = [name for name in catalogue.names if name >= first]
+    except (RepositoryError, SettingsError):
         return (), None
-    names = sorted(name for name in catalogue.tips if name > after)
-    shown = names[:most]
-    skills = tuple(skill for name in shown if (skill := _try_newest(catalogue, name)))
-    return skills, shown[-1] if len(names) > len(shown) else None
+    shown = names if most is None else names[:most]
+    found = catalogue.newest_of(shown)
+    skills = tuple(skill for name in shown if isinstance(skill := found[name], ServedSkill))
+    return skills, names[len(shown)] if len(names) > len(shown) else None
 
 
 def served_skill(folder: Path, name: str, version: str | None = None) -> ServedSkill:
-    """Read an accepted version of a skill.
+    """Read a skill as it is served.
 
     Args:
         folder: A folder of the project.
         name: The skill's name.
-        version: A commit of the skill's branch, or the start of one; None for the newest.
+        version: An accepted version or a commit of the default branch, or the start of one; None for the newest
+            version that was not declined, or where there is none the text on the default branch.
+
+    Raises:
+        UsageError: There is no such skill or version.
+        SkillError: It is over a limit.
+    """
+    catalogue = catalogue_of(folder)
+    return catalogue.newest(name) if version is None else catalogue.version(name, version)
+
+
+def accepted_version(folder: Path, name: str, wanted: str) -> str:
+    """Give the commit of an accepted version by its start.
 
     Raises:
         UsageError: There is no such version.
-        SkillError: It cannot be served: it is over a limit, or its name or description are not as hosts expect.
     """
-    catalogue = _catalogue_of(folder)
-    return catalogue.newest(name) if version is None else catalogue.version(name, version)
+    return catalogue_of(folder).accepted(name, wanted).sha
 
 
 def waiting_draft(folder: Path, name: str) -> ServedSkill:
@@ -177,121 +107,278 @@ def waiting_draft(folder: Path, name: str) -> ServedSkill:
         UsageError: There is none.
         SkillError: It cannot be shown, as above.
     """
-    return _catalogue_of(folder).draft(name)
+    return catalogue_of(folder).draft(name)
 
 
-def selection_of(folder: Path, name: str) -> Selection:
-    """Find a skill of a project by its name alone; a path is not a name.
-
-    Raises:
-        UsageError: There is no such skill.
-    """
-    project = Project.find(folder)
-    paths = {known: path for path, known in project.skill_names().items()}
-    if name not in paths:
-        known = ", ".join(sorted(paths)) or "none"
-        message = f"expected the name of a skill, found {_short(name)}; the skills here: {known}"
-        raise UsageError(message)
-    return Selection(str(project.root / paths[name]), folder=project.root)
-
-
-def overview(folder: Path) -> Overview:
-    """List the skills of a project; that something is missing is part of the answer, not an error.
-
-    Raises:
-        SettingsError: skillopt.toml cannot be read.
-    """
-    project = Project.find(folder)
-    try:
-        catalogue = _catalogue_of(folder)
-    except RepositoryError:
-        catalogue = None
-    found = {skill.name: skill for skill in project.discover().skills}
-    names = sorted({*found, *(catalogue.tips if catalogue else ())})
-    rows = tuple(_row(found.get(name) or FoundSkill(name, "", ""), catalogue) for name in names)
-    return Overview(catalogue is not None, bool(project.entries), rows)
-
-
-class _Catalogue:
+class Catalogue:
     """What is served of one snapshot and one skillopt.toml. Threads may share it.
 
     Args:
         snapshot: The repository and its branch tips.
+        config: What skillopt.toml says.
+        before: The catalogue of an earlier snapshot: what did not change since is not read again.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._repository = snapshot.repository
+    def __init__(self, snapshot: Snapshot, config: bytes, before: "Catalogue | None" = None) -> None:
+        self.repository = snapshot.repository
         self.tips = snapshot.tips
+        self.default = snapshot.default
+        self._config = config
+        self._histories: dict[str, tuple[Version, ...]] = {}
         self._kept: dict[str, ServedSkill] = {}
         self._left = _KEPT_BYTES
+        self._seen: tuple[int, Mapping[str, str]] | None = None
         self._lock = Lock()
+        if before is not None:
+            histories, skills = before.unchanged(self.repository, config, self.tips)
+            self._histories.update(histories)
+            for skill in skills:
+                self._keep(skill)
+
+    def unchanged(
+        self, repository: Repository, config: bytes, tips: Mapping[str, str]
+    ) -> tuple[Mapping[str, tuple[Version, ...]], tuple[ServedSkill, ...]]:
+        """Give the histories and texts of trained skills that hold for other tips, too."""
+        if (self.repository, self._config) != (repository, config):
+            return {}, ()
+        same = {name for name, tip in tips.items() if self.tips.get(name) == tip}
+        histories = {name: found for name, found in dict(self._histories).items() if name in same}
+        return histories, tuple(skill for skill in dict(self._kept).values() if skill.trained and skill.name in same)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Give the names of all skills that are trained or committed, sorted."""
+        return tuple(sorted({*self.tips, *self.committed}))
+
+    @cached_property
+    def committed(self) -> Mapping[str, str]:
+        """Give the folder of every skill on the default branch by its name, which is the work tree's where it has one.
+
+        Raises:
+            SettingsError: skillopt.toml cannot be read.
+        """
+        texts = [path for path in self._files if path == SKILL_FILE or path.endswith(f"/{SKILL_FILE}")]
+        folders = [path.rpartition("/")[0] or "." for path in texts if not is_left_out(path)]
+        here = {path: name for name, path in self._paths.items()}
+        spelled = name_skills(folders, self._root_name() if "." in folders else "", self._configured)
+        taken = {here[folder] for folder in folders if folder in here}
+        found = {here[folder]: folder for folder in folders if folder in here}
+        return found | {
+            spelled[folder]: folder for folder in folders if folder not in here and spelled[folder] not in taken
+        }
 
     def newest(self, name: str) -> ServedSkill:
-        """Read the newest version that people have not declined, once as long as all that is kept is not too large."""
-        kept = self._kept.get(name)
-        if kept is None:
-            versions = self.versions(name)
-            served = Decisions(versions).newest_served if versions else None
-            found = versions[:1] if served is None else (served,)
-            kept = self._read(name, _only(name, found, None))
-            size = sum(len(file.content) for file in kept.files)
-            with self._lock:
-                if name not in self._kept and size <= self._left:
-                    self._kept[name] = kept
-                    self._left -= size
-        return kept
+        """Give the text of a skill that is served.
+
+        Raises:
+            UsageError: There is none.
+        """
+        found = self.newest_of((name,))[name]
+        if isinstance(found, UsageError):
+            raise found
+        return found
+
+    def newest_of(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
+        """Give the texts of skills that are served, or why they are not."""
+        found: dict[str, ServedSkill | UsageError] = {name: self._kept[name] for name in names if name in self._kept}
+        missing = [name for name in names if name not in found]
+        for at in range(0, len(missing), _TOGETHER):
+            for name, skill in self._read_newest(missing[at : at + _TOGETHER]).items():
+                found[name] = skill
+                if isinstance(skill, ServedSkill):
+                    self._keep(skill)
+        return found
 
     def version(self, name: str, wanted: str) -> ServedSkill:
-        """Read an accepted version by the start of its commit; no other commit of the repository can be named."""
+        """Read an accepted version, or the text at a commit of the default branch, by the start of the commit."""
+        try:
+            accepted = self.accepted(name, wanted)
+        except UsageError:
+            commit = self._published(wanted)
+            if commit is None:
+                raise
+            return self._read(name, commit, "")
+        return self._read(name, accepted.sha, accepted.at)
+
+    def accepted(self, name: str, wanted: str) -> Version:
+        """Give an accepted version by the start of its commit."""
         named = (version for version in self.versions(name) if len(wanted) >= _SHORTEST)
-        return self._read(name, _only(name, [version for version in named if version.sha.startswith(wanted)], wanted))
+        found = [version for version in named if version.sha.startswith(wanted)]
+        if len(found) != 1:
+            expected = f"one accepted version that starts with {short(wanted)}"
+            message = f"skill {name!r}: expected {expected}, found {len(found) or 'none'}; list_skills with its name"
+            raise UsageError(f"{message} lists them")
+        return found[0]
 
     def draft(self, name: str) -> ServedSkill:
         """Read the draft of a skill, which may be replaced while no branch of versions moves."""
-        tip = self._repository.ref_tip(f"{DRAFT_BRANCHES}{name}") if name.isascii() and name.isprintable() else None
+        tip = self.repository.ref_tip(f"{DRAFT_BRANCHES}{name}") if name.isascii() and name.isprintable() else None
         if tip is None:
             raise UsageError(f"skill {name!r}: expected a draft, found none; see `skillopt log`")
-        return self._read(name, self._repository.commit(tip))
+        return self._read(name, tip, self.repository.commit(tip).at)
 
     def versions(self, name: str) -> tuple[Version, ...]:
         """List the accepted versions of a skill, newest first."""
-        return self._repository.versions(name, self.tips.get(name))
+        return self.histories((name,))[name]
 
-    def _read(self, name: str, version: Version) -> ServedSkill:
-        sought = []
-        for place in self._places(name, version.sha):
-            files = self._repository.read_folder(version.sha, place)
-            if any(file.path == SKILL_FILE for file in files):
-                return _checked(name, version, files)
-            sought.append(place)
-        place = " or ".join(sought) or f"a folder {name}"
-        raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {place} of {version.sha[:10]}, found none")
+    def histories(self, names: Iterable[str]) -> Mapping[str, tuple[Version, ...]]:
+        """List the accepted versions of skills, newest first."""
+        wanted = tuple(names)
+        missing = {name: self.tips[name] for name in wanted if name in self.tips and name not in self._histories}
+        self._histories.update(read_histories(self.repository.root, missing))
+        return {name: self._histories.get(name, ()) for name in wanted}
 
-    def _places(self, name: str, commit: str) -> Iterator[str]:
-        """Yield where a skill may lie in a commit: where it is now, then where that commit has its name.
+    def chosen(self, name: str) -> Version | None:
+        """Give the version of a skill that is served; None where that is the text on the default branch, or nothing.
+
+        Of a branch that holds no accepted version, such as after renaming a skill, its newest commit is served where
+        the default branch does not have the skill.
+        """
+        versions = self.versions(name)
+        found = Decisions(versions).newest_served if versions else None
+        if found is None and versions and name not in self.committed:
+            return versions[0]
+        return found
+
+    def _place_of(self, name: str) -> dict[str, FolderAt]:
+        """Give where the served text of a skill is likely to lie, by its name; nothing for one without."""
+        if version := self.chosen(name):
+            return {name: FolderAt(version.sha, self._place(name) or self.committed.get(name, ""))}
+        return {name: FolderAt(self.default, self.committed[name])} if name in self.committed else {}
+
+    def _read_newest(self, names: Sequence[str]) -> dict[str, ServedSkill | UsageError]:
+        """Read the served texts of skills with few processes."""
+        self.histories(names)
+        found: dict[str, ServedSkill | UsageError] = {}
+        places: dict[str, FolderAt] = {}
+        for name in names:
+            try:
+                places |= self._place_of(name)
+            except UsageError as error:
+                found[name] = error
+        files = self._files_of(places)
+        for name in names:
+            if name in found:
+                continue
+            try:
+                found[name] = self._served(name, files.get(name, ()), places.get(name))
+            except UsageError as error:
+                found[name] = error
+        return found
+
+    def _served(self, name: str, files: tuple[File, ...], place: FolderAt | None) -> ServedSkill:
+        if place is None:
+            raise UsageError(self._nothing(name))
+        version = self.chosen(name)
+        at = version.at if version else ""
+        if any(file.path == SKILL_FILE for file in files):
+            return make_served(name, place.commit, at, files)
+        return self._read(name, place.commit, at)
+
+    def _files_of(self, places: Mapping[str, FolderAt]) -> dict[str, tuple[File, ...]]:
+        """Read the files of folders; those with links one by one, as they have to be followed."""
+        root, names = self.repository.root, [name for name, place in places.items() if place.path]
+        listed = dict(zip(names, list_folders(root, [places[name] for name in names], is_shipped), strict=True))
+        shas = list(dict.fromkeys(sha for files in listed.values() for sha in (files or {}).values()))
+        contents = dict(zip(shas, read_objects(root, shas), strict=True))
+        return {
+            name: self.repository.read_folder(places[name].commit, places[name].path)
+            if files is None
+            else tuple(File(path, contents[sha]) for path, sha in sorted(files.items()))
+            for name, files in listed.items()
+        }
+
+    def _read(self, name: str, commit: str, at: str) -> ServedSkill:
+        """Read a skill at a commit: where it is now, else where that commit has its name.
 
         Raises:
-            RepositoryError: skillopt.toml says that it lies outside of the repository.
+            SkillError: It is not there.
+            SettingsError: skillopt.toml says that it lies outside of the repository.
         """
-        if name in self._project.entries:
-            yield self._repository.relative(self._project.configured_folder(name))
-        elif name in self._paths:
-            yield self._paths[name]
-        if place := find_skill_folder(self._repository, commit, name):
-            yield place
+        sought = [place for place in (self._place(name), self.committed.get(name, "")) if place]
+        for place in dict.fromkeys(sought):
+            files = self.repository.read_folder(commit, place)
+            if any(file.path == SKILL_FILE for file in files):
+                return make_served(name, commit, at, files)
+        if elsewhere := find_skill_folder(self.repository, commit, name):
+            return make_served(name, commit, at, self.repository.read_folder(commit, elsewhere))
+        place = " or ".join(dict.fromkeys(sought)) or f"a folder {name}"
+        raise SkillError(f"skill {name!r}: expected {SKILL_FILE!r} in {place} of {commit[:10]}, found none")
 
     @cached_property
-    def _project(self) -> Project:
-        return Project.read(self._repository.root)
+    def _configured(self) -> Mapping[str, str]:
+        """Give the name of every configured skill by its folder in the repository."""
+        return {path: name for name, path in self.project.configured_paths().items() if path}
+
+    def _place(self, name: str) -> str:
+        """Give where a skill lies now, empty where it is not known."""
+        if name in self.project.entries:
+            return self.repository.relative(self.project.configured_folder(name))
+        return self._paths.get(name, "")
+
+    def _published(self, wanted: str) -> str | None:
+        """Give a commit of the default branch by its start; None for none."""
+        if not self.default or len(wanted) < _SHORTEST or set(wanted) - set("0123456789abcdef"):
+            return None
+        commit = self.repository.ref_tip(wanted)
+        return commit if commit and self.repository.contains(self.default, commit) else None
+
+    def _nothing(self, name: str) -> str:
+        """Say why there is nothing to serve."""
+        if name in self._paths:
+            place = self._paths[name]
+            return (
+                f"skill {name!r}: {place} is not committed to the default branch, and only what is committed is served"
+            )
+        return unknown_skill(name, {*self.names, *self._paths})
+
+    def _keep(self, skill: ServedSkill) -> None:
+        size = sum(len(file.content) for file in skill.files)
+        with self._lock:
+            if skill.name not in self._kept and size <= self._left:
+                self._kept[skill.name] = skill
+                self._left -= size
 
     @cached_property
+    def _files(self) -> list[str]:
+        """List the regular files of the default branch."""
+        rows = self.repository.tree(self.default, "") if self.default else []
+        return [path for mode, _, path in rows if mode.startswith("100")]
+
+    def _root_name(self) -> str:
+        """Name the skill at the root as it names itself."""
+        (text,) = read_found(self.repository.root, [f"{self.default}:{SKILL_FILE}"], "blob")
+        named = read_leniently(SkillDocument.parse(text or b"")).name
+        return named or self.repository.root.name
+
+    @cached_property
+    def project(self) -> Project:
+        """Give the project, with its skillopt.toml as the catalogue has it."""
+        return Project.read(self.repository.root)
+
+    def paths_at(self, moment: int) -> Mapping[str, str]:
+        """Give the folder of every skill of the work tree by its name, as it was at a moment."""
+        if self._seen is None or self._seen[0] != moment:
+            self._seen = moment, {name: path for path, name in self.project.skill_names().items()}
+        return self._seen[1]
+
+    @property
     def _paths(self) -> Mapping[str, str]:
-        return {name: path for path, name in self._project.skill_names().items()}
+        """Give the same as it was seen last."""
+        return self._seen[1] if self._seen else self.paths_at(0)
 
 
-def _catalogue_of(folder: Path) -> _Catalogue:
-    """Give the catalogue of a project as it is now; a change of any tip or of skillopt.toml makes another one."""
-    snapshot = snapshot_of(folder)
+def catalogue_of(folder: Path) -> Catalogue:
+    """Give the catalogue of a project as it is now; a change of any tip or of skillopt.toml makes another one.
+
+    Raises:
+        RepositoryError: There is no repository.
+    """
+    return catalogue_at(snapshot_of(folder))
+
+
+def catalogue_at(snapshot: Snapshot) -> Catalogue:
+    """Give the catalogue of a snapshot."""
     try:
         config = (snapshot.repository.root / CONFIG).read_bytes()
     except OSError:
@@ -299,66 +386,11 @@ def _catalogue_of(folder: Path) -> _Catalogue:
     return _catalogue(snapshot, config)
 
 
-@lru_cache(maxsize=1)
-def _catalogue(snapshot: Snapshot, _config: bytes) -> _Catalogue:
-    return _Catalogue(snapshot)
+_newest: list[Catalogue] = []
 
 
-def _try_newest(catalogue: _Catalogue, name: str) -> ServedSkill | None:
-    try:
-        return catalogue.newest(name)
-    except UsageError:
-        return None
-
-
-def _row(skill: FoundSkill, catalogue: _Catalogue | None) -> SkillRow:
-    versions = catalogue.versions(skill.name) if catalogue and skill.name in catalogue.tips else ()
-    problem = ""
-    if catalogue and versions:
-        try:
-            catalogue.newest(skill.name)
-        except UsageError as error:
-            problem = str(error)
-    return SkillRow(skill.name, skill.path, skill.suite, versions, Decisions(versions).declined, problem)
-
-
-def _only(name: str, found: Sequence[Version], wanted: str | None) -> Version:
-    """Give the one version that was found."""
-    if len(found) == 1:
-        return found[0]
-    expected = "an accepted version" if wanted is None else f"one accepted version that starts with {_short(wanted)}"
-    step = "see `skillopt log`" if wanted else "until training has one accepted, its text is only in the work tree"
-    raise UsageError(f"skill {name!r}: expected {expected}, found {len(found) or 'none'}; {step}")
-
-
-def _checked(name: str, version: Version, files: tuple[File, ...]) -> ServedSkill:
-    skill = skill_from_files(name, files)
-    shipped = files_of(skill)
-    size = sum(len(file.content) for file in shipped)
-    if size > MAX_SKILL_BYTES:
-        raise SkillError(f"skill {name!r}: expected at most {MAX_SKILL_BYTES} bytes, found {size}; it is not served")
-    frontmatter = read_frontmatter(skill.document)
-    if frontmatter is None or frontmatter.name != name or not frontmatter.description:
-        raise SkillError(f"skill {name!r}: expected frontmatter with that name and a description; it is not served")
-    fields = _mapping(frontmatter.fields)
-    try:
-        json.dumps(fields, ensure_ascii=False, allow_nan=False).encode("utf-8")
-    except ValueError as error:
-        raise SkillError(f"skill {name!r}: expected frontmatter that JSON can hold; it is not served") from error
-    served = (ServedFile(file.path, file.content, f"sha256:{sha256(file.content).hexdigest()}") for file in shipped)
-    return ServedSkill(name, version.sha, version.at, frontmatter.description, fields, tuple(served))
-
-
-def _mapping(fields: Fields) -> dict[str, object]:
-    return {field.name: _plain(field.value) for field in fields.items}
-
-
-def _plain(value: Value) -> object:
-    if isinstance(value, Fields):
-        return _mapping(value)
-    return [_plain(part) for part in value] if isinstance(value, tuple) else value
-
-
-def _short(text: str) -> str:
-    """Quote what a client sent, cut where it is long."""
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+@lru_cache(maxsize=2)
+def _catalogue(snapshot: Snapshot, config: bytes) -> Catalogue:
+    made = Catalogue(snapshot, config, _newest[0] if _newest else None)
+    _newest[:] = [made]
+    return made

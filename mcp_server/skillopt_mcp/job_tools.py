@@ -21,8 +21,8 @@ from skillopt.commands.jobs import (
     start_training,
 )
 from skillopt.runs.plan import Start
-from skillopt_mcp.catalogue import selection_of
 from skillopt_mcp.pages import paginate, quoted, table
+from skillopt_mcp.skill_details import selection_of
 from skillopt_mcp.version_tools import SkillName
 
 __all__ = [

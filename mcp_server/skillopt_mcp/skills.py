@@ -1,4 +1,4 @@
-"""The Skills extension of MCP (SEP-2640): accepted versions of skills as resources.
+"""The Skills extension of MCP (SEP-2640): skills as resources.
 
 The methods `skills/list`, `skills/get` and `resources/directory/read`, and the ordinary resource methods over
 the same files, for clients that do not know the extension.
@@ -31,7 +31,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from skillopt.errors import UsageError
 from skillopt.skills.folder import SKILL_FILE
 from skillopt_mcp.addresses import Address, read_address, skill_address
-from skillopt_mcp.catalogue import ServedFile, ServedSkill, served_page, served_skill, served_skills
+from skillopt_mcp.catalogue import served_page, served_skill
+from skillopt_mcp.served import ServedFile, ServedSkill
 
 __all__ = ["CACHED_MS", "EXTENSION", "SETTINGS", "DirectoryParams", "SkillParams", "SkillResources"]
 
@@ -75,17 +76,21 @@ class SkillResources:
         self._folder = folder
 
     async def list_skills(self, ctx: _Context, params: PaginatedRequestParams) -> dict[str, object]:
-        """Answer `skills/list`: the newest accepted version of every skill."""
-        after = _name_after(params.cursor)
-        skills, last = await to_thread.run_sync(served_page, self._folder, after, _SKILLS_A_PAGE)
-        more = {} if last is None else {"nextCursor": str(Address(last))}
-        return {"skills": [_entry(skill, None) for skill in skills], **more, **_cached(ctx, CACHED_MS)}
+        """Answer `skills/list`: what is served of every skill that hosts take for one."""
+        first = _first_name(params.cursor)
+        skills, following = await to_thread.run_sync(served_page, self._folder, first, _SKILLS_A_PAGE)
+        more = {} if following is None else {"nextCursor": str(Address(following))}
+        return {
+            "skills": [_entry(skill, None) for skill in skills if not skill.problem],
+            **more,
+            **_cached(ctx, CACHED_MS),
+        }
 
     async def get_skill(self, ctx: _Context, params: SkillParams) -> dict[str, object]:
         """Answer `skills/get`, for older versions too."""
         address = read_address(params.uri)
         skill = await self._found(address)
-        if address is None or skill is None or address.path != SKILL_FILE:
+        if address is None or skill is None or skill.problem or address.path != SKILL_FILE:
             raise _unknown("skill", params.uri)
         return {"skill": _entry(skill, address.version), **_cached(ctx, _lifetime(address))}
 
@@ -101,19 +106,17 @@ class SkillResources:
         return {"resources": resources, **more, **_cached(ctx, _lifetime(address))}
 
     async def list_resources(self, _: _Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
-        """Answer `resources/list`: every file of every newest version."""
-        skills = await to_thread.run_sync(served_skills, self._folder)
-        found = [_resource(skill, file, None) for skill in skills for file in skill.files]
+        """Answer `resources/list`: every file that is served, skill by skill."""
         cursor = params.cursor if params else None
-        shown, more = _page(found, lambda resource: resource.uri, cursor, _RESOURCES_A_PAGE)
-        return ListResourcesResult(resources=shown, next_cursor=more.get("nextCursor"))
+        shown, more = await to_thread.run_sync(_some_resources, self._folder, cursor)
+        return ListResourcesResult(resources=shown, next_cursor=more)
 
     async def list_templates(
         self, _ctx: _Context, _params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         """Answer `resources/templates/list`."""
-        newest = "A file of the newest accepted version of a skill."
-        older = "A file of an older accepted version; list_skills with the skill's name lists them."
+        newest = "A file of a skill: of its newest accepted version, or as committed where it was not trained."
+        older = "The same of an older version; list_skills with the skill's name lists them."
         return ListResourceTemplatesResult(
             resource_templates=[
                 ResourceTemplate(name="skill-file", uri_template="skill://{name}/{+path}", description=newest),
@@ -142,6 +145,24 @@ class SkillResources:
             return await to_thread.run_sync(served_skill, self._folder, address.skill, address.version)
         except UsageError:
             return None
+
+
+def _some_resources(folder: Path, cursor: str | None) -> tuple[list[Resource], str | None]:
+    """Give a page of resources, and the address of the first one of the next page."""
+    found: list[Resource] = []
+    name: str | None = _first_name(cursor)
+    while name is not None and len(found) <= _RESOURCES_A_PAGE:
+        skills, name = served_page(folder, name, _SKILLS_A_PAGE)
+        for skill in skills:
+            own = sorted((_resource(skill, file, None) for file in skill.files), key=lambda resource: resource.uri)
+            found += [each for each in own if _comes_after(skill.name, each.uri, cursor)]
+    shown = found[:_RESOURCES_A_PAGE]
+    return shown, found[_RESOURCES_A_PAGE].uri if len(found) > len(shown) else None
+
+
+def _comes_after(name: str, uri: str, cursor: str | None) -> bool:
+    """Tell whether a file belongs to a page: of the skill with which it begins, a part may be on the page before."""
+    return not cursor or name != _first_name(cursor) or uri >= cursor
 
 
 def _unknown(kind: str, uri: str) -> MCPError:
@@ -177,7 +198,7 @@ def _resource(skill: ServedSkill, file: ServedFile, version: str | None) -> Reso
         description=skill.description if main else None,
         mime_type=_type(file),
         size=len(file.content),
-        _meta={f"{_META}digest": file.digest, f"{_META}version": skill.version},
+        _meta={f"{_META}digest": file.digest, f"{_META}version": skill.version, f"{_META}trained": skill.trained},
     )
 
 
@@ -237,8 +258,8 @@ def _page(
     return left[:size], {"nextCursor": key(left[size - 1])} if len(left) > size else {}
 
 
-def _name_after(cursor: str | None) -> str:
-    """Read the cursor of `skills/list`, which is the address of the last skill before the page."""
+def _first_name(cursor: str | None) -> str:
+    """Read a cursor, which is an address in the first skill of the page."""
     address = read_address(cursor) if cursor is not None else Address("")
     if address is None:
         raise MCPError(INVALID_PARAMS, "expected a cursor that an earlier answer gave; begin again without one")

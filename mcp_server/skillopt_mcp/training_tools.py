@@ -13,7 +13,6 @@ from pydantic import Field
 from skillopt.commands import evidence as packet
 from skillopt.commands.jobs import JobLimits, start_proposal
 from skillopt.commands.propose import EditsProposal, ProposalEdit, RefusedEdit, check
-from skillopt_mcp.catalogue import selection_of
 from skillopt_mcp.job_tools import (
     UNTRUSTED,
     JobAnswer,
@@ -25,6 +24,7 @@ from skillopt_mcp.job_tools import (
     started,
 )
 from skillopt_mcp.pages import paginate, quoted
+from skillopt_mcp.skill_details import selection_of
 from skillopt_mcp.version_tools import Page, SkillName
 
 __all__ = ["get_evidence_tool", "propose_edits_tool"]

@@ -9,23 +9,23 @@ from typing import Annotated
 from pydantic import Field
 
 from skillopt.commands.history.diff import diff
-from skillopt.commands.history.log import log
 from skillopt.commands.history.rollback import rollback
 from skillopt.errors import UsageError
-from skillopt.gate.headline import read_headline
 from skillopt.skills.folder import SKILL_FILE
 from skillopt_mcp.addresses import skill_address
-from skillopt_mcp.catalogue import Overview, SkillRow, overview, selection_of, served_skill, waiting_draft
+from skillopt_mcp.catalogue import accepted_version, served_skill, waiting_draft
+from skillopt_mcp.overview import Overview, SkillRow, overview
 from skillopt_mcp.pages import paginate, table
+from skillopt_mcp.served import ServedSkill
+from skillopt_mcp.skill_details import SHOWN_DIGITS, TAKE, describe_skill, score_words, selection_of
 
 __all__ = ["Page", "SkillName", "list_skills_tool", "read_skill_tool", "rollback_skill_tool"]
 
-_SHORT = 10  # characters of a commit that are shown
 _LISTED = 20  # files that are listed
+_ROWS = 100  # skills on a page: at most some 9,000 tokens
 _START = "start"  # too short to be the start of a version
 _DRAFT = "draft"
 _NOT_ACCEPTED = "This is a draft: it is not accepted and not served. Do not work by it."
-_TAKE = "Only a person makes it a version, with `skillopt take {name}`; there is no tool for that."
 _BEGIN = {
     "repository": "There is no git repository around this folder, and skills are versioned in git. Run `git init`, "
     "commit the skill, then call list_skills again.",
@@ -33,8 +33,8 @@ _BEGIN = {
     "one and commit it, then call list_skills again.",
     "suites": "No skill has a suite of tasks, and without tasks nothing can be measured. The prompt `write-evals` "
     "says how to write `evals/evals.json` in the skill's folder.",
-    "versions": "No version was accepted yet, so nothing is served. Train a skill: the prompt `optimize-skill` says "
-    "how.",
+    "versions": "No version was accepted yet: what is committed is served as it is. Train a skill: the prompt "
+    "`optimize-skill` says how.",
 }
 
 SkillName = Annotated[str, Field(description="The skill's name, as list_skills shows it.", max_length=64)]
@@ -48,19 +48,26 @@ Page = Annotated[int, Field(description="Which page of the answer.", ge=1)]
 def list_skills_tool(
     folder: Path,
     name: Annotated[
-        str | None, Field(description="List the versions of this skill instead, with scores.", max_length=64)
+        str | None,
+        Field(
+            description="Say all about this skill instead: suite, target, what can be shown, likely cost, versions, "
+            "draft, next step.",
+            max_length=64,
+        ),
     ] = None,
     page: Page = 1,
 ) -> str:
-    """List the skills of the project, or the versions of one; say how to begin where something is missing."""
+    """List the skills of the project, or say all about one; say how to begin where something is missing."""
     if name is not None:
-        return _versions(folder, name, page)
-    found = overview(folder)
-    rows = [_row(row) for row in found.skills]
-    head = ("skill", "versions", "newest", "on val", "suite", "folder")
+        return describe_skill(folder, name, page)
+    found = overview(folder, (page - 1) * _ROWS, _ROWS)
+    pages = max(1, -(-len(found.names) // _ROWS))
+    if page > pages:
+        raise UsageError(f"expected a page from 1 to {pages}, found {page}; ask for one of them")
+    rows = [_row(row) for row in found.rows]
+    head = ("skill", "versions", "served", "on val", "suite", "folder")
     listed = [table(head, rows)] if rows else []
-    problems = [f"`{row.name}` is not served: {row.problem}" for row in found.skills if row.problem]
-    return paginate("\n\n".join(["# Skills", *listed, *problems, *_guidance(found)]), page)
+    return "\n\n".join(["# Skills", *_count(found, page, pages), *listed, *_guidance(found, pages)])
 
 
 def read_skill_tool(
@@ -87,11 +94,11 @@ def read_skill_tool(
     paths = [found.path for found in skill.files]
     if shown is None:
         listed = ", ".join(paths[:_LISTED]) + (", …" if len(paths) > _LISTED else "")
-        message = f"expected a file of {name} {skill.version[:_SHORT]}, found {file[:80]!r}; its files: {listed}"
+        message = f"expected a file of {name} {skill.version[:SHOWN_DIGITS]}, found {file[:80]!r}; its files: {listed}"
         raise UsageError(message)
     uri = "" if is_draft else f", {skill_address(name, file, skill.version if version else None)}"
-    what = _NOT_ACCEPTED + "\n\nDraft" if is_draft else "Version"
-    head = f"# {name}: {file}\n\n{what} {skill.version[:_SHORT]} of {skill.at}{uri}"
+    what = f"{_NOT_ACCEPTED}\n\nDraft {skill.version[:SHOWN_DIGITS]} of {skill.at}" if is_draft else _origin(skill)
+    head = f"# {name}: {file}\n\n{what}{uri}"
     others = [path for path in paths if path != file][:_LISTED]
     more = f"\n\nOther files: {', '.join(others)}" if others else ""
     try:
@@ -103,66 +110,65 @@ def read_skill_tool(
 
 def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) -> str:
     """Publish an older version of a skill as a new commit on its branch."""
-    wanted = served_skill(folder, name, version).version
+    wanted = accepted_version(folder, name, version)
     done = rollback(selection_of(folder, name), wanted)
-    newest = f"Commit {done.commit[:_SHORT]} on `{done.branch}` holds the text of {done.version[:_SHORT]} again."
+    newest = (
+        f"Commit {done.commit[:SHOWN_DIGITS]} on `{done.branch}` holds the text of {done.version[:SHOWN_DIGITS]} again."
+    )
     return f"{newest} Nothing was deleted; to undo this, roll back to the version before it."
 
 
-def _versions(folder: Path, name: str, page: int) -> str:
-    logged = log(selection_of(folder, name))
-    head = ("version", "at", "grade", "on val", "wins/ties/losses", "confidence", "what changed")
-    rows = []
-    for version in logged.versions:
-        said = dict(version.trailers)
-        by = ["taken by a person"] * (version.kind == "taken") + ["declined by people"] * (version.declined is not None)
-        grade = ", ".join(filter(None, (version.shown, *by)))
-        numbers = (grade, _score(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
-        rows.append((version.sha[:_SHORT], version.at, *numbers, version.subject))
-    body = table(head, rows) if rows else _BEGIN["versions"]
-    parts = [f"# Versions of {name}", f"Branch `{logged.branch}`, newest first.", body]
-    if logged.draft is not None:
-        waits = f"Draft {logged.draft.version.sha[:_SHORT]} waits: {logged.draft.words}."
-        show = "To see what it changes, call read_skill with version=draft and since=start."
-        parts.append(f"{waits} {show} {_TAKE.format(name=name)}")
-    return paginate("\n\n".join(parts), page)
+def _origin(skill: ServedSkill) -> str:
+    """Say where a served text is from."""
+    if skill.trained:
+        return f"Version {skill.version[:SHOWN_DIGITS]} of {skill.at}"
+    return f"Not trained: the committed text of the default branch at {skill.version[:SHOWN_DIGITS]}"
 
 
 def _changes(folder: Path, name: str, since: str, version: str | None, page: int) -> str:
     selection = selection_of(folder, name)
-    older = None if since == _START else served_skill(folder, name, since).version
+    older = None if since == _START else accepted_version(folder, name, since)
     if version == _DRAFT:
         changed = diff(selection, older, _DRAFT) if older else diff(selection, _DRAFT, None)
     else:
-        changed = diff(selection, older, served_skill(folder, name, version).version)
-    title = f"# {name}: {changed.before[:_SHORT]} to {changed.after[:_SHORT]}"
+        newer = served_skill(folder, name, version)
+        if not newer.trained:
+            raise UsageError(
+                f"skill {name!r} is not trained at {newer.version[:SHOWN_DIGITS]}: nothing changed since any version"
+            )
+        changed = diff(selection, older, newer.version)
+    title = f"# {name}: {changed.before[:SHOWN_DIGITS]} to {changed.after[:SHOWN_DIGITS]}"
     if version == _DRAFT:
-        title += f"\n\n{_NOT_ACCEPTED} {_TAKE.format(name=name)}"
+        title += f"\n\n{_NOT_ACCEPTED} {TAKE.format(name=name)}"
     return f"{title}\n\n{paginate(changed.text or 'The two are equal.', page, fence='diff')}"
 
 
+def _count(found: Overview, page: int, pages: int) -> list[str]:
+    if pages == 1:
+        return []
+    more = f"; call again with page={page + 1} for more" if page < pages else ""
+    many = f"{len(found.names)} skills, {found.trained} with a branch of versions; page {page} of {pages}{more}."
+    return [f"{many} With `name`, all about one."]
+
+
 def _row(row: SkillRow) -> tuple[str, ...]:
-    newest, declined = row.newest, len(row.declined)
-    score = _score(dict(newest.trailers)) if newest else ""
-    count = f"{len(row.versions)}{f', {declined} declined' if declined else ''}"
-    return (row.name, count, newest.sha[:_SHORT] if newest else "none", score, row.suite, row.path)
+    served = row.served
+    score = score_words(dict(served.trailers)) if served else ""
+    declined = f", {row.declined} declined" if row.declined else ""
+    count = f"{len(row.versions)}{declined}" if row.versions else "not trained"
+    text = served.sha[:SHOWN_DIGITS] if served else row.committed[:SHOWN_DIGITS] or "not committed"
+    return (row.name, count, text, score, row.suite, row.path)
 
 
-def _score(trailers: dict[str, str]) -> str:
-    if "Rollback-To" in trailers:
-        return f"as {trailers['Rollback-To'][:_SHORT]}"
-    return read_headline(trailers)
-
-
-def _guidance(found: Overview) -> list[str]:
+def _guidance(found: Overview, pages: int) -> list[str]:
     """List what is missing before a first run, most basic first."""
     missing = []
     if not found.repository:
         missing.append(_BEGIN["repository"])
-    if not found.skills:
+    if not found.names:
         missing.append(_BEGIN["skills"])
-    elif not any(row.suite for row in found.skills):
+    elif pages == 1 and not any(row.suite for row in found.rows):
         missing.append(_BEGIN["suites"])
-    elif not any(row.versions for row in found.skills):
+    elif not found.trained:
         missing.append(_BEGIN["versions"])
     return missing

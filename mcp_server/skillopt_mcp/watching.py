@@ -17,9 +17,11 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent
 from mcp_types import EmptyResult, NotificationParams, SubscribeRequestParams, UnsubscribeRequestParams
 
-from skillopt.errors import UsageError
+from skillopt.errors import RepositoryError, SettingsError
+from skillopt.versions.snapshot import Snapshot, snapshot_of
 from skillopt_mcp.addresses import skill_address
-from skillopt_mcp.catalogue import branch_tips, served_skill
+from skillopt_mcp.catalogue import catalogue_at
+from skillopt_mcp.served import ServedSkill
 
 __all__ = ["OlderClients", "VersionWatcher"]
 
@@ -41,14 +43,16 @@ class VersionWatcher:
     def __init__(self, folder: Path, every: float) -> None:
         self._folder = folder
         self._every = every
-        self._tips: Mapping[str, str] | None = None
+        self._seen: Snapshot | None = None
+        self._begun = False
         self._listeners: dict[object, Callable[[ServerEvent], None]] = {}
         self._wanted = anyio.Event()
 
     async def begin(self) -> None:
         """Record the tips as they are; later changes are notified."""
-        if self._tips is None:
-            self._tips = await to_thread.run_sync(branch_tips, self._folder)
+        if not self._begun:
+            self._seen = await to_thread.run_sync(_look_at, self._folder)
+            self._begun = True
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         """Add a listener; what is returned takes it away again."""
@@ -78,11 +82,12 @@ class VersionWatcher:
 
     async def _look(self) -> None:
         try:
-            tips = await to_thread.run_sync(branch_tips, self._folder)
-            before, self._tips = self._tips, tips
-            if before is None or before == tips:
+            now = await to_thread.run_sync(_look_at, self._folder)
+            before, begun = self._seen, self._begun
+            self._seen, self._begun = now, True
+            if not begun or before == now:
                 return
-            uris = await to_thread.run_sync(_changed, self._folder, before, tips)
+            uris = await to_thread.run_sync(_changed, before, now)
         except Exception:  # noqa: BLE001 - a look that fails must not end the server; the next may work
             _log.exception("looking for accepted versions failed")
             return
@@ -158,21 +163,44 @@ def _session_id(ctx: _Context) -> str:
     return str(headers.get("mcp-session-id", ""))
 
 
-def _changed(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """List the addresses of files that are not what they were."""
-    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
-    return [uri for name in names for uri in _changed_files(folder, name, before.get(name))]
-
-
-def _changed_files(folder: Path, name: str, before: str | None) -> list[str]:
-    old, new = _digests(folder, name, before) if before else {}, _digests(folder, name, None)
-    paths = [path for path in sorted({*old, *new}) if old.get(path) != new.get(path)]
-    return [str(skill_address(name, path)) for path in paths]
-
-
-def _digests(folder: Path, name: str, version: str | None) -> dict[str, str]:
-    """Give the digest of every file; none where nothing is served, so that all files of the other side differ."""
+def _look_at(folder: Path) -> Snapshot | None:
+    """Read the tips; None where there is no repository."""
     try:
-        return {file.path: file.digest for file in served_skill(folder, name, version).files}
-    except UsageError:
+        return snapshot_of(folder)
+    except RepositoryError:
+        return None
+
+
+def _changed(before: Snapshot | None, after: Snapshot | None) -> list[str]:
+    """List the addresses of files that are not what they were."""
+    old, new = (_served(snapshot, _names_that_may_differ(before, after)) for snapshot in (before, after))
+    uris = []
+    for name in sorted({*old, *new}):
+        was, now = _digests(old.get(name)), _digests(new.get(name))
+        paths = [path for path in sorted({*was, *now}) if was.get(path) != now.get(path)]
+        uris += [str(skill_address(name, path)) for path in paths]
+    return uris
+
+
+def _names_that_may_differ(before: Snapshot | None, after: Snapshot | None) -> Callable[[str], bool]:
+    """Tell by its name whether what is served of a skill can have changed."""
+    if before is None or after is None or before.default != after.default:
+        return lambda _: True
+    old, new = before.tips, after.tips
+    return lambda name: old.get(name) != new.get(name)
+
+
+def _served(snapshot: Snapshot | None, wanted: Callable[[str], bool]) -> dict[str, ServedSkill]:
+    """Read what is served of some skills of a snapshot."""
+    if snapshot is None:
         return {}
+    try:
+        catalogue = catalogue_at(snapshot)
+        found = catalogue.newest_of([name for name in catalogue.names if wanted(name)])
+    except (RepositoryError, SettingsError):
+        return {}
+    return {name: skill for name, skill in found.items() if isinstance(skill, ServedSkill)}
+
+
+def _digests(skill: ServedSkill | None) -> Mapping[str, str]:
+    return {file.path: file.digest for file in skill.files} if skill else {}

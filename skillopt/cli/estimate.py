@@ -6,15 +6,15 @@ import typer
 
 from skillopt.cli.options import JsonOption, RunOptions, SkillArgument, StartOption, with_run_options
 from skillopt.cli.output import show
+from skillopt.forecast.words import price_words, range_words, time_words
 
 if TYPE_CHECKING:
     from skillopt.commands.estimate import Estimated
-    from skillopt.forecast.foresight import Foresight, MostLikely
+    from skillopt.forecast.foresight import Foresight
 
-__all__ = ["estimate", "foresight_line"]
+__all__ = ["estimate"]
 
 _SURE = 0.05
-_HOUR = 60
 
 
 @with_run_options
@@ -39,21 +39,14 @@ def estimate(
     show(run(options.select(skill), start=start, pass_rate=pass_rate), _text, as_json=as_json)
 
 
-def foresight_line(result: "Estimated") -> str:
-    """Give what a run is likely to take, in one line."""
-    likely = result.likely
-    parts = [f"about {_spread(likely.rollouts)} rollouts", f"{_spread(likely.calls)} optimizer calls", _time(likely)]
-    return ", ".join(filter(None, [*parts, _price(likely)]))
-
-
 def _text(result: "Estimated") -> str:
     train, val, test = result.tasks
     likely = result.likely
     roles = f"tasks by {result.harness or 'no harness yet'}, edits by {result.model or 'no optimizer model yet'}"
     lines = [
         f"{result.skill}: {train} train, {val} val, {test} test tasks; {roles}",
-        f"rollouts: {_spread(likely.rollouts)}: median and 80% range of {likely.runs} simulated runs",
-        f"optimizer calls: {_spread(likely.calls)}",
+        f"rollouts: {range_words(likely.rollouts)}: median and 80% range of {likely.runs} simulated runs",
+        f"optimizer calls: {range_words(likely.calls)}",
         *_costs(result),
         f"tasks that pass now: {_start(result)}",
         *_kinds(result),
@@ -80,8 +73,8 @@ def _costs(result: "Estimated") -> list[str]:
         f"an optimizer call as {_source(known.calls, 'calls')}",
     ]
     return [
-        *([f"time: {_time(likely)} with {result.workers} workers"] if likely.minutes else []),
-        f"cost: {_price(likely) or 'price unknown'}; {tokens}",
+        *([f"time: {time_words(likely)} with {result.workers} workers"] if likely.minutes else []),
+        f"cost: {price_words(likely) or 'price unknown'}; {tokens}",
         f"assumed: {', '.join(figures)}",
     ]
 
@@ -98,7 +91,7 @@ def _kinds(result: "Estimated") -> list[str]:
 def _kind(kind: "Foresight") -> str:
     shown = f"{kind.here:.0%} at least proven here, {kind.proven:.0%} proven"
     ends = f"{kind.better:.0%} end with a truly better text, {shown}"
-    return f"{kind.name}: {_spread(kind.rollouts)} rollouts, {_spread(kind.calls)} calls; {ends}"
+    return f"{kind.name}: {range_words(kind.rollouts)} rollouts, {range_words(kind.calls)} calls; {ends}"
 
 
 def _chances(result: "Estimated") -> list[str]:
@@ -133,25 +126,3 @@ def _tokens(count: float) -> str:
 
 def _of_ten(share: float) -> str:
     return f"{round(10 * share)} of 10"
-
-
-def _spread(found: "MostLikely") -> str:
-    return f"{found.median:.0f} ({found.low:.0f} to {found.high:.0f})"
-
-
-def _time(likely: "Foresight") -> str:
-    found = likely.minutes
-    return f"{_duration(found.median)} ({_duration(found.low)} to {_duration(found.high)})" if found else ""
-
-
-def _duration(minutes: float) -> str:
-    if minutes < 1:
-        return "under 1 min"
-    return (
-        f"{minutes:.0f} min" if round(minutes) < _HOUR else f"{round(minutes) // _HOUR} h {round(minutes) % _HOUR:02}"
-    )
-
-
-def _price(likely: "Foresight") -> str:
-    found = likely.usd
-    return f"${found.median:,.2f} (${found.low:,.2f} to ${found.high:,.2f})" if found else ""

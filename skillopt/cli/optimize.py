@@ -67,15 +67,15 @@ def _ask_to_spend(selection: "Selection", start: "Start", *, yes: bool, quiet: b
     Raises:
         UsageError: It is paid, has no cap, and there is no terminal to ask.
     """
-    from skillopt.cli.estimate import foresight_line
     from skillopt.cli.spending import DECLINED, can_ask
     from skillopt.commands.spending import foresee_spending
     from skillopt.errors import UsageError
+    from skillopt.forecast.words import foresight_line
 
     spending = foresee_spending(selection, start)
     if spending is None:
         return
-    line = foresight_line(spending.estimated)
+    line = foresight_line(spending.estimated.likely)
     asks = spending.paid and not yes
     terminal = can_ask()
     if asks and not terminal and not spending.capped:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from skillopt.safety.hidden_unicode import without_hidden
 
-__all__ = ["Version", "compose_message", "parse_commit", "single_line"]
+__all__ = ["Version", "compose_message", "parse_commit", "parse_message", "single_line"]
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _TRAILER = re.compile(r"([A-Za-z0-9-]+): ?(.*)")
@@ -64,10 +64,23 @@ def parse_commit(sha: str, content: str) -> Version:
     head, _, message = content.partition("\n\n")
     parents = [line.removeprefix("parent ") for line in head.splitlines() if line.startswith("parent ")]
     committed = _COMMITTED.search(head)
-    at = datetime.fromtimestamp(int(committed[1]) if committed else 0, UTC).isoformat()
+    parent, merged, *_ = [*parents, "", ""]
+    return parse_message(sha, (parent, merged), int(committed[1]) if committed else 0, message)
+
+
+def parse_message(sha: str, parents: tuple[str, str], seconds: int, message: str) -> Version:
+    """Read the message of a commit.
+
+    Args:
+        sha: The commit.
+        parents: Its first and second parent, each empty for none.
+        seconds: When it was committed, since 1970.
+        message: What it says.
+    """
+    at = datetime.fromtimestamp(seconds, UTC).isoformat()
     subject, *paragraphs = message.strip().split("\n\n")
     matches = [_TRAILER.fullmatch(line) for line in paragraphs[-1].split("\n")] if paragraphs else []
     trailers = tuple((match[1], match[2]) for match in matches if match) if all(matches) else ()
     body = "\n\n".join(paragraphs[:-1] if trailers else paragraphs)
-    parent, merged, *_ = [*parents, "", ""]
+    parent, merged = parents
     return Version(sha, parent, single_line(subject), body, at, trailers, merged)

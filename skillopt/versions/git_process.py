@@ -26,6 +26,7 @@ _SAFE = (
     "core.alternateRefsCommand=true",
     "core.splitIndex=false",
     "core.fsync=all",
+    "log.showSignature=false",
     "i18n.commitEncoding=UTF-8",
 )
 _ENVIRONMENT = {

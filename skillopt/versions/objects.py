@@ -8,7 +8,7 @@ from pathlib import Path
 from skillopt.errors import RepositoryError
 from skillopt.versions.git_process import run_git
 
-__all__ = ["read_objects", "size_objects", "write_blobs"]
+__all__ = ["read_found", "read_objects", "size_objects", "write_blobs"]
 
 
 def read_objects(root: Path, shas: Sequence[str]) -> list[bytes]:
@@ -17,16 +17,35 @@ def read_objects(root: Path, shas: Sequence[str]) -> list[bytes]:
     Raises:
         RepositoryError: One is missing.
     """
-    if not shas:
-        return []
-    out = BytesIO(run_git(root, "cat-file", "--batch", stdin="".join(f"{sha}\n" for sha in shas).encode()))
     contents = []
-    for sha in shas:
-        header = out.readline().split()
-        if len(header) != 3:  # noqa: PLR2004 - object, type, size
+    for sha, content in zip(shas, read_found(root, shas), strict=True):
+        if content is None:
             message = f"object {sha} is missing from {root}; fetch the full history"
             raise RepositoryError(message)
-        contents.append(out.read(int(header[2])))
+        contents.append(content)
+    return contents
+
+
+def read_found(root: Path, names: Sequence[str], kind: str = "") -> list[bytes | None]:
+    """Give the content of objects, None for one that is not there.
+
+    Args:
+        root: The repository.
+        names: Of objects, as git takes them, such as `COMMIT:PATH`; one with a line feed counts as not there.
+        kind: `blob`, `tree` or `commit`; another kind of object counts as not there. Empty for any.
+    """
+    if not names:
+        return []
+    asked = os.fsencode("\n".join("" if "\n" in name else name for name in names) + "\n")
+    out = BytesIO(run_git(root, "cat-file", "--batch", stdin=asked))
+    contents: list[bytes | None] = []
+    for _ in names:
+        head = out.readline().rsplit(b" ", 2)
+        if len(head) != 3 or not head[2].strip().isdigit():  # noqa: PLR2004 - object, type, size
+            contents.append(None)
+            continue
+        content = out.read(int(head[2]))
+        contents.append(content if kind in ("", head[1].decode()) else None)
         out.readline()
     return contents
 

@@ -25,16 +25,17 @@ from skillopt.versions.git_process import disabled_hooks, read_identity, run_git
 from skillopt.versions.links import LINK, follow_links
 from skillopt.versions.objects import read_objects, size_objects, write_blobs
 
-__all__ = ["RENAMED_PATH", "NewVersion", "Repository"]
+__all__ = ["RENAMED_PATH", "SKILL_NAME", "NewVersion", "Repository"]
 
 RENAMED_PATH = "Renamed-Path"
 """Trailer with the folder that it had before."""
 
+SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+"""What a skill's name must match in full to have a branch."""
 
 _ROLES = ("AUTHOR", "COMMITTER")
 _MOST_VERSIONS = 1000
 _BRANCHES = "refs/heads/skillopt/"
-_SKILL_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ class Repository:
         listed = run_git(self.root, "for-each-ref", "--format=%(objectname) %(refname)", _BRANCHES)
         rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
         found = ((name.removeprefix(_BRANCHES), sha) for sha, name in rows)
-        return {name: sha for name, sha in found if _SKILL_NAME.fullmatch(name)}
+        return {name: sha for name, sha in found if SKILL_NAME.fullmatch(name)}
 
     def resolve(self, text: str) -> str:
         """Resolve the name of a version (a commit, branch or tag) to a commit.
@@ -366,7 +367,7 @@ class Repository:
 
 
 def _branch(skill: str) -> str:
-    if not _SKILL_NAME.fullmatch(skill):
+    if not SKILL_NAME.fullmatch(skill):
         message = f"expected a skill name of lower-case letters, digits and hyphens, found {skill!r}; rename its folder"
         raise UsageError(message)
     return f"{_BRANCHES}{skill}"

@@ -128,9 +128,10 @@ def changed_in_worktree(
 def worktree_folders(repository: Repository) -> tuple[str, ...]:
     """List the folders of the work tree that hold a SKILL.md which git does not ignore."""
     listed = run_git(repository.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    paths = (PurePosixPath(os.fsdecode(name)) for name in listed.split(b"\0") if name)
-    found = {path.parent.as_posix() for path in paths if path.name == SKILL_FILE}
-    return tuple(sorted(folder for folder in found if (repository.root / folder / SKILL_FILE).is_file()))
+    paths = os.fsdecode(listed).split("\0")
+    found = {path.rpartition("/")[0] or _ROOT for path in paths if path.rpartition("/")[2] == SKILL_FILE}
+    root = repository.root
+    return tuple(sorted(folder for folder in found if os.path.isfile(f"{root}/{folder}/{SKILL_FILE}")))  # noqa: PTH113 - of thousands, fast
 
 
 def find_skill_folder(repository: Repository, commit: str, name: str) -> str | None:

@@ -1,34 +1,55 @@
-"""The branch tips of a repository at one moment, which name all of its accepted versions."""
+"""The branch tips of a repository at one moment, which name all that is accepted and committed."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
 from skillopt.errors import RepositoryError
-from skillopt.versions.repository import Repository
+from skillopt.versions.draft_branch import DRAFT_BRANCHES, VERSION_BRANCHES
+from skillopt.versions.git_process import run_git
+from skillopt.versions.repository import SKILL_NAME, Repository
 
 __all__ = ["Snapshot", "snapshot_of"]
 
+_REMOTE_HEAD: Final = "refs/remotes/origin/HEAD"
+_REMOTE: Final = "refs/remotes/origin/"
+_HEADS: Final = "refs/heads/"
+_LISTED: Final = (_HEADS, _REMOTE_HEAD)
+_OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES)
+_USUAL: Final = ("refs/heads/main", "refs/heads/master")
 _Tips = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A repository and where its skills' branches end. What is read of equal snapshots is equal.
+    """A repository and where its branches end. What is read of equal snapshots is equal.
 
     Args:
         repository: The repository.
         branches: (skill, newest commit) of every skill's branch.
+        default: Newest commit of the default branch as this clone has it: the one that the remote names, else HEAD;
+            empty for none.
     """
 
     repository: Repository
     branches: _Tips
+    default: str
 
     @property
     def tips(self) -> Mapping[str, str]:
         """Give the newest commit of every skill's branch, by the skill's name."""
         return dict(self.branches)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Where branches end, without the repository."""
+
+    branches: _Tips
+    default: str
 
 
 def snapshot_of(folder: Path) -> Snapshot:
@@ -38,14 +59,35 @@ def snapshot_of(folder: Path) -> Snapshot:
         RepositoryError: There is no repository, or git cannot list its branches.
     """
     try:
-        tips = Repository(folder).tips()
+        ends = _read_ends(folder)
     except RepositoryError:
         Repository.find(folder)  # says why there is none, and what to do
         raise
-    return _snapshot(folder, tuple(tips.items()))
+    return _snapshot(folder, ends)
 
 
 # Where the repository begins is asked again when the tips change: one that is made further in has others.
 @lru_cache(maxsize=1)
-def _snapshot(folder: Path, branches: _Tips) -> Snapshot:
-    return Snapshot(Repository.find(folder), branches)
+def _snapshot(folder: Path, ends: _Ends) -> Snapshot:
+    return Snapshot(Repository.find(folder), ends.branches, ends.default)
+
+
+def _read_ends(folder: Path) -> _Ends:
+    listed = os.fsdecode(
+        run_git(folder, "for-each-ref", "--format=%(HEAD)|%(objectname) %(refname) %(symref)", *_LISTED)
+    )
+    rows = [(mark, *row.split(" ")) for mark, _, row in (line.partition("|") for line in listed.splitlines())]
+    tips = {name: sha for _, sha, name, _ in rows}
+    here = next((name for mark, _, name, _ in rows if mark == "*"), "")
+    remote = next((target.removeprefix(_REMOTE) for _, _, _, target in rows if target.startswith(_REMOTE)), "")
+    # The remote says which branch is the default one; what is committed to it here counts before it is pushed.
+    named = [f"{_HEADS}{remote}", _REMOTE_HEAD, *(() if here.startswith(_OURS) else (here,)), *_USUAL]
+    default = next((tips[name] for name in named if name in tips), "")
+    if not default and not here:  # a detached HEAD
+        default = Repository(folder).head() or ""
+    return _Ends(_below(tips, VERSION_BRANCHES), default)
+
+
+def _below(tips: Mapping[str, str], prefix: str) -> _Tips:
+    found = ((name.removeprefix(prefix), sha) for name, sha in tips.items() if name.startswith(prefix))
+    return tuple((skill, sha) for skill, sha in found if SKILL_NAME.fullmatch(skill))

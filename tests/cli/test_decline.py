@@ -10,7 +10,8 @@ import pytest
 
 from skillopt.loop.events import EditRefused, decode_event
 from skillopt.storage.ledger import Ledger
-from skillopt_mcp.catalogue import overview, served_skill
+from skillopt_mcp.catalogue import served_skill
+from skillopt_mcp.overview import overview
 from tests.cli.test_rename import renamed_folder
 from tests.fakes.drafts import changed, graded, run_events
 from tests.fakes.projects import FAST, Trained, git, make_project, skillopt
@@ -64,8 +65,8 @@ class TestDecline:
         declined = done(project, "decline", "rows")
         assert served_skill(project, "rows").version == declined["commit"]
         assert versions in declined["declined"]
-        (row,) = overview(project).skills
-        assert row.declined == set(declined["declined"])
+        (row,) = overview(project, 0, 9).rows
+        assert row.declined == len(declined["declined"])
 
     def test_a_renamed_skill_keeps_what_was_decided(self, project: Path) -> None:
         declined = done(project, "decline", "rows", "--reason", "no")["declined"]

@@ -47,17 +47,16 @@ async def test_the_draft_is_read_with_a_warning_and_compared_with_what_it_is_bas
     assert f"+- {DATES}" in since
 
 
-async def test_the_draft_is_no_resource_and_nothing_goes_back_to_it(folder: Path) -> None:
+async def test_beside_a_draft_the_committed_text_is_served_and_nothing_goes_back_to_the_draft(folder: Path) -> None:
     run_events(folder, graded(EMAIL))
     async with Client(make_server(folder)) as client:
-        assert not (await client.list_resources()).resources
-        for tool, arguments in (
-            ("read_skill", {"name": "rows"}),
-            ("rollback_skill", {"name": "rows", "version": "draft"}),
-        ):
-            result = await client.call_tool(tool, arguments)
-            assert result.is_error
-            assert "accepted version" in text_of(result)
+        listed = (await client.list_resources()).resources
+        served = {(resource.meta or {})["io.github.skillopt/version"] for resource in listed}
+        assert served == {git(folder, "rev-parse", "main")}
+        assert "Not trained" in await say(client, "read_skill", name="rows")
+        result = await client.call_tool("rollback_skill", {"name": "rows", "version": "draft"})
+        assert result.is_error
+        assert "accepted version" in text_of(result)
 
 
 async def test_without_a_draft_the_answer_says_so(folder: Path) -> None:

@@ -111,15 +111,22 @@ async def test_what_the_work_tree_holds_is_not_served(project: Path, client: Cli
 
 
 @EVERY_PROTOCOL
-async def test_a_skill_without_accepted_version_is_not_served(tmp_path: Path, mode: str) -> None:
+async def test_a_skill_without_accepted_version_is_served_as_it_is_committed(tmp_path: Path, mode: str) -> None:
     folder = make_repository(tmp_path)
     git(folder, "branch", "skillopt/rows")
+    (folder / FOLDER / "SKILL.md").write_text("Not committed.\n", encoding="utf-8")
+    main = git(folder, "rev-parse", "main")
 
     async with Client(make_server(folder), mode=mode) as client:
-        assert (await ask(client, "skills/list"))["skills"] == []
-        assert (await client.list_resources()).resources == []
-        assert (await refused(client, "skills/get", uri=MAIN)).code == INVALID_PARAMS
-        assert (await refused(client, "resources/read", uri=MAIN)).code == INVALID_PARAMS
+        (entry,) = (await ask(client, "skills/list"))["skills"]
+        assert entry == (await ask(client, "skills/get", uri=MAIN))["skill"]
+        for resource in (await client.list_resources()).resources:
+            assert resource.meta is not None
+            assert resource.meta["io.github.skillopt/version"] == main
+            assert resource.meta["io.github.skillopt/trained"] is False
+        committed = await content(client, MAIN)
+        assert b"Not committed" not in committed
+        assert committed == await content(client, f"skill://_versions/{main}/rows/SKILL.md")
 
 
 async def test_what_people_committed_on_top_of_a_version_is_not_served(project: Path, client: Client) -> None:
@@ -153,8 +160,11 @@ async def test_an_older_version_is_read_at_its_own_address(project: Path, client
     (listed,) = (await ask(client, "skills/list"))["skills"]
     assert listed["uri"] == MAIN
     assert listed == (await ask(client, "skills/get", uri=MAIN))["skill"]
-    main = git(project, "rev-parse", "main")
-    for other in (main, new[:6], "0" * 40):
+    git(project, "checkout", "--quiet", "-b", "other")
+    git(project, "commit", "--quiet", "--allow-empty", "-m", "Elsewhere")
+    other_branch = git(project, "rev-parse", "other")
+    git(project, "checkout", "--quiet", "main")
+    for other in (other_branch, new[:6], "0" * 40):
         assert (
             await refused(client, "skills/get", uri=f"skill://_versions/{other}/rows/SKILL.md")
         ).code == INVALID_PARAMS
@@ -279,11 +289,15 @@ async def test_a_text_over_the_limit_is_not_served(project: Path, client: Client
         b"---\nname: rows\ndescription: \xff\n---\n",
     ],
 )
-async def test_a_skill_that_hosts_would_refuse_is_not_served(project: Path, client: Client, document: bytes) -> None:
+async def test_what_hosts_would_not_take_for_a_skill_is_served_as_files(
+    project: Path, client: Client, document: bytes
+) -> None:
     accept(project, File("SKILL.md", document))
 
     assert (await ask(client, "skills/list"))["skills"] == []
-    assert (await refused(client, "resources/read", uri=MAIN)).code == INVALID_PARAMS
+    assert (await refused(client, "skills/get", uri=MAIN)).code == INVALID_PARAMS
+    assert MAIN in [str(resource.uri) for resource in (await client.list_resources()).resources]
+    assert await content(client, MAIN) == document
 
 
 async def test_long_lists_come_in_pages(project: Path, client: Client) -> None:

@@ -1,18 +1,17 @@
 """A change of a branch or of skillopt.toml is in the next answer, and what did not change is read once."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from skillopt.errors import RepositoryError, SettingsError, SkillError, UsageError
-from skillopt.versions import repository as versions
-from skillopt.versions.git_process import run_git
 from skillopt.versions.snapshot import snapshot_of
 from skillopt_mcp import catalogue
-from skillopt_mcp.catalogue import branch_tips, served_page, served_skill, served_skills
+from skillopt_mcp.catalogue import served_page, served_skill, served_skills
+from tests.fakes.counted_git import CountedGit
 from tests.fakes.mcp_clients import accept
 from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
@@ -27,16 +26,8 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The git commands that read something, in the order of their start."""
-    commands: list[str] = []
-
-    def noted(folder: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
-        commands.append(arguments[0])
-        return run_git(folder, *arguments, stdin=stdin, env=env)
-
-    monkeypatch.setattr(versions, "run_git", noted)
-    return commands
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CountedGit:
+    return CountedGit.install(tmp_path / "counted", monkeypatch)
 
 
 def text(folder: Path) -> str:
@@ -45,13 +36,13 @@ def text(folder: Path) -> str:
 
 
 def test_while_nothing_changes_git_lists_the_branches_and_is_asked_nothing_else(
-    project: Path, started: list[str]
+    project: Path, started: CountedGit
 ) -> None:
-    assert text(project).endswith("- Sort.\n")
+    assert [skill.name for skill in served_skills(project)] == ["rows"]
     started.clear()
     assert text(project).endswith("- Sort.\n")
     assert [skill.name for skill in served_skills(project)] == ["rows"]
-    assert started == ["for-each-ref", "for-each-ref"]
+    assert started.commands == ["for-each-ref", "for-each-ref"]
 
 
 def add_skill(project: Path, name: str) -> None:
@@ -92,9 +83,9 @@ def test_what_happens_to_a_branch_is_seen_at_once(
     assert text(project).endswith("- Sort.\n")
     change(project)
     tip = git(project, "for-each-ref", "--format=%(objectname)", "refs/heads/skillopt/rows")
-    assert branch_tips(project) == ({"rows": tip} if tip else {})
+    assert snapshot_of(project).tips == ({"rows": tip} if tip else {})
     served = [skill.version for skill in served_skills(project)]
-    assert served == ([tip] if change in (commits, packs) else [])
+    assert served == [tip if change in (commits, packs) else git(project, "rev-parse", "main")]
 
 
 def test_a_changed_configuration_is_seen_at_once(project: Path) -> None:
@@ -143,27 +134,27 @@ def test_many_threads_that_ask_while_versions_are_accepted_each_see_a_version_wh
 
 
 def test_files_that_together_are_too_large_to_be_kept_are_served_all_the_same(
-    project: Path, started: list[str], monkeypatch: pytest.MonkeyPatch
+    project: Path, started: CountedGit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = sum(len(file.content) for file in served_skill(project, "rows").files)
     add_skill(project, "sums")
-    for limit, reads in ((2 * size + 50, 0), (size, 1)):
+    for limit, reads in ((2 * size + 50, 0), (size, 2)):
         monkeypatch.setattr(catalogue, "_KEPT_BYTES", limit)
         (project / "skillopt.toml").write_text(f"# {limit}\n")
         first = served_skills(project)
         assert [skill.name for skill in first] == ["rows", "sums"]
         started.clear()
         assert served_skills(project) == first
-        assert started.count("ls-tree") == reads
+        assert started.commands.count("cat-file") == reads
 
 
-def test_a_page_ends_with_the_name_that_the_next_one_follows(project: Path) -> None:
+def test_a_page_says_the_name_that_the_next_one_begins_with(project: Path) -> None:
     add_skill(project, "sums")
     git(project, "branch", "skillopt/tables")
-    pages = [served_page(project, after, 1) for after in ("", "rows", "sums")]
-    assert [([skill.name for skill in skills], last) for skills, last in pages] == [
-        (["rows"], "rows"),
-        (["sums"], "sums"),
+    pages = [served_page(project, first, 1) for first in ("", "sums", "tables")]
+    assert [([skill.name for skill in skills], following) for skills, following in pages] == [
+        (["rows"], "sums"),
+        (["sums"], "tables"),
         ([], None),
     ]
 
@@ -186,9 +177,9 @@ def test_a_linked_work_tree_sees_what_moves_in_the_other(project: Path) -> None:
 
 def test_a_repository_that_is_made_further_in_counts(project: Path) -> None:
     inner = project / "skills"
-    assert set(branch_tips(inner)) == {"rows"}
+    assert set(snapshot_of(inner).tips) == {"rows"}
     git(inner, "init", "--quiet")
-    assert branch_tips(inner) == {}
+    assert snapshot_of(inner).tips == {}
 
 
 def test_a_project_that_goes_away_is_gone(project: Path) -> None:
@@ -196,7 +187,6 @@ def test_a_project_that_goes_away_is_gone(project: Path) -> None:
     project.rename(project.with_name("away"))
     with pytest.raises(RepositoryError):
         snapshot_of(project)
-    assert branch_tips(project) == {}
     assert served_skills(project) == ()
 
 
@@ -204,13 +194,14 @@ def test_a_skill_that_is_configured_to_lie_outside_says_so(project: Path) -> Non
     (project / "skillopt.toml").write_text('[skills.rows]\npath = "../rows"\n')
     with pytest.raises(SettingsError, match=r"skillopt.toml: \[skills.rows\] path: expected a path in the project"):
         served_skill(project, "rows")
-    with pytest.raises(UsageError, match="expected an accepted version, found none"):
+    (project / "skillopt.toml").unlink()
+    with pytest.raises(UsageError, match="expected the name of a skill, found 'other'; the skills here: rows"):
         served_skill(project, "other")
 
 
 def test_a_version_without_the_skill_is_refused(project: Path) -> None:
     empty = git(project, "mktree", "--missing")
-    bare = git(project, "commit-tree", empty, "-m", "Gone\n\nSkill: rows")
+    bare = git(project, "commit-tree", empty, "-m", "Gone\n\nSkill: rows\nVal-After: 1 of 2")
     git(project, "update-ref", "refs/heads/skillopt/rows", bare)
     with pytest.raises(SkillError, match=r"expected 'SKILL\.md' in skills/rows of"):
         served_skill(project, "rows")

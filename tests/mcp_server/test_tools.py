@@ -5,6 +5,7 @@ import pytest
 from mcp import Client
 
 from skillopt.tasks import File
+from skillopt_mcp import overview
 from skillopt_mcp.server import make_server
 from skillopt_mcp.tools import TOOLS
 from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, say, text_of
@@ -88,7 +89,10 @@ async def test_outside_a_repository_the_list_says_how_to_begin(tmp_path: Path, m
         assert "expected a git repository" in await failed(client, "read_skill", name="rows")
 
 
-async def test_before_the_first_version_the_list_says_what_is_missing(tmp_path: Path) -> None:
+async def test_before_the_first_version_the_list_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "_SECONDS", 1e-9)
     folder = make_repository(tmp_path)
     async with Client(make_server(folder)) as client:
         assert "optimize-skill" in await say(client, "list_skills")
@@ -111,15 +115,15 @@ async def test_skills_are_listed_wherever_they_lie(project: Path, client: Client
 
     text = await say(client, "list_skills")
 
-    assert "| a-x | 0 | none |  |  | plugins/a/skills/x |" in text
-    assert "| b-x | 0 | none |  |  | plugins/b/skills/x |" in text
-    assert "| whole | 0 | none |  |  | . |" in text
+    assert "| a-x | not trained | not committed |  |  | plugins/a/skills/x |" in text
+    assert "| b-x | not trained | not committed |  |  | plugins/b/skills/x |" in text
+    assert "| whole | not trained | not committed |  |  | . |" in text
 
 
-async def test_the_list_says_why_a_skill_is_not_served(project: Path, client: Client) -> None:
+async def test_the_list_says_why_a_text_is_not_served_as_a_skill(project: Path, client: Client) -> None:
     accept(project, File("SKILL.md", b"Nothing.\n"))
 
-    assert "`rows` is not served: skill 'rows': expected frontmatter" in await say(client, "list_skills")
+    assert "as files only, expected frontmatter" in await say(client, "list_skills", name="rows")
 
 
 async def test_a_broken_configuration_is_told(project: Path, client: Client) -> None:
@@ -165,9 +169,9 @@ async def test_long_files_come_in_pages_under_the_limit(client: Client, project:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"name": "none"}, "found none"),
-        ({"name": "../rows"}, "expected a skill name"),
-        ({"name": "/etc"}, "expected a skill name"),
+        ({"name": "none"}, "expected the name of a skill, found 'none'"),
+        ({"name": "../rows"}, "expected the name of a skill"),
+        ({"name": "/etc"}, "expected the name of a skill"),
         ({"name": "rows", "file": "../../README"}, "expected a file of rows"),
         ({"name": "rows", "file": "/etc/passwd"}, "expected a file of rows"),
         ({"name": "rows", "file": "evals/evals.json"}, "expected a file of rows"),
@@ -217,13 +221,30 @@ async def test_what_training_changed_in_all_is_shown_from_the_text_it_began_with
     assert "Count" not in first
 
 
-async def test_reading_a_skill_before_its_first_version_says_where_its_text_is(tmp_path: Path) -> None:
-    async with Client(make_server(make_repository(tmp_path))) as client:
-        for since in (None, "start"):
-            assert "only in the work tree" in await failed(client, "read_skill", name="rows", since=since)
+async def test_before_its_first_version_the_committed_text_of_a_skill_is_read(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    (folder / FOLDER / "SKILL.md").write_text("Not committed.\n", encoding="utf-8")
+    commit = git(folder, "rev-parse", "main")
+    async with Client(make_server(folder)) as client:
+        text = await say(client, "read_skill", name="rows")
+        assert f"Not trained: the committed text of the default branch at {commit[:10]}" in text
+        assert "- Trim." in text
+        assert "nothing changed" in await failed(client, "read_skill", name="rows", since="start")
+        assert f"| rows | not trained | {commit[:10]} |" in await say(client, "list_skills")
 
 
-async def test_a_skill_without_versions_has_an_empty_history(tmp_path: Path) -> None:
+async def test_a_skill_that_nobody_committed_is_not_read(project: Path, client: Client) -> None:
+    (project / "skills" / "new").mkdir()
+    (project / "skills" / "new" / "SKILL.md").write_text("---\nname: new\ndescription: New.\n---\n", encoding="utf-8")
+    assert "skills/new is not committed" in await failed(client, "read_skill", name="new")
+
+
+async def test_a_misspelt_name_is_answered_with_the_nearest_one(client: Client) -> None:
+    for tool in ("list_skills", "read_skill"):
+        assert "found 'row'; did you mean 'rows'?" in await failed(client, tool, name="row")
+
+
+async def test_a_skill_without_versions_is_described_all_the_same(tmp_path: Path) -> None:
     async with Client(make_server(make_repository(tmp_path))) as client:
         assert "No version was accepted yet" in await say(client, "list_skills", name="rows")
         assert "the skills here: rows" in await failed(client, "list_skills", name="../../etc")

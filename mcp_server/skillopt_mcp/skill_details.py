@@ -1,0 +1,198 @@
+"""What an agent needs to know of one skill before it trains it: suite, target, what can be shown, cost, versions."""
+
+from pathlib import Path
+
+from skillopt.commands.estimate import Estimated, estimate
+from skillopt.commands.history.log import Logged, log
+from skillopt.commands.tasks.suite_show import ShownSuite, show_suite
+from skillopt.errors import RepositoryError, SkilloptError, UsageError
+from skillopt.forecast.words import foresight_line
+from skillopt.gate.headline import read_headline
+from skillopt.project import Project, Selection, Target
+from skillopt_mcp.catalogue import catalogue_of
+from skillopt_mcp.pages import paginate, table
+from skillopt_mcp.unknown_names import unknown_skill
+
+__all__ = ["SHOWN_DIGITS", "TAKE", "describe_skill", "score_words", "selection_of"]
+
+SHOWN_DIGITS = 10
+"""Characters of a commit that are shown."""
+
+TAKE = "Only a person makes it a version, with `skillopt take {name}`; there is no tool for that."
+"""How a draft becomes a version."""
+
+_NO_SUITE = "none; nothing can be measured without tasks, and the prompt `write-evals` says how to write them"
+_HEAD = ("version", "at", "grade", "on val", "wins/ties/losses", "confidence", "what changed")
+
+
+def selection_of(folder: Path, name: str) -> Selection:
+    """Find a skill of a project by its name alone; a path is not a name.
+
+    Raises:
+        UsageError: There is no such skill in the work tree.
+    """
+    project = Project.find(folder)
+    paths = {known: path for path, known in project.skill_names().items()}
+    if name in paths:
+        return Selection(str(project.root / paths[name]), folder=project.root)
+    try:
+        catalogue = catalogue_of(folder)
+    except RepositoryError:
+        raise UsageError(unknown_skill(name, paths)) from None
+    if name in catalogue.committed:
+        place = catalogue.committed[name]
+        message = f"skill {name!r} is committed in {place}, and not in the work tree; check the default branch out"
+        raise UsageError(message)
+    raise UsageError(unknown_skill(name, paths))
+
+
+def describe_skill(folder: Path, name: str, page: int) -> str:
+    """Say all that matters for the training of one skill, its versions last.
+
+    Args:
+        folder: A folder of the project.
+        name: The skill's name.
+        page: Which page of the answer.
+
+    Raises:
+        UsageError: There is no such skill.
+    """
+    selection = selection_of(folder, name)
+    logged = _logged(selection)
+    target = Project.find(folder).target(selection)
+    suite = _suite(selection)
+    lines = [
+        f"- suite: {_suite_line(suite, selection) if isinstance(suite, ShownSuite) else suite}",
+        f"- target: {_target_line(target)}",
+        f"- judge: {_judge_line(suite, target)}",
+        *(_prospects(selection) if isinstance(suite, ShownSuite) else ()),
+        f"- served: {_served_line(folder, name)}",
+        f"- next: {_next(suite, target, logged)}",
+    ]
+    parts = ["\n".join(lines), *_drafts(logged, name), *_versions(logged)]
+    return paginate("\n\n".join([f"# {name}", *parts]), page)
+
+
+def score_words(trailers: dict[str, str]) -> str:
+    """Say what a version scored; of one that was rolled back to, which it repeats."""
+    if "Rollback-To" in trailers:
+        return f"as {trailers['Rollback-To'][:SHOWN_DIGITS]}"
+    return read_headline(trailers)
+
+
+def _logged(selection: Selection) -> Logged | None:
+    try:
+        return log(selection)
+    except RepositoryError:
+        return None
+
+
+def _suite(selection: Selection) -> ShownSuite | str:
+    """Read the suite; else say why there is none to train on."""
+    try:
+        found = show_suite(selection.name, folder=selection.folder)
+    except SkilloptError as error:
+        return f"{_NO_SUITE} ({error})" if "has no tasks" not in str(error) else _NO_SUITE
+    return found if found.tasks else _NO_SUITE
+
+
+def _suite_line(suite: ShownSuite, selection: Selection) -> str:
+    root = selection.folder or Path()
+    path = Path(suite.path)
+    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+    parts = list(dict.fromkeys(task.part for task in suite.tasks))
+    counts = ", ".join(f"{part} {sum(task.part == part for task in suite.tasks)}" for part in parts)
+    left = f"; {len(suite.skipped)} cannot be run" if suite.skipped else ""
+    return f"`{shown}`, {len(suite.tasks)} tasks ({counts}){left}"
+
+
+def _target_line(target: Target) -> str:
+    if not target.settings.harness:
+        return "none is set: `harness` in skillopt.toml names it (claude-code, codex, chat or handoff)"
+    by = (
+        f"optimizer model `{target.settings.model}`, or you with propose_edits"
+        if target.settings.model
+        else "you propose the edits"
+    )
+    return f"`{target.settings.harness}`; {by}"
+
+
+def _judge_line(suite: ShownSuite | str, target: Target) -> str:
+    judged = suite.judged if isinstance(suite, ShownSuite) else 0
+    if not judged:
+        return "not needed, programs check every task" if isinstance(suite, ShownSuite) else "not known without tasks"
+    named = target.settings.judge or target.settings.model
+    return f"{named or 'none is set, and'} {'decides' if named else 'decides nothing yet:'} {judged} tasks need one"
+
+
+def _prospects(selection: Selection) -> list[str]:
+    """Say what can be shown and what it is likely to take, which is simulated."""
+    try:
+        found = estimate(selection)
+    except UsageError as error:
+        return [f"- what can be shown: {error}"]
+    return [
+        f"- what can be shown: {found.prospect.words}",
+        f"- likely: {foresight_line(found.likely)}{_without_price(found)}",
+        f"- cap: {_cap_words(found)}",
+        *([f"- note: {found.earlier}"] if found.earlier else []),
+    ]
+
+
+def _cap_words(found: Estimated) -> str:
+    if not found.cap:
+        return "set in skillopt.toml"
+    return f"none is set; {found.cap.removeprefix('--').replace('-', '_')} would do"
+
+
+def _without_price(found: Estimated) -> str:
+    return "" if found.likely.usd else "; price not known"
+
+
+def _served_line(folder: Path, name: str) -> str:
+    """Say which text is served."""
+    try:
+        skill = catalogue_of(folder).newest(name)
+    except UsageError as error:
+        return f"nothing: {error}"
+    what = (
+        f"version {skill.version[:SHOWN_DIGITS]}"
+        if skill.trained
+        else f"not trained, the text of commit {skill.version[:SHOWN_DIGITS]}"
+    )
+    return f"{what}; as files only, {skill.problem}" if skill.problem else what
+
+
+def _next(suite: ShownSuite | str, target: Target, logged: Logged | None) -> str:
+    if logged is None:
+        return "run `git init` and commit the skill: versions are kept in git"
+    if not isinstance(suite, ShownSuite):
+        return "write tasks, as the prompt `write-evals` says"
+    if suite.training:
+        return suite.training
+    if not target.settings.harness:
+        return "ask the user which target to train for, and have it set in skillopt.toml"
+    if logged.draft is not None:
+        return "tell the user of the draft; measuring it again or more tasks may decide it"
+    return "agree on limits with the user, then start_job evaluate on train, get_evidence, propose_edits"
+
+
+def _drafts(logged: Logged | None, name: str) -> list[str]:
+    if logged is None or logged.draft is None:
+        return []
+    waits = f"Draft {logged.draft.version.sha[:SHOWN_DIGITS]} waits: {logged.draft.words}."
+    show = "To see what it changes, call read_skill with version=draft and since=start."
+    return [f"{waits} {show} {TAKE.format(name=name)}"]
+
+
+def _versions(logged: Logged | None) -> list[str]:
+    if logged is None or not logged.versions:
+        return ["No version was accepted yet."]
+    rows = []
+    for version in logged.versions:
+        said = dict(version.trailers)
+        by = ["taken by a person"] * (version.kind == "taken") + ["declined by people"] * (version.declined is not None)
+        grade = ", ".join(filter(None, (version.shown, *by)))
+        numbers = (grade, score_words(said), said.get("Wins-Ties-Losses", ""), said.get("Confidence", ""))
+        rows.append((version.sha[:SHOWN_DIGITS], version.at, *numbers, version.subject))
+    return [f"Versions on branch `{logged.branch}`, newest first:", table(_HEAD, rows)]

@@ -1,0 +1,61 @@
+"""The versions of many skills, read at once, are those that each branch says by itself."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from skillopt.skills.folder import is_shipped
+from skillopt.tasks import File
+from skillopt.versions.folders import FolderAt, list_folders
+from skillopt.versions.histories import read_histories
+from skillopt.versions.objects import read_objects
+from skillopt.versions.repository import Repository
+from tests.fakes.projects import git
+from tests.fakes.repositories import FOLDER, NEW_VERSION, commit, make_repository
+
+
+def test_what_is_read_at_once_is_what_each_branch_says_by_itself(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    first = commit(folder)
+    git(folder, "merge", "--quiet", "--no-edit", "skillopt/rows")  # forwards, so that main has the version
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "Skill: rows\n\nis named in a subject alone")
+    repository = Repository.find(folder)
+    main = repository.head() or ""
+    other = replace(NEW_VERSION, skill="sums", trailers=(("Skill", "sums"), ("Renamed-From", "rows")), parent=main)
+    repository.commit_version(other)
+    stray = git(folder, "commit-tree", "-p", "skillopt/rows", "-m", "By hand", "skillopt/rows^{tree}")
+    git(folder, "update-ref", "refs/heads/skillopt/rows", stray)
+    tips = repository.tips()
+
+    found = read_histories(repository.root, tips)
+
+    assert found == {name: repository.versions(name) for name in ("rows", "sums")}
+    assert [version.sha for version in found["rows"]] == [first]
+    assert [version.sha for version in found["sums"]] == [tips["sums"], first]
+    assert read_histories(repository.root, {"sums": tips["sums"]}) == {"sums": found["sums"]}
+    assert read_histories(repository.root, {}) == {}
+
+
+def test_folders_of_several_commits_are_read_at_once(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    new = commit(folder, files=(*NEW_VERSION.files, File("deep/er/ü b.txt", b"1")))
+    repository = Repository.find(folder)
+    main = repository.head() or ""
+    places = [FolderAt(main, FOLDER), FolderAt(new, FOLDER), FolderAt(new, "no/where"), FolderAt(main, "README")]
+
+    found = list_folders(repository.root, places, is_shipped)
+
+    for place, listed in zip(places[:2], found, strict=False):
+        assert listed is not None
+        files = repository.read_folder(place.commit, place.path)
+        shipped = {file.path: file.content for file in files if is_shipped(file.path)}
+        assert dict(zip(listed, read_objects(repository.root, list(listed.values())), strict=True)) == shipped
+    assert found[2:] == [{}, {}]
+
+
+def test_a_folder_with_a_link_is_left_to_be_followed(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    (folder / FOLDER / "more.md").symlink_to("SKILL.md")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "-m", "Link")
+    place = FolderAt(git(folder, "rev-parse", "main"), FOLDER)
+    assert list_folders(folder, [place], is_shipped) == [None]
