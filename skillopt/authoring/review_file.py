@@ -7,7 +7,7 @@ tick itself or another one.
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from skillopt.authoring.trials import TrialResult, Tried
 from skillopt.safety.escaping import escape_hidden
 from skillopt.tasks import Task
 
-__all__ = ["ReviewEntry", "read_review", "render_review", "task_entry", "without_entries"]
+__all__ = ["ReviewEntry", "read_review", "render_candidates", "render_review", "task_entry", "without_entries"]
 
 _HEADING: Final = re.compile(r"^## \[(?P<tick>[ xX])\] (?P<id>\S+)[ \t]*$")
 _ANY_HEADING: Final = re.compile(r"^##? ")
@@ -71,11 +71,37 @@ def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str
         f"Then run `skillopt write-tasks {skill} --accept`. Training learns from tasks that fail with the skill; the",
         "others keep what it can do.",
     ]
-    for one in kept:
-        lines += ["", *_entry(one)]
-    if dropped:
-        lines += ["", "# Dropped", ""]
-        lines += [f"- {one.draft.task.id}: {one.result}{_more(one.detail)}" for one in dropped]
+    left_out = [(one.draft.task.id, f"{one.result}{_more(one.detail)}") for one in dropped]
+    return _file(lines, ((one.draft.task, tuple(_remarks(one))) for one in kept), left_out)
+
+
+def render_candidates(
+    skill: str, found: Sequence[tuple[Task, str]], left_out: Sequence[tuple[str, str]], intro: str
+) -> str:
+    """Write a review file of candidates from past sessions.
+
+    Args:
+        skill: The skill's name.
+        found: Each with why it is worth a look.
+        left_out: (id, reason) of those that are not.
+        intro: Where they are from, in one sentence.
+    """
+    lines = [
+        f"# Candidates for tasks of the skill {skill}",
+        "",
+        intro,
+        "",
+        "None of them is a task yet. Read each, make its criteria exact, and tick what is right: `## [x] …`.",
+        f"Then run `skillopt harvest {skill} --accept`; or do the same in a browser with `skillopt serve`.",
+    ]
+    return _file(lines, ((task, (f"Why: {_flat(why)}",)) for task, why in found), left_out)
+
+
+def _file(lines: list[str], entries: Iterable[tuple[Task, Sequence[str]]], left_out: Sequence[tuple[str, str]]) -> str:
+    for task, remarks in entries:
+        lines += ["", *_entry(task, remarks)]
+    if left_out:
+        lines += ["", "# Dropped", "", *(f"- {name}: {reason}" for name, reason in left_out)]
     return "\n".join(lines) + "\n"
 
 
@@ -119,22 +145,25 @@ def task_entry(task: Task) -> dict[str, object]:
     return {**entry, "verifier": {"kind": task.verifier.kind, **json.loads(task.verifier.options)}}
 
 
-def _entry(one: Tried) -> Iterator[str]:
-    task = one.draft.task
+def _entry(task: Task, remarks: Sequence[str]) -> Iterator[str]:
     block = _yaml(task_entry(task))
     marks = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", block) or [""]))
     yield f"## [ ] {task.id}"
     yield ""
+    yield from remarks
+    yield ""
+    yield f"{marks}yaml"
+    yield block
+    yield marks
+
+
+def _remarks(one: Tried) -> Iterator[str]:
     near = ", near miss" if one.draft.near_miss else ""
     yield f"{one.result}{near}: {one.passed_with} of {one.runs} passed with the skill, {one.passed_without} without."
     if one.draft.why:
         yield f"Why: {_flat(one.draft.why)}"
     if one.detail:
         yield f"Checks said: {_flat(one.detail)}"
-    yield ""
-    yield f"{marks}yaml"
-    yield block
-    yield marks
 
 
 def _yaml(entry: dict[str, object]) -> str:
