@@ -31,6 +31,7 @@ _MOST_LISTED: Final = 8
 _PREFIX = "SKILLOPT_"
 _ENTRY_KEYS = ("path", "suite")
 
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What the user points at.

@@ -41,6 +41,7 @@ class ReviewEntry:
         block: Its YAML, as it stands there.
         line: 1-based line of its heading.
         end: Line after it.
+        why: The remarks between its heading and its block.
     """
 
     id: str
@@ -48,6 +49,7 @@ class ReviewEntry:
     block: str
     line: int
     end: int
+    why: str = ""
 
 
 def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str) -> str:
@@ -114,7 +116,7 @@ def read_review(text: str) -> tuple[ReviewEntry, ...]:
         if heading is None:
             at += 1
             continue
-        start, block, at = at, None, at + 1
+        start, block, at, remarks = at, None, at + 1, list[str]()
         while at < len(lines) and not _ANY_HEADING.match(lines[at]):
             fence = _FENCE.match(lines[at])
             if fence and block is None:
@@ -123,9 +125,12 @@ def read_review(text: str) -> tuple[ReviewEntry, ...]:
                 )
                 block = None if closing is None else "\n".join(lines[at + 1 : closing])
                 at = at if closing is None else closing
+            elif block is None and lines[at].strip():
+                remarks.append(lines[at].strip())
             at += 1
         if block is not None:
-            found.append(ReviewEntry(heading["id"], heading["tick"] != " ", block, start + 1, at + 1))
+            ticked = heading["tick"] != " "
+            found.append(ReviewEntry(heading["id"], ticked, block, start + 1, at + 1, " ".join(remarks)))
     return tuple(found)
 
 

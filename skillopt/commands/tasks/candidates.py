@@ -13,7 +13,7 @@ from typing import Final
 from skillopt.authoring.config_lines import put_file
 from skillopt.authoring.review_file import ReviewEntry, read_review, without_entries
 from skillopt.commands.tasks.accept_tasks import AcceptedTasks, accept_tasks
-from skillopt.errors import UsageError
+from skillopt.errors import SkilloptError, UsageError
 from skillopt.project import Project, Selection
 from skillopt.tasks import digest_of
 
@@ -21,6 +21,7 @@ __all__ = [
     "DroppedCandidates",
     "WaitingCandidates",
     "accept_candidates",
+    "approve_candidate",
     "candidates_path",
     "drop_candidates",
     "drop_named",
@@ -101,6 +102,22 @@ def edit_candidate(project: Project, skill: str, name: str, block: str) -> None:
     close = next(at for at in range(start + 1, len(lines)) if lines[at].rstrip() == fence)
     lines[start + 1 : close] = block.rstrip("\n").splitlines()
     put_file(path, "\n".join(lines) + "\n")
+
+
+def approve_candidate(project: Project, skill: str, name: str, block: str) -> AcceptedTasks:
+    """Make a candidate a task, with its block as a person has edited it.
+
+    Raises:
+        UsageError: There is no such candidate, or the block is no task; then all stays as it was.
+    """
+    path = candidates_path(project, skill)
+    before = _read(path)
+    try:
+        edit_candidate(project, skill, name, block)
+        return accept_candidates(Selection(skill, folder=project.root), [name])
+    except SkilloptError:
+        put_file(path, before)
+        raise
 
 
 def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int:
