@@ -126,11 +126,15 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The folder that holds skillopt.toml and `.skillopt/`: the repository's root where there is one."""
+    """The folder that holds skillopt.toml and `.skillopt/`: the repository's root where there is one.
+
+    The table `[harvest]` is none of a run's settings; who needs it reads it.
+    """
 
     root: Path
     entries: Mapping[str, Mapping[str, object]]
     values: Mapping[str, object]
+    harvest: object = None
 
     @classmethod
     def find(cls, start: Path) -> "Project":
@@ -169,7 +173,7 @@ class Project:
         _refuse_outside(config, entries)
         if "agents" in loaded:
             loaded["agents"] = read_agent_tables(loaded["agents"], str(config), text)
-        return cls(root, entries, loaded)
+        return cls(root, entries, loaded, loaded.pop("harvest", None))
 
     @property
     def config(self) -> Path:

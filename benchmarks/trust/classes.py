@@ -42,6 +42,7 @@ CLASSES: Final = {
     "cheats": AttackClass("cheats:try_cheats", _ATTACKS),
     "text": AttackClass("hostile_text:try_hostile_text", _ATTACKS),
     "repositories": AttackClass("repositories:try_repositories", _ATTACKS),
+    "pages": AttackClass("pages:try_pages", "pages that write"),
     "terminal": AttackClass("terminal:try_terminal", _ATTACKS),
     "limits": AttackClass("limits:try_limits", _ATTACKS),
     "kills-training": AttackClass("kills:try_kills_of_training", _KILLS),

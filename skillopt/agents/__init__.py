@@ -22,6 +22,7 @@ class Agent:
         servers: The class of the file that names its MCP servers.
         login: The function that tells whether it is let in, and by what.
         sessions: Environment variables that are set inside of its sessions.
+        logs: The class that reads the logs of its sessions.
     """
 
     harness: str
@@ -30,6 +31,7 @@ class Agent:
     servers: str
     login: str
     sessions: tuple[str, ...]
+    logs: str
 
 
 AGENTS: Final[Mapping[str, Agent]] = {
@@ -40,6 +42,7 @@ AGENTS: Final[Mapping[str, Agent]] = {
         servers="skillopt.agents.claude_code.registration:ClaudeServers",
         login="skillopt.agents.claude_code.command:find_claude_login",
         sessions=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
+        logs="skillopt.agents.claude_code.sessions:ClaudeSessions",
     ),
     "codex": Agent(
         harness="skillopt.agents.codex.harness:CodexHarness",
@@ -48,6 +51,7 @@ AGENTS: Final[Mapping[str, Agent]] = {
         servers="skillopt.agents.codex.registration:CodexServers",
         login="skillopt.agents.codex.command:find_codex_login",
         sessions=("CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"),
+        logs="skillopt.agents.codex.sessions:CodexSessions",
     ),
 }
 """Every agent by name; a further one is a folder and an entry here."""

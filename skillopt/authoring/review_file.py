@@ -7,7 +7,7 @@ tick itself or another one.
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from skillopt.authoring.trials import TrialResult, Tried
 from skillopt.safety.escaping import escape_hidden
 from skillopt.tasks import Task
 
-__all__ = ["ReviewEntry", "read_review", "render_review", "task_entry", "without_entries"]
+__all__ = ["ReviewEntry", "read_review", "render_candidates", "render_review", "task_entry", "without_entries"]
 
 _HEADING: Final = re.compile(r"^## \[(?P<tick>[ xX])\] (?P<id>\S+)[ \t]*$")
 _ANY_HEADING: Final = re.compile(r"^##? ")
@@ -41,6 +41,7 @@ class ReviewEntry:
         block: Its YAML, as it stands there.
         line: 1-based line of its heading.
         end: Line after it.
+        why: The remarks between its heading and its block.
     """
 
     id: str
@@ -48,6 +49,7 @@ class ReviewEntry:
     block: str
     line: int
     end: int
+    why: str = ""
 
 
 def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str) -> str:
@@ -71,11 +73,37 @@ def render_review(skill: str, tried: Sequence[Tried], *, model: str, target: str
         f"Then run `skillopt write-tasks {skill} --accept`. Training learns from tasks that fail with the skill; the",
         "others keep what it can do.",
     ]
-    for one in kept:
-        lines += ["", *_entry(one)]
-    if dropped:
-        lines += ["", "# Dropped", ""]
-        lines += [f"- {one.draft.task.id}: {one.result}{_more(one.detail)}" for one in dropped]
+    left_out = [(one.draft.task.id, f"{one.result}{_more(one.detail)}") for one in dropped]
+    return _file(lines, ((one.draft.task, tuple(_remarks(one))) for one in kept), left_out)
+
+
+def render_candidates(
+    skill: str, found: Sequence[tuple[Task, str]], left_out: Sequence[tuple[str, str]], intro: str
+) -> str:
+    """Write a review file of candidates from past sessions.
+
+    Args:
+        skill: The skill's name.
+        found: Each with why it is worth a look.
+        left_out: (id, reason) of those that are not.
+        intro: Where they are from, in one sentence.
+    """
+    lines = [
+        f"# Candidates for tasks of the skill {skill}",
+        "",
+        intro,
+        "",
+        "None of them is a task yet. Read each, make its criteria exact, and tick what is right: `## [x] …`.",
+        f"Then run `skillopt harvest {skill} --accept`; or do the same in a browser with `skillopt serve`.",
+    ]
+    return _file(lines, ((task, (f"Why: {_flat(why)}",)) for task, why in found), left_out)
+
+
+def _file(lines: list[str], entries: Iterable[tuple[Task, Sequence[str]]], left_out: Sequence[tuple[str, str]]) -> str:
+    for task, remarks in entries:
+        lines += ["", *_entry(task, remarks)]
+    if left_out:
+        lines += ["", "# Dropped", "", *(f"- {name}: {reason}" for name, reason in left_out)]
     return "\n".join(lines) + "\n"
 
 
@@ -88,7 +116,7 @@ def read_review(text: str) -> tuple[ReviewEntry, ...]:
         if heading is None:
             at += 1
             continue
-        start, block, at = at, None, at + 1
+        start, block, at, remarks = at, None, at + 1, list[str]()
         while at < len(lines) and not _ANY_HEADING.match(lines[at]):
             fence = _FENCE.match(lines[at])
             if fence and block is None:
@@ -97,9 +125,12 @@ def read_review(text: str) -> tuple[ReviewEntry, ...]:
                 )
                 block = None if closing is None else "\n".join(lines[at + 1 : closing])
                 at = at if closing is None else closing
+            elif block is None and lines[at].strip():
+                remarks.append(lines[at].strip())
             at += 1
         if block is not None:
-            found.append(ReviewEntry(heading["id"], heading["tick"] != " ", block, start + 1, at + 1))
+            ticked = heading["tick"] != " "
+            found.append(ReviewEntry(heading["id"], ticked, block, start + 1, at + 1, " ".join(remarks)))
     return tuple(found)
 
 
@@ -119,22 +150,25 @@ def task_entry(task: Task) -> dict[str, object]:
     return {**entry, "verifier": {"kind": task.verifier.kind, **json.loads(task.verifier.options)}}
 
 
-def _entry(one: Tried) -> Iterator[str]:
-    task = one.draft.task
+def _entry(task: Task, remarks: Sequence[str]) -> Iterator[str]:
     block = _yaml(task_entry(task))
     marks = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", block) or [""]))
     yield f"## [ ] {task.id}"
     yield ""
+    yield from remarks
+    yield ""
+    yield f"{marks}yaml"
+    yield block
+    yield marks
+
+
+def _remarks(one: Tried) -> Iterator[str]:
     near = ", near miss" if one.draft.near_miss else ""
     yield f"{one.result}{near}: {one.passed_with} of {one.runs} passed with the skill, {one.passed_without} without."
     if one.draft.why:
         yield f"Why: {_flat(one.draft.why)}"
     if one.detail:
         yield f"Checks said: {_flat(one.detail)}"
-    yield ""
-    yield f"{marks}yaml"
-    yield block
-    yield marks
 
 
 def _yaml(entry: dict[str, object]) -> str:

@@ -30,7 +30,7 @@ from skillopt.cli import (
 from skillopt.cli.grouped_help import GroupedHelp
 from skillopt.cli.history import blame, decline, diff, log, rename, rollback, show
 from skillopt.cli.reports import inspect, report, serve, watch
-from skillopt.cli.tasks import import_tasks, suite, write_tasks
+from skillopt.cli.tasks import harvest, import_tasks, suite, write_tasks
 
 __all__ = ["app"]
 
@@ -43,7 +43,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         optimize.optimize,
         docs.docs,
     ),
-    "Tasks": (import_tasks.import_tasks,),
+    "Tasks": (import_tasks.import_tasks, harvest.harvest),
     "Measure": (evaluate.evaluate, transfer.transfer, gate.gate, bisect.bisect),
     "Versions and drafts": (
         status.status,

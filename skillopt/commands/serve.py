@@ -1,6 +1,7 @@
 """Serve the runs of a project as live pages for this machine's own browser, for the command `serve`.
 
-Each page is made anew when the record has changed; nothing is written.
+Each page is made anew when the record has changed. The one page that changes something is the review of candidates for
+tasks.
 """
 
 import re
@@ -12,6 +13,7 @@ from typing import Final
 
 from skillopt.commands.pages import rollout_text, run_page
 from skillopt.commands.status import run_status
+from skillopt.commands.tasks.review_page import ReviewPages
 from skillopt.errors import SkilloptError, UsageError
 from skillopt.project import Project
 from skillopt.reports.html import RunEntry, live_policy, render_index
@@ -41,12 +43,18 @@ class LivePages:
     def __init__(self, project: Project, *, all_splits: bool = False) -> None:
         self._project = project
         self._all_splits = all_splits
+        self.review = ReviewPages(project)
         self._kept: dict[str, Answer] = {}
         # One page is made at a time, so that two readers of a large run do not make it twice.
         self._making = Lock()
 
     def answer(self, path: str) -> Answer | None:
         """Give the page at a path, None where there is none."""
+        if path.startswith("/review/"):
+            return self.review.answer(path)
+        waiting = self.review.waiting() if path == "/" else []
+        if waiting and not _has_runs(self._project):
+            return Answer(render_index([], waiting), policy=live_policy())
         try:
             with self._making, closing(Ledger.open(self._project.root, read_only=True)) as ledger:
                 return self._answer(ledger, path)
@@ -78,7 +86,8 @@ class LivePages:
                     run.started_at,
                 )
                 for run in found
-            ]
+            ],
+            self.review.waiting(),
         )
 
     def _page(self, ledger: Ledger, record: RunRecord) -> Answer:
@@ -118,16 +127,26 @@ def serve(
         announce: Told the address when it answers.
 
     Raises:
-        UsageError: There are no runs yet, or the port cannot be used.
+        UsageError: There are neither runs nor candidates yet, or the port cannot be used.
     """
     project = Project.find(folder or Path.cwd())
-    Ledger.open(project.root, read_only=True).close()
-    with closing(LoopbackServer(LivePages(project, all_splits=all_splits).answer, port)) as server:
+    pages = LivePages(project, all_splits=all_splits)
+    if not pages.review.waiting():
+        Ledger.open(project.root, read_only=True).close()
+    with closing(LoopbackServer(pages.answer, port, pages.review.act)) as server:
         announce(server.address)
         try:
             server.serve()
         except KeyboardInterrupt:
             return
+
+
+def _has_runs(project: Project) -> bool:
+    try:
+        Ledger.open(project.root, read_only=True).close()
+    except UsageError:
+        return False
+    return True
 
 
 def _exact(ledger: Ledger, name: str) -> RunRecord | None:

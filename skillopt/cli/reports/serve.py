@@ -18,7 +18,8 @@ def serve(
 ) -> None:
     """Show the runs of this project as live pages in a browser on this machine.
 
-    Read-only, on the loopback address, under a random path that is printed here only; Ctrl-C ends it.
+    Candidates for tasks from `skillopt harvest` are reviewed there, too, which is all that can be changed. On the
+    loopback address, under a random path that is printed here only; Ctrl-C ends it.
     """
     from skillopt.commands.serve import serve as run
 

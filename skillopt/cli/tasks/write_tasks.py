@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from skillopt.commands.tasks.accept_tasks import AcceptedTasks
     from skillopt.commands.tasks.write_tasks import DraftedTask, WrittenTasks
 
-__all__ = ["write_tasks"]
+__all__ = ["accepted_text", "write_tasks"]
 
 
 @with_run_options
@@ -44,7 +44,7 @@ def write_tasks(
     if accept:
         from skillopt.commands.tasks.accept_tasks import accept_tasks
 
-        show(accept_tasks(selection, ids or ()), _accepted, as_json=as_json)
+        show(accept_tasks(selection, ids or ()), accepted_text, as_json=as_json)
         return
     if ids:
         from skillopt.errors import UsageError
@@ -89,7 +89,8 @@ def _draft(draft: "DraftedTask") -> str:
     return f"{'keep' if draft.kept else 'drop'} {draft.id}{near}: {draft.result}{measured}{detail}"
 
 
-def _accepted(result: "AcceptedTasks") -> str:
+def accepted_text(result: "AcceptedTasks") -> str:
+    """Say what became of drafts that were accepted."""
     lines = [f"{len(result.accepted)} drafts are tasks now: {', '.join(map(escape_terminal, result.accepted))}"]
     lines.append(f"{result.suite} has {result.tasks} tasks; {result.waiting} drafts wait")
     lines += [f"skillopt.toml + {line}" for line in result.config]

@@ -41,22 +41,26 @@ class AcceptedTasks:
     prospect: str
 
 
-def accept_tasks(selection: Selection, ids: Sequence[str] = ()) -> AcceptedTasks:
+def accept_tasks(
+    selection: Selection, ids: Sequence[str] = (), *, review: Path | None = None, command: str = "write-tasks"
+) -> AcceptedTasks:
     """Append drafts of the review file to the skill's suite, and name the suite in skillopt.toml where it is missing.
 
     Args:
         selection: The skill.
         ids: Which drafts; `all` for every one, none for those that are ticked.
+        review: The review file; that of `write-tasks` when None.
+        command: The command that makes such drafts, for errors.
 
     Raises:
         UsageError: There is no such draft, a block is no task, or a file takes no more; nothing was written.
     """
     project = selection.project()
     target = project.target(selection)
-    review = review_path(project, target)
+    review = review or review_path(project, target)
     text = review.read_text(encoding="utf-8") if review.exists() else ""
     entries = read_review(text)
-    chosen = _chosen(entries, ids, review, target.name)
+    chosen = _chosen(entries, ids, review, f"skillopt {command} {target.name}")
     suite = suite_file_of(target.suite_path or project.root / "suites" / target.name)
     lines = _config_lines(project, target, suite)
     config = _with_lines(project, lines)
@@ -79,9 +83,9 @@ def accept_tasks(selection: Selection, ids: Sequence[str] = ()) -> AcceptedTasks
     )
 
 
-def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, skill: str) -> tuple[ReviewEntry, ...]:
+def _chosen(entries: Sequence[ReviewEntry], ids: Sequence[str], review: Path, command: str) -> tuple[ReviewEntry, ...]:
     if not entries:
-        raise UsageError(f"expected drafts in {review}, found none; make some with `skillopt write-tasks {skill}`")
+        raise UsageError(f"expected drafts in {review}, found none; make some with `{command}`")
     if list(ids) == [_ALL]:
         return tuple(entries)
     strangers = set(ids) - {entry.id for entry in entries}

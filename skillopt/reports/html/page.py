@@ -36,9 +36,22 @@ from skillopt.reports.html.versions import MOST_VERSIONS, show_edit, show_versio
 from skillopt.reports.html.viewer import MOST_ROLLOUTS, ViewedRollout, show_rollout
 from skillopt.reports.view import RunView
 
-__all__ = ["RolloutSelection", "RunEntry", "fill_page", "live_policy", "render_index", "render_page"]
+__all__ = [
+    "ReviewedEntry",
+    "RolloutSelection",
+    "RunEntry",
+    "fill_page",
+    "live_policy",
+    "render_index",
+    "render_page",
+    "render_review_page",
+    "review_policy",
+]
 
 _STYLE, _SCRIPT = "report.css", "live.js"
+_REVIEW: Final = "review.js"
+"""The script of the page that changes something."""
+
 _MOST_GATES: Final = 100
 _MOST_OTHERS: Final = 150
 _SECTIONS: Final = (
@@ -122,9 +135,39 @@ def render_page(view: RunView, rollouts: RolloutSelection | None = None, *, live
     )
 
 
-def render_index(entries: Sequence[RunEntry]) -> str:
-    """Render the list of runs, which renews itself."""
-    return fill_page("index.html", live=True, runs=entries)
+def render_index(entries: Sequence[RunEntry], waiting: Sequence[tuple[str, int]] = ()) -> str:
+    """Render the list of runs, which renews itself.
+
+    Args:
+        entries: The runs.
+        waiting: Skills with candidates for tasks that wait for a person, and how many.
+    """
+    return fill_page("index.html", live=True, runs=entries, waiting=waiting)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedEntry:
+    """A candidate for a task on the review page: its id, its YAML, and why it is worth a look."""
+
+    id: str
+    block: str
+    why: str
+
+
+def render_review_page(skill: str, entries: Sequence[ReviewedEntry], stamp: str) -> str:
+    """Render the page on which a person approves, edits or drops candidates for tasks.
+
+    Args:
+        skill: The skill's name.
+        entries: The candidates.
+        stamp: Of the file that they stand in; what is asked for on an older state is refused.
+    """
+    return fill_page("review.html", script=_REVIEW, skill=skill, entries=entries, stamp=stamp)
+
+
+def review_policy() -> str:
+    """Say what a browser may do with the review page."""
+    return _script_policy(_REVIEW, frames=True)
 
 
 def live_policy(*, frames: bool = True) -> str:
@@ -133,9 +176,13 @@ def live_policy(*, frames: bool = True) -> str:
     Args:
         frames: Whether to forbid other pages to frame it, which only a header can.
     """
-    script = _hash(_source(_environment(), _SCRIPT))
+    return _script_policy(_SCRIPT, frames=frames)
+
+
+def _script_policy(script: str, *, frames: bool) -> str:
     ancestors = "; frame-ancestors 'none'" if frames else ""
-    return f"{_policy()}; script-src {script}; connect-src 'self'{ancestors}"
+    own = _hash(_source(_environment(), script))
+    return f"{_policy()}; script-src {own}; connect-src 'self'{ancestors}"
 
 
 def _policy() -> str:
@@ -143,21 +190,21 @@ def _policy() -> str:
     return f"default-src 'none'; img-src data:; style-src {style}; base-uri 'none'; form-action 'none'"
 
 
-def fill_page(template: str, *, live: bool = False, **values: object) -> str:
+def fill_page(template: str, *, live: bool = False, script: str = "", **values: object) -> str:
     """Fill a template of this package; every text in it is escaped, and its policy allows nothing from elsewhere.
 
     Args:
         template: Its file name.
         live: Whether the page is served and renews itself.
+        script: The file of another script that it is served with; empty for none.
         values: What it shows.
     """
-    environment = _environment()
-    style, script = (_source(environment, name) for name in (_STYLE, _SCRIPT))
-    policy = live_policy(frames=False) if live else _policy()
+    environment, script = _environment(), _SCRIPT if live else script
+    policy = _script_policy(script, frames=False) if script else _policy()
     return environment.get_template(template).render(
         policy=Markup(policy),  # noqa: S704 - made of our own words and hashes
-        style=Markup(style),  # noqa: S704 - our own file
-        script=Markup(script) if live else "",  # noqa: S704 - our own file
+        style=Markup(_source(environment, _STYLE)),  # noqa: S704 - our own file
+        script=Markup(_source(environment, script)) if script else "",  # noqa: S704 - our own file
         marks=draw_marks(),
         **values,
     )

@@ -1,0 +1,171 @@
+"""Make candidates for tasks of requests: one of each group of near copies, with a drafted rubric."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.harvest.redaction import Redaction
+from skillopt.harvest.requests import Request, near_copies
+from skillopt.safety.plurals import count_noun
+from skillopt.safety.split_leaks import likeness
+from skillopt.tasks import File, Task, VerifierSpec, digest_of
+
+__all__ = ["Candidate", "choose_candidates", "without_twins"]
+
+_MOST_CRITERIA: Final = 8
+_LONGEST_CRITERION: Final = 600
+_LEAST_WORDS: Final = 3
+_WORD: Final = re.compile(r"[^\W_]+")
+_ALIKE: Final = 0.8
+_WHOLE: Final = "The result does all that the request asks for, and nothing that it does not ask for."
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A request that may become a task.
+
+    Args:
+        task: With a drafted verifier.
+        times: How often it was asked, near copies included.
+        sessions: In how many sessions.
+        corrections: How often the person was against a result.
+        failures: Repeated failures that it had.
+        redacted: Whether something was taken out of it.
+        commit: Where its files are from, empty for none.
+        after: How many requests came before it in its session.
+    """
+
+    task: Task
+    times: int
+    sessions: int
+    corrections: int
+    failures: tuple[str, ...]
+    redacted: bool
+    commit: str
+    after: int
+
+    @property
+    def why(self) -> str:
+        """Say in one line why it is worth a look."""
+        parts = [f"asked {_times(self.times)} in {count_noun(self.sessions, 'session')}"]
+        if self.corrections:
+            parts.append(f"the person was against a result {_times(self.corrections)}")
+        if self.failures:
+            parts.append(f"{count_noun(len(self.failures), 'failure')} as in other sessions")
+        parts.append(
+            f"{count_noun(len(self.task.files), 'file')} from {self.commit[:10]}" if self.task.files else "no files"
+        )
+        if self.after:
+            parts.append(f"{count_noun(self.after, 'request')} came before in its session: see what they changed")
+        if self.redacted:
+            parts.append("secrets or personal data taken out: see that it still makes sense")
+        return "; ".join(parts)
+
+
+_FilesOf = Callable[[Request], tuple[str, tuple[File, ...]]]
+"""Gives the commit that a request was made at, and the files that it was about as they were there."""
+
+
+def choose_candidates(
+    requests: Sequence[Request], often: Mapping[str, int], files_of: _FilesOf, redaction: Callable[[], Redaction]
+) -> Iterator[Candidate]:
+    """Make a candidate of each group of near copies, those that went wrong or came often first.
+
+    Args:
+        requests: Of one skill.
+        often: Repeated failures.
+        files_of: Looks up files.
+        redaction: Makes what redacts one candidate.
+    """
+    groups = [[requests[at] for at in group] for group in near_copies([one.text for one in requests])]
+    groups.sort(key=lambda group: (-sum(bool(one.corrections) for one in group), -len(group), group[0].session))
+    for group in groups:
+        yield _candidate(group, often, files_of, redaction())
+
+
+def without_twins(
+    candidates: Sequence[Candidate], known: Sequence[Task], most: int
+) -> tuple[list[Candidate], list[tuple[str, str]]]:
+    """Leave out what is nearly the same as a task that is there, or as a candidate before it, files included.
+
+    Tasks that are nearly the same could end in different splits, where one tells of the other.
+
+    Returns:
+        Those that are left, at most so many; and (id, reason) of the others.
+    """
+    kept, left_out = list[Candidate](), list[tuple[str, str]]()
+    for one in candidates:
+        twin = next((other for other in (*known, *(each.task for each in kept)) if _are_twins(one.task, other)), None)
+        if twin is not None:
+            left_out.append((one.task.id, f"nearly the same as {twin.id}"))
+        elif len(kept) >= most:
+            left_out.append((one.task.id, "there are enough; take more with -n"))
+        else:
+            kept.append(one)
+    return kept, left_out
+
+
+def _are_twins(one: Task, other: Task) -> bool:
+    return (
+        one.content_digest == other.content_digest
+        or len(near_copies([one.prompt, other.prompt])) == 1
+        or likeness(one, other) >= _ALIKE
+    )
+
+
+def _candidate(
+    group: Sequence[Request], often: Mapping[str, int], files_of: _FilesOf, redaction: Redaction
+) -> Candidate:
+    best = max(group, key=lambda one: (bool(one.corrections), one.started))
+    commit, files = files_of(best)
+    said = [text for one in group for text in one.corrections]
+    redaction.learn(*(one.text for one in group), *said, *(file.content.decode("utf-8", "replace") for file in files))
+    failures = tuple(dict.fromkeys(line for one in group for line in one.failures if line in often))
+    prompt = redaction.text(best.text)
+    shown = tuple(_redacted(file, redaction) for file in files)
+    criteria = list(_criteria((redaction.text(text) for text in said), (redaction.text(line) for line in failures)))
+    task = Task(
+        _task_name(prompt),
+        prompt,
+        VerifierSpec("rubric", json.dumps({"criteria": criteria}, ensure_ascii=False)),
+        shown,
+        ("harvested",),
+    )
+    redacted = prompt != best.text or shown != tuple(files)
+    sessions = len({one.session for one in group})
+    return Candidate(task, len(group), sessions, len(said), failures, redacted, commit, best.after)
+
+
+def _redacted(file: File, redaction: Redaction) -> File:
+    text = file.content.decode("utf-8", "replace")
+    return File(file.path, redaction.file(text).encode())
+
+
+def _criteria(said: Iterator[str], failures: Iterator[str]) -> Iterator[str]:
+    """Draft what must hold: the request itself, what the person said against results, and failures that came again."""
+    yield _WHOLE
+    heard = [text for text in dict.fromkeys(" ".join(one.split()) for one in said) if _says_something(text)]
+    for text in heard[:_MOST_CRITERIA]:
+        yield f"The result heeds what the person said of an earlier one: {text[:_LONGEST_CRITERION]}"
+    for line in list(dict.fromkeys(failures))[: _MOST_CRITERIA // 2]:
+        yield f"The work does not end in this failure: {line[:_LONGEST_CRITERION]}"
+
+
+def _says_something(text: str) -> bool:
+    return len(_WORD.findall(text)) >= _LEAST_WORDS
+
+
+def _task_name(prompt: str) -> str:
+    """Name a task after its first words, and after all of them.
+
+    >>> _task_name("Clean the vendor table, please!")
+    'clean-the-vendor-table-8d27ff'
+    """
+    words = [word.lower() for word in re.findall(r"[A-Za-z0-9]+", prompt)][:4]
+    return "-".join([*(word[:20] for word in words), digest_of(" ".join(prompt.casefold().split()))[:6]])
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")

@@ -1,0 +1,84 @@
+"""Take secrets and personal data out of text before it is written anywhere.
+
+What is found once is taken out wherever it stands: a password named in one place and bare in another is gone from both.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from math import log2
+from typing import Final
+
+from skillopt.harvest.personal_data import mask_hosts, mask_personal_data
+from skillopt.safety.credentials import find_credentials, mask
+from skillopt.safety.passwords import find_passwords
+
+__all__ = ["TAKEN_OUT", "FindSecrets", "Redaction"]
+
+TAKEN_OUT: Final = "[secret]"
+"""What stands where a secret stood."""
+
+FindSecrets = Callable[[str], Iterable[str]]
+"""Gives the secrets that a scanner finds on a line."""
+
+_SHORTEST: Final = 6
+_RANDOM: Final = re.compile(
+    r"(?<![\w/+=-])(?=[^\s\d]{0,80}\d)(?=[^A-Za-z\s]{0,80}[A-Za-z])[A-Za-z0-9/+_=-]{20,400}(?![\w+=-])"
+)
+_HEX: Final = re.compile(r"(?<![\w])[0-9a-fA-F]{32,128}(?![\w])")
+_ENTROPY: Final = 4.0
+"""Bits a character from which a long word with digits is random."""
+
+_LONGEST_LINE: Final = 2_000
+
+
+class Redaction:
+    """Redacts the texts of one session, or of one candidate.
+
+    Args:
+        find: The scanner.
+        known: Secrets that are known beforehand, such as those of the environment.
+    """
+
+    def __init__(self, find: FindSecrets, known: Iterable[str] = ()) -> None:
+        self._find = find
+        self._values = {value for value in known if len(value) >= _SHORTEST}
+        self._learned = set[str]()
+
+    def learn(self, *texts: str) -> None:
+        """Note the secrets in texts, so that they are taken out of all others too."""
+        for text in {*texts} - self._learned:
+            self._learned.add(text)
+            self._values |= {value for value in self._secrets(text) if len(value) >= _SHORTEST}
+
+    def text(self, text: str) -> str:
+        """Redact what a person or a program said."""
+        return mask_hosts(self.file(text))
+
+    def file(self, text: str) -> str:
+        """Redact a file; the hosts that it names are of the repository, and stay."""
+        self.learn(text)
+        text = mask(text)
+        for value in sorted(self._values, key=len, reverse=True):
+            text = text.replace(value, TAKEN_OUT)
+        return mask_personal_data(text)
+
+    def _secrets(self, text: str) -> Iterable[str]:
+        yield from (text[found.start : found.end] for found in find_credentials(text))
+        for line in text.splitlines():
+            # A scanner's patterns are made for lines as people write them; of a longer one, pieces that overlap.
+            for at in range(0, len(line) or 1, _LONGEST_LINE // 2):
+                piece = line[at : at + _LONGEST_LINE]
+                yield from self._find(piece)
+                yield from (found.key for found in find_passwords(piece))
+            yield from (found[0] for found in _HEX.finditer(line))
+            yield from (found[0] for found in _RANDOM.finditer(line) if _is_random(found[0]))
+
+
+def _is_random(word: str) -> bool:
+    """Tell random signs from a path or a name of several words."""
+    parts = re.split(r"[/_=.-]", word)
+    if max(map(len, parts)) < _SHORTEST * 2 and "/" in word:
+        return False
+    counts = Counter(word).values()
+    return -sum(count / len(word) * log2(count / len(word)) for count in counts) >= _ENTROPY

@@ -1,0 +1,155 @@
+"""Cut a session into requests, each with what the person said against its result, and group near copies."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from skillopt.harvest.session import PastSession, PastTurn
+
+__all__ = ["Request", "is_correction", "near_copies", "repeated_failures", "session_requests"]
+
+_LEAST_WORDS: Final = 4
+_LONGEST: Final = 6_000
+_LONGEST_CORRECTION: Final = 1_500
+_ALIKE: Final = 0.6
+"""Share of words in common from which two requests are near copies."""
+
+_OFTEN: Final = 3
+"""Sessions in which a failure is seen before it is a repeated one."""
+
+_AGAINST: Final = re.compile(
+    r"^\W{0,3}(?:no\b(?! problem| worries|w\b)|nope\b|wrong\b|not (?:quite|what|like|that|right)\b|undo\b|revert\b"
+    r"|roll(?: it)? back\b|stop\b|wait\b|don'?t\b|do not\b|again\b|still\b"
+    r"|(?:that|this|it)(?:'s| is| was| does| did|s)? ?(?:not|n'?t|wrong|broken)\b"
+    r"|you (?:forgot|missed|didn'?t|did not|broke|should(?:n'?t)?(?: have)?|were supposed|removed|deleted|ignored)\b"
+    r"|why did you\b|i (?:said|asked|told|meant|wanted)\b|(?:please )?(?:redo|try again|put (?:it|that) back)\b"
+    r"|actually\b|instead\b|nein\b|falsch\b|nicht\b|non\b|faux\b|nee\b|不对|不是|错了|違う)"
+    r"|\b(?:not what i (?:asked|wanted|meant)|as i said|like i said|(?:undo|revert) (?:that|this|it|your)"
+    r"|(?:still|again) (?:fails?|failing|broken|wrong|not)|(?:doesn'?t|does not|didn'?t) work|should have been"
+    r"|you forgot|use .{1,60} instead)\b",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[^\W_]+")
+_NUMBER: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_QUOTED: Final = re.compile(r"'[^']{30,400}'|\"[^\"]{30,400}\"|(?:/[\w.@-]+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person asked for, and how it went.
+
+    Args:
+        session: Client and id of its session.
+        text: Their words.
+        skills: Names of the skills in use, those of this request first.
+        corrections: What they said against the result, in order.
+        failures: How commands and tools failed, normalised.
+        paths: What may be paths of files that it was about.
+        started: When its session began, as the client wrote it.
+        branch: The git branch of the session, empty where not known.
+        commit: The git commit of the session, empty where not known.
+        cwd: Where the session began.
+        after: How many requests of its session came before it.
+    """
+
+    session: str
+    text: str
+    skills: tuple[str, ...]
+    corrections: tuple[str, ...]
+    failures: tuple[str, ...]
+    paths: tuple[str, ...]
+    started: str
+    branch: str
+    commit: str
+    cwd: str
+    after: int = 0
+
+
+def is_correction(text: str) -> bool:
+    """Tell whether words are against what was done before, rather than a new request.
+
+    >>> [is_correction(text) for text in ("No, use tabs.", "Now add a test for it.", "It still fails on Windows")]
+    [True, False, True]
+    """
+    return len(text) <= _LONGEST_CORRECTION and _AGAINST.search(text) is not None
+
+
+def session_requests(session: PastSession) -> tuple[Request, ...]:
+    """Give the requests of a session; what was said against a result belongs to the request before."""
+    found, loaded, stopped = list[Request](), dict[str, None](), False
+    for turn in session.turns:
+        skills = tuple(dict.fromkeys((*turn.skills, *reversed(loaded))))
+        loaded |= dict.fromkeys(turn.skills)
+        if turn.own:
+            stopped = False
+            continue
+        if found and (stopped or is_correction(turn.text)):
+            found[-1] = _corrected(found[-1], turn)
+        elif _is_request(turn.text):
+            found.append(replace(_request(session, turn, skills), after=len(found)))
+        stopped = turn.interrupted
+    return tuple(found)
+
+
+def near_copies(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Group texts that are nearly the same; what is near to a member of a group is of it.
+
+    >>> near_copies(["Clean the vendor table", "write a poem on rain", "clean the Vendor table, please"])
+    ((0, 2), (1,))
+    """
+    words = [frozenset(_WORD.findall(_NUMBER.sub("0", text.casefold()))) for text in texts]
+    group = list(range(len(texts)))
+    for at, own in enumerate(words):
+        for other in range(at):
+            shared = len(own & words[other])
+            if shared and shared / len(own | words[other]) >= _ALIKE:
+                _join(group, group[other], group[at])
+    return tuple(tuple(at for at, of in enumerate(group) if of == name) for name in dict.fromkeys(group))
+
+
+def repeated_failures(requests: Sequence[Request]) -> dict[str, int]:
+    """Count failures that many sessions share, most frequent first."""
+    seen = Counter(failure for _, failure in {(one.session, line) for one in requests for line in one.failures})
+    return {failure: times for failure, times in seen.most_common() if times >= _OFTEN}
+
+
+def _join(group: list[int], kept: int, gone: int) -> None:
+    for at, name in enumerate(group):
+        if name == gone:
+            group[at] = kept
+
+
+def _is_request(text: str) -> bool:
+    return len(text) <= _LONGEST and len(_WORD.findall(text)) >= _LEAST_WORDS and not text.startswith("/")
+
+
+def _request(session: PastSession, turn: PastTurn, skills: tuple[str, ...]) -> Request:
+    return Request(
+        f"{session.client} {session.id}",
+        turn.text,
+        skills,
+        (),
+        tuple(dict.fromkeys(map(_normalised, turn.failures))),
+        turn.paths,
+        session.started,
+        session.branch,
+        session.commit,
+        session.cwd,
+    )
+
+
+def _corrected(request: Request, turn: PastTurn) -> Request:
+    return replace(
+        request,
+        skills=tuple(dict.fromkeys((*request.skills, *turn.skills))),
+        corrections=(*request.corrections, turn.text),
+        failures=tuple(dict.fromkeys((*request.failures, *map(_normalised, turn.failures)))),
+        paths=tuple(dict.fromkeys((*request.paths, *turn.paths))),
+    )
+
+
+def _normalised(failure: str) -> str:
+    """Write a failure so that the same one in another session is the same text."""
+    return " ".join(_NUMBER.sub("0", _QUOTED.sub("…", failure)).split())

@@ -1,0 +1,263 @@
+"""`skillopt harvest`: past sessions become candidates, and candidates tasks when a person says so."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillopt.suites import load_suite
+from tests.fakes.past_sessions import Said, claude_log, codex_log, first_codex_log, old_codex_log, write_log
+from tests.fakes.planted_secrets import PERSONAL, SECRETS
+from tests.fakes.projects import git, make_project, skillopt
+
+CLEAN = Said(
+    "Clean the vendor table in data/vendors.csv for the import",
+    skill="rows",
+    path="data/vendors.csv",
+    failed="Bad row 7",
+)
+AGAINST = Said("No, the dates must be written in ISO form")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made = make_project(tmp_path / "project")
+    with (made / "skillopt.toml").open("a", encoding="utf-8") as config:
+        config.write("\n[harvest]\nenabled = true\ndays = 3650\n")
+    commit(made, "id,day\n1,20/11/2026\n", "2026-11-19T10:00:00Z")
+    commit(made, "id,day\n1,2026-11-20\n", "2026-11-21T10:00:00Z")
+    return made
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def commit(project: Path, text: str, at: str) -> None:
+    (project / "data").mkdir(exist_ok=True)
+    (project / "data" / "vendors.csv").write_text(text, encoding="utf-8")
+    git(project, "add", ".")
+    environment = {**os.environ, "GIT_COMMITTER_DATE": at, "GIT_AUTHOR_DATE": at}
+    subprocess.run(["git", "commit", "--quiet", "-m", "Data"], cwd=project, check=True, env=environment)
+
+
+def claude(home: Path, cwd: Path | str, *turns: Said, name: str = "one", **fields: object) -> Path:
+    folder = "".join(sign if sign.isalnum() else "-" for sign in str(cwd))
+    path = home / ".claude" / "projects" / folder / f"{name}.jsonl"
+    return write_log(path, claude_log(cwd, turns, name, **fields))
+
+
+def codex(home: Path, rows: list[dict[str, object]], name: str) -> Path:
+    return write_log(home / ".codex" / "sessions" / "2026" / "11" / "20" / f"rollout-{name}.jsonl", rows)
+
+
+def review(project: Path) -> Path:
+    return project / ".skillopt" / "harvest" / "rows.review.md"
+
+
+def written(folder: Path) -> Iterator[str]:
+    """Give all that stands in a folder, but for git's own."""
+    for path in folder.rglob("*"):
+        if path.is_file() and ".git" not in path.parts and path.parent.name != "data":
+            yield path.read_bytes().decode("utf-8", "replace")
+
+
+def test_sessions_of_both_clients_in_all_forms_become_one_candidate_with_the_file_as_it_was_then(
+    project: Path, home: Path
+) -> None:
+    claude(home, project, CLEAN, AGAINST)
+    for number, make in enumerate((codex_log, old_codex_log, first_codex_log)):
+        codex(home, make(project, [CLEAN], f"c{number}"), str(number))
+    ended = skillopt(project, "harvest", "rows", "--json")
+    found = json.loads(ended.stdout)
+
+    assert ended.returncode == 0, ended.stderr
+    assert (found["sessions"], found["requests"], found["corrected"]) == (4, 4, 1)
+    assert [one["why"].split(";")[0] for one in found["skills"][0]["candidates"]] == ["asked 4 times in 4 sessions"]
+    assert found["failures"] == [["Bad row 0", 4]]
+    text = review(project).read_text(encoding="utf-8")
+    assert "1,20/11/2026" in text
+    assert "1,2026-11-20" not in text
+    assert "No, the dates must be written in ISO form" in text
+
+
+def test_other_folders_headless_runs_sub_agents_and_our_own_rollouts_are_left_out(project: Path, home: Path) -> None:
+    claude(home, project, CLEAN, name="head", entrypoint="sdk-cli")
+    claude(home, project, CLEAN, name="side", isSidechain=True)
+    claude(home, project.parent / "project-of-another", CLEAN)
+    claude(home, project / ".skillopt" / "work", CLEAN, name="own")
+    codex(home, codex_log(project, [CLEAN], originator="codex_exec"), "exec")
+    codex(home, codex_log("/elsewhere", [CLEAN]), "elsewhere")
+    ended = skillopt(project, "harvest")
+
+    assert ended.returncode == 1
+    assert "left out: 2 headless, 3 in other folders, 1 of sub-agents" in ended.stdout
+    assert not review(project).exists()
+    assert "2 sessions" in skillopt(project, "harvest", "--headless").stdout
+
+
+def test_sessions_in_folders_and_work_trees_of_the_repository_count(project: Path, home: Path, tmp_path: Path) -> None:
+    git(project, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    claude(home, tmp_path / "tree", CLEAN)
+    claude(home, project / "skills", Said("Sort the other table by its date", skill="rows"), name="two")
+    found = json.loads(skillopt(project, "harvest", "rows", "--json").stdout)
+
+    assert (found["sessions"], len(found["skills"][0]["candidates"])) == (2, 2)
+
+
+def test_without_the_consent_of_the_project_nothing_is_read(project: Path, home: Path) -> None:
+    claude(home, project, CLEAN)
+    config = project / "skillopt.toml"
+    config.write_text(config.read_text(encoding="utf-8").replace("enabled = true", "enabled = false"), encoding="utf-8")
+    ended = skillopt(project, "harvest")
+
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "add the lines `[harvest]` and `enabled = true`" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("[harvest]\nenable = true\n", "[harvest] enable: Extra inputs are not permitted"),
+        ("[harvest]\nclients = []\n", "[harvest] clients"),
+        ("harvest = 3\n", "expected the table [harvest], found harvest = 3"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_its_place(tmp_path: Path, table: str, words: str) -> None:
+    made = make_project(tmp_path / "project")
+    config = made / "skillopt.toml"
+    config.write_text(
+        f"{table}{config.read_text(encoding='utf-8')}"
+        if "= 3" in table
+        else f"{config.read_text(encoding='utf-8')}{table}"
+    )
+    ended = skillopt(made, "harvest")
+
+    assert ended.returncode == 2
+    assert words in ended.stderr
+
+
+def test_of_planted_secrets_and_personal_data_of_every_known_shape_none_is_written_or_printed(
+    project: Path, home: Path
+) -> None:
+    planted = {**SECRETS, **PERSONAL}
+    turns = []
+    for number, value in enumerate(planted.values()):
+        own = " ".join(
+            f"{chr(97 + number // 26)}{chr(97 + number % 26)}{end}" for end in ("all", "er", "ing", "s", "ly")
+        )
+        turns.append(Said(f"Write {own} with {value} in it", skill="rows"))
+        turns.append(Said(f"No, take {value} and name it '{value}' in report.md", failed=f"error: bad {value}"))
+    for name in ("one", "two", "three"):
+        claude(home, project, *turns, name=name)
+    # Hosts that a committed file names are known to whoever has the repository.
+    filed = [value for name, value in planted.items() if not name.endswith("host")]
+    commit(project, "\n".join(filed), "2026-11-19T11:00:00Z")
+    claude(home, project, CLEAN, name="four")
+    outputs = [skillopt(project, "harvest", "rows", "-n", "200", "--json")]
+    review(project).unlink()
+    outputs.append(skillopt(project, "harvest", "rows", "-n", "200", "--from", str(home)))
+    accepted = skillopt(project, "harvest", "rows", "all", "--accept")
+    texts = [*written(project), *(part for one in (*outputs, accepted) for part in (one.stdout, one.stderr))]
+
+    assert outputs[1].stdout.count("asked 3 times") == len(planted)
+    assert '"asked 3 times' in outputs[0].stdout
+    assert accepted.returncode == 0, accepted.stderr
+    assert {name for name, value in planted.items() for text in texts if value in text} == set()
+
+
+def test_ticked_candidates_become_tasks_of_the_suite_and_the_others_wait(project: Path, home: Path) -> None:
+    claude(home, project, CLEAN, AGAINST, Said("Sort the other table by its date"))
+    skillopt(project, "harvest")
+    text = review(project).read_text(encoding="utf-8")
+    review(project).write_text(text.replace("## [ ] clean", "## [x] clean"), encoding="utf-8")
+    ended = skillopt(project, "harvest", "rows", "--accept")
+    tasks = {task.id: task for _, task in load_suite(project / "suites" / "rows.jsonl").splits}
+    (name,) = (name for name in tasks if name.startswith("clean-the-vendor-table"))
+
+    assert ended.returncode == 0, ended.stderr
+    assert [(file.path, file.content) for file in tasks[name].files] == [
+        ("data/vendors.csv", b"id,day\n1,20/11/2026\n")
+    ]
+    assert tasks[name].verifier.kind == "rubric"
+    assert "## [ ] sort-the-other-table" in review(project).read_text(encoding="utf-8")
+    assert name not in review(project).read_text(encoding="utf-8")
+
+
+def test_dropped_candidates_and_what_is_a_task_already_are_not_offered_again(project: Path, home: Path) -> None:
+    claude(home, project, CLEAN, Said("Sort the other table by its date"))
+    skillopt(project, "harvest")
+    waiting = skillopt(project, "harvest")
+    assert "2 candidates wait for you there" in waiting.stderr
+    names = [one["id"] for one in json.loads(_listed(project))]
+    assert skillopt(project, "harvest", "rows", names[0], "--drop").stdout == "1 dropped, 1 wait\n"
+    assert skillopt(project, "harvest", "rows", names[1], "--accept").returncode == 0
+    ended = skillopt(project, "harvest", "rows", "--json")
+
+    assert ended.returncode == 1
+    assert json.loads(ended.stdout)["skills"][0]["left_out"][0][1].startswith("nearly the same as")
+
+
+def _listed(project: Path) -> str:
+    from skillopt.authoring.review_file import read_review  # noqa: PLC0415 - for one test
+
+    entries = read_review(review(project).read_text(encoding="utf-8"))
+    return json.dumps([{"id": entry.id} for entry in entries])
+
+
+def test_requests_without_a_skill_are_told_and_taken_only_on_demand(project: Path, home: Path) -> None:
+    for name in ("one", "two"):
+        claude(home, project, Said("Write the release notes of the week"), name=name)
+    ended = skillopt(project, "harvest")
+    assert ended.returncode == 1
+    assert "  2 times: Write the release notes of the week" in ended.stdout
+    assert skillopt(project, "harvest", "rows", "--without-skill").returncode == 0
+    assert "write-the-release-notes" in review(project).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("rows", "--accept", "--drop"), "found both"),
+        (("--accept",), "expected the name of a skill"),
+        (("rows", "some-id"), "expected --accept or --drop with ids, found some-id"),
+        (("rows", "--accept"), "expected drafts in"),
+        (("rows", "x", "--drop"), "expected the id of a candidate of rows, found 'x'"),
+        (("rows", "--from", "nowhere"), "found nothing at nowhere"),
+        (("nothing",), "'nothing'"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_to_do(
+    project: Path, home: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    assert not home.exists()
+    ended = skillopt(project, "harvest", *arguments)
+
+    assert ended.returncode == 2
+    assert words in ended.stderr
+
+
+def test_damaged_logs_and_links_are_counted_and_the_rest_is_harvested(project: Path, home: Path) -> None:
+    path = claude(home, project, CLEAN)
+    with path.open("ab") as log:
+        log.write(b'\xff\xfe\n{"type":"user","message":{"content":"half')
+    (path.parent / "linked.jsonl").symlink_to(path)
+    ended = skillopt(project, "harvest")
+
+    assert ended.returncode == 0
+    assert "not read: 2 lines, 1 link" in ended.stdout
+
+
+def test_a_log_cannot_name_files_outside_of_the_repository_or_steer_git(project: Path, home: Path) -> None:
+    steering = [Said("Clean ../../etc/passwd and --output=x in /etc/passwd", skill="rows", path="../../../etc/passwd")]
+    claude(home, project, *steering, gitBranch="--output=/tmp/x", timestamp="--all")
+    codex(home, codex_log(project, steering, git={"commit_hash": "--output=x", "branch": "a\nb"}), "one")
+    ended = skillopt(project, "harvest", "rows")
+
+    assert ended.returncode == 0, ended.stderr
+    assert "root:" not in review(project).read_text(encoding="utf-8")

@@ -1,0 +1,94 @@
+"""Candidates: one of each group of near copies, with a drafted rubric, and none that is nearly a task already."""
+
+import json
+from collections.abc import Iterable
+
+from skillopt.harvest.candidates import Candidate, choose_candidates, without_twins
+from skillopt.harvest.redaction import Redaction
+from skillopt.harvest.requests import Request
+from skillopt.tasks import File, Task, VerifierSpec
+
+LONG = "".join(f"row {number} of the table has the value {number * number}\n" for number in range(30))
+
+
+def asked(text: str, session: str = "a", **fields: tuple[str, ...]) -> Request:
+    corrections, failures = fields.get("corrections", ()), fields.get("failures", ())
+    return Request(session, text, ("rows",), corrections, failures, (), "2026-11-20T10:00:00Z", "main", "", "/w")
+
+
+def nothing(_: str) -> Iterable[str]:
+    return ()
+
+
+def chosen(*requests: Request, files: tuple[File, ...] = (), often: dict[str, int] | None = None) -> list[Candidate]:
+    return list(choose_candidates(requests, often or {}, lambda _: ("c" * 40, files), lambda: Redaction(nothing)))
+
+
+def criteria(one: Candidate) -> list[str]:
+    found: list[str] = json.loads(one.task.verifier.options)["criteria"]
+    return found
+
+
+def test_near_copies_become_one_candidate_that_knows_all_that_was_said_against_their_results() -> None:
+    (found,) = chosen(
+        asked("Clean the vendor table 1", "a", corrections=("No, use commas everywhere",)),
+        asked("Clean the vendor table 2", "b", corrections=("You forgot the header", "no!")),
+        asked("clean the vendor table 3", "c", failures=("KeyError",)),
+        often={"KeyError": 3},
+    )
+
+    assert (found.times, found.sessions, found.corrections) == (3, 3, 3)
+    assert criteria(found)[1:] == [
+        "The result heeds what the person said of an earlier one: No, use commas everywhere",
+        "The result heeds what the person said of an earlier one: You forgot the header",
+        "The work does not end in this failure: KeyError",
+    ]
+    assert found.why.startswith("asked 3 times in 3 sessions; the person was against a result 3 times; 1 failure")
+
+
+def test_what_went_wrong_comes_first_then_what_came_often() -> None:
+    found = chosen(
+        asked("Write a poem on the rain"),
+        asked("Sort the other list by date", "b"),
+        asked("sort the other list by date 7", "c"),
+        asked("Clean the vendor table", corrections=("No, use commas everywhere",)),
+    )
+
+    assert [one.task.prompt.split()[0] for one in found] == ["Clean", "Sort", "Write"]
+
+
+def test_a_secret_said_in_a_correction_is_taken_out_of_request_files_and_criteria() -> None:
+    (found,) = chosen(
+        asked("Log in to the shop as corrections-4711x", corrections=("No, the password is corrections-4711x now",)),
+        files=(File("login.txt", b"user=corrections-4711x"),),
+    )
+    task = found.task
+
+    assert "4711x" not in task.prompt + task.verifier.options + task.files[0].content.decode() + task.id
+    assert found.redacted
+
+
+def test_a_candidate_that_is_nearly_a_task_or_another_candidate_is_left_out() -> None:
+    known = Task("known", "Clean the vendor table of May", VerifierSpec("rubric"))
+    found = chosen(
+        asked("Write a poem on the rain"),
+        asked("Clean the vendor table of June"),
+        asked("Sort the list by its date"),
+    )
+    kept, left_out = without_twins(found, [known], 1)
+
+    assert len(kept) == 1
+    assert sorted(reason for _, reason in left_out) == [
+        "nearly the same as known",
+        "there are enough; take more with -n",
+    ]
+
+
+def test_requests_on_the_same_large_files_never_become_two_tasks_that_splits_could_part() -> None:
+    found = chosen(
+        asked("Add up the values of rows"), asked("Find the largest number here"), files=(File("t.txt", LONG.encode()),)
+    )
+    kept, left_out = without_twins(found, [], 9)
+
+    assert (len(found), len(kept)) == (2, 1)
+    assert left_out[0][1] == f"nearly the same as {kept[0].task.id}"

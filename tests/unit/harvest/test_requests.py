@@ -1,0 +1,137 @@
+"""Requests of sessions, what was said against their results, and near copies."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillopt.harvest.requests import is_correction, near_copies, repeated_failures, session_requests
+from skillopt.harvest.session import PastSession, PastTurn, SessionKind
+
+
+def session(*turns: PastTurn, name: str = "a") -> PastSession:
+    return PastSession("claude-code", name, SessionKind.PERSON, "/w", "2026-11-20T10:00:00Z", "main", "", turns)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No, use commas.",
+        "That's not what I asked for",
+        "undo that",
+        "It still fails with a KeyError",
+        "You forgot the header",
+        "please redo it with tabs",
+        "Actually, sort by date",
+        "the dates should have been ISO",
+        "Nein, mit Komma",
+        "不对, 用逗号",
+        "this doesn't work",
+        "revert your last change",
+    ],
+)
+def test_words_against_a_result_are_corrections(text: str) -> None:
+    assert is_correction(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Now add a test for it.",
+        "Thanks, that is great!",
+        "No problem, go on with the next table",
+        "Clean the table and write no header",
+        "Notify the team when it is done",
+        "Write a stopwatch in Python",
+        "Noah's table needs the same",
+    ],
+)
+def test_new_requests_are_no_corrections(text: str) -> None:
+    assert not is_correction(text)
+
+
+def test_a_correction_belongs_to_the_request_before_it() -> None:
+    found = session_requests(
+        session(
+            PastTurn("Clean the table of vendors", ("rows",), ("KeyError: 'a'",), ("a.csv",)),
+            PastTurn("No, use commas", paths=("b.csv",)),
+            PastTurn("It still fails", failures=("exit status 17",)),
+            PastTurn("Thanks!"),
+            PastTurn("Write a poem on the rain"),
+        )
+    )
+
+    assert [(one.text, one.corrections) for one in found] == [
+        ("Clean the table of vendors", ("No, use commas", "It still fails")),
+        ("Write a poem on the rain", ()),
+    ]
+    assert (found[0].paths, found[0].failures) == (("a.csv", "b.csv"), ("KeyError: 'a'", "exit status 0"))
+    assert [one.after for one in found] == [0, 1]
+
+
+def test_a_skill_that_was_loaded_before_is_in_use_still() -> None:
+    first, second = session_requests(
+        session(PastTurn("Clean the table of vendors", ("rows",)), PastTurn("Sort the other table by date"))
+    )
+
+    assert (first.skills, second.skills) == (("rows",), ("rows",))
+
+
+def test_what_follows_an_interruption_is_a_correction_whatever_it_says() -> None:
+    (found,) = session_requests(
+        session(
+            PastTurn("Clean the table of vendors", interrupted=True), PastTurn("Only the first ten rows of it please")
+        )
+    )
+
+    assert found.corrections == ("Only the first ten rows of it please",)
+
+
+def test_what_was_asked_of_this_program_or_is_hardly_a_request_is_none() -> None:
+    assert (
+        session_requests(
+            session(
+                PastTurn("Improve my skill rows with the tools", own=True),
+                PastTurn("/compact and all that follows"),
+                PastTurn("go on"),
+                PastTurn("word " * 3_000),
+            )
+        )
+        == ()
+    )
+
+
+def test_failures_that_three_sessions_share_are_repeated_ones() -> None:
+    often = [
+        one
+        for name in "abc"
+        for one in session_requests(
+            session(PastTurn("Clean the table of vendors", failures=(f"/srv/{name}: line 7",)), name=name)
+        )
+    ]
+    once = session_requests(session(*(PastTurn(f"Clean table {at} of vendors", failures=("rare",)) for at in range(5))))
+
+    assert repeated_failures([*often, *once]) == {"…: line 0": 3}
+
+
+def test_requests_that_differ_in_numbers_and_spelling_are_near_copies() -> None:
+    texts = [
+        "Clean the vendor table 17 for the import",
+        "Write release notes for the version",
+        "clean the Vendor Table 9 for import, please",
+        "Write the release notes for version 2",
+    ]
+
+    assert near_copies(texts) == ((0, 2), (1, 3))
+
+
+@given(st.lists(st.text(alphabet="ab 1", max_size=12), max_size=8))
+def test_groups_hold_each_request_once_and_whatever_is_alike_is_in_one_group(texts: list[str]) -> None:
+    groups = near_copies(texts)
+    place = {at: number for number, group in enumerate(groups) for at in group}
+
+    assert sorted(at for group in groups for at in group) == list(range(len(texts)))
+    for one, other in combinations(range(len(texts)), 2):
+        if near_copies([texts[one], texts[other]]) == ((0, 1),):
+            assert place[one] == place[other]
