@@ -26,7 +26,10 @@ PACKAGES: Final = {
     "claude": "@anthropic-ai/claude-code@2.1.329",
     "codex": "@openai/codex@0.169.0",
     "conformance": "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "copilot": "@github/copilot@1.0.102",
+    "gemini": "@google/gemini-cli@0.61.0",
     "inspector": "@modelcontextprotocol/inspector@2.12.0",
+    "opencode": "opencode-ai@1.18.33",
     **({"node": f"{_NODE}@22.23.3"} if _NODE else {}),
 }
 """The npm package, with its version, of each program."""
@@ -37,8 +40,11 @@ _PROGRAMS: Final = {
     "claude": ("@anthropic-ai/claude-code-*/claude", "@anthropic-ai/claude-code-*/claude.exe"),
     "codex": ("@openai/codex-*/vendor/*/bin/codex", "@openai/codex-*/vendor/*/bin/codex.exe"),
     "conformance": ("@modelcontextprotocol/conformance/dist/index.js",),
+    "copilot": ("@github/copilot-*/copilot",),
+    "gemini": ("@google/gemini-cli/bundle/gemini.js",),
     "inspector": ("@modelcontextprotocol/inspector/clients/launcher/build/index.js",),
     "node": ("node-*/bin/node",),
+    "opencode": ("opencode-*/bin/opencode",),
 }
 
 

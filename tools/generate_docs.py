@@ -20,6 +20,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from skillopt.agent_tables.table import AgentTable
 from skillopt.cli.app import app
 from skillopt.gate.power import gate_power
 from skillopt.gate.proven_here import HERE_ROUNDS
@@ -36,13 +37,14 @@ _FEW_TASKS: Final = re.compile(r"(?<=<!-- few tasks -->\n).*?(?=<!-- end of few 
 _AROUND: Final = ("benchmarks", "tools", "tests")
 _MARKED: Final = re.compile(r"(?<=<!-- packages -->\n).*?(?=<!-- end of packages -->)", re.DOTALL)
 _FORMATS: Final = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- end of formats -->)", re.DOTALL)
+_FIELDS: Final = re.compile(r"(?<=<!-- fields -->\n).*?(?=<!-- end of fields -->)", re.DOTALL)
 _OWN = {"executor": ExecutorSettings, "target": TargetSettings, "nightly": NightlySettings}
 _SIGNS: Mapping[type, str] = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
 
 
 def settings_page() -> str:
     """Render the settings reference from the declarations."""
-    top = set(Settings.model_fields) - set(AdvancedSettings.model_fields) - _OWN.keys()
+    top = set(Settings.model_fields) - set(AdvancedSettings.model_fields) - _OWN.keys() - {"agents"}
     return "\n".join(
         [
             "# Settings",
@@ -55,6 +57,10 @@ def settings_page() -> str:
             *_section("[target]", "How a target behind an API answers.", TargetSettings),
             *_section("[nightly]", "What `skillopt nightly` does beside training.", NightlySettings),
             *_section("[advanced]", "For experts. The defaults were chosen by measurement.", AdvancedSettings),
+            "",
+            "## [agents.NAME]",
+            "",
+            "An agent that is run by its command line: [its fields](any-agent.md#fields).",
             "",
         ]
     )
@@ -132,6 +138,21 @@ def formats_page() -> str:
     return _between(_FORMATS, "suite-format.md", formats_table())
 
 
+def any_agent_page() -> str:
+    """Put the fields of a table of an agent between their marks in the page on any agent."""
+    rows = [row for name, field in AgentTable.model_fields.items() for row in _field_rows(name, field)]
+    return _between(_FIELDS, "any-agent.md", "\n".join(["| field | meaning |", "|---|---|", *rows, ""]))
+
+
+def _field_rows(name: str, field: FieldInfo) -> list[str]:
+    """Render a field, and those of the table that it is."""
+    rows = [f"| `{name}` | {field.description} |"]
+    for kind in (field.annotation, *get_args(field.annotation)):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            rows += [f"| `{name}.{inner}` | {one.description} |" for inner, one in kind.model_fields.items()]
+    return rows
+
+
 def _between(marks: re.Pattern[str], name: str, text: str) -> str:
     page = (DOCS / name).read_text(encoding="utf-8")
     shown, found = marks.subn(lambda _: text, page)
@@ -198,6 +219,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "architecture.md": architecture_page,
     "few-tasks.md": few_tasks_page,
     "suite-format.md": formats_page,
+    "any-agent.md": any_agent_page,
 }
 
 

@@ -72,7 +72,8 @@ class _Reading:
         return table
 
     def _invalid(self, error: ValidationError) -> SettingsError:
-        first = error.errors(include_url=False)[0]
+        # A field that is misspelt is missing, too; its own name tells more.
+        first = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
         place = [part for part in first["loc"] if isinstance(part, str) and part != "[key]"]
         key = place[0] if place else ""
         named = ".".join(place)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from skillopt.agent_tables.shipped import find_agent_table
 from skillopt.agents import AGENTS
 from skillopt.authoring.config_lines import ConfigLines, add_to_config, put_file, quote_toml
 from skillopt.authoring.scaffold import scaffold_suite
@@ -138,7 +139,12 @@ def _wished(project: Project, wishes: Wishes) -> Choice:
         if "model" in find_model_driver(wishes.model).takes and not _is_agent(wishes.model)
         else wishes.model
     )
-    find_harness_driver(harness, project.settings().agents)
+    agents = project.settings().agents
+    find_harness_driver(harness, agents)
+    if not wishes.model and find_agent_table(harness, agents) is not None:
+        raise UsageError(
+            f"{harness} does tasks and proposes no edits: add an optimizer model, as in --model claude-code"
+        )
     model = wishes.model or harness.removeprefix("chat/")
     find_model_driver(model)
     for key, wanted in (("harness", harness), ("model", model)):

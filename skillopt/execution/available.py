@@ -11,6 +11,7 @@ from typing import Final
 from urllib.error import URLError
 from urllib.request import ProxyHandler, build_opener
 
+from skillopt.agent_tables.shipped import SHIPPED
 from skillopt.errors import SettingsError
 from skillopt.execution.logins import find_login
 from skillopt.settings import Settings
@@ -32,6 +33,9 @@ _NAME: Final = re.compile(r"[\w.:/@+-]{1,200}")
 _SECONDS: Final = 0.5
 _MOST_ANSWERED: Final = 1_000_000
 _PROGRAMS: Final = {"claude-code": ("Claude Code", "claude"), "codex": ("Codex", "codex")}
+_OF_TABLES: Final = {"opencode": "OpenCode", "gemini": "Gemini CLI", "copilot": "Copilot CLI"}
+"""Shipped agents, which do tasks and propose no edits."""
+
 _KEYED: Final = {
     "anthropic": ("Anthropic's API", "claude-haiku-4-5", "claude-sonnet-5"),
     "openai": ("OpenAI's API", "gpt-5-mini", "gpt-5.4"),
@@ -64,6 +68,7 @@ def find_choices() -> tuple[Choice, ...]:
     Only LOCAL_SERVERS and the addresses in SKILLOPT_BASE_URL and OPENAI_BASE_URL are asked, for their list of models.
     """
     found = [*_agents(), *_keys(), *_served(LOCAL_SERVERS)]
+    found += _of_tables(next((choice for choice in found if not choice.missing), None))
     return tuple(sorted(found, key=lambda choice: bool(choice.missing)))
 
 
@@ -110,6 +115,21 @@ def _agents() -> Iterator[Choice]:
         if shutil.which(program):
             ready, told = find_login(name)
             yield Choice(f"{label} ({program} on the PATH)", name, name, missing="" if ready else told)
+
+
+def _of_tables(proposer: Choice | None) -> Iterator[Choice]:
+    """Find shipped agents, each with who would propose the edits."""
+    for name, label in _OF_TABLES.items():
+        program = SHIPPED[name].command[0]
+        if not shutil.which(program):
+            continue
+        ready, told = find_login(name)
+        shown = f"{label} ({program} on the PATH)"
+        if proposer is None:
+            missing = "it proposes no edits, so an optimizer model is needed too, and none was found"
+            yield Choice(shown, name, "claude-code", missing=missing)
+        else:
+            yield Choice(shown, name, proposer.model, proposer.base_url, "" if ready else told)
 
 
 def _keys() -> Iterator[Choice]:

@@ -92,7 +92,7 @@ class Sandbox:
             home: The disposable home, which holds the socket files of the gateway.
             workspace: Where it works.
             urls: Its provider's addresses; an empty one counts for nothing.
-            shown: Other files that it can read.
+            shown: Other files that it can read; the program among them is shown without what lies beside it.
 
         Raises:
             InfrastructureError: The provider is at an address that the sandbox cannot stand in for.
@@ -135,7 +135,9 @@ def _boxed(
     meant = ",".join(f"{host}:{port}" for host, port in endpoints)
     heard = ",".join(f"{addresses.get(host, host)}:{port}" for host, port in endpoints)
     gateway = (os.path.realpath(sys.executable), "-I", "-S", _GATEWAY)
-    mounts = _mounts((home, workspace), (argv[0], gateway[0]), shown)
+    # Of a program that is shown as a file its folder is not: a project's holds the expected answers.
+    programs = [program for program in (argv[0], gateway[0]) if program not in shown]
+    mounts = _mounts((home, workspace), programs, shown)
     named = ("--ro-bind", str(hosts), os.path.realpath("/etc/hosts"))
     return (
         *(*gateway, "outside", str(net), meant, _BWRAP, *_CLOSED, "--unshare-net", *_LISTENING, "--"),

@@ -74,6 +74,7 @@ def test_of_several_none_is_taken_without_being_asked_for(project: Path) -> None
         (("--model", "anthropic/claude-opus-5"), "chat/anthropic/claude-opus-5", "anthropic/claude-opus-5"),
         (("--model", "codex/large"), "codex/large", "codex/large"),
         (("--harness", "codex", "--model", "openai/gpt-5.4"), "codex", "openai/gpt-5.4"),
+        (("--harness", "gemini/flash", "--model", "codex"), "gemini/flash", "codex"),
         (("--harness", "demo"), "demo", "demo"),
     ],
 )
@@ -88,6 +89,8 @@ def test_what_is_named_is_written(project: Path, options: tuple[str, ...], harne
     ("options", "said"),
     [
         (("--model", "gpt-5"), "did you mean 'openai/gpt-5'?"),
+        (("--harness", "opencode"), "opencode does tasks and proposes no edits: add an optimizer model, as in --model"),
+        (("--harness", "opencod"), "did you mean 'opencode'?"),
         (("--harness", "embedded"), "'embedded' is called 'demo' now"),
         (("--scaffold", "gone"), "expected a skill that is here, found 'gone'; skills: bare, rows"),
         (("--scaffold", "rows"), "expected a skill without tasks, found suites/rows.yaml of 'rows'"),

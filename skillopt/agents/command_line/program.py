@@ -90,7 +90,7 @@ class TableProgram:
     def own_files(self) -> tuple[str, ...]:
         """List the files of the project that its command names."""
         named = (self._filled(word) for word in self.table.command if word.startswith(_PROJECT))
-        return tuple(path for path in named if Path(path).is_file())
+        return tuple(os.path.abspath(path) for path in named if Path(path).is_file())  # noqa: PTH100 - keeps a link's name
 
     def _found(self, words: tuple[str, ...], values: Mapping[str, str] | None = None) -> tuple[str, ...]:
         program = self._filled(words[0])

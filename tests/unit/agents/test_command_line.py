@@ -1,6 +1,7 @@
 """An agent that a table describes, shown on small scripts: what it is given, how its output is read, how it ends."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from skillopt.agents.command_line.harness import CommandLineHarness
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status, Trajectory, Usage
+from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.settings import SkillMode
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File, Task, VerifierSpec
@@ -21,7 +23,7 @@ SKILL = Skill(
     (File("scripts/x.sh", b"#!/bin/sh\n"),),
 )
 TASK = Task("t1", "Clean it.", VerifierSpec("exact"), timeout=20)
-LINES = {
+LINES: dict[str, object] = {
     "output": "lines",
     "answer": {"when": {"type": "text"}, "text": "part.text"},
     "tool": {"when": {"type": "tool"}, "name": "name", "input": "input", "id": "id"},
@@ -31,7 +33,7 @@ LINES = {
 }
 
 
-def agent(folder: Path, lines: str, *, mode: SkillMode = SkillMode.FORCED, **fields: object) -> CommandLineHarness:
+def agent(folder: Path, lines: str, mode: SkillMode = SkillMode.FORCED, **fields: object) -> CommandLineHarness:
     """Make a harness of a script that stands in for an agent."""
     place = folder / "agent.sh"
     place.write_text(f"#!/bin/sh\n{lines}\n")
@@ -117,7 +119,7 @@ def test_lines_of_json_tell_messages_calls_results_and_consumption(tmp_path: Pat
         {"type": "text", "part": {"text": "Done."}},
         {"type": "usage", "in": 200, "cached": 40, "out": 3},
     )
-    harness = agent(tmp_path, f"echo not json; {said(*events)}; echo '{{cut'", mode=SkillMode.DISCOVERY, **LINES)
+    harness = agent(tmp_path, f"echo not json; {said(*events)}; echo '{{cut'", SkillMode.DISCOVERY, **LINES)
     trajectory = run(harness, tmp_path)
     first, second = trajectory.messages[2:]
     assert (trajectory.status, trajectory.answer, second.text) == (Status.OK, "Done.", "Done.")
@@ -132,15 +134,22 @@ def test_lines_of_json_tell_messages_calls_results_and_consumption(tmp_path: Pat
 def test_pieces_of_words_are_joined_until_a_tool_is_used(tmp_path: Path) -> None:
     pieces = [{"type": "text", "part": {"text": text}} for text in ("I ", "look.", "Do", "ne.")]
     events = (*pieces[:2], {"type": "tool", "id": "a", "name": "bash", "input": "ls"}, *pieces[2:])
-    joined = {**LINES, "answer": {"when": {"type": "text"}, "text": "part.text", "joined": True}}
-    trajectory = run(agent(tmp_path, said(*events), **joined), tmp_path)
+    joined: dict[str, object] = {**LINES, "answer": {"when": {"type": "text"}, "text": "part.text", "joined": True}}
+    trajectory = run(agent(tmp_path, said(*events), SkillMode.FORCED, **joined), tmp_path)
     assert [turn.text for turn in trajectory.messages[2:]] == ["I look.", "Done."]
 
 
 def test_one_json_document_is_read_whatever_was_printed_before_it(tmp_path: Path) -> None:
-    fields = {"output": "json", "answer": {"text": "results.0.text"}, "usage": {"input": "tokens", "usd": "cost"}}
+    fields: dict[str, object] = {
+        "output": "json",
+        "answer": {"text": "results.0.text"},
+        "usage": {"input": "tokens", "usd": "cost"},
+    }
     document = json.dumps({"results": [{"text": "Yes."}], "tokens": 5, "cost": 0.25}, indent=1)
-    trajectory = run(agent(tmp_path, f"cat >/dev/null; echo Loading; cat <<'END'\n{document}\nEND", **fields), tmp_path)
+    trajectory = run(
+        agent(tmp_path, f"cat >/dev/null; echo Loading; cat <<'END'\n{document}\nEND", SkillMode.FORCED, **fields),
+        tmp_path,
+    )
     assert (trajectory.answer, trajectory.usage) == ("Yes.", Usage(1, 5, 0, 0.25))
 
 
@@ -156,7 +165,7 @@ def test_whether_a_listed_skill_was_loaded_is_read_from_the_tools(
     tmp_path: Path, call: dict[str, object], told: str
 ) -> None:
     events = ({"type": "tool", "id": "1", **call}, {"type": "text", "part": {"text": "Done."}})
-    trajectory = run(agent(tmp_path, said(*events), mode=SkillMode.DISCOVERY, **LINES), tmp_path)
+    trajectory = run(agent(tmp_path, said(*events), SkillMode.DISCOVERY, **LINES), tmp_path)
     assert trajectory.messages[1].text == f"skill rows loaded: {told} (discovery)"
 
 
@@ -189,7 +198,7 @@ ENDINGS: dict[str, tuple[str, dict[str, object], Status, str]] = {
 @pytest.mark.parametrize("case", ENDINGS)
 def test_how_it_ended_is_told_by_status_and_words(tmp_path: Path, case: str) -> None:
     lines, fields, status, reason = ENDINGS[case]
-    trajectory = run(agent(tmp_path, lines, **fields), tmp_path)
+    trajectory = run(agent(tmp_path, lines, SkillMode.FORCED, **fields), tmp_path)
     assert (trajectory.status, trajectory.reason[: len(reason)]) == (status, reason)
 
 
@@ -215,6 +224,21 @@ def test_one_that_prints_a_gigabyte_is_read_at_both_ends(tmp_path: Path) -> None
     assert answer.startswith("begun")
     assert answer.endswith("done")
     assert len(answer) < 33_000_000
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not Sandbox("auto").active, reason="no working bubblewrap here")
+def test_in_the_sandbox_it_sees_its_own_script_and_writes_nothing_outside(tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text("secret")
+    other = tmp_path.parent / "evil"
+    lines = f"cat {tmp_path}/answers.csv; echo evil > {tmp_path}/evil; echo evil > {other}; ls {tmp_path}"
+    harness = replace(agent(tmp_path, f"exec 2>/dev/null; {lines}; echo in > out.txt"), sandbox="bwrap")
+    trajectory = run(harness, tmp_path)
+    assert (trajectory.status, trajectory.answer.split()) == (Status.OK, ["agent.sh", "evil", "work"])
+    assert trajectory.files_changed == ("out.txt",)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["agent.sh", "answers.csv", "work"]
+    assert not other.exists()
+    assert harness.identity.endswith(" sandbox=bwrap")
 
 
 def test_a_program_that_is_missing_is_told_by_its_name(tmp_path: Path) -> None:

@@ -56,6 +56,22 @@ def test_a_key_is_found_by_name_and_never_shown(monkeypatch: pytest.MonkeyPatch)
     assert KEY not in str(refused.value)
 
 
+def test_a_shipped_agent_does_tasks_and_who_else_is_here_proposes_edits(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "programs" / "gemini"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    (choice,) = find_choices()
+    assert (choice.label, choice.harness) == ("Gemini CLI (gemini on the PATH)", "gemini")
+    assert choice.missing == "it proposes no edits, so an optimizer model is needed too, and none was found"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    key, agent = find_choices()
+    assert (agent.harness, agent.model) == ("gemini", key.model)
+    assert agent.missing == "expected a key in GEMINI_API_KEY, found none; set it"
+
+
 def test_an_agent_without_a_login_comes_last_and_says_what_it_needs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -27,7 +27,14 @@ def rollout(kind: str = "exact", size: int = 0, **settings: object) -> CallCost:
     [
         *(("claude-code", True), ("claude-code/claude-sonnet-5", True), ("codex", True), ("anthropic/x", True)),
         *(("chat/anthropic/x", True), ("chat/openai/x", True), ("chat/openai-compatible/x", False)),
-        *(("openai-compatible/x", False), ("handoff", False), ("demo", False), ("", False)),
+        *(
+            ("opencode", True),
+            ("my-agent/small", True),
+            ("openai-compatible/x", False),
+            ("handoff", False),
+            ("demo", False),
+            ("", False),
+        ),
     ],
 )
 def test_what_somebody_is_billed_for_is_paid(name: str, *, paid: bool) -> None:

@@ -1,0 +1,84 @@
+"""The page on any agent: its table and its agent work as they stand there."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.projects import git, make_project, skillopt
+
+pytestmark = pytest.mark.process
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "any-agent.md"
+RULE = "- Write e-mail addresses in lower case.\n"
+
+
+def block(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose tasks need e-mail addresses in lower case, with the table and the agent of the page."""
+    folder = make_project(tmp_path / "project", tasks=3)
+    skill = (folder / "skillopt.toml").read_text().partition("[skills.")[2]
+    (folder / "skillopt.toml").write_text(f'model = "demo"\n{block("toml")}\n[skills.{skill}')
+    (folder / "tools").mkdir()
+    (folder / "tools" / "tiny-agent.sh").write_text(block("sh"))
+    (folder / "tools" / "tiny-agent.sh").chmod(0o755)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "-m", "Describe an agent")
+    monkeypatch.setenv("TINY_KEY", "key-of-nobody")
+    return folder
+
+
+def told(project: Path, *words: str) -> dict[str, Any]:
+    ended = skillopt(project, *words, "--json")
+    assert ended.returncode == 0, ended.stderr
+    said: dict[str, Any] = json.loads(ended.stdout)
+    return said
+
+
+def test_the_table_has_ten_lines() -> None:
+    assert len([line for line in block("toml").splitlines() if line]) == 10
+
+
+def test_doctor_and_estimate_know_such_an_agent(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
+    assert rows["target rows"]["found"].startswith("tiny files=")
+    assert rows["target rows login"]["found"] == "credential from TINY_KEY"
+    assert told(project, "estimate", "rows")["harness"] == "tiny/small"
+    monkeypatch.delenv("TINY_KEY")
+    rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
+    assert (rows["target rows login"]["ok"], rows["target rows login"]["found"]) == (
+        False,
+        "expected a key in TINY_KEY, found none; set it",
+    )
+
+
+def test_it_does_what_the_skill_says_and_only_what_changed_is_measured_again(project: Path) -> None:
+    def measured() -> tuple[int, int]:
+        """Give how many tasks passed, and how many rollouts that took."""
+        found = told(project, "evaluate", "rows", "--split", "val", "--of", "worktree")
+        return round(3 * found["subjects"][0]["tally"]["passed"]), found["paid_rollouts"]
+
+    assert measured() == (0, 3)
+    document = project / "skills" / "rows" / "SKILL.md"
+    document.write_text(document.read_text() + RULE)
+    assert measured() == (1, 3)
+    assert measured() == (1, 0)
+    agent = project / "tools" / "tiny-agent.sh"
+    agent.write_text(agent.read_text().replace("tr -d", "cat; true tr -d"))
+    assert measured() == (0, 3)
+
+
+def test_a_mistake_in_the_table_is_told_with_file_and_line(project: Path) -> None:
+    config = project / "skillopt.toml"
+    config.write_text(config.read_text().replace("skills =", "skils ="))
+    ended = skillopt(project, "estimate", "rows")
+    assert ended.returncode == 2
+    assert f"{config}:7: [agents.tiny] unknown field 'skils'; did you mean 'skills'?" in ended.stderr

@@ -1,0 +1,80 @@
+"""What a model does in an agent that lists skills as XML and loads them by a tool, whatever its wire format.
+
+OpenCode, Gemini CLI and Copilot CLI do. The model loads the listed skill, unless its document stands in the prompt, and
+does the table task by its rules.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tools.fake_providers.skill_follower import READ_INPUT, next_turn
+
+__all__ = ["Heard", "HeardCall", "Wanted", "decide"]
+
+_READ = re.compile(
+    r'<(?P<mark>skill|skill-context|skill_content|activated_skill) name="[^"]+">(?P<body>.*?)</(?P=mark)>', re.DOTALL
+)
+_LISTED = re.compile(
+    r"<name>(?P<name>[a-z0-9-]+)</name>\s*<description>[^<]*</description>\s*<location>(?:project|[^<]*/skills/[^<]*)<"
+)
+_SHELLS = ("bash", "run_shell_command")
+_LOADERS = ("skill", "activate_skill")
+
+
+@dataclass(frozen=True, slots=True)
+class HeardCall:
+    """A tool that the model used, with what it gave."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a request says.
+
+    Args:
+        tools: Name of each tool → the names of its arguments.
+        texts: All texts.
+        calls: Tools used so far.
+    """
+
+    tools: Mapping[str, tuple[str, ...]]
+    texts: tuple[str, ...]
+    calls: tuple[HeardCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the model answers: words, and a tool that it wants used, empty for none."""
+
+    text: str
+    tool: str = ""
+    arguments: Mapping[str, str] | None = None
+
+
+def decide(heard: Heard) -> Wanted:
+    """Decide what the model answers."""
+    shell = next((name for name in _SHELLS if name in heard.tools), "")
+    if not shell:
+        return Wanted("ok")
+    loader = next((name for name in _LOADERS if name in heard.tools), "")
+    everything = "\n".join((*heard.texts, *(call.result for call in heard.calls)))
+    skill, listed = _READ.search(everything), _LISTED.search(everything)
+    if skill is None and listed and loader and all(call.name != loader for call in heard.calls):
+        return Wanted("I load the skill.", loader, {heard.tools[loader][0]: listed["name"]})
+    commands = {str(call.arguments.get("command", "")): call.result for call in heard.calls}
+    turn = next_turn(skill["body"] if skill else "", tuple(commands), _table(commands.get(READ_INPUT, "")))
+    if not turn.command:
+        return Wanted(turn.text)
+    described = {"description": "Work on the table."} if "description" in heard.tools[shell] else {}
+    return Wanted(turn.text, shell, {"command": turn.command, **described})
+
+
+def _table(printed: str) -> str:
+    """Give the table out of what an agent reports of a command."""
+    lines = [line.removeprefix("Output: ") for line in printed.splitlines() if "," in line]
+    return "".join(f"{line}\n" for line in lines)
