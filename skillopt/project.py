@@ -18,6 +18,7 @@ from skillopt.skills.folder import SKILL_FILE, find_skill_folders, is_left_out, 
 from skillopt.skills.frontmatter import read_leniently
 from skillopt.suites import load_suite
 from skillopt.suites.formats import find_tasks
+from skillopt.suites.suite_folders import suite_named, suites_beside
 from skillopt.tasks import Suite
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import worktree_folders
@@ -26,7 +27,6 @@ __all__ = ["CONFIG", "Discovered", "FoundSkill", "Project", "Selection", "Target
 
 CONFIG = "skillopt.toml"
 
-_SUITE_FOLDERS = ("suites", "benchmarks/suites", "evals")
 _MOST_LISTED: Final = 8
 _PREFIX = "SKILLOPT_"
 _ENTRY_KEYS = ("path", "suite")
@@ -213,7 +213,7 @@ class Project:
             ("command line", selection.flags),
         ]
         name, configured = self._name_of(folder), entry.get("suite")
-        found = selection.suite or (self.root / str(configured) if configured else self.find_suite(name, folder))
+        found = selection.suite or (self.root / str(configured) if configured else self.findsuite_named(name, folder))
         return Target(name, folder, found, make_settings(*layers))
 
     def configured_folder(self, name: str) -> Path:
@@ -241,10 +241,10 @@ class Project:
             names: The name of each by its folder.
         """
         given = {path: self.entries[name].get("suite") for name, path in self.configured_paths().items()}
-        beside = _suites_beside(self.root)
+        beside = suites_beside(self.root)
         found = []
         for path, name in names.items():
-            own = given.get(path) or _suite(name, beside) or find_tasks(self.root / path) or ""
+            own = given.get(path) or suite_named(name, beside) or find_tasks(self.root / path) or ""
             shown = own.relative_to(self.root).as_posix() if isinstance(own, Path) else str(own)
             found.append(FoundSkill(name, path, shown))
         return tuple(found)
@@ -256,7 +256,7 @@ class Project:
             name: The skill's name.
             folder: Its folder.
         """
-        beside = _suite(name, _suites_beside(self.root)) if folder.is_relative_to(self.root.resolve()) else ""
+        beside = suite_named(name, suites_beside(self.root)) if folder.is_relative_to(self.root.resolve()) else ""
         return self.root / beside if beside else find_tasks(folder)
 
     def skill_names(self) -> dict[str, str]:
@@ -361,25 +361,6 @@ class Project:
         if not folder.is_relative_to(root) or (name in self.entries and self.configured_folder(name) == folder):
             return name
         return self.skill_names().get(folder.relative_to(root).as_posix(), name)
-
-
-def _suites_beside(root: Path) -> dict[str, frozenset[str]]:
-    """List what is in the folders of suites of a project."""
-    return {folder: _entries(root / folder) for folder in _SUITE_FOLDERS}
-
-
-def _suite(name: str, beside: Mapping[str, frozenset[str]]) -> str:
-    """Find the suite that has the name of a skill, empty for none."""
-    spellings = [f"{base}{end}" for base in (name, name.replace("-", "_")) for end in ("", ".yaml", ".jsonl")]
-    found = (f"{place}/{spelling}" for place in beside for spelling in spellings if spelling in beside[place])
-    return next(found, "")
-
-
-def _entries(folder: Path) -> frozenset[str]:
-    try:
-        return frozenset(entry.name for entry in folder.iterdir())
-    except OSError:
-        return frozenset()
 
 
 def _environment(variables: Mapping[str, str]) -> dict[str, object]:

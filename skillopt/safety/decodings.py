@@ -6,12 +6,12 @@ import codecs
 import re
 from collections.abc import Iterator
 from typing import Final
-from urllib.parse import unquote
 
 __all__ = ["decodings"]
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){4,}")
+_PERCENT: Final = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _SPACED: Final = re.compile(r"(?:(?<=\s\S)|(?<=^\S))[ \t](?=\S(?:\s|$))")
 _NUMERALS: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _NUMERAL: Final = re.compile(rf"\b(?:{'|'.join(_NUMERALS)}|oh|dash|hyphen|dot|point)\b[ \t,-]{{0,3}}", re.IGNORECASE)
@@ -29,7 +29,7 @@ def decodings(text: str) -> Iterator[str]:
     """
     yield "\n".join(map(_from_base64, _BASE64.findall(text)))
     yield "\n".join(map(_from_hex, _HEX.findall(text)))
-    yield unquote(text) if "%" in text else ""
+    yield _PERCENT.sub(_from_percent, text)
     yield text[::-1]
     yield codecs.encode(text, "rot13")
     yield _SPACED.sub("", text)
@@ -49,6 +49,10 @@ def _from_hex(found: str) -> str:
         return bytes.fromhex(found.replace(":", " ")).decode()
     except ValueError:
         return ""
+
+
+def _from_percent(found: re.Match[str]) -> str:
+    return bytes.fromhex(found[0].replace("%", "")).decode(errors="replace")
 
 
 def _digit(found: str) -> str:
