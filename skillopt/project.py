@@ -213,7 +213,7 @@ class Project:
             ("command line", selection.flags),
         ]
         name, configured = self._name_of(folder), entry.get("suite")
-        found = selection.suite or (self.root / str(configured) if configured else self.findsuite_named(name, folder))
+        found = selection.suite or (self.root / str(configured) if configured else self.find_suite(name, folder))
         return Target(name, folder, found, make_settings(*layers))
 
     def configured_folder(self, name: str) -> Path:
