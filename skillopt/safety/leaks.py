@@ -9,7 +9,7 @@ Four kinds of evidence count; each is rare by chance, and none is what general r
    its task's prompt has.
 4. *Id*: the id of a task, where it is not a word that a rule may use.
 
-A text is also read from base64, hex and percent signs, backwards, by rot13, and with spelled out letters and digits put
+A text is also read from base64, hex and percent signs, backwards, by rot13, with spelled out letters and digits put
 together.
 What the skill or the training tasks show is nobody's secret and counts for nothing. For a training
 answer, what several training tasks have in common is a rule, not a memory. Case, width, spaces and

@@ -167,7 +167,7 @@ def test_a_secret_of_several_lines_is_masked_line_by_line() -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n> ", "\n    ", "\\n"])
 def test_a_secret_that_was_wrapped_is_masked_in_any_place(end: str) -> None:
-    secret = "plain-words-and-42-more"
-    masking = Masking.of({"MY_API_KEY": secret})
-    for place in range(1, len(secret)):
-        assert masking.text(f"key {secret[:place]}{end}{secret[place:]}.") == "key [secret]."
+    value = "plain-words-and-42-more"
+    masking = Masking.of({"MY_API_KEY": value})
+    for place in range(1, len(value)):
+        assert masking.text(f"key {value[:place]}{end}{value[place:]}.") == "key [secret]."

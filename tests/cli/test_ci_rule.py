@@ -1,0 +1,53 @@
+"""In CI without a sandbox a real process starts no agent and no command verifier, and says what to install."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.projects import git, make_project, without_agents
+
+pytestmark = pytest.mark.process
+
+
+def optimize(project: Path, path: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Train in CI, as the action does; the setting that all other tests have is taken away."""
+    env = {name: value for name, value in os.environ.items() if name != "SKILLOPT_UNSANDBOXED"}
+    env |= {"CI": "true", "PATH": path, **environment}
+    command = [sys.executable, "-m", "skillopt", "optimize", "rows", "--max-usd", "1", "--yes"]
+    return subprocess.run(command, cwd=project, env=env, check=False, capture_output=True, text=True, timeout=120)
+
+
+def test_a_command_verifier_does_not_start_and_one_setting_lets_it(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project", tasks=2)
+    ran, suite = tmp_path / "ran", project / "suites" / "rows.jsonl"
+    verifier = {"kind": "command", "argv": ["sh", "-c", f"echo x >> {ran}"]}
+    rows = [json.loads(line) | {"verifier": verifier} for line in suite.read_text().splitlines()]
+    suite.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    git(project, "commit", "--quiet", "--all", "--message=Judge by a command")
+    path = without_agents(tmp_path)
+
+    ended = optimize(project, path)
+    assert (ended.returncode, ran.exists()) == (2, False)
+    assert "expected a sandbox for `command` verifiers" in ended.stderr
+    assert "bubblewrap" in ended.stderr
+
+    optimize(project, path, SKILLOPT_UNSANDBOXED="true")
+    assert ran.exists()
+
+
+def test_an_agent_does_not_start(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project", tasks=2)
+    config = project / "skillopt.toml"
+    config.write_text(config.read_text().replace('harness = "demo"', 'harness = "claude-code"'))
+    path, ran = without_agents(tmp_path), tmp_path / "ran"
+    agent = Path(path) / "claude"
+    agent.write_text(f"#!/bin/sh\necho x >> {ran}\n")
+    agent.chmod(0o755)
+
+    ended = optimize(project, path, ANTHROPIC_API_KEY="key-for-loopback-only")
+    assert (ended.returncode, ran.exists()) == (2, False)
+    assert "expected a sandbox for agents" in ended.stderr
