@@ -28,7 +28,6 @@ from mcp_types import (
     CallToolResult,
     GetPromptRequestParams,
     GetPromptResult,
-    InputRequiredResult,
     ListPromptsResult,
     ListToolsResult,
     NotificationParams,
@@ -49,6 +48,7 @@ from skillopt import __version__
 from skillopt.errors import SkilloptError
 from skillopt.execution.installation import check_unchanged
 from skillopt_mcp.arguments import read_arguments, strict_schema
+from skillopt_mcp.job_tasks import TASKS, JobTasks, TaskParams, TaskUpdateParams, as_task, takes_tasks
 from skillopt_mcp.job_tools import JobAnswer
 from skillopt_mcp.job_waits import answer_with_news
 from skillopt_mcp.prompts import get_prompt, list_prompts
@@ -117,7 +117,6 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
         lifespan=partial(_running, watch),
         get_tool_input_schema=tools.schema,
         on_list_tools=tools.list,
-        on_call_tool=tools.call,
         on_list_resources=skills.list_resources,
         on_list_resource_templates=skills.list_templates,
         on_read_resource=skills.read_resource,
@@ -126,10 +125,17 @@ def make_server(folder: Path, *, every: float = 1.0) -> SkillServer:
         on_get_prompt=_get_prompt,
     )
     server.extensions[EXTENSION] = SETTINGS
+    server.extensions[TASKS] = {}
     server.middleware.append(_guard)
     server.add_request_handler("skills/list", PaginatedRequestParams, skills.list_skills)
     server.add_request_handler("skills/get", SkillParams, skills.get_skill)
     server.add_request_handler("resources/directory/read", DirectoryParams, skills.read_directory)
+    # Not by the constructor, whose type knows no task as an answer.
+    server.add_request_handler("tools/call", CallToolRequestParams, tools.call)
+    jobs = JobTasks(folder)
+    server.add_request_handler("tasks/get", TaskParams, jobs.get)
+    server.add_request_handler("tasks/cancel", TaskParams, jobs.cancel)
+    server.add_request_handler("tasks/update", TaskUpdateParams, jobs.update)
     server.add_request_handler("resources/subscribe", SubscribeRequestParams, _subscribe)
     server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, _unsubscribe)
     server.add_notification_handler("notifications/initialized", NotificationParams, _joined)
@@ -163,7 +169,7 @@ class _Tools:
             ]
         )
 
-    async def call(self, ctx: _Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+    async def call(self, ctx: _Context, params: CallToolRequestParams) -> HandlerResult:
         """Answer `tools/call`."""
         tool = self._tools.get(params.name)
         if tool is None:
@@ -171,6 +177,8 @@ class _Tools:
         try:
             answer = await tool.answer(params.arguments or {})
             if isinstance(answer, JobAnswer):
+                if takes_tasks(ctx) and (task := await as_task(answer)) is not None:
+                    return task
                 answer = await answer_with_news(answer, ctx.session.report_progress)
         except SkilloptError as error:
             return _told(str(error), is_error=True)

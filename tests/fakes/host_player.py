@@ -22,7 +22,9 @@ _WAIT = 50
 
 _JOB = re.compile(r"\b\d{8}-\d{6}-[0-9a-f]{4}\b")
 _HEAD = re.compile(r"^# Job (?P<id>\S+): (?P<state>\w+)\n\n(?P<work>\w+) ", re.MULTILINE)
-_SKILL = re.compile(r"^\| (?P<name>[\w-]+) \| (?P<versions>\d+) \| .* \| (?P<suite>\S*) \| \S* \|$", re.MULTILINE)
+_SKILL = re.compile(
+    r"^\| (?P<name>[\w-]+) \| (?P<versions>\d+|not trained) \| .* \| (?P<suite>\S*) \| \S* \|$", re.MULTILINE
+)
 _VERSION = re.compile(
     r"^\| (?P<sha>[0-9a-f]{7,}) \| \S+ \| [^|]*\| (?P<score>[^|]*→[^|]*) \| (?P<wins>[^|]+) \| (?P<sure>[^|]+) \|",
     re.MULTILINE,
@@ -84,9 +86,7 @@ def _after_list(steps: tuple[Step, ...]) -> Step:
     if len(found) != 1:
         return _stop("exactly one skill with a suite", steps[-1])
     name, suite = found[0]["name"], found[0]["suite"]
-    words = (
-        f"`{name}` has {found[0]['versions']} versions and the suite {suite}. I measure it on the train tasks first."
-    )
+    words = f"`{name}` (versions: {found[0]['versions']}) has the suite {suite}. I measure it on the train tasks first."
     return Step(words, "start_job", _job(name, work="evaluate", split="train"))
 
 
