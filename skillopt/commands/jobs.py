@@ -58,8 +58,8 @@ _AFTER = {
     "propose": "Evaluate the new version on train for new evidence, or stop here and show the difference.",
 }
 _NOT_TAKEN = (
-    "Read above what each edit came to. Where a draft waits, show it with its grade: only a person makes it a version, "
-    "with `skillopt take`. Else try another idea, not other words for the same; or stop here."
+    "Read above what each edit came to. Try another idea, not other words for the same; or stop here. Where a draft "
+    "waits, show it with its grade: only a person makes it a version, with `skillopt take`."
 )
 
 

@@ -47,7 +47,7 @@ _VARYING = (
     ("ID", re.compile(r"\b[0-9a-f]{12}\b"), 12),
 )
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)")
-_TOOK = re.compile(r"(?<=, )\d+ (?:s|min)\b(?=$|,)", re.MULTILINE)
+_TOOK = re.compile(r"(?<=, )(?:about )?\d+ (?:s|min)\b(?=$|[,.]| of )", re.MULTILINE)
 _LIST = re.compile(r'\[\n\s+"[^"\n]*"(?:,\n\s+"[^"\n]*")*\n\s+\]')
 
 
