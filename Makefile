@@ -75,7 +75,7 @@ coverage: .venv/installed  ## all tests but simulations, agents and browser, wit
 simulations: .venv/installed  ## the tests that draw thousands of runs; coverage would make each three times as long
 	$(RUN) -m pytest -m slow --durations=10 $(PYTEST_ARGS)
 
-test-agents: .venv/installed  ## the real Claude Code and Codex against loopback models; what checks MCP servers
+test-agents: .venv/installed  ## the real agents against loopback models; what checks MCP servers
 	$(RUN) -m tools.fetch_agents
 	$(RUN) -m pytest tests/agents -n auto -rP
 

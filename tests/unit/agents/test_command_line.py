@@ -218,9 +218,9 @@ def test_one_that_hangs_is_ended_and_counts_where_it_had_done_something(
 
 
 @pytest.mark.process
-def test_one_that_prints_a_gigabyte_is_read_at_both_ends(tmp_path: Path) -> None:
-    lines = "echo begun; head -c 1000000000 /dev/zero; echo; echo done"
-    answer = run(agent(tmp_path, lines), tmp_path).answer
+def test_one_that_prints_without_end_is_read_at_both_ends(tmp_path: Path) -> None:
+    lines = "echo begun; head -c 200000000 /dev/zero; echo; echo done"
+    answer = run(agent(tmp_path, lines), tmp_path, replace(TASK, timeout=300)).answer
     assert answer.startswith("begun")
     assert answer.endswith("done")
     assert len(answer) < 33_000_000
