@@ -126,15 +126,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The folder that holds skillopt.toml and `.skillopt/`: the repository's root where there is one.
-
-    The table `[harvest]` is none of a run's settings; who needs it reads it.
-    """
+    """The folder that holds skillopt.toml and `.skillopt/`: the repository's root where there is one."""
 
     root: Path
     entries: Mapping[str, Mapping[str, object]]
     values: Mapping[str, object]
-    harvest: object = None
+    harvest: object = None  # the table [harvest], which is none of a run's settings
 
     @classmethod
     def find(cls, start: Path) -> "Project":
@@ -164,12 +161,10 @@ class Project:
             text = config.read_text(encoding="utf-8")
             loaded = tomllib.loads(text)
         except (OSError, ValueError) as error:
-            message = f"{config}: not readable as TOML: {error}"
-            raise SettingsError(message) from error
+            raise SettingsError(f"{config}: not readable as TOML: {error}") from error
         entries = loaded.pop("skills", {})
         if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
-            message = f"{config}: expected [skills.NAME] tables, found {entries!r}"
-            raise SettingsError(message)
+            raise SettingsError(f"{config}: expected [skills.NAME] tables, found {entries!r}")
         _refuse_outside(config, entries)
         if "agents" in loaded:
             loaded["agents"] = read_agent_tables(loaded["agents"], str(config), text)

@@ -24,6 +24,7 @@ from skillopt.agent_tables.table import AgentTable
 from skillopt.cli.app import app
 from skillopt.gate.power import gate_power
 from skillopt.gate.proven_here import HERE_ROUNDS
+from skillopt.harvest.settings import HarvestSettings
 from skillopt.presets import PRESETS
 from skillopt.settings import AdvancedSettings, ExecutorSettings, NightlySettings, Preset, Settings, TargetSettings
 from tools.formats_table import formats_table
@@ -56,6 +57,7 @@ def settings_page() -> str:
             *_section("[executor]", "How calls are made. Nothing here can change a result.", ExecutorSettings),
             *_section("[target]", "How a target behind an API answers.", TargetSettings),
             *_section("[nightly]", "What `skillopt nightly` does beside training.", NightlySettings),
+            *_section("[harvest]", "What `skillopt harvest` may read.", HarvestSettings),
             *_section("[advanced]", "For experts. The defaults were chosen by measurement.", AdvancedSettings),
             "",
             "## [agents.NAME]",

@@ -9,6 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
+from skillopt.agents import AGENTS, load_part
+from skillopt.agents.session_lines import LineTally, find_logs, read_log
+from skillopt.harvest.requests import session_requests
+from skillopt.harvest.session import SessionKind
 from skillopt.storage.jobs import JobState, list_jobs
 from tests.agents.sessions import WAYS, Session, make_place, run_session, set_up
 from tests.fakes.host_player import BAD_RULE, GOOD_RULE
@@ -45,6 +49,19 @@ def session(
 
 def answers(session: Session, tool: str) -> list[str]:
     return [step.answer for step in session.seen.steps if step.tool == tool]
+
+
+def test_the_log_that_the_client_kept_is_read_and_left_out_as_headless_and_as_our_own(session: Session) -> None:
+    reader = load_part(AGENTS["claude-code" if session.way.client == "claude" else "codex"].logs)
+    tally, logs = LineTally(), reader({}, session.project.parent / "home")
+    (path,) = (one for one in find_logs(logs.folder, tally) if logs.may_hold(one, (str(session.project),)))
+    kept = logs.read(read_log(path, tally), tally, lambda *_: True)
+
+    assert (kept.kind, kept.cwd, kept.branch) == (SessionKind.HEADLESS, str(session.project), "main")
+    assert [turn.own for turn in kept.turns] == [True]
+    assert "improve" in kept.turns[0].text.lower() or "rows" in kept.turns[0].text
+    assert session_requests(kept) == ()
+    assert tally.broken == 0
 
 
 def test_every_tool_is_offered_under_the_name_that_the_client_gives_it(session: Session) -> None:
