@@ -82,7 +82,7 @@ def test_what_nobody_pays_for_is_not_asked_and_the_demo_is_not_even_foreseen(
 
 def test_a_job_that_is_paid_for_needs_a_cap(project: Path) -> None:
     paid = dict(zip(("harness", "model"), PAID[1::2], strict=True))
-    with pytest.raises(UsageError, match="expected a cap (on dollars )?for a job that is paid for"):
+    with pytest.raises(UsageError, match=r"expected a cap (on dollars )?for a job that is paid for"):
         start_training(Selection("rows", paid, folder=project))
 
 
