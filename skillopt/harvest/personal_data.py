@@ -16,7 +16,8 @@ _PHONE: Final = re.compile(
     r"(?<![\w.+-])(?:\+\d{1,3}[ ().-]{0,2}\d(?:[ ().-]{0,2}\d){6,13}|\(\d{2,5}\)[ -]?\d{3,4}[ -]?\d{3,6}"
     r"|\d{3}[-. ]\d{3}[-. ]\d{4}|0\d{1,4}[ /-]\d{3,4}[ -]?\d{3,6}|0\d(?:[ .]\d\d){4})(?![\w-])"
 )
-_CARD: Final = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])")
+_CARD: Final = re.compile(r"(?<![\w.-])\d{13,19}(?![\w-])")
+_GROUPED_CARD: Final = re.compile(r"(?<![\w.-])\d{4}([ -])(?:\d{4}\1\d{4}\1\d{1,4}|\d{6}\1\d{5})(?![\w-])")
 _SOCIAL: Final = re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")
 _IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
 _IPV4: Final = re.compile(
@@ -48,8 +49,8 @@ def mask_personal_data(text: str) -> str:
     'Ann <[address]>, [number], ~/x, [host]'
     """
     text = _ROOT_HOME.sub("~", _HOME.sub("~", text))
-    text = _IBAN.sub(_of_account, _EMAIL.sub("[address]", text))
-    text = _CARD.sub(_of_card, _SOCIAL.sub("[number]", text))
+    text = _IBAN.sub("[number]", _EMAIL.sub("[address]", text))
+    text = _CARD.sub(_of_card, _GROUPED_CARD.sub("[number]", _SOCIAL.sub("[number]", text)))
     text = _MAC.sub("[host]", _IPV4.sub("[host]", _PHONE.sub("[number]", text)))
     return _IPV6.sub(lambda found: found[0] if _TIME.fullmatch(found[0]) else "[host]", text)
 
@@ -68,10 +69,3 @@ def _of_card(found: re.Match[str]) -> str:
     digits = [int(digit) for digit in found[0] if digit.isdigit()]
     doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[-2::-2])  # noqa: PLR2004 - as the check is defined
     return found[0] if (sum(digits[-1::-2]) + sum(doubled)) % 10 else "[number]"
-
-
-def _of_account(found: re.Match[str]) -> str:
-    """Tell the number of an account from others by its check digits."""
-    plain = found[0].replace(" ", "")
-    moved = "".join(str(int(sign, 36)) for sign in plain[4:] + plain[:4])
-    return "[number]" if int(moved) % 97 == 1 else found[0]
