@@ -10,10 +10,11 @@ from typing import Literal, Protocol, TypeVar
 
 from skillopt.rollouts import Reply, Rollout, Score, Trajectory, Usage
 from skillopt.skills.document import Skill
-from skillopt.tasks import Task, VerifierSpec
+from skillopt.tasks import Task, VerifierSpec, digest_of
 
 __all__ = [
     "Comment",
+    "Discovery",
     "Executor",
     "Forge",
     "Harness",
@@ -32,12 +33,40 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
+class Discovery:
+    """How a rollout shows whether the target loads a skill by itself.
+
+    Args:
+        beside: Skills that are installed beside it, so that the target chooses among all of them.
+        turns: Most turns of the model: the choice is made in the first ones.
+    """
+
+    beside: tuple[Skill, ...] = ()
+    turns: int = 2
+
+    @property
+    def digest(self) -> str:
+        """Identify all that can change what the target loads."""
+        return digest_of(str(self.turns), *(part for one in self.beside for part in (one.name, one.digest)))
+
+
+@dataclass(frozen=True, slots=True)
 class RolloutRequest:
-    """Ask for one repeat of a task under a skill, or under no skill."""
+    """Ask for one repeat of a task under a skill, or under no skill.
+
+    With `discovery`, what counts is which skills the target loads; the rollout ends when that can be told.
+    """
 
     skill: Skill | None
     task: Task
     repeat: int = 0
+    discovery: Discovery | None = None
+
+    @property
+    def installed(self) -> tuple[Skill, ...]:
+        """Give the skills that the target can load, the one that is tried first."""
+        tried = () if self.skill is None else (self.skill,)
+        return (*tried, *(self.discovery.beside if self.discovery else ()))
 
 
 @dataclass(frozen=True, slots=True)

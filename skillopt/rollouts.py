@@ -1,6 +1,6 @@
 """Rollouts: the trajectory of one run of one task under one skill, its score and its usage."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum
 from functools import reduce
@@ -18,7 +18,9 @@ __all__ = [
     "ToolCall",
     "Trajectory",
     "Usage",
+    "loading_note",
     "readable",
+    "skills_loaded",
 ]
 
 CHECKS_UNBOXED = " checks=unboxed"
@@ -63,6 +65,8 @@ class Stream(Enum):
     """Comparisons of a draft with the proven version that it builds on."""
     DRAFTED_TASKS = 8
     """Trials of drafted tasks: which of them became tasks was decided by how they went."""
+    TRIGGERS = 9
+    """Measurements of when a skill is loaded, outside of any training."""
 
     def repeat(self, number: int) -> int:
         """Give the index of a repeat of a task.
@@ -177,6 +181,24 @@ class Trajectory:
             for message in self.messages
         )
         return replace(self, messages=tuple(messages), answer=renamed(self.answer), reason=renamed(self.reason))
+
+
+_LOADED = "skills loaded: "
+
+
+def loading_note(names: Sequence[str]) -> Message:
+    """Write which skills the target loaded by itself, for `skills_loaded` to read."""
+    return Message("harness", _LOADED + (", ".join(names) or "none"))
+
+
+def skills_loaded(trajectory: Trajectory) -> tuple[str, ...] | None:
+    """Give the names of the skills that the target loaded by itself; None where the harness did not tell."""
+    notes = (one.text for one in trajectory.messages if one.role == "harness" and one.text.startswith(_LOADED))
+    note = next(notes, None)
+    if note is None:
+        return None
+    listed = note.removeprefix(_LOADED)
+    return () if listed == "none" else tuple(listed.split(", "))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ __all__ = [
     "read_lines",
     "shorten_call",
     "shorten_reason",
+    "until_chosen",
 ]
 
 TokenCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
@@ -163,6 +164,11 @@ def failure_kind_of_words(words: str) -> FailureKind:
 def failed_run(kind: FailureKind, words: str) -> Ending:
     """Give the ending of a run that failed before anything was measured."""
     return Ending(Status.INFRA_ERROR, f"{kind}: {shorten_reason(words)}")
+
+
+def until_chosen(ending: Ending) -> Ending:
+    """Take the end of a limit as a good end, for a rollout of which only the first steps count."""
+    return Ending(Status.OK) if ending.status in (Status.LIMIT, Status.TIMEOUT) else ending
 
 
 def provider_error(ending: Ending) -> ProviderError:

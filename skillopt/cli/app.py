@@ -25,6 +25,7 @@ from skillopt.cli import (
     propose,
     status,
     transfer,
+    trigger,
     tune,
 )
 from skillopt.cli.grouped_help import GroupedHelp
@@ -44,7 +45,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         docs.docs,
     ),
     "Tasks": (import_tasks.import_tasks, harvest.harvest),
-    "Measure": (evaluate.evaluate, transfer.transfer, gate.gate, bisect.bisect),
+    "Measure": (evaluate.evaluate, trigger.trigger, transfer.transfer, gate.gate, bisect.bisect),
     "Versions and drafts": (
         status.status,
         log.log,

@@ -15,7 +15,7 @@ from skillopt.runs.recorded_success import Part, training_runs_of
 from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 
-__all__ = ["Payment", "Spending", "foresee_night", "foresee_payment", "foresee_spending", "is_capped"]
+__all__ = ["Payment", "Spending", "foresee_night", "foresee_payment", "foresee_spending", "is_capped", "payment_of"]
 
 _FREE = frozenset({"demo"})
 
@@ -97,8 +97,19 @@ def foresee_payment(selection: Selection, *, drafts: bool) -> Payment:
     model = [settings.model] if drafts else []
     judged = drafts or any(task.verifier.judged for _, task in target.suite().splits)
     judge = [settings.judge or settings.model] if judged else []
-    paid = any(map(is_paid, filter(None, (settings.harness, *model, *judge))))
-    return Payment(paid, not (paid and _was_billed(project.root)), is_capped(settings))
+    return payment_of(project.root, settings, (settings.harness, *model, *judge))
+
+
+def payment_of(root: Path, settings: Settings, names: Sequence[str]) -> Payment:
+    """Tell whether a command is paid for.
+
+    Args:
+        root: The project.
+        settings: With its caps.
+        names: Harness and models that it asks; empty ones are left out.
+    """
+    paid = any(map(is_paid, filter(None, names)))
+    return Payment(paid, not (paid and _was_billed(root)), is_capped(settings))
 
 
 def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:

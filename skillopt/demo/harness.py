@@ -16,11 +16,13 @@ from random import Random
 from typing import Final
 
 from skillopt.demo.rule_reading import Rule, read_rules
+from skillopt.demo.skill_choice import choose_skill
 from skillopt.demo.table_operations import apply_operations, settle
 from skillopt.demo.tables import DemoTable, Operation
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Message, ToolCall, Trajectory, Usage
+from skillopt.rollouts import Message, ToolCall, Trajectory, Usage, loading_note
 from skillopt.skills.document import estimate_tokens
+from skillopt.skills.frontmatter import listed_description
 
 __all__ = ["DemoHarness", "ignore_probability"]
 
@@ -57,6 +59,8 @@ class DemoHarness:
         """
         folder = Path(workspace)
         asked = Message("user", request.task.prompt)
+        if request.discovery is not None:
+            return self._choose(request, asked)
         try:
             text = (folder / _INPUT).read_bytes().decode("utf-8-sig", "replace")
             table = DemoTable.parse(text)
@@ -82,6 +86,15 @@ class DemoHarness:
         """Bound a rollout, which costs nothing: no rule makes a table much longer."""
         read = estimate_tokens("".join(file.content.decode("utf-8", "replace") for file in request.task.files))
         return Usage(1, self._usage(request, "", "").input_tokens + read, 4 * read + 1_000, 0.0)
+
+    def _choose(self, request: RolloutRequest, asked: Message) -> Trajectory:
+        """Load the skill whose description has most words of the request, and end."""
+        chosen = choose_skill(
+            request.task.prompt, [(one.name, listed_description(one.document)) for one in request.installed]
+        )
+        answer = f"I load the skill {chosen}." if chosen else "I need no skill for this."
+        note = loading_note([chosen] if chosen else [])
+        return Trajectory((asked, note, Message("assistant", answer)), answer, usage=self._usage(request, "", answer))
 
     def _followed(self, request: RolloutRequest, body: str) -> "list[tuple[Rule, tuple[Operation, ...]]]":
         """Draw which rules are followed and how each is read."""

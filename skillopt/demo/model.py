@@ -16,6 +16,7 @@ from skillopt.demo.advice import Symptom
 from skillopt.demo.diagnosis import diagnose
 from skillopt.demo.prompts import EditProposal, Prompt, read_prompt, tasks_counted
 from skillopt.demo.proposals import advise, spare_lines
+from skillopt.demo.skill_choice import propose_description
 from skillopt.rollouts import Reply, Usage
 from skillopt.skills.document import estimate_tokens
 
@@ -69,6 +70,7 @@ class DemoModel:
             "rank edits": self._rank,
             "write durable guidance": self._guide,
             "write optimizer memory": _remember,
+            "write a description": _describe,
         }
         answer = answers.get(prompt.task)
         return {"reasoning": f"I do not know the task {prompt.task!r}."} if answer is None else answer(prompt)
@@ -124,6 +126,14 @@ def _remember(prompt: Prompt) -> Mapping[str, object]:
     accepted = [f"Accepted: {line}" for line in prompt.accepted][-half:]
     rejected = [f"Not kept: {line}" for line in prompt.rejected][-half:]
     return {"reasoning": "What was tried.", "memory": "\n".join([*accepted, *rejected])}
+
+
+def _describe(prompt: Prompt) -> Mapping[str, object]:
+    """Add the words of requests that were missed, and say what those of false triggers are not for."""
+    text = propose_description(
+        prompt.part("description"), prompt.lines("missed"), prompt.lines("false"), prompt.lines("right")
+    )
+    return {"reasoning": "The words that people use.", "description": text}
 
 
 def _shown(edit: EditProposal) -> dict[str, object]:

@@ -25,6 +25,7 @@ _ROLLOUT = re.compile(r"^### Task (\S+)$", re.MULTILINE)
 _COMPARED = re.compile(r"^(?:regressed|keeps failing): task (\S+), score .*$", re.MULTILINE)
 _STABLE = re.compile(r"^(?:improved|stable): task .*$", re.MULTILINE)
 _LISTED = re.compile(r"^\[([^\]]+)\] (.*)$", re.MULTILINE)
+_REMARK = re.compile(r" \[[^\]]*\]$")
 _COUNT = re.compile(r"why: (\d+) tasks?")
 _SAME = re.compile(rf"^{re.escape(SAME_FEEDBACK)}(.+)$", re.MULTILINE)
 _REGION = re.compile(r"<!--\s*skillopt:begin.*?(?:skillopt:end\s+[\w-]+\s*-->|\Z)", re.DOTALL)
@@ -86,6 +87,15 @@ class Prompt:
             if headings:
                 parts[headings[-1].strip()] = found[3]
         return parts
+
+    def part(self, kind: str) -> str:
+        """Give the fenced text of a kind, empty when there is none."""
+        return self._fenced.get(kind, "")
+
+    def lines(self, kind: str) -> tuple[str, ...]:
+        """List the items of a fenced list, without a remark in brackets at their end."""
+        items = (line.removeprefix("- ") for line in self.part(kind).splitlines() if line.startswith("- "))
+        return tuple(_REMARK.sub("", item) for item in items)
 
     @property
     def substance(self) -> tuple[str, ...]:

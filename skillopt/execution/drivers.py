@@ -25,7 +25,7 @@ from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, Verifie
 from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.settings import Settings
 from skillopt.storage.ledger import rollout_key
-from skillopt.tasks import Suite, Task, VerifierSpec
+from skillopt.tasks import Suite, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 
 __all__ = [
@@ -112,7 +112,10 @@ class Drivers:
 
     def key_of(self, request: RolloutRequest) -> str:
         """Give the key under which a rollout is recorded; a judge is part of it only where it judges."""
-        return self.recorded_key(request.skill.digest if request.skill else "", request.task, request.repeat)
+        digest = request.skill.digest if request.skill else ""
+        if request.discovery is not None:
+            digest = digest_of(digest, request.discovery.digest)
+        return self.recorded_key(digest, request.task, request.repeat)
 
     def recorded_key(self, skill_digest: str, task: Task, repeat: int) -> str:
         """Give the key of a repeat of a task under the text with a digest, empty for no skill."""

@@ -47,7 +47,7 @@ _TASK_FILES = frozenset(
     for name in (
         *("evals.json", "test-prompts.json", "triggers.json", "trigger-evals.json", "trigger-eval.json"),
         *("trigger_evals.json", "trigger_eval.json", "trigger-queries.json", "trigger_queries.json"),
-        *("eval_queries.json", "eval-queries.json"),
+        *("eval_queries.json", "eval-queries.json", "routing-eval.jsonl"),
         *("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json", "eval.yaml", "eval.yml"),
         *("tests.csv", "tests.json", "tests.jsonl", "tests.yaml", "tests.yml"),
     )

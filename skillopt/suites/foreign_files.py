@@ -37,7 +37,7 @@ _SUITE_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
 _DEEPEST_CASE: Final = 3
 _ANSWERS: Final = (
     *("eval.y*ml", "*.eval.y*ml", "evals.*", "cases.*", "case.yaml", "promptfoo*.*", "tasks.jsonl", "suite.yaml"),
-    *("test-prompts.*", "trigger*.json", "eval?queries.json"),
+    *("test-prompts.*", "trigger*.json", "eval?queries.json", "routing-eval.jsonl"),
 )
 _CREDENTIALS: Final = frozenset({".netrc", ".npmrc", ".pypirc", ".git-credentials", ".ssh", ".aws", ".gnupg"})
 _TEMPLATES: Final = frozenset({".example", ".sample", ".template"})

@@ -17,7 +17,7 @@ __all__ = ["PROMPT_KEYS", "Item", "read_item", "spelling"]
 
 PROMPT_KEYS: Final = (
     *("prompt", "userprompt", "question", "query", "request", "userrequest", "usermessage", "userinput", "input"),
-    *("task", "instruction", "instructions", "message", "userquery"),
+    *("task", "instruction", "instructions", "message", "userquery", "intent"),
 )
 """Spellings of the key of what is asked, the best first."""
 
@@ -57,6 +57,7 @@ _TRIGGERS: Final = (
     *("shouldtrigger", "shouldactivate", "shouldinvoke", "shouldload", "shoulduseskill", "expectedtrigger", "triggers"),
     *("trigger", "shouldfire", "expecttrigger", "activates"),
 )
+_NAMES_A_SKILL: Final = re.compile(r"(?!(?:true|false|yes|no|none|null)$)[a-z0-9]+(?:[:-][a-z0-9]+)*")
 _SKILLS: Final = ("expectedskill", "expectedskills")
 _SEVERAL_TURNS: Final = ("turns", "messages", "conversation", "steps")
 _OBJECT_TEXTS: Final = (
@@ -232,7 +233,9 @@ def _skills(keys: Mapping[str, object]) -> tuple[str, ...] | None:
     for key in _SKILLS:
         if key in keys:
             return tuple(text for text in _list_of_texts(keys[key]) if text.casefold() not in ("none", "null"))
-    return None
+    # Some write the skill's name in place of true.
+    named = keys.get(_TRIGGERS[0])
+    return (named,) if isinstance(named, str) and _NAMES_A_SKILL.fullmatch(named) else None
 
 
 def _list_of_texts(value: object) -> list[str]:

@@ -90,11 +90,15 @@ class Trigger:
         query: The request.
         should_trigger: Whether this file's skill should be loaded.
         line: Where it stands, from 1.
+        skills: Names of the skills that should be loaded, as they are written; empty where none is named.
+        split: The split that its author gave; empty for none.
     """
 
     query: str
     should_trigger: bool
     line: int
+    skills: tuple[str, ...] = ()
+    split: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,17 @@ from tools.fake_providers.listed_skills import Heard, HeardCall, decide
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
 from tools.fake_providers.skill_follower import READ_INPUT, Turn, next_turn, optimize
 
-__all__ = ["Block", "failure", "fake_anthropic", "follow_listed_skill", "follow_skill", "message"]
+__all__ = [
+    "Block",
+    "blocks_of",
+    "failure",
+    "fake_anthropic",
+    "follow_listed_skill",
+    "follow_skill",
+    "message",
+    "text_of",
+    "use",
+]
 
 Block = dict[str, Any]
 """A content block of a message."""
@@ -41,18 +51,18 @@ def failure(status: int, kind: str, words: str, headers: dict[str, str] | None =
 def follow_skill(body: Body) -> Answer:
     """Load the listed skill, if there is one, then do the table task by its rules."""
     tools = {tool.get("name") for tool in body.get("tools") or ()}
-    texts = tuple(_text(block) for _, block in _blocks(body))
+    texts = tuple(text_of(block) for _, block in blocks_of(body))
     answer = optimize(texts)
     if answer is not None or "Bash" not in tools:
         return message(body, [{"type": "text", "text": answer or "ok"}])
     skill = next((found["body"] for text in texts if (found := _LOADED.search(text))), "")
-    calls = [block for _, block in _blocks(body) if block.get("type") == "tool_use"]
+    calls = [block for _, block in blocks_of(body) if block.get("type") == "tool_use"]
     listed = next((_LISTED.search(text.partition(_LISTING)[2]) for text in texts if _LISTING in text), None)
     if not skill and listed and "Skill" in tools and all(call["name"] != "Skill" for call in calls):
-        return message(body, [_use("Skill", {"skill": listed["name"]})])
+        return message(body, [use("Skill", {"skill": listed["name"]})])
     commands = tuple(str(call["input"].get("command", "")) for call in calls)
     read = {call["id"] for call in calls if call["input"].get("command") == READ_INPUT}
-    table = next((_text(block) for _, block in _blocks(body) if block.get("tool_use_id") in read), "")
+    table = next((text_of(block) for _, block in blocks_of(body) if block.get("tool_use_id") in read), "")
     table = table.partition("<system-reminder>")[0].strip()
     return message(body, _as_blocks(next_turn(skill, commands, table + "\n" if table else "")))
 
@@ -62,13 +72,13 @@ def follow_listed_skill(body: Body) -> Answer:
     tools = {
         tool["name"]: tuple(tool.get("input_schema", {}).get("properties", {})) for tool in body.get("tools") or ()
     }
-    blocks = [block for _, block in _blocks(body)]
-    results = {block["tool_use_id"]: _text(block) for block in blocks if block.get("type") == "tool_result"}
+    blocks = [block for _, block in blocks_of(body)]
+    results = {block["tool_use_id"]: text_of(block) for block in blocks if block.get("type") == "tool_result"}
     calls = [block for block in blocks if block.get("type") == "tool_use"]
     heard = tuple(HeardCall(call["name"], call["input"], results.get(call["id"], "")) for call in calls)
-    wanted = decide(Heard(tools, tuple(map(_text, blocks)), heard))
+    wanted = decide(Heard(tools, tuple(map(text_of, blocks)), heard))
     said: list[Block] = [{"type": "text", "text": wanted.text}]
-    return message(body, [*said, _use(wanted.tool, dict(wanted.arguments or {}))] if wanted.tool else said)
+    return message(body, [*said, use(wanted.tool, dict(wanted.arguments or {}))] if wanted.tool else said)
 
 
 def message(body: Body, content: list[Block], stop_reason: str = "") -> Answer:
@@ -91,16 +101,16 @@ def message(body: Body, content: list[Block], stop_reason: str = "") -> Answer:
 
 def _as_blocks(turn: Turn) -> list[Block]:
     said: list[Block] = [{"type": "text", "text": turn.text}]
-    return (
-        [*said, _use("Bash", {"command": turn.command, "description": "Work on the table"})] if turn.command else said
-    )
+    return [*said, use("Bash", {"command": turn.command, "description": "Work on the table"})] if turn.command else said
 
 
-def _use(name: str, arguments: dict[str, str]) -> Block:
+def use(name: str, arguments: dict[str, str]) -> Block:
+    """Call a tool."""
     return {"type": "tool_use", "id": f"toolu_{next(_numbers)}", "name": name, "input": arguments}
 
 
-def _blocks(body: Body) -> Iterator[tuple[str, Block]]:
+def blocks_of(body: Body) -> Iterator[tuple[str, Block]]:
+    """Yield the blocks of a request with who said them, the system prompt first."""
     turns = [{"role": "system", "content": body.get("system") or ""}, *body.get("messages", ())]
     for turn in turns:
         content = turn["content"]
@@ -108,9 +118,10 @@ def _blocks(body: Body) -> Iterator[tuple[str, Block]]:
             yield turn["role"], block
 
 
-def _text(block: Block) -> str:
+def text_of(block: Block) -> str:
+    """Give the text of a block, empty when it has none."""
     content = block.get("content", "") if block.get("type") == "tool_result" else block.get("text", "")
-    return content if isinstance(content, str) else "\n".join(map(_text, content or ()))
+    return content if isinstance(content, str) else "\n".join(map(text_of, content or ()))
 
 
 def _events(whole: Body) -> Iterator[tuple[str, Body]]:

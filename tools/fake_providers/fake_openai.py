@@ -9,7 +9,17 @@ from itertools import count
 from tools.fake_providers.loopback import Answer, Body, LoopbackServer, Requested, as_events, as_json, serve
 from tools.fake_providers.skill_follower import READ_INPUT, next_turn, optimize
 
-__all__ = ["failed_response", "failure", "fake_openai", "follow_skill", "output", "response", "shell"]
+__all__ = [
+    "failed_response",
+    "failure",
+    "fake_openai",
+    "follow_skill",
+    "output",
+    "response",
+    "shell",
+    "text_of",
+    "texts_of",
+]
 
 _INJECTED = re.compile(r"<skill>\s*<name>.*?</path>\s*(?P<body>.*?)</skill>", re.DOTALL)
 _LISTED = re.compile(r"^- [^\n]*\(file: (?P<path>[^)\n]+SKILL\.md)\)", re.MULTILINE)
@@ -38,9 +48,7 @@ def failure(status: int, code: str, words: str, headers: dict[str, str] | None =
 
 def follow_skill(body: Body) -> Answer:
     """Read the listed skill, if there is one, then do the table task by its rules."""
-    given = body.get("input") or []
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
-    texts = (body.get("instructions") or "", *map(_text, items))
+    items, texts = _items(body), texts_of(body)
     answer = optimize(texts)
     if answer is not None:
         return response(body, answer)
@@ -112,7 +120,18 @@ def _written(body: Body, events: list[tuple[str, Body]]) -> Answer:
     return as_events((kind, {"sequence_number": number, **data}) for number, (kind, data) in enumerate(events))
 
 
-def _text(item: Body) -> str:
+def _items(body: Body) -> list[Body]:
+    given = body.get("input") or []
+    return [{"role": "user", "content": given}] if isinstance(given, str) else given
+
+
+def texts_of(body: Body) -> tuple[str, ...]:
+    """Give the texts of a request, the instructions first."""
+    return (body.get("instructions") or "", *map(text_of, _items(body)))
+
+
+def text_of(item: Body) -> str:
+    """Give the text of an item, empty when it has none."""
     content = item.get("content") if item.get("type", "message") == "message" else item.get("output", "")
     if isinstance(content, str):
         return content
@@ -121,7 +140,7 @@ def _text(item: Body) -> str:
 
 def _output(item: Body) -> str:
     """Give what a command printed, out of the report that the client makes of it."""
-    text = _text(item)
+    text = text_of(item)
     found = _PRINTED.search(text)
     printed = found["output"] if found else text
     brace = printed.find('{"chunk_id"')  # newer models get the report as JSON

@@ -24,11 +24,11 @@ from skillopt.agents.claude_code.command import (
 )
 from skillopt.agents.claude_code.stream import ClaudeStream
 from skillopt.agents.process import AgentCommand, AgentHome, find_program, prepare_folder, program_version
-from skillopt.agents.stream import ClientRun, Ending, failed_run
+from skillopt.agents.stream import ClientRun, Ending, failed_run, until_chosen
 from skillopt.errors import FailureKind
 from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Message, Status, Trajectory, Usage
+from skillopt.rollouts import Message, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import changed_files
 from skillopt.skills.document import Skill
@@ -86,9 +86,9 @@ class ClaudeCodeHarness:
         boxed = " sandbox=bwrap" if Sandbox(self.sandbox).active else ""
         return f"claude-code {version} model={self.model or 'default'} mode={self.mode} {limits}{at}{boxed}"
 
-    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the client's limits hold for every task
+    def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound a rollout by the client's own limits and one request more."""
-        return bound_by_turns(self.model, self.max_turns, self.max_usd, self.prices)
+        return bound_by_turns(self.model, self._turns(request), self.max_usd, self.prices)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Let Claude Code do the task in the workspace.
@@ -98,16 +98,16 @@ class ClaudeCodeHarness:
         """
         program = find_program(CLAUDE_PROGRAM, self.program)
         skill, prompt = request.skill, request.task.prompt
-        if skill is None:
-            prepare_folder(workspace)
-        else:
-            prepare_folder(workspace, f".claude/skills/{skill.name}", files_of(skill))
-            if self.mode == "forced":
-                prompt = f"/{skill.name} {prompt}"
+        prepare_folder(workspace)
+        for one in request.installed:
+            prepare_folder(workspace, f".claude/skills/{one.name}", files_of(one))
+        if skill is not None and self.mode == "forced" and request.discovery is None:
+            prompt = f"/{skill.name} {prompt}"
         with AgentHome.create() as home:
             environment = claude_environment(home, self.base_url, self.retries)
             url = self.base_url or os.environ.get("ANTHROPIC_BASE_URL") or CLAUDE_URL
-            command = AgentCommand((program, *self._flags()), environment, prompt, Sandbox(self.sandbox), url)
+            flags = self._flags(self._turns(request))
+            command = AgentCommand((program, *flags), environment, prompt, Sandbox(self.sandbox), url)
             ended = command.run(home, workspace, request.task.timeout)
         stream = ClaudeStream(ended.result.stdout)
         ending = stream.ending(
@@ -121,6 +121,9 @@ class ClaudeCodeHarness:
             )
         )
         notes = [] if skill is None else [Message("harness", self._loading(stream, skill))]
+        if request.discovery is not None:
+            notes = [loading_note([one.name for one in request.installed if stream.loads(one.name)])]
+            ending = until_chosen(ending)
         if skill is not None and ending.status is not Status.INFRA_ERROR and not stream.offers(skill.name):
             ending = failed_run(
                 FailureKind.BAD_REQUEST, f"claude did not take the skill {skill.name!r}; check its SKILL.md"
@@ -146,13 +149,16 @@ class ClaudeCodeHarness:
         loaded = stream.offers(skill.name) if self.mode == "forced" else stream.loads(skill.name)
         return f"skill {skill.name} loaded: {'yes' if loaded else 'no'} ({self.mode})"
 
-    def _flags(self) -> tuple[str, ...]:
+    def _turns(self, request: RolloutRequest) -> int:
+        return self.max_turns if request.discovery is None else min(self.max_turns, request.discovery.turns)
+
+    def _flags(self, turns: int) -> tuple[str, ...]:
         model = ("--model", self.model) if self.model else ()
         budget = ("--max-budget-usd", f"{self.max_usd:g}") if self.max_usd is not None else ()
         return (
             *("-p", "--output-format", "stream-json", "--verbose"),
             *("--dangerously-skip-permissions", "--strict-mcp-config", "--setting-sources", "project"),
-            *("--tools", _TOOLS, "--settings", _SETTINGS, "--max-turns", str(self.max_turns)),
+            *("--tools", _TOOLS, "--settings", _SETTINGS, "--max-turns", str(turns)),
             *model,
             *budget,
         )

@@ -177,7 +177,7 @@ class ClaudeStream:
         return any(
             block.type == "tool_use"
             and block.name == "Skill"
-            and block.input.get("skill") == skill
+            and _means(block.input.get("skill"), skill)
             and block.id not in failed
             for said in self._answers
             for block in said.blocks
@@ -227,6 +227,11 @@ def _judge_error(result: _Line, words: str) -> Ending:
         return failed_run(FailureKind.TOO_LARGE, words)
     status = result.api_error_status
     return failed_run(failure_kind_of_words(words) if status is None else failure_kind_of_status(status, words), words)
+
+
+def _means(written: JsonValue, skill: str) -> bool:
+    """Tell whether a call names a skill, be it with the plugin or the slash that it may have before its name."""
+    return isinstance(written, str) and written.strip().removeprefix("/").rpartition(":")[2] == skill
 
 
 def _parsed(stdout: str) -> Iterator[_Line]:

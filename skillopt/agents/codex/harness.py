@@ -16,11 +16,11 @@ from skillopt.agents.bounds import bound_by_tokens, with_price
 from skillopt.agents.codex.command import CODEX_OLDEST, CODEX_RETRIES, CodexSetup, codex_pays, find_codex
 from skillopt.agents.codex.stream import CodexStream, load_complaint
 from skillopt.agents.process import AgentCommand, AgentHome, prepare_folder, program_version
-from skillopt.agents.stream import ClientRun, Ending, failed_run
+from skillopt.agents.stream import ClientRun, Ending, failed_run, until_chosen
 from skillopt.errors import FailureKind, SkillError
 from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Message, Status, Trajectory, Usage
+from skillopt.rollouts import Message, Status, Trajectory, Usage, loading_note
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import changed_files, read_workspace_file
 from skillopt.skills.document import Skill
@@ -31,6 +31,9 @@ __all__ = ["CodexHarness"]
 
 _OWN: Final = (".git/", ".agents/")
 _RECORD_LIMIT: Final = 256_000_000
+_MOST: Final = 1_000_000_000
+_TURN_TOKENS: Final = 20_000
+"""Tokens of a request before anything was done: instructions, tools and the listing of skills."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,20 @@ class CodexHarness:
 
     @property
     def _setup(self) -> CodexSetup:
-        return CodexSetup(self.model, self.base_url, self.retries, self.max_tokens)
+        return self._setup_with(self.max_tokens)
 
-    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - the client's limits hold for every task
+    def _setup_with(self, max_tokens: int | None) -> CodexSetup:
+        return CodexSetup(self.model, self.base_url, self.retries, max_tokens)
+
+    def worst_case(self, request: RolloutRequest) -> Usage:
         """Bound a rollout by the client's own limits and one request more."""
-        return bound_by_tokens(self.model, self.max_tokens, self.prices)
+        return bound_by_tokens(self.model, self._most_tokens(request), self.prices)
+
+    def _most_tokens(self, request: RolloutRequest) -> int | None:
+        """Give the limit of a rollout; the client counts no turns, so tokens end one that shows what is loaded."""
+        if request.discovery is None:
+            return self.max_tokens
+        return min(self.max_tokens or _MOST, request.discovery.turns * _TURN_TOKENS)
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Let Codex do the task in the workspace.
@@ -89,15 +101,16 @@ class CodexHarness:
         """
         program = find_codex(self.program)
         skill, prompt = request.skill, request.task.prompt
-        if skill is None:
-            prepare_folder(workspace)
-        else:
-            prepare_folder(workspace, f".agents/skills/{skill.name}", files_of(skill))
-            if self.mode == "forced":
-                prompt = f"${_listed_name(skill)} {prompt}"
+        prepare_folder(workspace)
+        for one in request.installed:
+            prepare_folder(workspace, f".agents/skills/{one.name}", files_of(one))
+        forced = self.mode == "forced" and request.discovery is None
+        if skill is not None and forced:
+            prompt = f"${_listed_name(skill)} {prompt}"
         flags = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-")
-        with AgentHome.create(self._setup.files()) as home:
-            box, setup = Sandbox(self.sandbox), self._setup
+        setup = self._setup_with(self._most_tokens(request))
+        with AgentHome.create(setup.files()) as home:
+            box = Sandbox(self.sandbox)
             command = AgentCommand((program, *flags), setup.environment(home), prompt, box, setup.endpoint)
             ended = command.run(home, workspace, request.task.timeout)
             injected = skill is not None and _injected(home, _listed_name(skill))
@@ -117,8 +130,11 @@ class CodexHarness:
             loaded = injected or stream.loads(skill.name)
             notes.append(Message("harness", f"skill {skill.name} loaded: {'yes' if loaded else 'no'} ({self.mode})"))
             ending = self._with_loading(
-                ending, skill, load_complaint(ended.result.stderr, skill.name), injected=injected
+                ending, load_complaint(ended.result.stderr, skill.name), skill, missing=forced and not injected
             )
+        if request.discovery is not None:
+            notes = [loading_note([one.name for one in request.installed if stream.loads(one.name)])]
+            ending = until_chosen(ending)
         return Trajectory(
             (Message("user", request.task.prompt), *notes, *stream.messages()),
             stream.answer,
@@ -128,9 +144,9 @@ class CodexHarness:
             with_price(stream.usage, self.model, self.prices, stream.cached_tokens) if codex_pays() else stream.usage,
         ).renaming({workspace: "/workspace", home.path: "/home/agent"})
 
-    def _with_loading(self, ending: Ending, skill: Skill, complaint: str, *, injected: bool) -> Ending:
+    def _with_loading(self, ending: Ending, complaint: str, skill: Skill, *, missing: bool) -> Ending:
         """A run whose client did not take the skill measured something else, however well it ended."""
-        if ending.status is Status.INFRA_ERROR or not (complaint or (self.mode == "forced" and not injected)):
+        if ending.status is Status.INFRA_ERROR or not (complaint or missing):
             return ending
         why = complaint or "it was not in the first request"
         return failed_run(

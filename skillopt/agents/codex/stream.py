@@ -132,7 +132,7 @@ class CodexStream:
     def loads(self, skill: str) -> bool:
         """Tell whether the model read a skill's document by a command."""
         return any(
-            item.exit_code == 0 and "SKILL.md" in item.command and skill in item.command
+            item.exit_code == 0 and _reads(item.command, skill)
             for item in self._items
             if item.type == "command_execution"
         )
@@ -164,6 +164,13 @@ class CodexStream:
         """Give what the last request failed with, when nothing came after it."""
         last = self._lines[-1] if self._lines else None
         return (_kind_of(last.message), last.message) if last is not None and last.type == "error" else None
+
+
+def _reads(command: str, skill: str) -> bool:
+    """Tell whether a command reads the document of a skill, and not that of one whose name its own begins or ends."""
+    name = re.escape(skill)
+    inside = "SKILL.md" in command and re.search(rf"skills/{name}(?![\w.-])", command)
+    return bool(inside or re.search(rf"(?<![\w.-]){name}/SKILL\.md", command))
 
 
 def load_complaint(stderr: str, skill: str) -> str:

@@ -17,11 +17,11 @@ from skillopt.agents.bounds import bound_by_turns, with_price
 from skillopt.agents.command_line.output import TableOutput
 from skillopt.agents.command_line.program import TableProgram
 from skillopt.agents.process import AgentCommand, AgentHome, EndedRun, prepare_folder
-from skillopt.agents.stream import ClientRun, Ending, failed_run
+from skillopt.agents.stream import ClientRun, Ending, failed_run, until_chosen
 from skillopt.errors import FailureKind, SettingsError
 from skillopt.prices import Price
 from skillopt.protocols import RolloutRequest
-from skillopt.rollouts import Message, Trajectory, Usage
+from skillopt.rollouts import Message, Trajectory, Usage, loading_note
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.workspace import changed_files
 from skillopt.skills.document import Skill
@@ -105,10 +105,9 @@ class CommandLineHarness:
         """
         skill = request.skill
         prompt = self._prompt(request)
-        if skill is None:
-            prepare_folder(workspace)
-        else:
-            prepare_folder(workspace, f"{self.table.skills}/{skill.name}", files_of(skill))
+        prepare_folder(workspace)
+        for one in request.installed:
+            prepare_folder(workspace, f"{self.table.skills}/{one.name}", files_of(one))
         if self._program.passes_prompt and len(prompt.encode("utf-8", "replace")) > _LONGEST_ARGUMENT:
             words = f"the prompt is longer than {_LONGEST_ARGUMENT} bytes; pass it by {{prompt_file}} or standard input"
             return self._failed(request, failed_run(FailureKind.TOO_LARGE, words))
@@ -121,6 +120,9 @@ class CommandLineHarness:
         )
         ending = output.ending(story, changed=bool(changed))
         notes = [] if skill is None else [Message("harness", self._loading(output, skill))]
+        if request.discovery is not None and self.table.tool is not None:
+            notes = [loading_note([one.name for one in request.installed if output.loads(one.name)])]
+            ending = until_chosen(ending)
         return Trajectory(
             (Message("user", request.task.prompt), *notes, *output.messages()),
             output.answer,
@@ -156,7 +158,7 @@ class CommandLineHarness:
     def _prompt(self, request: RolloutRequest) -> str:
         """Give what the agent is asked; a forced skill stands before it."""
         skill, prompt = request.skill, request.task.prompt
-        if skill is None or self.mode == "discovery":
+        if skill is None or self.mode == "discovery" or request.discovery is not None:
             return prompt
         folder = f"{self.table.skills}/{skill.name}"
         return _FORCED.format(name=skill.name, folder=folder, document=skill.document.text.strip(), prompt=prompt)

@@ -1,6 +1,7 @@
 """Read what an agent printed by the rules of its table: messages, tool calls, consumption, failures, how it ended."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -117,9 +118,10 @@ class TableOutput:
         """Tell whether the model loaded a skill by a tool or read its document; None where the output does not tell."""
         if self.table.tool is None:
             return None
+        named = re.compile(rf"(?<![\w.-]){re.escape(skill)}(?![\w.-])")
         calls = (call for turn in self._turns for call in turn.calls.values())
         return any(
-            skill in call.arguments and ("SKILL.md" in call.arguments or "skill" in call.name.lower())
+            named.search(call.arguments) and ("SKILL.md" in call.arguments or "skill" in call.name.lower())
             for call in calls
             if not call.result.startswith(_FAILED)
         )

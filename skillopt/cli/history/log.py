@@ -57,7 +57,20 @@ def _text(result: "Logged") -> str:
         spent = f"runs on these val tasks spent {error.spent:.3f} of the error of {error.allowed:.2f} that they share"
         versions.append(f"{spent}, {error.left:.3f} is left; fresh tasks bring more")
     draft = () if result.draft is None else _draft(result.skill, result.draft)
-    return "\n".join([*versions, *draft, *_edits(result)])
+    return "\n".join([*versions, *draft, *_edits(result), *_descriptions(result)])
+
+
+def _descriptions(result: "Logged") -> Iterator[str]:
+    """List the descriptions, which have a branch of their own, with recall and false triggers on held-out requests."""
+    if result.descriptions:
+        yield f"branch skillopt-trigger/{result.skill}"
+    for version in result.descriptions:
+        recall, false = (
+            " → ".join(escape_terminal(version.trailer(f"{name}-{when}")) for when in ("Before", "After"))
+            for name in ("Recall", "False-Triggers")
+        )
+        said = f"recall {recall}, false triggers {false}"
+        yield "  ".join((version.sha[:SHORT], version.at, escape_terminal(version.subject), said))
 
 
 def _edits(result: "Logged") -> Iterator[str]:

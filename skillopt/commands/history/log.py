@@ -16,6 +16,7 @@ from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.error_spent import error_budget
 from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.lineage import trained_on
+from skillopt.triggers.version import list_descriptions
 from skillopt.versions.commit_kind import DROPPED_BY, ROLLBACK, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions, PersonsWord
@@ -91,6 +92,7 @@ class Logged:
         error: Error allowed, spent and left on today's `val` tasks over all runs; None without a suite.
         edits: What the versions bring that the default branch lacks, else the draft, numbered as `skillopt drop` takes
             them.
+        descriptions: Descriptions that trigger training committed, newest first, on a branch of their own.
     """
 
     skill: str
@@ -100,6 +102,7 @@ class Logged:
     draft: LoggedDraft | None = None
     error: ErrorBudget | None = None
     edits: tuple[NumberedEdit, ...] = ()
+    descriptions: tuple[Version, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,8 @@ def log(selection: Selection) -> Logged:
     recover_draft(project.root, repository, target.name)
     draft, error = _draft(repository, target), _error(target, project, versions)
     edits = _edits(repository, target, draft)
-    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed), draft, error, edits)
+    descriptions = list_descriptions(repository, target.name)
+    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed), draft, error, edits, descriptions)
 
 
 def _edits(repository: Repository, target: Target, draft: LoggedDraft | None) -> tuple[NumberedEdit, ...]:

@@ -59,11 +59,12 @@ TASK_FORMATS: Final[dict[str, TaskFormat]] = {
     "harbor": TaskFormat(("evals/**/task.toml",), "skillopt.suites.formats.harbor:read_harbor"),
     "triggers": TaskFormat(
         tuple(
-            f"{folder}{name}.json"
+            f"{folder}{name}"
             for folder in ("evals/", "", "tests/")
             for name in (
-                *("trigger-evals", "trigger-eval", "trigger_evals", "trigger_eval"),
-                *("eval_queries", "eval-queries", "trigger-queries", "trigger_queries", "triggers"),
+                *("trigger-evals.json", "trigger-eval.json", "trigger_evals.json", "trigger_eval.json"),
+                *("eval_queries.json", "eval-queries.json", "trigger-queries.json", "trigger_queries.json"),
+                *("triggers.json", "routing-eval.jsonl"),
             )
         ),
         "skillopt.suites.formats.evals_json:read_triggers",

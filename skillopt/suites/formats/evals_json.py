@@ -5,6 +5,7 @@ An eval that cannot be run is skipped with its reason; one that only says whethe
 """
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ __all__ = ["read_evals", "read_triggers"]
 _INPUTS: Final = "evals/files/"
 _EVAL_FOLDERS: Final = frozenset({"eval", "evals", "test", "tests"})
 _MOST_CRITERIA: Final = 50
+_SKILL_NAME: Final = re.compile(r"[\w.:-]{1,130}")
 _LONGEST_ID: Final = 195
 _YAML_SUFFIXES: Final = (".yaml", ".yml")
 _LISTS: Final = (
@@ -62,7 +64,7 @@ def read_triggers(path: Path) -> Reading:
     """Read a set of triggers: requests that say whether the skill should be loaded, and nothing about results.
 
     Args:
-        path: A `.json` file, in the skill folder or in a folder of it.
+        path: A `.json` or `.jsonl` file, in the skill folder or in a folder of it.
 
     Raises:
         SuiteError: It cannot be read, or holds no requests; the message starts with file and line.
@@ -191,7 +193,9 @@ class _Reader:
             item = read_item(_object_of(entry.value))
             should_trigger = self._should_trigger(entry, item)
             if should_trigger is not None:
-                self.found.triggers.append(Trigger(item.prompt, should_trigger, entry.line))
+                split = str(entry.value.get("split") or "") if isinstance(entry.value, dict) else ""
+                trigger = Trigger(item.prompt, should_trigger, entry.line, self._skills(item) or (), split)
+                self.found.triggers.append(trigger)
             if self.only_triggers and should_trigger is None:
                 self.found.skip(name, entry.line, "expected `should_trigger`, found none; add true or false")
             elif not self.only_triggers and (should_trigger is None or (should_trigger and item.says_result)):
@@ -207,7 +211,14 @@ class _Reader:
         """Tell whether the skill should be loaded; None where nothing says so."""
         if item.should_trigger is not None or entry.routed is not None:
             return entry.routed if item.should_trigger is None else item.should_trigger
-        return None if item.skills is None else any(name.casefold() in self.names for name in item.skills)
+        skills = self._skills(item)
+        return None if skills is None else any(name.casefold() in self.names for name in skills)
+
+    def _skills(self, item: Item) -> tuple[str, ...] | None:
+        """Give the skills that should be loaded; in a set of triggers `expected` alone names one, or none."""
+        if item.skills is not None or not self.only_triggers or not _SKILL_NAME.fullmatch(item.reference):
+            return item.skills
+        return () if item.reference.casefold() in ("none", "null") else (item.reference,)
 
     def _verifier(self, item: Item) -> VerifierSpec:
         if len(item.criteria) > _MOST_CRITERIA:

@@ -107,7 +107,7 @@ def test_a_set_of_triggers_is_no_suite_and_says_what_it_is() -> None:
 
 
 def test_in_a_set_of_triggers_what_says_nothing_about_loading_is_skipped_and_is_no_task(tmp_path: Path) -> None:
-    (tmp_path / "triggers.json").write_text('[{"query": "a", "expected": "b"}]', encoding="utf-8")
+    (tmp_path / "triggers.json").write_text('[{"query": "a", "expected": "a table"}]', encoding="utf-8")
 
     reading = read_tasks(tmp_path / "triggers.json")
 

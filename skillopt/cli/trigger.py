@@ -1,0 +1,159 @@
+"""The command `trigger`: its options, and its results as text."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from skillopt.cli.options import (
+    JsonOption,
+    QuietOption,
+    RunOptions,
+    SkillArgument,
+    VerboseOption,
+    YesOption,
+    with_run_options,
+)
+from skillopt.cli.output import SHORT, format_usage, interruptible, show
+from skillopt.safety.escaping import escape_terminal
+
+if TYPE_CHECKING:
+    from skillopt.commands.trigger import MeasuredTriggers, TrainedTriggers
+    from skillopt.triggers.quality import Confusion, QueryLoading, TriggerRate
+
+__all__ = ["trigger"]
+
+_LONGEST: Final = 90
+"""Characters of a request that are shown."""
+
+
+@with_run_options
+def trigger(
+    skill: SkillArgument = None,
+    *,
+    requests: Annotated[
+        list[Path] | None,
+        typer.Option("--requests", metavar="FILE", help="Trigger sets, instead of those in the skill's folder."),
+    ] = None,
+    siblings: Annotated[
+        bool, typer.Option("--siblings", help="Ask what should load the other skills, too, by their own trigger sets.")
+    ] = False,
+    train: Annotated[bool, typer.Option("--train", help="Train the description; the body stays as it is.")] = False,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each request.")] = 3,
+    turns: Annotated[int, typer.Option("--turns", min=1, help="Most turns of the model in a run.")] = 2,
+    options: RunOptions,
+    yes: YesOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure when the agent loads the skill, or train its description.
+
+    Every request of a trigger set is put to the agent, with all skills of the project installed: is the skill loaded
+    when it should be, and left alone when it should not be? With --train, a new description is written from a part
+    of the requests and tested on the others; if it is better, it is a commit on the branch skillopt-trigger/SKILL.
+    Before money is spent for the first time, a terminal is asked; without a terminal a paid agent needs a cap, or
+    --yes.
+    """
+    from skillopt.cli.progress import ProgressObserver
+    from skillopt.cli.spending import ask_to_pay
+    from skillopt.commands.trigger import TriggerAsk, foresee_triggers, measure_triggers, train_triggers
+
+    folder = Path.cwd()
+    ask = TriggerAsk(options.select(skill), tuple(folder / one for one in requests or ()), siblings, repeats, turns)
+    payment, words = foresee_triggers(ask, train=train)
+    if not quiet:
+        typer.echo(f"{words}", err=True)
+    ask_to_pay(payment, words, yes=yes)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        if train:
+            show(train_triggers(ask, observer=observer), partial(_trained, verbose=verbose), as_json=as_json)
+        else:
+            show(measure_triggers(ask, observer=observer), partial(_measured, verbose=verbose), as_json=as_json)
+
+
+def _measured(result: "MeasuredTriggers", *, verbose: bool) -> str:
+    quality = result.quality
+    lines = [
+        f"{_rate(quality.recall)} requests that should load {result.skill} did",
+        f"{_rate(quality.false_triggers)} requests that should not load it did",
+    ]
+    said = f"{result.repeats} runs each" if result.repeats > 1 else "1 run each"
+    lines.append(f"beside {result.beside} other skills, {said}; {result.harness}")
+    if quality.unsteady:
+        lines.append(f"{quality.unsteady} requests went one way in some runs and the other in others")
+    if quality.missing:
+        lines.append(f"{quality.missing} requests could not be measured")
+    lines += map(_query, (row for row in quality.queries if verbose or (row.runs and not row.right)))
+    lines += ["", *_matrix(quality.confusion)]
+    lines += _remarks(result.skipped)
+    lines.append(f"newly run: {result.paid_rollouts} runs, the rest was recorded")
+    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    if any(row.runs and not row.right for row in quality.queries):
+        lines.append(f"next: skillopt trigger {result.skill} --train")
+    return "\n".join(lines)
+
+
+def _rate(rate: "TriggerRate") -> str:
+    if not rate.of:
+        return "0 of 0"
+    return f"{rate.hits} of {rate.of} ({rate.hits / rate.of:.0%}, 95% interval {rate.low:.0%} to {rate.high:.0%})"
+
+
+def _query(row: "QueryLoading") -> str:
+    """Write a request with what was loaded for it."""
+    text = escape_terminal(" ".join(row.query.split()))
+    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    loaded = ", ".join(f"{escape_terminal(name)} {runs}" for name, runs in row.loaded.items())
+    verdict = "not measured" if not row.runs else "right" if row.right else "wrong"
+    return f"  {verdict}: {shown}  [{loaded or '-'}]  {escape_terminal(row.place)}"
+
+
+def _matrix(confusion: "Confusion") -> Iterator[str]:
+    """Draw which skill was loaded, in runs, against the one that was expected."""
+    names = [escape_terminal(name) for name in confusion.loaded]
+    rows = [escape_terminal(name) for name in confusion.expected]
+    first = max(map(len, [*rows, "expected \\ loaded"]))
+    yield "  ".join(["expected \\ loaded".ljust(first), *names])
+    for name, runs in zip(rows, confusion.runs, strict=True):
+        cells = (str(count).rjust(len(head)) for count, head in zip(runs, names, strict=True))
+        yield "  ".join([name.ljust(first), *cells])
+
+
+def _remarks(skipped: tuple[str, ...]) -> Iterator[str]:
+    if skipped:
+        yield f"{len(skipped)} items say nothing about loading; the first: {escape_terminal(skipped[0])}"
+
+
+def _trained(result: "TrainedTriggers", *, verbose: bool) -> str:
+    before, after = result.train_before, result.train_after
+    lines = [
+        f"{after.hits} of {after.of} training requests go right with the best description, {before.hits} before",
+        *_held_out(result),
+        escape_terminal(result.reason),
+    ]
+    if result.description != result.before:
+        lines += ["before: " + escape_terminal(result.before), "after:  " + escape_terminal(result.description)]
+    if verbose:
+        lines += [f"  {escape_terminal(one.outcome)}: {escape_terminal(one.text)}" for one in result.tried]
+    lines += _remarks(result.skipped)
+    lines.append(f"newly run: {result.paid_rollouts} runs, {result.paid_calls} calls; the rest was recorded")
+    lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
+    if result.commit:
+        lines.append(f"description on branch {result.branch}: {result.commit[:SHORT]}")
+        lines.append(f"next: git merge {result.branch}    (read it first: git show {result.branch})")
+    else:
+        lines.append("no description was accepted; nothing was committed")
+    return "\n".join(lines)
+
+
+def _held_out(result: "TrainedTriggers") -> Iterator[str]:
+    seen = result.held_out
+    if seen is None:
+        return
+    yield f"held-out requests that should load it and did: {_rate(seen.recall_after)}, {seen.recall_before.hits} before"
+    yield (
+        f"held-out requests that should not load it and did: {_rate(seen.false_after)}, {seen.false_before.hits} before"
+    )

@@ -1,0 +1,239 @@
+"""Train the description of a skill: propose from requests that go wrong, test, gate on held-out requests.
+
+The body is never touched, and what is not better on the training requests never reaches the gate.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from skillopt.errors import ReplyError
+from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.gate.gate import Gate, check_coverage
+from skillopt.prompts.descriptions import (
+    DESCRIPTION_SCHEMA,
+    DescriptionEvidence,
+    TriedDescription,
+    ask_description,
+    read_description,
+)
+from skillopt.protocols import RolloutRequest, Runner
+from skillopt.rollouts import Rollout, Stream
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill
+from skillopt.skills.frontmatter import listed_description
+from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
+from skillopt.triggers.loading import trigger_task
+from skillopt.triggers.quality import QueryLoading, TriggerRate, judge_loading, trigger_rate
+from skillopt.triggers.queries import Query
+
+__all__ = ["DescriptionTraining", "HeldOutTriggers", "TrainedDescription", "train_description"]
+
+_MOST_WITHOUT_PROGRESS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutTriggers:
+    """Recall and false triggers on held-out requests before and after, in the runs that the gate compared."""
+
+    recall_before: TriggerRate
+    recall_after: TriggerRate
+    false_before: TriggerRate
+    false_after: TriggerRate
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedDescription:
+    """What training a description came to.
+
+    Args:
+        description: The best one on the training requests; the one before where none was better.
+        skill: The skill with it.
+        tried: What was tried before it, and what became of it.
+        train_before: Training requests that went right before, of how many.
+        train_after: The same with the best description.
+        verdict: Of the gate on the held-out requests; None where nothing reached it.
+        held_out: What the gate saw; None where nothing reached it.
+        reason: Why it ended, in a sentence.
+    """
+
+    description: str
+    skill: Skill
+    tried: tuple[TriedDescription, ...]
+    train_before: TriggerRate
+    train_after: TriggerRate
+    verdict: Verdict | None
+    held_out: HeldOutTriggers | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionTraining:
+    """What the description of a skill is trained with.
+
+    Args:
+        train: Requests that the optimizer model sees.
+        held_out: Requests for the gate.
+        beside: The other skills that are installed.
+        repeats: Runs of each training request.
+        runner: Runs rollouts that show what is loaded, and asks the optimizer model.
+        settings: Of the gate, and classes of text that are allowed.
+        rounds: Most descriptions that are asked for, ≥ 1.
+        told: Is told what happens, in a line.
+    """
+
+    train: tuple[Query, ...]
+    held_out: tuple[Query, ...]
+    beside: tuple[Skill, ...]
+    repeats: int
+    runner: Runner
+    settings: Settings
+    rounds: int = 5
+    told: Callable[[str], None] = lambda _: None
+
+    def measure(self, skill: Skill, queries: Sequence[Query]) -> tuple[QueryLoading, ...]:
+        """See what is loaded for requests.
+
+        Raises:
+            InvalidMeasurementError: Too little could be measured.
+        """
+        first = Stream.LEARNING.repeat(0)
+        requests = [
+            RolloutRequest(skill, trigger_task(query, skill.name), first + repeat)
+            for query in queries
+            for repeat in range(self.repeats)
+        ]
+        rollouts: tuple[Rollout, ...] = self.runner.rollouts(requests)
+        check_coverage("training requests", rollouts, self.settings.coverage)
+        return judge_loading(skill.name, queries, rollouts).queries
+
+
+def train_description(start: Skill, training: DescriptionTraining) -> TrainedDescription:
+    """Train the description of a skill.
+
+    Args:
+        start: The skill as it is.
+        training: What it is trained with.
+
+    Raises:
+        InvalidMeasurementError: Too little could be measured; a rerun measures what is missing.
+        SkillError: Its description cannot be replaced.
+    """
+    search = _Search(start, training)
+    reason = search.run()
+    before, after = _right(search.first), _right(search.rows)
+    verdict = held_out = None
+    if search.best is not start:
+        tasks = [trigger_task(query, start.name) for query in training.held_out]
+        training.told(f"gate: {len(tasks)} held-out requests, with the description before and the new one")
+        verdict = Gate(tasks, training.settings, training.runner).decide("gate", start, search.best)
+        held_out, reason = _held_out(verdict, training.held_out, start.name), _said(verdict)
+    description = listed_description(search.best.document)
+    return TrainedDescription(description, search.best, tuple(search.tried), before, after, verdict, held_out, reason)
+
+
+class _Search:
+    """Looks for a description under which more training requests go right."""
+
+    def __init__(self, start: Skill, training: DescriptionTraining) -> None:
+        self._training = training
+        self.best = start
+        self.tried: list[TriedDescription] = []
+        training.told(f"{len(training.train)} training requests with the description as it is")
+        self.first = self.rows = training.measure(start, training.train)
+
+    def run(self) -> str:
+        """Try descriptions until all goes right or nothing helps; say why it ended."""
+        idle = 0
+        for _ in range(self._training.rounds):
+            if not self._wrong:
+                return "every training request goes right"
+            if idle == _MOST_WITHOUT_PROGRESS:
+                break
+            idle = 0 if self._step() else idle + 1
+        return "no description that was tried makes more training requests go right"
+
+    @property
+    def _wrong(self) -> tuple[QueryLoading, ...]:
+        return tuple(row for row in self.rows if row.runs and not row.right)
+
+    def _step(self) -> bool:
+        """Ask for one description and test it; say whether it is better."""
+        prompt = ask_description(self._evidence(), self.tried, MOST_DESCRIPTION)
+        try:
+            text = read_description(self._training.runner.replies([prompt], DESCRIPTION_SCHEMA)[0].text)
+        except ReplyError as error:
+            return self._note("", f"not read: {error}")
+        requests = [query.text for query in (*self._training.train, *self._training.held_out)]
+        document, allow = self.best.document, self._training.settings.allow
+        if problem := check_description(document, text, requests, allow):
+            return self._note(text, f"refused: {problem}")
+        return self._test(text, self.best.with_document(with_description(document, text)))
+
+    def _test(self, text: str, candidate: Skill) -> bool:
+        """Test a description on what goes wrong, then on the rest."""
+        training, wrong = self._training, {row.query for row in self._wrong}
+        failing = [query for query in training.train if query.text in wrong]
+        mended = [row for row in training.measure(candidate, failing) if row.right]
+        if not mended:
+            return self._note(text, f"mends none of {len(failing)} requests")
+        rows = training.measure(candidate, training.train)
+        broken = [row.query for row in rows if not row.right and row.query not in wrong]
+        outcome = f"mends {len(mended)} of {len(failing)} requests, breaks {len(broken)}"
+        if _right(rows).hits <= _right(self.rows).hits:
+            return self._note(text, f"{outcome}: not kept")
+        self.best, self.rows = candidate, rows
+        self._note(text, f"{outcome}: kept")
+        return True
+
+    def _note(self, text: str, outcome: str) -> bool:
+        self.tried.append(TriedDescription(text, outcome))
+        self._training.told(f"description {len(self.tried)}: {outcome}")
+        return False
+
+    def _evidence(self) -> DescriptionEvidence:
+        name, document = self.best.name, self.best.document
+        own = [row for row in self._wrong if row.expected == name]
+        return DescriptionEvidence(
+            name,
+            listed_description(document),
+            document.body,
+            [(one.name, listed_description(one.document)) for one in self._training.beside],
+            [(row.query, "loaded: " + ", ".join(row.loaded)) for row in own],
+            [row.query for row in self._wrong if row.expected != name],
+            [row.query for row in self.rows if row.right],
+        )
+
+
+def _said(verdict: Verdict) -> str:
+    """Say what the gate found of the held-out requests."""
+    outcome = {
+        Outcome.ACCEPT: "better",
+        Outcome.REJECT: "not better",
+        Outcome.INCONCLUSIVE: "these requests do not tell whether it is better",
+        Outcome.INVALID: "too little was measured",
+    }[verdict.outcome]
+    counted = f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse of the held-out requests"
+    return f"{outcome}: {counted}, confidence {verdict.confidence:.3f}"
+
+
+def _right(rows: Sequence[QueryLoading]) -> TriggerRate:
+    measured = [row for row in rows if row.runs]
+    return trigger_rate(sum(row.right for row in measured), len(measured))
+
+
+def _held_out(verdict: Verdict, queries: Sequence[Query], skill: str) -> HeldOutTriggers:
+    """Count recall and false triggers in the pairs of a verdict, whose tasks pass where all is as it should be."""
+    should = {query.key for query in queries if query.expected == skill}
+    sides = []
+    for passed in ("passed_before", "passed_after"):
+        own = [getattr(pair, passed) for pair in verdict.pairs if pair.task in should]
+        others = [getattr(pair, passed) for pair in verdict.pairs if pair.task not in should]
+        sides.append(
+            (
+                trigger_rate(sum(share > 0.5 for share in own), len(own)),  # noqa: PLR2004 - more than half of the runs
+                trigger_rate(sum(share <= 0.5 for share in others), len(others)),  # noqa: PLR2004 - as above
+            )
+        )
+    (recall_before, false_before), (recall_after, false_after) = sides
+    return HeldOutTriggers(recall_before, recall_after, false_before, false_after)

@@ -1,0 +1,131 @@
+"""`skillopt trigger`: what is measured, what training commits, and what is refused before anything runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.projects import git, skillopt
+from tests.fakes.triggers import make_siblings
+
+
+@pytest.fixture
+def siblings(tmp_path: Path) -> Path:
+    return make_siblings(tmp_path)
+
+
+def asked(folder: Path, *arguments: str) -> dict[str, Any]:
+    ended = skillopt(folder, "trigger", "expense-claims", "--json", *arguments)
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+def test_recall_false_triggers_and_the_matrix_are_shown_with_places(siblings: Path) -> None:
+    ended = skillopt(siblings, "trigger", "expense-claims", "--siblings", "--repeats", "1")
+    assert ended.returncode == 0
+    assert ended.stdout.startswith(
+        "1 of 14 (7%, 95% interval 1% to 31%) requests that should load expense-claims did\n"
+        "0 of 16 (0%, 95% interval 0% to 19%) requests that should not load it did\n"
+        "beside 2 other skills, 1 run each; demo-1 seed=0\n"
+    )
+    assert "  wrong: Fill in the reimbursement form for my taxi receipts.  [(none) 1]  skills/expense-claims/" in (
+        ended.stdout
+    )
+    assert "expected \\ loaded  expense-claims  invoice-check  sales-summary  (none)\n" in ended.stdout
+    assert "30 requests, each run 1 times, each of at most 2 turns, beside 2 other skills" in ended.stderr
+
+
+def test_a_measurement_is_recorded_and_not_run_again(siblings: Path) -> None:
+    assert asked(siblings)["paid_rollouts"] == 84
+    assert asked(siblings)["paid_rollouts"] == 0
+
+
+def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings: Path) -> None:
+    head = git(siblings, "rev-parse", "HEAD")
+    found = asked(siblings, "--train", "--repeats", "1")
+    assert found["outcome"] == "accept"
+    assert found["held_out"]["recall_before"]["hits"] == 0
+    assert found["held_out"]["recall_after"]["hits"] == 6
+    branch = "skillopt-trigger/expense-claims"
+    assert git(siblings, "rev-parse", f"{branch}^") == head
+    changed = git(siblings, "diff", "--unified=0", "HEAD", branch).splitlines()[5:]
+    assert [line[:13] for line in changed] == ["-description:", "+description:"]
+    message = git(siblings, "log", "-1", "--format=%B", branch)
+    assert "Kind: description\n" in message
+    assert "Recall-Before: 0/7\nRecall-After: 6/7\n" in message
+    assert found["pull_request"] in message
+    assert git(siblings, "status", "--porcelain", "--untracked-files=no") == ""
+    assert "recall 0/7 → 6/7, false triggers 0/7 → 0/7" in skillopt(siblings, "log", "expense-claims").stdout
+
+
+def test_training_goes_on_from_the_description_that_was_accepted(siblings: Path) -> None:
+    first = asked(siblings, "--train", "--repeats", "1")
+    again = asked(siblings, "--train", "--repeats", "1")
+    assert again["before"] == first["description"]
+    assert again["train_before"]["hits"] == first["train_after"]["hits"]
+    git(siblings, "merge", "-q", "--ff-only", "skillopt-trigger/expense-claims")
+    assert asked(siblings, "--train", "--repeats", "1")["before"] == first["description"]
+
+
+def test_a_commit_of_a_person_on_the_branch_is_left_alone(siblings: Path) -> None:
+    git(siblings, "branch", "skillopt-trigger/expense-claims")
+    ended = skillopt(siblings, "trigger", "expense-claims", "--train", "--repeats", "1")
+    assert ended.returncode == 2
+    assert "skillopt-trigger/expense-claims has commits of people" in ended.stderr
+
+
+def write_set(folder: Path, rows: object) -> None:
+    place = folder / "skills" / "expense-claims" / "evals" / "trigger-evals.json"
+    place.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "problem"),
+    [
+        (
+            [{"query": "a", "should_trigger": True}, {"query": "A", "should_trigger": False}],
+            (),
+            "skills/expense-claims/evals/trigger-evals.json:6: expected one label for the request 'A'",
+        ),
+        ([{"query": "a", "should_trigger": True}], ("--train",), "expected enough requests to train on some"),
+        ([], (), "expected at least one eval, found none"),
+        (
+            [{"query": "a", "should_trigger": True}],
+            ("--harness", "chat/anthropic/claude-haiku-4-5"),
+            "expected a harness that lists skills for the model to choose from",
+        ),
+        ([{"query": "a", "should_trigger": True}], ("--requests", "none.json"), "none.json"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_one_line(
+    siblings: Path, rows: object, arguments: tuple[str, ...], problem: str
+) -> None:
+    write_set(siblings, rows)
+    ended = skillopt(siblings, "trigger", "expense-claims", *arguments)
+    assert ended.returncode == 2
+    assert problem in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (siblings / ".skillopt" / "ledger.db").exists()
+
+
+def test_a_skill_without_a_trigger_set_is_told_what_to_write(siblings: Path) -> None:
+    (siblings / "skills" / "expense-claims" / "evals" / "trigger-evals.json").unlink()
+    ended = skillopt(siblings, "trigger", "expense-claims")
+    assert ended.returncode == 2
+    assert "found none; write evals/trigger-evals.json in its folder, or name a file with --requests" in ended.stderr
+
+
+def test_text_that_is_not_committed_is_not_trained(siblings: Path) -> None:
+    place = siblings / "skills" / "expense-claims" / "SKILL.md"
+    place.write_text(place.read_text(encoding="utf-8") + "- More.\n", encoding="utf-8")
+    ended = skillopt(siblings, "trigger", "expense-claims", "--train")
+    assert ended.returncode == 2
+    assert "expected it as the last commit has it, found other text; commit it" in ended.stderr
+
+
+def test_a_paid_agent_without_a_cap_and_a_terminal_is_refused(siblings: Path) -> None:
+    ended = skillopt(siblings, "trigger", "expense-claims", "--harness", "claude-code")
+    assert ended.returncode == 2
+    assert "expected a cap for a command that is paid for (28 requests, each run 3 times" in ended.stderr

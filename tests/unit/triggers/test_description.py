@@ -1,0 +1,72 @@
+"""A description is replaced and nothing else; what hosts or the lint refuse is refused."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillopt.errors import SkillError
+from skillopt.skills.document import SkillDocument
+from skillopt.skills.frontmatter import read_frontmatter
+from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
+
+BODY = "---\n# Rows\n\n- description: not this one.\n"
+FRONT = "name: rows\ndescription: Cleans tables.\nlicense: MIT\n"
+FRONTS = {
+    FRONT: "name: rows\nDESCRIPTION\nlicense: MIT\n",
+    'name: rows\n"description": "Cleans tables."\n': "name: rows\nDESCRIPTION\n",
+    "description: >\n  Cleans\n\n  tables.\nname: rows\n# a remark\nmetadata:\n  description: inner\n": (
+        "DESCRIPTION\nname: rows\n# a remark\nmetadata:\n  description: inner\n"
+    ),
+    "description: |-\n  Cleans tables.\n  And more.\nname: rows\n": "DESCRIPTION\nname: rows\n",
+    "name: rows\n": "DESCRIPTION\nname: rows\n",
+}
+"""Frontmatter as it is, and with the line of the description marked."""
+
+
+TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("C", "Z")) | st.just(" "), min_size=1)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(FRONTS)), st.sampled_from(["\n", "\r\n"]), TEXTS | st.sampled_from(["Null", "yes", "1"]))
+def test_a_description_is_replaced_and_every_other_byte_stays(front: str, newline: str, text: str) -> None:
+    text = " ".join(text.split()) or "x"
+    before, rest = (part.replace("\n", newline) for part in (FRONTS[front], BODY))
+    changed = with_description(SkillDocument("---" + newline + front.replace("\n", newline) + rest), text)
+    found = read_frontmatter(changed)
+    assert found is not None
+    assert found.description == text
+    line = next(line for line in changed.text.splitlines(keepends=True) if line.startswith("description: "))
+    assert changed.text == "---" + newline + before.replace("DESCRIPTION" + newline, line) + rest
+
+
+def test_a_document_without_frontmatter_is_refused_with_what_to_write() -> None:
+    with pytest.raises(SkillError, match=r"SKILL\.md:1: expected frontmatter with a description, found none"):
+        with_description(SkillDocument("# Rows\n"), "Cleans tables.")
+
+
+DOCUMENT = SkillDocument(f"---\n{FRONT}{BODY}")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Cleans tables of vendors. Use for any vendor table.", ""),
+        (" ", "expected a description, found an empty one"),
+        ("x" * (MOST_DESCRIPTION + 1), "expected at most 1024 characters, found 1025; shorten it"),
+        ("Cleans <b>tables</b>.", "angle brackets"),
+        ("Cleans tables.", "found the one it has"),
+        ("Cleans. Please merge the two vendor tables by id for me.", "6 words in a row of one request"),
+        ("Cleans tables, see https://evil.example/x.", "adds the URL"),
+        ("Cleans\u200b tables of all vendors.", "hidden"),
+    ],
+)
+def test_what_hosts_and_the_lint_refuse_is_refused(text: str, problem: str) -> None:
+    requests = ["please merge the two vendor tables by id", "short one"]
+    found = check_description(DOCUMENT, text, requests)
+    assert problem in found if problem else not found
+
+
+def test_when_to_use_counts_against_the_length_that_is_listed() -> None:
+    usage = "y" * 900
+    document = SkillDocument(f"---\nname: rows\ndescription: a\nwhen_to_use: {usage}\n{BODY}")
+    assert "at most 1536 characters of description and when_to_use" in check_description(document, "x" * 700, [])

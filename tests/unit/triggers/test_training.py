@@ -1,0 +1,97 @@
+"""Training a description: kept where more training requests go right, accepted by held-out ones, the body untouched."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+from skillopt.demo.harness import DemoHarness
+from skillopt.execution.rollout import run_rollout
+from skillopt.gate.comparison import Outcome
+from skillopt.protocols import Discovery, RolloutRequest
+from skillopt.rollouts import Rollout
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.testing import ScriptedRunner
+from skillopt.triggers.loading import DiscoveryRunner, trigger_verifier
+from skillopt.triggers.queries import Query, split_queries
+from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
+from tests.fakes.triggers import EXPENSES, NEAR_MISSES
+
+BODY = "# expense-claims\n\n- Work step by step.\n"
+START = Skill("expense-claims", SkillDocument(f"---\nname: expense-claims\ndescription: Prepares claims.\n---\n{BODY}"))
+SIBLING = Skill(
+    "sales-summary", SkillDocument("---\nname: sales-summary\ndescription: Summarises sales by region.\n---\n# s\n")
+)
+QUERIES = [
+    *(Query(text, "expense-claims", "x:1") for text in EXPENSES),
+    *(Query(text, "", "x:1") for text in NEAR_MISSES),
+]
+GOOD = (
+    "Prepares claims and reimbursement of a business trip: receipts, hotel, taxi, train, meals and mileage. "
+    "Not for booking, sales or invoices."
+)
+
+
+def roll(request: RolloutRequest) -> Rollout:
+    return run_rollout(DemoHarness(), request, trigger_verifier)
+
+
+def trained(reply: Callable[[str], str], start: Skill = START) -> tuple[TrainedDescription, ScriptedRunner]:
+    runner = ScriptedRunner(roll, reply)
+    train, held_out = split_queries(QUERIES)
+    asked = DiscoveryRunner(runner, Discovery((SIBLING,)))
+    return train_description(start, DescriptionTraining(train, held_out, (SIBLING,), 1, asked, Settings())), runner
+
+
+def says(text: str) -> str:
+    return json.dumps({"reasoning": "", "description": text})
+
+
+def test_a_better_description_is_accepted_and_the_body_stays() -> None:
+    found, runner = trained(lambda _: says(GOOD))
+    assert found.verdict is not None
+    assert found.held_out is not None
+    assert found.verdict.outcome is Outcome.ACCEPT
+    assert found.held_out.recall_after.hits >= 6 > found.held_out.recall_before.hits
+    assert found.held_out.false_after.hits == 0
+    assert found.description == GOOD
+    assert found.skill.document.body == BODY
+    assert all(request.discovery == Discovery((SIBLING,)) for request in runner.requests)
+
+
+def test_the_prompt_has_training_requests_and_siblings_and_no_held_out_request() -> None:
+    _, runner = trained(lambda _: says(GOOD))
+    train, held_out = split_queries(QUERIES)
+    assert "sales-summary: Summarises sales by region." in runner.prompts[0]
+    assert all(query.text in runner.prompts[0] for query in train)
+    assert not any(query.text in prompt for query in held_out for prompt in runner.prompts)
+
+
+def test_what_is_refused_unread_or_no_better_is_told_to_the_next_and_never_reaches_the_gate() -> None:
+    replies = iter(["no JSON", says("See https://evil.example/x."), says("Writes poems about the sea.")])
+    found, runner = trained(lambda _: next(replies))
+    assert found.verdict is None
+    assert found.skill is START
+    assert [one.outcome.partition(":")[0] for one in found.tried] == ["not read", "refused", found.tried[2].outcome]
+    assert found.tried[2].outcome.startswith("mends none of ")
+    assert "refused: " in runner.prompts[2]
+    assert found.reason == "no description that was tried makes more training requests go right"
+
+
+def test_a_description_that_mends_as_much_as_it_breaks_is_not_kept() -> None:
+    good = START.with_document(SkillDocument(START.document.text.replace("Prepares claims.", GOOD)))
+    found, _ = trained(lambda _: says("Books a taxi, plans meals, finds a hotel. Claims trip receipts."), good)
+    assert found.description == GOOD
+    assert found.verdict is None
+
+
+def test_where_all_goes_right_nothing_is_asked() -> None:
+    document = SkillDocument(START.document.text.replace("Prepares claims.", GOOD))
+    queries = [query for query in QUERIES if query.text in EXPENSES[:2]]
+    runner = ScriptedRunner(roll, lambda _: says(GOOD))
+    training = DescriptionTraining(
+        tuple(queries[:1]), tuple(queries[1:]), (), 1, DiscoveryRunner(runner, Discovery()), Settings()
+    )
+    found = train_description(replace(START, document=document), training)
+    assert found.reason == "every training request goes right"
+    assert runner.prompts == []
