@@ -4,12 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_agent_config"]
 
 _SIGN: Final = r"[\"'`\]]{0,2}[ \t]{0,5}[:=]"
-_PERMISSION: Final = re.compile(
+_PERMISSION: Final = LazyPattern(
     r"(?:dis)?allowed[-_]?tools|permission[-_]?mode|permission[-_]?prompt[-_]?tool|bypass[-_]?permissions"
     r"|accept[-_]?edits"
     r"|dangerously[-_]?(?:skip|bypass|allow|disable)[\w-]{0,40}|danger[-_]?full[-_]?access|dont[-_]?ask(?![a-z])"
@@ -42,7 +43,7 @@ _RUN_LATER: Final = (
     r"|\.pythonrc|\.pdbrc|\.gdbinit"
     r"|\.claude\b|\.codex\b|\.lldbinit|\.condarc|\.curlrc|\.wgetrc|\.yarnrc|\.config/autostart|tox\.ini|pytest\.ini"
 )
-_CONFIG: Final = re.compile(
+_CONFIG: Final = LazyPattern(
     rf"{_CHANGE}(?:{_RUN_LATER})"
     r"|\b(?:set|export|define|point|assign|change)\b[^\n.]{0,20}?\b(?:LD_PRELOAD|LD_LIBRARY_PATH"
     r"|DYLD_INSERT_LIBRARIES|PYTHONSTARTUP|PYTHONPATH|NODE_OPTIONS"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.sentences import first_in_sentences
 from skillopt.safety.text_classes import LintClass, TextMatch
 
@@ -120,7 +121,7 @@ _ALTERNATIVES: Final = (
         r"|wrong|no longer)\b"
     ),
 )
-_REVIEW: Final = re.compile("|".join(_ALTERNATIVES), re.IGNORECASE)
+_REVIEW: Final = LazyPattern("|".join(_ALTERNATIVES), re.IGNORECASE)
 _STEMS: Final = (
     *("review", "approv", "maintainer", "grade", "judge", "evaluat", "assess", "audit", "lint", "checker", "moderat"),
     *("code owner", "codeowner", "scan", "classif", "optimiz", "propos", "verif", "check", "valid", "trust", "certif"),

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_commands"]
@@ -15,7 +16,7 @@ __all__ = ["find_commands"]
 # Every pattern starts at a fixed word and repeats within bounds, so that matching takes linear time.
 _ARGUMENT: Final = r"[ \t]+[-\"'`$@<\w./~{(]"
 _HOST: Final = r"(?:[\w-]{1,63}\.){1,6}[a-z]{2,18}\b|(?:\d{1,3}\.){3}\d{1,3}|localhost|\$\{?\w"
-_NETWORK: Final = re.compile(
+_NETWORK: Final = LazyPattern(
     rf"(?:(?<![\w./-])|(?<=bin/))(?:curl|wget|aria2c|lwp-request|xh|ncat|netcat|socat|telnet|tftp|lftp|rclone|ngrok"
     rf"|cloudflared|smbclient|sshfs|httpie|grpcurl|websocat|mosquitto_pub){_ARGUMENT}"
     r"|(?:(?<![\w`])`|\$\(|[;|&][ \t]{1,3}|\A[ \t]{0,8}\$[ \t])(?:ssh|mailx?|sendmail|mutt|osascript|ftp|tftp|autossh"
@@ -66,7 +67,7 @@ _INTO: Final = (
     r"|answers?|reply|response|comments?|logs?|tables?|columns?|rows?|cells?|file ?names?|urls?|commits?|messages?"
     r"|title|result|document|transcript|chat))"
 )
-_SENSITIVE: Final = re.compile(
+_SENSITIVE: Final = LazyPattern(
     rf"{_HOME}\.(?:ssh|aws|gnupg|kube|docker|netrc|npmrc|pypirc|config[/\\](?:gh|gcloud|git)|azure|password"
     rf"|git-credentials"
     r"|claude|codex|cursor|gemini|mozilla|bash_history|zsh_history|profile|bashrc|zshrc|vault-token)"
@@ -106,7 +107,7 @@ _SENSITIVE: Final = re.compile(
     r"|(?<![\w@])@(?:~|/|\.\.?/|\$)[\w./~*{$-]{1,200}",
     re.IGNORECASE,
 )
-_ENCODED: Final = re.compile(
+_ENCODED: Final = LazyPattern(
     r"\bbase64[ \t]+(?:-d|-D|--decode)|\bopenssl[ \t]+(?:enc|base64)\b[^\n]{0,60}?-d|\bxxd[ \t]+(?:-r|-ps?[ \t]+-r)"
     r"|\b(?:(?<!base64\.)b64decode|base64\.b64decode\([ \t]*b?[\"']|b32decode|a85decode|atob|fromhex"
     r"|unhexlify|FromBase64String|frombase64|rot_?13|uudecode"
@@ -130,10 +131,10 @@ _ENCODED: Final = re.compile(
     r"|\b(?:run|execute|follow|obey|apply)\b[^\n]{0,40}?\b(?:decoded|base64|rot13|hex-encoded|encoded)\b",
     re.IGNORECASE,
 )
-_SPLIT: Final = re.compile(r"(?<=\w)(?:''|\"\"|\\(?=\w)|\$@|\$\{\w{0,10}\})(?=\w)")
+_SPLIT: Final = LazyPattern(r"(?<=\w)(?:''|\"\"|\\(?=\w)|\$@|\$\{\w{0,10}\})(?=\w)")
 """What a shell drops inside of a word."""
 
-_OF_THIS_MACHINE: Final = re.compile(
+_OF_THIS_MACHINE: Final = LazyPattern(
     r"(?<![\w./-])(?:curl|wget)(?:[ \t]+-[a-zA-Z-]{1,20}){0,6}[ \t]+[\"']?(?:https?://)?(?:localhost"
     r"|127\.0\.0\.1|\[::1\])"
     r"(?::\d{1,5})?(?:/[\w./?=&%-]{0,100})?[\"']?(?=[ \t]*(?:$|[`).,]))"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_concealment"]
@@ -183,9 +184,9 @@ _ALTERNATIVES: Final = (
         rf"|bash) history)\b"
     ),
 )
-_CONCEALMENT: Final = re.compile("|".join(_ALTERNATIVES), re.IGNORECASE)
-_DRESS: Final = re.compile(r"[*_`~\u2018\u2019\u201c\u201d\"]+")
-_END: Final = re.compile(r"[.!?](?:\s|$)|\n")
+_CONCEALMENT: Final = LazyPattern("|".join(_ALTERNATIVES), re.IGNORECASE)
+_DRESS: Final = LazyPattern(r"[*_`~\u2018\u2019\u201c\u201d\"]+")
+_END: Final = LazyPattern(r"[.!?](?:\s|$)|\n")
 
 
 def find_concealment(paragraph: str) -> Iterator[TextMatch]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_addresses"]
@@ -26,9 +27,9 @@ _FILES: Final = (
     "|sqlite3?|parquet|arrow|npz|npy|pkl|pt|onnx|safetensors|ckpt|h5|patch|diff|pem|crt|cer|key|pub|d|git|github|claude"
     "|skill|agents?|app|xcodeproj|xcworkspace|framework|usd[acz]?|glb|gltf|obj|stl|js|snap|test|spec|local|dev|prod|example"
 )
-_HAS_ADDRESS: Final = re.compile(r"[:@/]\S|\bdot\b|\.\w|xn--", re.IGNORECASE)
+_HAS_ADDRESS: Final = LazyPattern(r"[:@/]\S|\bdot\b|\.\w|xn--", re.IGNORECASE)
 _LABELS: Final = r"(?:[\w-]{1,63}\.){1,8}"
-_ADDRESS: Final = re.compile(
+_ADDRESS: Final = LazyPattern(
     rf"[a-z0-9+.-]{{0,20}}://{_REST}"  # Any scheme, also one cut off after the slashes.
     rf"|(?<![a-z0-9])(?:https?|ftps?|wss?|file):[/\\]{_REST}"
     rf"|(?<![a-z0-9])(?:https?:[\w%]|(?:javascript|vbscript|mailto|tel|sms):[^\s<>]){_REST}"
@@ -54,7 +55,7 @@ _ADDRESS: Final = re.compile(
     rf"|(?<![\w.@/-]){_LABELS}(?:com|org|xyz|biz|site|online|onion|icu|live|click|website)(?![\w.(-]?\w)(?!\()",
     re.IGNORECASE,
 )
-_SENT: Final = re.compile(
+_SENT: Final = LazyPattern(
     r"\b(?:send|sends|post|posts|upload|forward|submit|push|report|transmit|exfiltrate|deliver|beacon|ping"
     r"|contact|visit"
     r"|open|browse|navigate|download|fetch|get|load|call|connect|resolve|look up|query|e?mail|cc|bcc|copy|share|notify"
@@ -62,7 +63,7 @@ _SENT: Final = re.compile(
     rf"(?:test|example|invalid|{_DOMAINS}|live|dev|app|zip|io|net|onion|ngrok|icu)\b)(?![\w(/-]|\.\w)",
     re.IGNORECASE,
 )
-_NUMBER: Final = re.compile(
+_NUMBER: Final = LazyPattern(
     r"(?<![\w.@:=<>~^/-])(?:(?:25[0-4]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
     r"(?![\w-]|\.\d|/(?:8|16|24)\b)"
 )
@@ -70,10 +71,10 @@ _LARGE_NUMBER: Final = 20
 """From which a number of four is hardly one of a section."""
 
 _EDGES: Final = "](<.,;:!?'*_|)>}/\\"
-_SCHEME: Final = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}):(?!\d)", re.IGNORECASE)
+_SCHEME: Final = LazyPattern(r"(?P<scheme>[a-z][a-z0-9+.-]{0,30}):(?!\d)", re.IGNORECASE)
 _WITH_HOST: Final = frozenset(("http", "https", "hxxp", "hxxps", "ftp", "ftps", "ws", "wss", "git", "ssh", "git+https"))
-_HERE: Final = re.compile(r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\](?::\d{1,5})?)")
-_SHARED: Final = re.compile(
+_HERE: Final = LazyPattern(r"(?:localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1?\](?::\d{1,5})?)")
+_SHARED: Final = LazyPattern(
     r"(?:(?:raw|gist|api|www)\.)?(?:github|githubusercontent|gitlab|bitbucket|huggingface|npmjs|medium|docker"
     r"|pypi|hf|t)\.\w{2,3}"
     r"|raw\.githubusercontent\.com|(?:docs|drive|sites|script|storage)\.google(?:apis)?\.com|t\.me|discord\.(?:com|gg)"

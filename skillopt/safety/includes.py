@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_includes"]
 
-_INCLUDE: Final = re.compile(
+_INCLUDE: Final = LazyPattern(
     r"(?:\A|(?<=[\s(\"':>]))@(?:[\w.-]{1,60}/){0,8}[\w.-]{1,60}\.(?:md|mdc|mdx|txt|ya?ml|json|toml|env|ini|cfg|sh|py)"
     r"(?![\w/@])"
     r"|(?<![\w@/])@(?:include|import)\b[ \t]+[\"'`<(]?[\w./~]+\.\w"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.sentences import first_in_sentences
 from skillopt.safety.text_classes import LintClass, TextMatch
 
@@ -280,7 +281,7 @@ _ALTERNATIVES: Final = (
     *_ABOUT_ANSWERS,
     *_ABOUT_BEING_JUDGED,
 )
-_GAMING: Final = re.compile("|".join(_ALTERNATIVES), re.IGNORECASE)
+_GAMING: Final = LazyPattern("|".join(_ALTERNATIVES), re.IGNORECASE)
 
 
 def find_judge_gaming(paragraph: str) -> Iterator[TextMatch]:

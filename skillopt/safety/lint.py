@@ -24,6 +24,7 @@ from skillopt.safety.hosts import find_addresses
 from skillopt.safety.includes import find_includes
 from skillopt.safety.installs import find_installs
 from skillopt.safety.judge_gaming import find_judge_gaming
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.new_topics import find_topics
 from skillopt.safety.passwords import find_passwords
 from skillopt.safety.prompt_markup import find_prompt_markup
@@ -84,22 +85,22 @@ _LONGEST_LINE = 10_000
 _PIECE_OVERLAP = 1_000
 """Characters that a piece shares with the one before, so that what is cut in one is whole in the other."""
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_LIST_MARK = re.compile(r"\A[ \t>]{0,20}(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])?")
-_MARKER = re.compile(r"<!--\s*skillopt:")
+_LINE_END = LazyPattern(r"\r\n|\r|\n")
+_LIST_MARK = LazyPattern(r"\A[ \t>]{0,20}(?:[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])?")
+_MARKER = LazyPattern(r"<!--\s*skillopt:")
 
 # Each pattern starts at rare text or repeats within bounds, so that matching takes linear time.
-_COMMENT_END = re.compile(r"--!?>")
-_DECLARATION = re.compile(r"<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
-_TWICE_ENCODED = re.compile(r"&(?:amp|#38|#x26);(?:#\d|#x[\da-f]|[a-z]{2,8};)", re.IGNORECASE)
-_BLANK_ENTITIES = re.compile(
+_COMMENT_END = LazyPattern(r"--!?>")
+_DECLARATION = LazyPattern(r"<(?!!(?i:doctype html)>)(?:![A-Za-z\[]|\?[A-Za-z])[^<>]*")
+_TWICE_ENCODED = LazyPattern(r"&(?:amp|#38|#x26);(?:#\d|#x[\da-f]|[a-z]{2,8};)", re.IGNORECASE)
+_BLANK_ENTITIES = LazyPattern(
     r"(?:&(?:nbsp|e[mn]sp(?:1[34])?|thinsp|hairsp|numsp|puncsp|MediumSpace|#x?[\da-f]{2,6});[ \t]{0,3}){4,1000}",
     re.IGNORECASE,
 )
-_ENTITY = re.compile(r"&#?\w+;")
-_REFERENCES = re.compile(r"(?:&#x?[\da-f]{2,7};[ \t]?){3,1000}", re.IGNORECASE)
-_LABEL_COMMENT = re.compile(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
-_SUBSTITUTION = re.compile(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
+_ENTITY = LazyPattern(r"&#?\w+;")
+_REFERENCES = LazyPattern(r"(?:&#x?[\da-f]{2,7};[ \t]?){3,1000}", re.IGNORECASE)
+_LABEL_COMMENT = LazyPattern(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
+_SUBSTITUTION = LazyPattern(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
 _KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL, LintClass.NEW_PACKAGE, LintClass.NEW_TOPIC, LintClass.PASSWORD)
 """Classes of which a text that has one may have it again."""
 

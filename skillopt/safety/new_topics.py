@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.sentences import first_in_sentences
 from skillopt.safety.text_classes import LintClass, TextMatch
 
@@ -44,7 +45,7 @@ _TOPICS: Final = {
         r"|as letters|obey\w{0,3})\b"
     ),
 }
-_PATTERNS: Final = {topic: re.compile(pattern, re.IGNORECASE) for topic, pattern in _TOPICS.items()}
+_PATTERNS: Final = {topic: LazyPattern(pattern, re.IGNORECASE) for topic, pattern in _TOPICS.items()}
 
 
 def find_topics(paragraph: str) -> Iterator[TextMatch]:

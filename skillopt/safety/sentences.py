@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
+
 __all__ = ["first_in_sentences"]
 
 _DRESS: Final = re.compile(r"[*_`~\u201c\u201d]+")
@@ -16,10 +18,10 @@ _FORBIDS: Final = re.compile(
 )
 
 
-def first_in_sentences(pattern: re.Pattern[str], paragraph: str) -> Iterator[tuple[int, str]]:
+def first_in_sentences(pattern: LazyPattern, paragraph: str) -> Iterator[tuple[int, str]]:
     """Give of each sentence the first match that is not forbidden: where it starts, and the text to the sentence's end.
 
-    >>> list(first_in_sentences(re.compile("shout"), "Do not shout. Then shout loudly. Stop."))
+    >>> list(first_in_sentences(LazyPattern("shout"), "Do not shout. Then shout loudly. Stop."))
     [(19, 'shout loudly.')]
 
     Args:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.sentences import first_in_sentences
 from skillopt.safety.text_classes import LintClass, TextMatch
 
@@ -113,7 +114,7 @@ _ALTERNATIVES: Final = (
         rf"|what) )?{_PEOPLE}(?:'s?)? (?:objections?|refusals?|concerns?|veto|says?|decisions?)\b"
     ),
 )
-_APPROVAL: Final = re.compile("|".join(_ALTERNATIVES), re.IGNORECASE)
+_APPROVAL: Final = LazyPattern("|".join(_ALTERNATIVES), re.IGNORECASE)
 
 
 def find_taken_approval(paragraph: str) -> Iterator[TextMatch]:

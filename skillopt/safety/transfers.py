@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from skillopt.safety.lazy_patterns import LazyPattern
 from skillopt.safety.sentences import first_in_sentences
 from skillopt.safety.text_classes import LintClass, TextMatch
 
@@ -81,7 +82,7 @@ _ALTERNATIVES: Final = (
         r"(?:\w{1,10} )?tunnels?\b|\bbeacons? (?:to|home|out)\b|\bphone home\b"
     ),
 )
-_TRANSFER: Final = re.compile("|".join(_ALTERNATIVES), re.IGNORECASE)
+_TRANSFER: Final = LazyPattern("|".join(_ALTERNATIVES), re.IGNORECASE)
 
 
 def find_transfers(paragraph: str) -> Iterator[TextMatch]:
