@@ -3,11 +3,13 @@
 Each is a function of the project's folder and the model's arguments, answered in Markdown.
 """
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from skillopt import __version__
 from skillopt.commands.history.diff import diff
 from skillopt.commands.history.rollback import rollback
 from skillopt.errors import UsageError
@@ -25,6 +27,7 @@ _LISTED = 20  # files that are listed
 _ROWS = 100  # skills on a page: at most some 9,000 tokens
 _START = "start"  # too short to be the start of a version
 _DRAFT = "draft"
+_PLUGIN_VERSION = "SKILLOPT_PLUGIN_VERSION"  # set by the plugin's launcher
 _NOT_ACCEPTED = "This is a draft: it is not accepted and not served. Do not work by it."
 _BEGIN = {
     "repository": "There is no git repository around this folder, and skills are versioned in git. Run `git init`, "
@@ -67,7 +70,7 @@ def list_skills_tool(
     rows = [_row(row) for row in found.rows]
     head = ("skill", "versions", "served", "on val", "suite", "folder")
     listed = [table(head, rows)] if rows else []
-    return "\n\n".join(["# Skills", *_count(found, page, pages), *listed, *_guidance(found, pages)])
+    return "\n\n".join(["# Skills", *_count(found, page, pages), *listed, *_other_version(), *_guidance(found, pages)])
 
 
 def read_skill_tool(
@@ -158,6 +161,15 @@ def _row(row: SkillRow) -> tuple[str, ...]:
     count = f"{len(row.versions)}{declined}" if row.versions else "not trained"
     text = served.sha[:SHOWN_DIGITS] if served else row.committed[:SHOWN_DIGITS] or "not committed"
     return (row.name, count, text, score, row.suite, row.path)
+
+
+def _other_version() -> list[str]:
+    """Say that the plugin that started this server is of another version."""
+    plugin = os.environ.get(_PLUGIN_VERSION, "")
+    if plugin in ("", __version__):
+        return []
+    update = "update the plugin in the client, or install the program again"
+    return [f"Tell the user: the plugin is version {plugin[:20]}, the program {__version__}; {update}."]
 
 
 def _guidance(found: Overview, pages: int) -> list[str]:

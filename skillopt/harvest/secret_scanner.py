@@ -27,7 +27,7 @@ def secret_scanner() -> Iterator[FindSecrets]:
     except ImportError as error:
         raise UsageError(
             "expected the scanner that takes secrets out of sessions, found no detect-secrets; install it with "
-            "pip install 'skillopt-mcp[harvest]'"
+            "pip install 'PATH-OF-CLONE[harvest]'"
         ) from error
     kinds: Collection[type] = get_mapping_from_secret_type_to_class().values()
     names = sorted(kind.__name__ for kind in kinds)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt import __version__
 from tests.fakes import stand_in_mcp
 from tests.fakes.mcp_clients import install_server
 from tests.fakes.projects import git, skillopt_process
@@ -45,7 +46,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs = tmp_path / "programs"
     programs.mkdir()
     server = programs / "skillopt-mcp"
-    server.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{stand_in_mcp.__file__}'\n")
+    told = f'[ "$1" = --version ] && echo skillopt-mcp {__version__} && exit'
+    server.write_text(f"#!/bin/sh\n{told}\nexec '{sys.executable}' '{stand_in_mcp.__file__}'\n")
     server.chmod(0o755)
     for name in (".claude-plugin", "plugin"):
         shutil.copytree(ROOT / name, tmp_path / "market" / name)
@@ -118,13 +120,53 @@ def test_plugin_and_marketplace_pass_the_strict_validation(claude: Client, part:
     assert "Validation passed" in claude("plugin", "validate", "--strict", str(ROOT / part))
 
 
+def test_the_plugin_passes_the_checks_of_the_directory_of_plugins(claude: Client) -> None:
+    told = claude("plugin", "validate", "--strict", "--profile", "directory", str(ROOT / "plugin"))
+    assert "Validation passed" in told
+
+
+def without_program(place: Path) -> None:
+    """Take the program away: an empty home, and only what every machine has on the PATH."""
+    (place / "programs" / "skillopt-mcp").unlink()
+
+
+def test_without_the_program_claude_code_has_a_tool_that_says_what_to_type(
+    claude: Client, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_program(place)
+    monkeypatch.setenv("PATH", f"{place / 'programs'}:/usr/bin:/bin")
+    claude("plugin", "marketplace", "add", str(place / "market"))
+    claude("plugin", "install", "skillopt@skillopt")
+    assert re.search(r"plugin:skillopt:skillopt: python3 .*launch\.py +- ✔ Connected", claude("mcp", "list"))
+    flags = ("--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose")
+    with fake_anthropic() as provider, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANTHROPIC_BASE_URL", provider.url)
+        claude("-p", "/skillopt:evaluate rows", *flags)
+        asked = sent(provider.requests)
+    assert "mcp__plugin_skillopt_skillopt__install_skillopt" in asked
+    assert "mcp__plugin_skillopt_skillopt__list_skills" not in asked
+    assert "If the tool `list_skills` is not there, call `install_skillopt`" in asked
+
+
+def test_without_the_program_codex_has_a_tool_that_says_what_to_type(
+    codex: Client, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_program(place)
+    monkeypatch.setenv("PATH", f"{place / 'programs'}:/usr/bin:/bin")
+    codex("plugin", "marketplace", "add", str(place / "market"))
+    codex("plugin", "add", "skillopt@skillopt")
+    asked = tools_of(codex, registered=False)
+    assert "install_skillopt" in asked
+    assert "rollback_skill" not in asked
+
+
 def test_claude_code_installs_the_plugin_with_skill_commands_and_server(claude: Client, place: Path) -> None:
     claude("plugin", "marketplace", "add", str(place / "market"))
     claude("plugin", "install", "skillopt@skillopt")
     details = claude("plugin", "details", "skillopt@skillopt")
     assert all(name in details for name in ("optimize-skill", *COMMANDS))
     assert "MCP servers (1)  skillopt" in details
-    assert "plugin:skillopt:skillopt: skillopt-mcp  - ✔ Connected" in claude("mcp", "list")
+    assert re.search(r"plugin:skillopt:skillopt: python3 .*launch\.py +- ✔ Connected", claude("mcp", "list"))
 
 
 def test_claude_code_offers_all_of_it_from_its_cache(claude: Client, place: Path) -> None:
@@ -149,7 +191,7 @@ def test_codex_offers_all_of_it_from_its_cache(codex: Client, place: Path) -> No
     codex("plugin", "add", "skillopt@skillopt")
     assert len(list(cached(place, ".codex").rglob("*.*"))) < 30
     registered = json.loads(codex("mcp", "get", "skillopt", "--json"))
-    assert (registered["transport"]["command"], registered["tool_timeout_sec"]) == ("skillopt-mcp", 600)
+    assert (registered["transport"]["command"], registered["tool_timeout_sec"]) == ("sh", 600)
     listed = codex("debug", "prompt-input", "hello")
     assert all(f"{name}/SKILL.md" in listed for name in ("optimize-skill", *(f"source-command-{n}" for n in COMMANDS)))
     assert "mcp__skillopt" in tools_of(codex, registered=False)
@@ -212,7 +254,7 @@ def test_after_the_readmes_line_claude_code_is_connected(
     claude: Client, agent: Callable[[str], str], place: Path, line: str
 ) -> None:
     typed(place, agent("claude"), line)
-    assert re.search(r"skillopt: skillopt-mcp +- ✔ Connected", claude("mcp", "list"))
+    assert re.search(r"skillopt: (skillopt-mcp|python3 .*launch\.py) +- ✔ Connected", claude("mcp", "list"))
 
 
 @pytest.mark.parametrize("line", CODEX_LINES)
@@ -221,7 +263,8 @@ def test_after_the_readmes_line_codex_has_the_tools(
 ) -> None:
     typed(place, agent("codex"), line)
     (listed,) = json.loads(codex("mcp", "list", "--json"))
-    assert (listed["name"], listed["enabled"], listed["transport"]["command"]) == ("skillopt", True, "skillopt-mcp")
+    command = "skillopt-mcp" if "mcp add" in line else "sh"
+    assert (listed["name"], listed["enabled"], listed["transport"]["command"]) == ("skillopt", True, command)
     if "mcp add" in line:  # Codex does not wait for the server of a plugin, so its first turn may come too early
         asked = tools_of(codex)
         assert "mcp__skillopt" in asked

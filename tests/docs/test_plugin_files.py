@@ -33,10 +33,27 @@ def test_every_manifest_has_the_packages_version_and_licence() -> None:
 
 
 def test_the_plugin_registers_what_init_registers() -> None:
-    registered = json.loads(ClaudeServers(None, "").added())
-    assert read("plugin/.mcp.json") == registered
-    table = tomllib.loads(CodexServers(None, "").added())
-    assert read("plugin/codex.mcp.json") == {"mcpServers": table["mcp_servers"]}
+    by_init = {
+        "plugin/.mcp.json": json.loads(ClaudeServers(None, "").added())["mcpServers"]["skillopt"],
+        "plugin/codex.mcp.json": tomllib.loads(CodexServers(None, "").added())["mcp_servers"]["skillopt"],
+    }
+    for path, registered in by_init.items():
+        given = read(path)["mcpServers"]["skillopt"]
+        assert given == registered | {key: given[key] for key in ("command", "args")}
+
+
+def test_the_plugin_starts_its_own_launcher() -> None:
+    assert (PLUGIN / "launch" / "launch.py").is_file()
+    (claude,) = read("plugin/.mcp.json")["mcpServers"]["skillopt"]["args"]
+    assert claude == "${CLAUDE_PLUGIN_ROOT}/launch/launch.py"
+    # Codex fills in nothing, and would start the server in the folder of the plugin in place of the project's.
+    codex = read("plugin/codex.mcp.json")["mcpServers"]["skillopt"]["args"][1]
+    assert f"/skillopt/{__version__}/launch/launch.py" in codex
+
+
+def test_every_command_says_what_to_do_without_the_program() -> None:
+    for path in (*(PLUGIN / "commands").glob("*.md"), SKILL / "SKILL.md"):
+        assert "`install_skillopt`" in path.read_text(encoding="utf-8"), path
 
 
 def test_the_marketplace_points_at_the_plugin_and_the_manifest_at_its_parts() -> None:
@@ -66,7 +83,7 @@ def test_the_plugins_skill_is_what_we_ask_of_others() -> None:
 def test_commands_and_skill_name_no_tool_that_there_is_not() -> None:
     for path in PLUGIN.rglob("*.md"):
         named = set(re.findall(r"`([a-z]+_[a-z_]+)`", path.read_text(encoding="utf-8")))
-        assert named <= set(TOOLS), path
+        assert named <= {*TOOLS, "install_skillopt"}, path
 
 
 def test_links_of_the_plugin_stay_inside_it() -> None:

@@ -1,0 +1,189 @@
+"""The plugin's launcher starts the program where it is installed, and elsewhere says how to install it."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from skillopt import __version__
+from skillopt_mcp.server import make_server
+from tests.fakes.mcp_clients import EVERY_PROTOCOL, install_server, say, text_of
+from tests.fakes.repositories import make_repository
+
+pytestmark = pytest.mark.anyio
+
+PLUGIN = Path(__file__).resolve().parents[2] / "plugin"
+USUAL = "/usr/bin:/bin"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A copy of the plugin, and a home without any program."""
+    shutil.copytree(PLUGIN, tmp_path / "plugin")
+    (tmp_path / "home").mkdir()
+    return tmp_path
+
+
+def launcher(place: Path, path: str = USUAL, **environment: str) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=os.path.realpath(sys.executable),
+        args=["-I", str(place / "plugin" / "launch" / "launch.py")],
+        env={"HOME": str(place / "home"), "PATH": path, **environment},
+        cwd=place,
+    )
+
+
+def program(folder: Path, told: str) -> Path:
+    """Make a skillopt-mcp that says a version, and otherwise what it was started with."""
+    made = folder / "skillopt-mcp"
+    folder.mkdir(parents=True, exist_ok=True)
+    made.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "{told}" && exit\necho "$0 $SKILLOPT_PLUGIN_VERSION $*"\n'
+    )
+    made.chmod(0o755)
+    return made
+
+
+def started(place: Path, path: str = USUAL, **environment: str) -> tuple[str, str]:
+    """Run the launcher without a line to answer; give what was printed, and what went to stderr."""
+    given = launcher(place, path, **environment)
+    ended = subprocess.run(
+        [given.command, *given.args, "-C", "."],
+        env=given.env,
+        cwd=place,
+        input="",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ended.stdout.strip(), ended.stderr.strip()
+
+
+@EVERY_PROTOCOL
+async def test_without_the_program_there_is_one_tool_that_says_what_to_type(home: Path, mode: str) -> None:
+    async with Client(launcher(home), mode=mode) as client:
+        (tool,) = (await client.list_tools()).tools
+        assert tool.name == "install_skillopt"
+        text = await say(client, "install_skillopt")
+        assert "Tell the user to type in a terminal:\n\n    " in text
+        assert "install PATH-OF-CLONE" in text
+        assert "no package index has it yet" in text
+        refused = await client.call_tool("list_skills", {})
+        assert refused.is_error
+        assert "install_skillopt" in text_of(refused)
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_without_the_program_a_client_that_asks_what_the_server_is_for_is_told(home: Path, mode: str) -> None:
+    async with Client(launcher(home), mode=mode) as client:
+        assert "Call `install_skillopt`" in (client.instructions or "")
+
+
+async def test_once_the_program_is_installed_the_tool_says_how_to_go_on(home: Path) -> None:
+    async with Client(launcher(home)) as client:
+        assert "is not installed" in await say(client, "install_skillopt")
+        program(home / "home" / ".local" / "bin", f"skillopt-mcp {__version__}")
+        assert f"SkillOpt {__version__} is here now" in await say(client, "install_skillopt")
+
+
+@EVERY_PROTOCOL
+async def test_the_program_on_the_path_is_started_in_the_projects_folder(home: Path, mode: str) -> None:
+    make_repository(home / "rows")
+    install_server(home / "bin" / "skillopt-mcp")
+    given = launcher(home, f"{home / 'bin'}:{os.environ['PATH']}")
+    async with Client(given.model_copy(update={"cwd": home / "rows"}), mode=mode) as client:
+        listed = await say(client, "list_skills")
+        assert "| rows | not trained |" in listed
+        assert "the plugin is version" not in listed
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [".local/bin", ".local/share/pipx/venvs/skillopt-mcp/bin", ".local/share/uv/tools/skillopt-mcp/bin"],
+)
+def test_the_program_is_found_where_pipx_and_uv_put_it(home: Path, folder: str) -> None:
+    made = program(home / "home" / folder, f"skillopt-mcp {__version__}")
+    assert started(home) == (f"{made} {__version__} -C .", "")
+
+
+def test_the_active_environment_is_looked_into_and_the_projects_own_folder_is_not(home: Path) -> None:
+    made = program(home / ".venv" / "bin", f"skillopt-mcp {__version__}")
+    program(home, f"skillopt-mcp {__version__}")
+    assert started(home) == ("", "")
+    assert started(home, VIRTUAL_ENV=str(home / ".venv")) == (f"{made} {__version__} -C .", "")
+    assert started(home, VIRTUAL_ENV=".venv") == ("", "")
+
+
+def test_another_program_of_that_name_is_passed_over(home: Path) -> None:
+    program(home / "other", "skillopt-mcp by somebody else, version 7")
+    made = program(home / "home" / ".local" / "bin", f"skillopt-mcp {__version__}")
+    assert started(home, f"{home / 'other'}:{USUAL}")[0] == f"{made} {__version__} -C ."
+
+
+def test_a_program_of_another_version_is_started_and_the_difference_told(home: Path) -> None:
+    made = program(home / "bin", "skillopt-mcp 9.9.9")
+    told, problem = started(home, f"{home / 'bin'}:{USUAL}")
+    assert told == f"{made} {__version__} -C ."
+    assert problem == f"skillopt: the plugin is {__version__}, the program 9.9.9; update the older one"
+
+
+async def test_the_list_of_skills_tells_that_the_plugin_is_of_another_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKILLOPT_PLUGIN_VERSION", "9.9.9")
+    async with Client(make_server(make_repository(tmp_path))) as client:
+        assert f"the plugin is version 9.9.9, the program {__version__}" in await say(client, "list_skills")
+
+
+@pytest.mark.parametrize(
+    ("repository", "source"),
+    [
+        ("https://git.example/skillopt", f"git+https://git.example/skillopt@v{__version__}"),
+        ("", ""),
+        ("skillopt-mcp", ""),
+        ("https://git.example/x; rm", ""),
+    ],
+)
+def test_uvx_gets_a_pinned_git_address_and_never_the_bare_name(home: Path, repository: str, source: str) -> None:
+    manifest = home / "plugin" / ".claude-plugin" / "plugin.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "repository": repository}))
+    uvx = home / "bin" / "uvx"
+    uvx.parent.mkdir()
+    uvx.write_text('#!/bin/sh\necho "$@"\n')
+    uvx.chmod(0o755)
+    told = started(home, f"{uvx.parent}:{USUAL}")[0]
+    assert told == (f"--from {source} skillopt-mcp -C ." if source else "")
+
+
+def test_broken_lines_are_answered_and_do_not_end_the_launcher(home: Path) -> None:
+    lines = [
+        b"x",
+        b"[1]",
+        b'{"id": 1}',
+        b"\xff",
+        b'{"method": "y"}',
+        b'{"id": 2, "method": "y"}',
+        b'{"id": 3, "method": "ping"}',
+    ]
+    given = launcher(home)
+    ended = subprocess.run(
+        [given.command, *given.args], env=given.env, input=b"\n".join(lines), capture_output=True, check=True
+    )
+    replies = [json.loads(line) for line in ended.stdout.splitlines()]
+    codes = [reply.get("error", {}).get("code") for reply in replies]
+    assert codes == [-32700, -32600, -32600, -32700, -32601, None]
+    assert replies[-1] == {"jsonrpc": "2.0", "id": 3, "result": {}}
+
+
+def test_the_launcher_is_read_by_every_python_that_is_still_about() -> None:
+    source = (PLUGIN / "launch" / "launch.py").read_text(encoding="utf-8")
+    tree = ast.parse(source, feature_version=(3, 7))
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert imported <= sys.stdlib_module_names
+    assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
