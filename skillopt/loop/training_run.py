@@ -65,6 +65,8 @@ class TrainingRun:
         refused: Sequence[PeoplesRefusal] = (),
     ) -> None:
         self.start = self.epoch_start = skill
+        self.first_text = skill.document
+        """What is known from before any version; text that was added since is looked at for leaks as a whole."""
         self.suite, self.settings = suite, settings
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
         self.plan = plan_rollouts(suite, settings)
@@ -132,11 +134,11 @@ class TrainingRun:
         self._heard |= dict.fromkeys(feedback)
 
     def leaking_edits(self, skill: Skill, edits: Sequence[Edit]) -> list[Refusal]:
-        """Find the edits without which a skill carries no protected text that training did not begin with."""
+        """Find the edits without which a skill carries no protected text that was not there before any version."""
         if self.protected is None or not edits:
             return []
         heard = "\n".join(self._heard)
-        return find_leaking_edits(self.protected, self.start.document, skill.document, edits, heard)
+        return find_leaking_edits(self.protected, self.first_text, skill.document, edits, heard)
 
     def suspicions(self, step: int) -> Iterator[Event]:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
