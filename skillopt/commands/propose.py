@@ -19,18 +19,18 @@ from skillopt.project import Selection
 from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
 from skillopt.runs.earlier_spending import earlier_spending, runs_on
-from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, read_version, record_run
+from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
+from skillopt.runs.releases import first_text
 from skillopt.runs.run import RecordedRun
 from skillopt.runs.train_evidence import train_rollouts_of
 from skillopt.safety.leaks import LEAK_REASON
-from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change, Edit, Op
 from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.locks import writer_lock
 from skillopt.storage.refused_proposals import MOST_A_DAY, count_refused, note_refused
 from skillopt.storage.shown_evidence import read_shown
 from skillopt.tasks import Split, digest_of
-from skillopt.versions.commit_kind import ACCEPTED
 
 __all__ = [
     "SHORT",
@@ -280,7 +280,9 @@ def _checked(
             edits.append(edit.named(f"e{number}"))
         except EditError as error:
             refused.append(RefusedEdit(number, edit.op.value, str(error)))
-    first = _first_text(plan)
+    repository = plan.repository
+    path = repository.relative(plan.target.folder)
+    first = first_text(repository, skill.name, repository.versions(skill.name), path)
     heard = _feedback(plan, ledger, skill)
     proposal, unsound = check_proposal(skill.document, edits, plan.suite, plan.target.settings, first, heard)
     refused += [RefusedEdit(int(edit.id[1:]), edit.summary, why, LEAK_REASON in why) for edit, why in unsound]
@@ -294,16 +296,6 @@ def _feedback(plan: RunPlan, ledger: Ledger, skill: Skill) -> str:
     """Give the feedback on train tasks that the evidence shows; a rule in its words is no leak."""
     found = train_rollouts_of(ledger, plan.drivers, skill, plan.suite.tasks(Split.TRAIN))
     return "\n".join(one.score.feedback for rollouts in found.values() for one in rollouts if one.score is not None)
-
-
-def _first_text(plan: RunPlan) -> SkillDocument | None:
-    """Give the text before the first version, so that a leak in pieces of several proposals is seen whole."""
-    name = plan.target.name
-    own = [one for one in plan.repository.versions(name) if one.trailer(ACCEPTED)]
-    if not own:
-        return None
-    path = plan.repository.relative(plan.target.folder)
-    return read_version(plan.repository, name, own[-1].parent, path, missing_ok=True).document
 
 
 def _record(plan: RunPlan, ledger: Ledger, skill: Skill, proposal: Sequence[Change], refused: int) -> RunRecord:

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Sequence
 
 from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft, Line
+from skillopt.loop.edit_checks import Refusal
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Rollout
 from skillopt.skills.document import Skill
+from skillopt.skills.edits import Edit
 from skillopt.tasks import Task
 
-__all__ = ["CrossFoldRunner", "join_lines"]
+__all__ = ["CrossFoldRunner", "drop_edits", "join_lines"]
 
 
 class CrossFoldRunner:
@@ -72,8 +74,21 @@ def join_lines(joined: Draft, drafts: Sequence[Draft]) -> None:
     said: set[tuple[str, ...]] = set()
     for draft in drafts:
         for line in draft.lines:
-            key = (line.edit.op.value, line.edit.anchor, line.edit.section, line.edit.content.strip())
-            if key not in said:
-                said.add(key)
+            if _said(line.edit) not in said:
+                said.add(_said(line.edit))
                 lines.append(line)
     joined.set(lines)
+
+
+def drop_edits(draft: Draft, refused: Sequence[Refusal]) -> list[Refusal]:
+    """Take the lines out of a draft that say what was refused, under whatever id; give them with the reasons."""
+    reasons = {_said(edit): reason for edit, reason in refused}
+    gone = [(line.edit, reasons[_said(line.edit)]) for line in draft.lines if _said(line.edit) in reasons]
+    if gone:
+        draft.set([line for line in draft.lines if _said(line.edit) not in reasons])
+    return gone
+
+
+def _said(edit: Edit) -> tuple[str, ...]:
+    """Give what makes two edits the same."""
+    return edit.op.value, edit.anchor, edit.section, edit.content.strip()

@@ -47,7 +47,8 @@ def train(  # noqa: PLR0913 - what a run is made of
         suite: Tasks in three splits.
         settings: All that shapes the run.
         runner: Answers rollouts and prompts.
-        released: What the last version is compared with on `test`; the start, unless it is given.
+        released: What the last version is compared with on `test`, the start unless it is given; and what text was
+            before the first version, for the leak check.
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
         raised: The same settings with higher caps; under each in turn the run goes on from where it ended.
         refused: Edits that people refused in earlier versions or drafts; they are not tried again.
@@ -57,16 +58,18 @@ def train(  # noqa: PLR0913 - what a run is made of
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
     run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused)
+    released = released or Released(skill)
+    run.first_text = released.first or skill.document
     train_tasks = sum(len(learner.tasks) for learner in run.learners)
     if not train_tasks or not run.val:
         found = f"found {train_tasks} and {len(run.val)}"
         raise SuiteError(f"suite {suite.name!r}: expected tasks to learn from and to judge by, {found}; add tasks")
     yield RunStarted(skill.name, skill.digest, suite.name, suite.digest, run.steps)
-    yield from _train_to_the_caps(run, released or Released(skill), runner)
+    yield from _train_to_the_caps(run, released, runner)
     for caps in raised:
         run.raise_caps(caps)
         yield CapsRaised(caps.max_rollouts, caps.max_calls, caps.max_usd, caps.max_tokens)
-        yield from _train_to_the_caps(run, released or Released(skill), runner)
+        yield from _train_to_the_caps(run, released, runner)
 
 
 def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> Iterator[Event]:

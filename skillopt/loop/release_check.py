@@ -15,7 +15,7 @@ from skillopt.gate.gate import first_failure
 from skillopt.loop.events import HeldOutTestMeasured, ReleaseCheckWithheld
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.settings import GateRule, Settings
-from skillopt.skills.document import Skill
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import Task
 
 __all__ = ["LEAST_TEST_TASKS", "Released", "check_release", "look_confidence"]
@@ -26,15 +26,18 @@ LEAST_TEST_TASKS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What a candidate must beat before it is offered.
+    """What a candidate must beat before it is offered, and what training began with.
 
     Args:
         skill: The released version.
         looks: How often `test` was looked at already for a candidate to replace it.
+        first: The text before the first version of all, so that a leak whose pieces come in several runs is seen
+            whole; None where there is no version yet.
     """
 
     skill: Skill
     looks: int = 0
+    first: SkillDocument | None = None
 
 
 def look_confidence(confidence: float, look: int) -> float:

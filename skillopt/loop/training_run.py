@@ -12,7 +12,7 @@ from skillopt.loop.caps import CappedRunner
 from skillopt.loop.draft import Draft
 from skillopt.loop.edit_checks import Refusal
 from skillopt.loop.events import DraftChanged, EditRefused, Event
-from skillopt.loop.folds import CrossFoldRunner, join_lines
+from skillopt.loop.folds import CrossFoldRunner, drop_edits, join_lines
 from skillopt.loop.leak_checks import find_leaking_edits
 from skillopt.loop.learner import MOST_TRIES, Learner
 from skillopt.loop.memory import Memory, PeoplesRefusal
@@ -65,6 +65,8 @@ class TrainingRun:
         refused: Sequence[PeoplesRefusal] = (),
     ) -> None:
         self.start = self.epoch_start = skill
+        self.first_text = skill.document
+        """What is known from before any version; text that was added since is looked at for leaks as a whole."""
         self.suite, self.settings = suite, settings
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
         self.plan = plan_rollouts(suite, settings)
@@ -132,21 +134,11 @@ class TrainingRun:
         self._heard |= dict.fromkeys(feedback)
 
     def leaking_edits(self, skill: Skill, edits: Sequence[Edit]) -> list[Refusal]:
-        """Find the edits without which a skill carries no protected text that training did not begin with."""
+        """Find the edits without which a skill carries no protected text that was not there before any version."""
         if self.protected is None or not edits:
             return []
         heard = "\n".join(self._heard)
-        return find_leaking_edits(self.protected, self.start.document, skill.document, edits, heard)
-
-    def drop_leaks(self) -> Iterator[Event]:
-        """Take out of the draft what carries protected text, as a whole and since training began."""
-        leaking = self.leaking_edits(self.draft.incumbent, self.draft.waiting)
-        for edit, reason in leaking:
-            self.memory.refused(edit, reason)
-            yield EditRefused(self.step, edit, reason)
-        if leaking:
-            gone = {edit for edit, _ in leaking}
-            self.draft.set([line for line in self.draft.lines if line.edit not in gone])
+        return find_leaking_edits(self.protected, self.first_text, skill.document, edits, heard)
 
     def suspicions(self, step: int) -> Iterator[Event]:
         """Flag the tasks whose verifier looks wrong by what was run since it was asked last."""
@@ -154,11 +146,23 @@ class TrainingRun:
         for learner in self.learners:
             learner.aside = self.suspects.set_aside
 
-    def join(self) -> None:
-        """Join what the folds have learned to one draft."""
+    def join(self) -> Iterator[Event]:
+        """Join what the folds have learned to one draft, without what carries protected text.
+
+        What the joined draft may not say goes from every draft: the gate runs those of the folds in its place.
+        """
+        drafts = [learner.draft for learner in self.learners]
+        while True:
+            if self.cross is not None:
+                join_lines(self.draft, drafts)
+            leaking = self.leaking_edits(self.draft.incumbent, self.draft.waiting)
+            if not leaking:
+                break
+            for learner in dict.fromkeys([self.learner, *self.learners]):
+                for edit, reason in drop_edits(learner.draft, leaking):
+                    learner.memory.refused(edit, reason)
+            yield from (EditRefused(self.step, edit, reason) for edit, reason in leaking)
         if self.cross is not None:
-            drafts = [learner.draft for learner in self.learners]
-            join_lines(self.draft, drafts)
             self.cross.set_drafts(self.draft.skill, [draft.skill for draft in drafts])
 
     def judged(self, candidate: Skill) -> tuple[str, ...]:
@@ -167,8 +171,7 @@ class TrainingRun:
 
     def draft_changed(self) -> Iterator[Event]:
         """Tell of the draft where it is another text than the one told of last."""
-        self.join()
-        yield from self.drop_leaks()
+        yield from self.join()
         if self.draft.skill.digest != (self.told or self.start.digest):
             self.told = self.draft.skill.digest
             yield DraftChanged(self.step, self.draft.skill.document.text, self.draft.pending)

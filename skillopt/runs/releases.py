@@ -1,16 +1,22 @@
-"""The released version of a skill, and how often the held-out test was used to replace it.
+"""The released version of a skill, how often the held-out test was used to replace it, and the text before any version.
 
-Both are read from git and the ledger, so that a rerun gets the same as the first run did.
+All are read from git and the ledger, so that a rerun gets the same as the first run did.
 """
+
+from collections.abc import Sequence
 
 from skillopt.execution.recording import earlier_looks
 from skillopt.loop.release_check import Released
 from skillopt.runs.lineage import starting_commit
 from skillopt.runs.plan import RunPlan, read_version
+from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.versions.commit_kind import commit_kind
+from skillopt.versions.commit_message import Version
+from skillopt.versions.repository import Repository
 
-__all__ = ["released_of"]
+__all__ = ["first_text", "released_of"]
 
 
 def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
@@ -32,4 +38,25 @@ def released_of(plan: RunPlan, ledger: Ledger, record: RunRecord) -> Released:
         on_branch = read_version(repository, name, newest, record.skill_path, missing_ok=True)
         if on_branch.digest == skill.digest:
             skill = read_version(repository, name, first, record.skill_path, missing_ok=True)
-    return Released(skill, earlier_looks(ledger, record, skill.digest))
+    before = first_text(repository, name, versions, record.skill_path)
+    return Released(skill, earlier_looks(ledger, record, skill.digest), before)
+
+
+def first_text(repository: Repository, skill: str, versions: Sequence[Version], path: str) -> SkillDocument | None:
+    """Read the text before the first version, so that a leak in pieces of several runs or proposals is seen whole.
+
+    Args:
+        repository: Where it is.
+        skill: Name of the skill.
+        versions: Of the skill, newest first.
+        path: Its folder in the repository.
+
+    Returns:
+        The text, empty where the first version made the skill; None where nothing was accepted or taken yet.
+    """
+    oldest = next((one for one in reversed(versions) if commit_kind(one) in ("accepted", "taken")), None)
+    if oldest is None:
+        return None
+    if not oldest.parent:
+        return SkillDocument("")
+    return read_version(repository, skill, oldest.parent, path, missing_ok=True).document

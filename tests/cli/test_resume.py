@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -18,7 +18,7 @@ from typing import IO
 import pytest
 
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.unreported import is_unreported, mark_unreported
+from skillopt.storage.unreported import is_unreported
 from tests.fakes.projects import git, make_project, skillopt_process
 
 pytestmark = pytest.mark.process
@@ -224,16 +224,47 @@ def test_a_work_tree_that_was_changed_since_is_another_run(tmp_path: Path, proje
     assert newest.start != oldest.start
 
 
-def test_a_run_that_was_killed_after_its_end_is_shown_and_no_other_begins(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_after_its_last_event_is_shown_and_no_other_begins(tmp_path: Path) -> None:
     project = make_project(tmp_path / "project")
     command = ("optimize", "rows", "--json", "--workers", str(WORKERS))
-    first = skillopt_process(project, *command)
-    assert first.returncode == 0
-    shown, paid = json.loads(first.stdout), recorded(project)
-    mark_unreported(project, shown["run"])  # as it is where the kill came before the result was printed
-    again = json.loads(skillopt_process(project, *command).stdout)
-    assert (again["run"], again["versions"], again["reason"]) == (shown["run"], shown["versions"], shown["reason"])
-    assert (again["resumed"], again["paid_rollouts"], again["paid_calls"]) == (True, 0, 0)
-    assert recorded(project) == paid
-    assert not is_unreported(project, shown["run"])
-    assert json.loads(skillopt_process(project, *command).stdout)["run"] != shown["run"]
+    kill_before_the_result_is_printed(project, *command)
+    with closing(Ledger.open(project, read_only=True)) as ledger:
+        (run,) = ledger.runs()
+    assert run.state == "finished"
+    paid, versions = recorded(project), tips(project)
+    shown = json.loads(skillopt_process(project, *command).stdout)
+    assert (shown["run"], shown["versions"][::-1]) == (run.id, versions[: len(shown["versions"])])
+    assert (shown["resumed"], shown["paid_rollouts"], shown["paid_calls"]) == (True, 0, 0)
+    assert (recorded(project), tips(project)) == (paid, versions)
+    assert not is_unreported(project, run.id)
+    assert json.loads(skillopt_process(project, *command).stdout)["run"] != run.id
+
+
+def kill_before_the_result_is_printed(folder: Path, *command: str) -> None:
+    """Kill a command that has ended its run and cannot print the result, because nobody reads its full pipe."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    os.write(writing, bytes(2**20))  # as much of it as there is space for
+    os.set_blocking(writing, True)
+    arguments = [sys.executable, "-m", "skillopt", *command]
+    with subprocess.Popen(arguments, cwd=folder, stdout=writing, stderr=subprocess.DEVNULL) as process:
+        limit = Timer(120, process.kill)
+        limit.start()
+        while process.poll() is None and not has_finished(folder):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
+        process.kill()
+        limit.cancel()
+    os.close(reading)
+    os.close(writing)
+    assert process.returncode == -signal.SIGKILL
+
+
+def has_finished(folder: Path) -> bool:
+    """Tell whether the one run of a project is recorded as finished."""
+    path = folder / ".skillopt" / "ledger.db"
+    if not path.exists():
+        return False
+    with closing(sqlite3.connect(path)) as database, suppress(sqlite3.OperationalError):  # its tables are being made
+        return database.execute("SELECT 1 FROM runs WHERE state = 'finished'").fetchone() is not None
+    return False

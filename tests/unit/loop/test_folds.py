@@ -1,14 +1,21 @@
 """Two folds that swap roles: what one was taught is judged on the other."""
 
+import json
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from skillopt.loop.caps import CappedRunner
-from skillopt.loop.draft import Draft
+from skillopt.loop.draft import Draft, Line
+from skillopt.loop.events import EditRefused
 from skillopt.loop.folds import CrossFoldRunner, join_lines
+from skillopt.loop.training_run import TrainingRun
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.skills.document import Skill
+from skillopt.skills.edits import Edit, Op
+from skillopt.tasks import File, Split, Suite, VerifierSpec
 from skillopt.testing import ScriptedRunner
 from tests.fakes.worlds import SKILL, World, line, words_of
 
@@ -82,3 +89,32 @@ def test_the_joined_draft_says_what_either_fold_says(first: list[str], second: l
     assert words_of(joined.skill) == {"keep", *first, *second}
     join_lines(joined, made)
     assert words_of(joined.skill) == {"keep", *first, *second}
+
+
+def test_a_line_that_leaks_with_those_of_the_other_fold_goes_from_every_draft_that_the_gate_runs() -> None:
+    answer = VerifierSpec("exact", json.dumps({}), (File("expected.csv", b"ORD-0032,2024-08-11,353.20"),))
+    tasks = [replace(TASKS[0], verifier=answer), *TASKS[1:]]
+    suite = Suite("words", tuple((Split.VAL, task) for task in tasks), folds=((*tasks[:2],), (*tasks[2:],)))
+    inner = PLACE.runner(str)
+    run = TrainingRun(SKILL, suite, make_settings(), inner)
+    first, second = run.learners
+    first.draft.set([line("alpha", {}), says("one", "Look at ORD-0032.")])
+    second.draft.set([line("beta", {}), says("two", "Look at 2024-08-11."), says("again", "Look at 353.20.")])
+
+    refused = [event for event in run.draft_changed() if isinstance(event, EditRefused)]
+
+    dropped = {event.edit.content for event in refused}
+    assert dropped
+    assert list(run.draft_changed()) == []
+    assert run.cross is not None
+    run.cross.rollouts([RolloutRequest(run.draft.skill, task, 0) for task in tasks])
+    ran = {request.task.id: request.skill.text for request in inner.requests if request.skill}
+    assert [text for text in ran.values() for content in dropped if content in text] == []
+    assert ["- alpha" in ran[task.id] for task in tasks] == [False, False, True, True]
+    assert ["- beta" in ran[task.id] for task in tasks] == [True, True, False, False]
+    assert first.memory.rejected + second.memory.rejected
+
+
+def says(name: str, text: str) -> Line:
+    """Make a line of a sentence."""
+    return Line(Edit(name, Op.ADD, section="Rules", content=f"- {text}"))
