@@ -5,7 +5,6 @@ most commands look at no text.
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
@@ -39,9 +38,9 @@ class LazyPattern:
         """Tell whether all of a text is it."""
         return self._compiled.fullmatch(text)
 
-    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
+    def finditer(self, text: str, start: int = 0, end: int | None = None) -> Iterator[re.Match[str]]:
         """Find every place between two."""
-        return self._compiled.finditer(text, start, end)
+        return self._compiled.finditer(text, start, len(text) if end is None else end)
 
     def findall(self, text: str) -> list[str]:
         """Give what stands in every place, or its one group."""

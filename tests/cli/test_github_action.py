@@ -150,7 +150,7 @@ def test_a_night_that_breaks_fails_the_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "hostile", ["$(touch {0})", "`touch {0}`", '"; touch {0}; "', "x\n::error::forged\nverdict=passed", "--help"]
+    "hostile", ['"; touch {0}; "$(touch {0}) `touch {0}`', "x\n::error::forged\nverdict=passed\n$(touch {0})", "--help"]
 )
 def test_an_input_that_looks_like_a_command_is_a_value(tmp_path: Path, hostile: str) -> None:
     project = make_change(tmp_path / "project")

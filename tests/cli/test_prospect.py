@@ -106,7 +106,7 @@ def test_what_is_proposed_from_outside_sees_one_fold_and_is_judged_on_the_other(
     assert skillopt(project, "evaluate", "rows").returncode == 0
     shown = json.loads(skillopt(project, "evidence", "rows", "--json").stdout)
     assert shown["tasks"] == 4
-    assert len(shown["failing"]) + len(shown["passing"]) == 4
+    assert (shown["fold"], len(shown["measured"])) == (1, 4)
 
 
 def test_a_run_says_what_the_second_look_of_another_preset_costs(tmp_path: Path) -> None:
