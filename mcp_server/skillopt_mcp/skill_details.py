@@ -21,6 +21,9 @@ SHOWN_DIGITS = 10
 TAKE = "Only a person makes it a version, with `skillopt take {name}`; there is no tool for that."
 """How a draft becomes a version."""
 
+_SIMULATED = 2
+"""Runs of each kind of optimizer model that are simulated; always as many, so that every machine says the same."""
+
 _NO_SUITE = "none; nothing can be measured without tasks, and the prompt `write-evals` says how to write them"
 _HEAD = ("version", "at", "grade", "on val", "wins/ties/losses", "confidence", "what changed")
 
@@ -128,7 +131,7 @@ def _judge_line(suite: ShownSuite | str, target: Target) -> str:
 def _prospects(selection: Selection) -> list[str]:
     """Say what can be shown and what it is likely to take, which is simulated."""
     try:
-        found = estimate(selection)
+        found = estimate(selection, runs=_SIMULATED, clock=lambda: 0.0)
     except UsageError as error:
         return [f"- what can be shown: {error}"]
     return [

@@ -27,7 +27,7 @@ _LISTED = 20  # files that are listed
 _ROWS = 100  # skills on a page: at most some 9,000 tokens
 _START = "start"  # too short to be the start of a version
 _DRAFT = "draft"
-_PLUGIN_VERSION = "SKILLOPT_PLUGIN_VERSION"  # set by the plugin's launcher
+_PLUGIN_VERSION = "PLUGIN_VERSION_OF_SKILLOPT"  # set by the plugin's launcher
 _NOT_ACCEPTED = "This is a draft: it is not accepted and not served. Do not work by it."
 _BEGIN = {
     "repository": "There is no git repository around this folder, and skills are versioned in git. Run `git init`, "

@@ -14,7 +14,7 @@ import sys
 NAME = "skillopt-mcp"
 TOOL = "install_skillopt"
 NEEDED = (3, 11)
-VARIABLE = "SKILLOPT_PLUGIN_VERSION"
+VARIABLE = "PLUGIN_VERSION_OF_SKILLOPT"  # SKILLOPT_… are settings, and an unknown one is refused
 SECONDS = 20
 MODERN = ("2026-07-28",)
 OLDER = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")

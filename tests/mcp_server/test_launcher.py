@@ -44,7 +44,7 @@ def program(folder: Path, told: str) -> Path:
     made = folder / "skillopt-mcp"
     folder.mkdir(parents=True, exist_ok=True)
     made.write_text(
-        f'#!/bin/sh\n[ "$1" = --version ] && echo "{told}" && exit\necho "$0 $SKILLOPT_PLUGIN_VERSION $*"\n'
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "{told}" && exit\necho "$0 $PLUGIN_VERSION_OF_SKILLOPT $*"\n'
     )
     made.chmod(0o755)
     return made
@@ -101,6 +101,7 @@ async def test_the_program_on_the_path_is_started_in_the_projects_folder(home: P
         listed = await say(client, "list_skills")
         assert "| rows | not trained |" in listed
         assert "the plugin is version" not in listed
+        assert "- target: " in await say(client, "list_skills", name="rows")  # settings are read, from variables too
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_a_program_of_another_version_is_started_and_the_difference_told(home: P
 async def test_the_list_of_skills_tells_that_the_plugin_is_of_another_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SKILLOPT_PLUGIN_VERSION", "9.9.9")
+    monkeypatch.setenv("PLUGIN_VERSION_OF_SKILLOPT", "9.9.9")
     async with Client(make_server(make_repository(tmp_path))) as client:
         assert f"the plugin is version 9.9.9, the program {__version__}" in await say(client, "list_skills")
 
