@@ -13,7 +13,7 @@ from benchmarks.trust.table import Attack, ClassResult
 
 __all__ = ["CLASSES", "AttackClass", "Tried", "try_classes"]
 
-_ATTACKS: Final = "hostile edits, repositories, terminal texts, rollouts"
+_ATTACKS: Final = "hostile edits, repositories, requests, terminal texts, rollouts"
 _KILLS: Final = "kills, faults of disk and clock, two at once"
 _MESSAGES: Final = "malformed MCP messages"
 _UNNOTICED: Final = "planted cheats that `inspect` does not notice"
@@ -42,7 +42,7 @@ CLASSES: Final = {
     "cheats": AttackClass("cheats:try_cheats", _ATTACKS),
     "text": AttackClass("hostile_text:try_hostile_text", _ATTACKS),
     "repositories": AttackClass("repositories:try_repositories", _ATTACKS),
-    "pages": AttackClass("pages:try_pages", "pages that write"),
+    "pages": AttackClass("pages:try_pages", _ATTACKS),
     "terminal": AttackClass("terminal:try_terminal", _ATTACKS),
     "limits": AttackClass("limits:try_limits", _ATTACKS),
     "kills-training": AttackClass("kills:try_kills_of_training", _KILLS),

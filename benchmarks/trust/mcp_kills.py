@@ -31,10 +31,10 @@ def run_job(place: Place, kill: Kill | None) -> Ended:
 
     def until(code: int) -> int:
         job = _end_of_job(place)
-        if job is None or kill is None:
-            return code if job is None else job.exit_code or 0
+        if job is None:
+            return code or 70
         if job.state is JobState.LOST:
-            return -kill.signal
+            return -kill.signal if kill else 70
         return _INTERRUPTED if job.state is JobState.CANCELLED else job.exit_code or 0
 
     return start_forked(Command(_start_job, place.clone, (), place.environment), kill).wait(until)
@@ -113,12 +113,8 @@ def _train_by_tools(server: PipeServer, ended: Callable[[], Job | None]) -> bool
 def _end_of_job(place: Place, but: int = 0) -> Job | None:
     """Wait until nothing but a server works here; give the newest job, None where there is none."""
     place.wait_until_alone(but)
-    for job in list_jobs(place.clone, "rows", most=1):
-        if job.state is not JobState.RUNNING:
-            return job
-        order = (
-            place.clone / ".skillopt" / "jobs" / job.id / "order.json"
-        )  # never started; a client would wait a minute
-        order.write_text(json.dumps(json.loads(order.read_text("utf-8")) | {"created_at": _LONG_AGO}), "utf-8")
-        return list_jobs(place.clone, "rows", most=1)[0]
-    return None
+    for job in list_jobs(place.clone, "rows"):
+        if job.state is JobState.RUNNING:  # it never started; a client would wait for a minute
+            order = place.clone / ".skillopt" / "jobs" / job.id / "order.json"
+            order.write_text(json.dumps(json.loads(order.read_text("utf-8")) | {"created_at": _LONG_AGO}), "utf-8")
+    return next(iter(list_jobs(place.clone, "rows", most=1)), None)

@@ -14,6 +14,7 @@ from benchmarks.trust.projects import git, make_project
 __all__ = ["Place"]
 
 _SECONDS: Final = 120
+_LOOKS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,10 @@ class Place:
         Raises:
             TimeoutError: One does not end.
         """
-        latest = time.monotonic() + _SECONDS
-        while working := [process for process in self._processes() if process != but]:
+        latest, idle = time.monotonic() + _SECONDS, 0
+        while idle < _LOOKS:  # between two looks of one a process may have forked and ended
+            working = [process for process in self._processes() if process != but]
+            idle = 0 if working else idle + 1
             if time.monotonic() > latest:
                 raise TimeoutError(f"expected the processes in {self.folder} to end, found {working}")
             time.sleep(0.02)

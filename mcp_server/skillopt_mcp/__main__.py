@@ -55,7 +55,13 @@ def _serve(folder: Path, token: str, port: int | None) -> int:
     gc.freeze()
     gc.enable()
     if port is None:
-        anyio.run(serve_stdio, server)
+        try:
+            anyio.run(serve_stdio, server)
+        except BaseExceptionGroup as ended:
+            # How the SDK ends when Ctrl-C comes while it passes the first request on.
+            if ended.split(anyio.BrokenResourceError)[1] is not None:
+                raise
+            return _INTERRUPTED
         return 0
     if not token:
         token = secrets.token_urlsafe(32)

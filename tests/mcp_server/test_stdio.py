@@ -108,3 +108,22 @@ def test_the_version_is_told_without_the_imports_that_take_long(tmp_path: Path) 
         "assert not {'mcp', 'git', 'pydantic', 'starlette'} & set(sys.modules), sorted(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, timeout=60)
+
+
+@pytest.mark.parametrize(("inner", "code"), [("anyio.BrokenResourceError()", 130), ("ValueError('x')", 1)])
+def test_ctrl_c_during_the_first_request_ends_without_a_traceback_and_other_errors_have_one(
+    tmp_path: Path, inner: str, code: int
+) -> None:
+    program = (
+        "import sys, anyio, skillopt_mcp.__main__ as main, skillopt_mcp.transports as transports\n"
+        "async def serve(server):\n"
+        f"    raise BaseExceptionGroup('unhandled', [ExceptionGroup('inner', [{inner}])])\n"
+        "transports.serve_stdio = serve\n"
+        "sys.exit(main.main([]))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, check=False, capture_output=True, text=True, timeout=60
+    )
+
+    assert ended.returncode == code
+    assert ("Traceback" in ended.stderr) == (code == 1)
