@@ -40,7 +40,7 @@ def inspect_honest(work: HonestWork) -> tuple[Suspicion, ...]:
 
 
 def try_inspection(*, quick: bool = False, half: Half = Half(1)) -> tuple[tuple[ClassResult, ...], list[str]]:
-    """Inspect a half of all cases; give the row of the table and what went wrong.
+    """Inspect planted cheats and honest rollouts: the half of all cases on which no threshold was chosen.
 
     Args:
         quick: Whether no harness is run, and honest work is only drawn.
