@@ -99,7 +99,7 @@ def run_attempt(attempt: Attempt, sandbox: SandboxChoice = "bwrap") -> Score | s
 
 
 def try_cheats(*, quick: bool = False) -> Found:
-    """Have agents get the score without the work, all whose programs are there or every tenth; honest work must pass."""
+    """Have agents get the score without the work, all that can run here or every tenth; honest work must pass."""
     through, refused = [], []
     cheats, honest = ([each for each in some if each.runnable][:: 10 if quick else 1] for some in (CHEATS, HONEST))
     for attempt in cheats:

@@ -1,4 +1,4 @@
-"""The generated parts of docs/trust.md: the tables of attacks, and the figures of a soak."""
+"""The generated parts of docs/trust.md and README.md: the tables of attacks, and the figures of a soak."""
 
 import os
 import platform
@@ -12,9 +12,9 @@ from benchmarks.trust.classes import CLASSES, Tried
 from benchmarks.trust.table import sum_rows, trust_table
 from skillopt import __version__
 
-__all__ = ["attacks_part", "machine", "write_part"]
+__all__ = ["attacks_part", "machine", "short_table", "write_part"]
 
-_PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "trust.md"
+_CHECKOUT: Final = Path(__file__).resolve().parents[2]
 
 
 def attacks_part(tried: Sequence[Tried], seconds: float) -> str:
@@ -25,11 +25,6 @@ def attacks_part(tried: Sequence[Tried], seconds: float) -> str:
         seconds: How long all took together.
     """
     rows = {one.name: one.rows for one in tried}
-    groups = dict.fromkeys(each.group for each in CLASSES.values())
-    short = [
-        sum_rows(group, [row for name, each in CLASSES.items() if each.group == group for row in rows[name]])
-        for group in groups
-    ]
     told = [
         f"| `{name}` | {', '.join(row.name.removeprefix('edit: ') for row in rows[name])} | {_first_line(name)} |"
         for name in CLASSES
@@ -37,12 +32,24 @@ def attacks_part(tried: Sequence[Tried], seconds: float) -> str:
     return "\n\n".join(
         (
             f"{machine()}, {seconds / 60:.0f} minutes.",
-            trust_table(short),
+            short_table(tried),
             "By class:",
             trust_table([row for name in CLASSES for row in rows[name]]),
             "What is done, by the name that `TRUST_ARGS` takes:",
             "\n".join(("| name | rows | what is done |", "| --- | --- | --- |", *told)),
         )
+    )
+
+
+def short_table(tried: Sequence[Tried]) -> str:
+    """Write a table with a row for each group of classes."""
+    rows = {one.name: one.rows for one in tried}
+    groups = dict.fromkeys(each.group for each in CLASSES.values())
+    return trust_table(
+        [
+            sum_rows(group, [row for name, each in CLASSES.items() if each.group == group for row in rows[name]])
+            for group in groups
+        ]
     )
 
 
@@ -54,19 +61,21 @@ def machine() -> str:
     )
 
 
-def write_part(name: str, text: str) -> None:
-    """Put a text between its marks in the page.
+def write_part(name: str, text: str, page: str = "docs/trust.md") -> None:
+    """Put a text between its marks in a page.
 
     Args:
         name: Of the marks.
         text: What comes between them.
+        page: The file, from the checkout on.
     """
-    page = _PAGE.read_text(encoding="utf-8")
+    path = _CHECKOUT / page
+    before = path.read_text(encoding="utf-8")
     marks = re.compile(rf"(?<=<!-- {name} -->\n).*?(?=<!-- end of {name} -->)", re.DOTALL)
-    shown, found = marks.subn(lambda _: f"\n{text}\n\n", page)
+    shown, found = marks.subn(lambda _: f"\n{text}\n\n", before)
     if found != 1:
-        sys.exit(f"{_PAGE}: expected the marks of {name} once, found them {found} times; put them back")
-    _PAGE.write_text(shown, encoding="utf-8")
+        sys.exit(f"{page}: expected the marks of {name} once, found them {found} times; put them back")
+    path.write_text(shown, encoding="utf-8")
 
 
 def _first_line(name: str) -> str:
