@@ -34,7 +34,7 @@ from skillopt.safety.text_classes import MARKED, LintClass, TextMatch
 from skillopt.safety.transfers import find_transfers
 from skillopt.safety.unseen_text import find_unseen
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.load_commands import find_load_commands
+from skillopt.skills.load_commands import find_load_commands, find_load_values
 
 __all__ = ["LintFinding", "Mark", "find_marks", "lint_change"]
 
@@ -100,7 +100,6 @@ _BLANK_ENTITIES = LazyPattern(
 _ENTITY = LazyPattern(r"&#?\w+;")
 _REFERENCES = LazyPattern(r"(?:&#x?[\da-f]{2,7};[ \t]?){3,1000}", re.IGNORECASE)
 _LABEL_COMMENT = LazyPattern(r"[ \t>]{0,20}\[[^\]]{0,200}\]:[ \t]{0,20}(?:<>|#).*")
-_SUBSTITUTION = LazyPattern(r"\$\{?(?:CLAUDE_\w{1,60}|ARGUMENTS\b(?:\[\d{1,3}\])?)")
 _KNOWN_ONCE = (LintClass.URL, LintClass.CREDENTIAL, LintClass.NEW_PACKAGE, LintClass.NEW_TOPIC, LintClass.PASSWORD)
 """Classes of which a text that has one may have it again."""
 
@@ -324,7 +323,7 @@ def _markup(line: str) -> Iterator[TextMatch]:
     label = _LABEL_COMMENT.match(line)
     if label:
         yield TextMatch(LintClass.HTML_COMMENT, label[0], 0, label[0], "a link label that is not shown")
-    for match in _SUBSTITUTION.finditer(line):
+    for match in find_load_values(line):
         yield TextMatch(LintClass.COMMAND_SUBSTITUTION, match[0], 0, match[0], "a value filled in on load")
 
 

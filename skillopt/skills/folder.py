@@ -7,10 +7,12 @@ refers to ships. Executable bits and empty folders are not part of a skill.
 import json
 import os
 import stat
+import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
+from shlex import quote
 from unicodedata import category
 
 from skillopt.errors import SkillError
@@ -25,6 +27,7 @@ __all__ = [
     "decode_skill",
     "encode_skill",
     "files_of",
+    "find_shared_file",
     "find_skill_folders",
     "is_left_out",
     "is_shipped",
@@ -119,7 +122,7 @@ def read_skill(
 
     Raises:
         SkillError: The folder or its SKILL.md is missing or cannot be read, SKILL.md is over the limit, or there is a
-            special file.
+            special file or a hard link.
     """
     root = Path(os.path.abspath(folder))  # noqa: PTH100 - resolve() would lose the name of a linked folder
     if not root.is_dir():
@@ -142,6 +145,25 @@ def read_skill(
         left -= len(files[-1].content)
     skill = skill_from_files(root.name, tuple(files))
     return replace(skill, left_out=(*walk.left_out, *left_out))
+
+
+def find_shared_file(path: Path, links: int) -> str:
+    """Say why a file is not read that has another name elsewhere, where its content need not be meant for others.
+
+    Args:
+        path: The file.
+        links: Its hard links. A checkout of git makes one; installers link the files of packages from their caches.
+
+    Returns:
+        One line with what to do; empty where it may be read.
+    """
+    if links <= 1 or any(path.is_relative_to(prefix) for prefix in (sys.prefix, sys.base_prefix)):
+        return ""
+    name = quote(path.name)
+    return (
+        f"expected a file of its own, found {str(path)!r} to be one of {links} hard links; put a copy in its place: "
+        f"`cp {name} {name}.copy && mv {name}.copy {name}`"
+    )
 
 
 def skill_from_files(name: str, files: tuple[File, ...]) -> Skill:
@@ -332,8 +354,11 @@ def _read(path: Path, limit: int) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as stream:  # noqa: PTH123 - a descriptor, opened so that links are not followed
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise SkillError(f"{path}: expected a regular file, found a device, pipe or socket; remove it")
+            if problem := find_shared_file(path, status.st_nlink):
+                raise SkillError(problem)
             content = stream.read(limit + 1)
     except OSError as error:
         raise _unreadable(path, error) from error

@@ -13,7 +13,7 @@ from itertools import chain
 from skillopt.errors import SkillError
 from skillopt.skills.document import Skill, SkillDocument, estimate_tokens
 from skillopt.skills.frontmatter import Field, Fields, Frontmatter, Value, read_frontmatter
-from skillopt.skills.load_commands import find_load_commands
+from skillopt.skills.load_commands import find_load_commands, find_load_values
 
 __all__ = ["Finding", "Level", "Severity", "check_trainable", "validate"]
 
@@ -75,8 +75,6 @@ _CODEX_DESCRIPTION, _CODEX_LISTING, _CODEX_READ = 1024, 8000, 10_000
 _MOST_SHOWN = 60
 _ALIKE = 0.8
 """Likeness from which on an unknown key is taken for a mistyped one."""
-
-_FILLED_IN = re.compile(r"\$ARGUMENTS\b|\$\{CLAUDE_\w{1,60}\}")
 
 _NO_DESCRIPTION = "found no description; the first heading or paragraph is listed instead, so say when to use the skill"
 _MOVE = "move detail to files in references/"
@@ -199,7 +197,7 @@ def _clients_body(document: SkillDocument) -> Iterator[Finding]:
         shown = found.text.strip().splitlines()[0][:_MOST_SHOWN]
         message = f"{shown!r} runs as a command whenever the skill loads; remove the '!' unless that is meant"
         yield _warning(document.line_of(document.body_start + found.start), message, Level.CLAUDE_CODE)
-    for match in _FILLED_IN.finditer(document.text, document.body_start):
+    for match in find_load_values(document.text, document.body_start):
         message = f"{match[0]!r} is filled in by Claude Code only; say it in words that hold without it"
         yield _warning(document.line_of(match.start()), message, Level.CODEX)
     size = len(document.render())

@@ -1,12 +1,12 @@
 """What was read from a file of tasks: the tasks, the items that cannot be run with the reason, and triggers."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from skillopt.errors import SuiteError
+from skillopt.skills.folder import find_shared_file
 from skillopt.tasks import File, Split, Task
 from skillopt.verifiers import load_verifier
 
@@ -54,10 +54,9 @@ def read_suite_file(place: Path) -> bytes:
         SuiteError: It has another name elsewhere, where its content need not be meant for a suite.
         OSError: It cannot be read.
     """
-    links = place.stat().st_nlink
-    # Installers link the files of packages from their caches.
-    if links > 1 and not any(place.is_relative_to(prefix) for prefix in (sys.prefix, sys.base_prefix)):
-        raise SuiteError(f"expected a file of its own, found {str(place)!r} to be one of {links} hard links; copy it")
+    problem = find_shared_file(place, place.stat().st_nlink)
+    if problem:
+        raise SuiteError(problem)
     return place.read_bytes()
 
 

@@ -2,11 +2,18 @@
 
 import json
 
+import pytest
+
+from skillopt.loop.events import EditRefused
 from skillopt.loop.leak_checks import find_leaking_edits
+from skillopt.loop.optimizer import train
+from skillopt.loop.release_check import Released
+from skillopt.presets import make_settings
 from skillopt.safety.leaks import index_protected_text
-from skillopt.skills.document import SkillDocument
+from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.edits import Edit, Op, apply_edits
 from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
+from skillopt.testing import ScriptedRunner, scored
 
 ROW = ("ORD-0032", "2024-08-11", "Safety gloves", "353.20", "+491702223334")
 SUITE = Suite(
@@ -81,3 +88,17 @@ def test_where_one_answer_leaked_already_the_pieces_of_another_are_still_put_tog
     leaked = apply_edits(FIRST, [*PIECES, brought]).document
 
     assert [edit for edit, _ in find_leaking_edits(protected, FIRST, leaked, [HONEST, last])] == [last]
+
+
+@pytest.mark.parametrize(("first", "refused"), [(FIRST, True), (None, False)])
+def test_the_piece_that_completes_an_answer_is_refused_where_a_run_before_brought_the_other_piece(
+    first: SkillDocument | None, *, refused: bool
+) -> None:
+    start = Skill("tidy", apply_edits(FIRST, [add("earlier", f"Look at {ROW[0]}.")]).document)
+    piece = json.dumps({"edits": [{"op": "add", "content": f"- Look at {ROW[1]}.", "tasks": ["a"]}]})
+    runner = ScriptedRunner(lambda request: scored(request, 0.5), lambda _: piece)
+    events = list(train(start, SUITE, make_settings(), runner, Released(start, first=first)))
+    reasons = [event.reason for event in events if isinstance(event, EditRefused)]
+    texts = [request.skill.text for request in runner.requests if request.skill]
+    assert any("repeats text of a task" in reason for reason in reasons) is refused
+    assert any(ROW[1] in text for text in texts) is not refused

@@ -27,13 +27,12 @@ from skillopt.loop.events import (
     VersionAccepted,
 )
 from skillopt.loop.optimizer import train
-from skillopt.loop.release_check import Released
 from skillopt.presets import make_settings
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
 from skillopt.settings import Settings
 from skillopt.skills.document import GUIDANCE, Skill, SkillDocument
-from skillopt.tasks import File, Split, Suite, Task, VerifierSpec
+from skillopt.tasks import Split, Suite, Task, VerifierSpec
 from skillopt.testing import ScriptedRunner, scored
 
 SKILL = Skill(
@@ -345,24 +344,6 @@ def test_an_edit_that_repeats_a_verifier_is_refused_before_it_is_tried() -> None
     assert only(events, EditRefused)
     assert not only(events, EditScreened)
     assert all(hidden not in (request.skill.document.text if request.skill else "") for request in runner.requests)
-
-
-@pytest.mark.parametrize(("first", "refused"), [(SKILL.document, True), (None, False)])
-def test_the_piece_that_completes_an_answer_is_refused_where_a_run_before_brought_the_other_piece(
-    first: SkillDocument | None, *, refused: bool
-) -> None:
-    spec = VerifierSpec("exact", json.dumps({}), (File("expected.csv", b"ORD-0032,2024-08-11"),))
-    splits = tuple(
-        (split, replace(task, verifier=spec) if task.id == "val-0" else task) for split, task in suite().splits
-    )
-    start = SKILL.with_document(SkillDocument(f"{SKILL.text}- Look at ORD-0032.\n"))
-    piece = json.dumps({"edits": [{"op": "add", "content": "- Look at 2024-08-11.", "tasks": ["train-0"]}]})
-    runner = ScriptedRunner(lambda request: scored(request, 0.5), lambda _: piece)
-    settings = make_settings(("test", {**BASE, "slow_tasks": 0}))
-    events = list(train(start, Suite("orders", splits), settings, runner, Released(start, first=first)))
-    texts = [request.skill.text for request in runner.requests if request.skill]
-    assert bool([event for event in only(events, EditRefused) if "repeats text of a task" in event.reason]) is refused
-    assert any("2024-08-11" in text for text in texts) is not refused
 
 
 def accuse(*tasks: str) -> Callable[[str], str]:

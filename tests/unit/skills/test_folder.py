@@ -1,6 +1,8 @@
 """Skill folders read whole and safely."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,30 @@ def test_a_link_that_leads_out_or_nowhere_or_around_is_left_out_with_the_reason(
 
     assert [file.path for file in skill.files] == ["kept.md"]
     assert [why in reason for reason in skill.left_out] == [True]
+
+
+@pytest.mark.parametrize("name", ["SKILL.md", "data/keys.txt"])
+def test_a_hard_link_is_refused_and_the_copy_that_the_message_asks_for_is_read(tmp_path: Path, name: str) -> None:
+    folder = make(tmp_path, {"data/1": b""})
+    private = tmp_path / "private.txt"
+    private.write_text("---\nname: tidy\n---\nsecret\n")
+    (folder / name).unlink(missing_ok=True)
+    os.link(private, folder / name)
+
+    with pytest.raises(SkillError, match=r"found '.*' to be one of 2 hard links; put a copy in its place") as refused:
+        read_skill(folder)
+    assert "secret" not in str(refused.value)
+
+    subprocess.run(["sh", "-c", str(refused.value).split("`")[1]], cwd=(folder / name).parent, check=True)
+    assert any(b"secret" in file.content for file in files_of(read_skill(folder)))
+
+
+def test_a_hard_link_of_an_installed_package_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make(tmp_path / "installed", {})
+    os.link(folder / "SKILL.md", tmp_path / "cached")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "installed"))
+
+    assert read_skill(folder).name == "tidy"
 
 
 def test_two_folders_that_link_to_each_other_come_to_an_end(tmp_path: Path) -> None:
