@@ -30,6 +30,7 @@ __all__ = [
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 """A day of the week, as settings name it."""
 
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _CANNOT_CHANGE_A_RESULT = {"max_minutes", "executor", "nightly", "agents"}
 """Tables of agents can, but are part of the target's identity, as its version is."""
 
@@ -363,17 +364,16 @@ class Settings(AdvancedSettings):
         int, Field(description="Cap on calls of the optimizer model and the judge of a run; 0 for none.", ge=0)
     ] = 0
     max_usd: Annotated[
-        float, Field(description="Cap on US dollars of a run, held-out test included; 0 for none.", ge=0)
+        _Amount, Field(description="Cap on US dollars of a run, held-out test included; 0 for none.")
     ] = 0.0
     max_tokens: Annotated[
         int, Field(description="Cap on tokens of a run, held-out test included; 0 for none.", ge=0)
     ] = 0
     max_minutes: Annotated[
-        float,
-        Field(description="Minutes that a command may take; the same command goes on. 0 for no cap.", ge=0),
+        _Amount, Field(description="Minutes that a command may take; the same command goes on. 0 for no cap.")
     ] = 0.0
     rollout_usd: Annotated[
-        float, Field(description="Most US dollars of one rollout of `claude-code`; 0 for no limit.", ge=0)
+        _Amount, Field(description="Most US dollars of one rollout of `claude-code`; 0 for no limit.")
     ] = 0.0
     rollout_tokens: Annotated[
         int, Field(description="Most tokens of one rollout of `codex`; 0 for no limit.", ge=0)

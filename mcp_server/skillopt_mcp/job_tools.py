@@ -57,11 +57,13 @@ StartText = Annotated[
 UsdCap = Annotated[
     float,
     Field(
-        description="Most US dollars, agreed with the user; 0 for the project's own cap. A paid job needs one.", ge=0
+        description="Most US dollars, agreed with the user; 0 for the project's, the lower holds. Paid jobs need one.",
+        ge=0,
+        le=1_000_000,
     ),
 ]
-RolloutsCap = Annotated[int, Field(description="Most rollouts; 0 for the project's own cap.", ge=0)]
-MinutesCap = Annotated[float, Field(description="Most minutes; 0 for the project's own cap.", ge=0)]
+RolloutsCap = Annotated[int, Field(description="Most rollouts; 0 for the project's own cap.", ge=0, le=10_000_000)]
+MinutesCap = Annotated[float, Field(description="Most minutes; 0 for the project's own cap.", ge=0, le=100_000)]
 
 
 WaitSeconds = Annotated[

@@ -11,6 +11,7 @@ from skillopt.commands.propose import EditsProposal
 from skillopt.commands.prospect import what_it_can_show
 from skillopt.commands.spending import is_capped
 from skillopt.errors import SkilloptError, UsageError
+from skillopt.execution.logins import missing_access
 from skillopt.execution.recording import check_cap
 from skillopt.forecast.foresight import CallCost, foresee
 from skillopt.forecast.typical_costs import is_paid
@@ -32,8 +33,17 @@ from skillopt.versions.draft_branch import DRAFT
 
 __all__ = ["JobPlan", "choose_target", "plan_evaluation", "plan_proposal", "plan_training"]
 
-_CAPS: Final = ("max_usd", "max_rollouts", "max_tokens", "max_minutes")
+_CAPS: Final = ("max_usd", "max_rollouts", "max_calls", "max_tokens", "max_minutes", "rollout_usd", "rollout_tokens")
+_UNITS: Final = {
+    "max_rollouts": "rollouts",
+    "max_calls": "calls of optimizer model and judge",
+    "max_tokens": "tokens",
+    "max_minutes": "minutes",
+    "rollout_tokens": "tokens a rollout",
+}
+_SHORT: Final = "The cap on dollars is below what is likely: it will end the job early."
 _NOBODY: Final = "nobody"
+_CENT: Final = 0.01
 _SECONDS_FROM: Final = 2.0
 """Minutes below which a duration is told in seconds."""
 
@@ -206,10 +216,14 @@ class _Chosen:
     @classmethod
     def of(cls, selection: Selection, caps: Mapping[str, float], *, proposer: str = "") -> "_Chosen":
         """Load it as the command would, and refuse what that refuses."""
-        capped = replace(selection, flags={**selection.flags, **caps})
-        root = selection.project().root
+        project = selection.project()
+        root, own = project.root, project.target(selection).settings
+        capped = replace(selection, flags={**selection.flags, **_lower(caps, own)})
         plan = make_plan(capped, proposer=proposer)
         check_idle(root, plan.target.name)
+        missing = missing_access(plan.target.settings, plan.suite, trains=not proposer)
+        if missing:
+            raise UsageError(missing)
         return cls(capped, plan, root, not proposer)
 
     @property
@@ -248,7 +262,8 @@ class _Chosen:
         likely = _priced(likely, costs, settings.executor.workers)
         self._expect_cap(likely)
         limits = {name: float(getattr(settings, name)) for name in _CAPS}
-        words = (f"{what}, with harness `{settings.harness}`.", _likely_words(likely), _limit_words(limits))
+        short = f" {_SHORT}" if likely.usd is not None and 0 < settings.max_usd < likely.usd[0] else ""
+        words = (f"{what}, with harness `{settings.harness}`.", _likely_words(likely), _limit_words(limits) + short)
         return JobPlan(self.plan.target.name, self.plan.target.folder, self.root, limits, words)
 
     def _expect_cap(self, likely: _Likely) -> None:
@@ -261,7 +276,7 @@ class _Chosen:
         judged = any(task.verifier.judged for _, task in self.plan.suite.splits)
         names = [settings.harness, *([settings.model] if self.trains else [])]
         names += [settings.judge or settings.model] if judged else []
-        billed = sorted({name for name in names if is_paid(name)})
+        billed = sorted({name for name in names if is_paid(name, settings)})
         if not billed or settings.max_usd or (likely.usd is None and is_capped(settings)):
             return
         if likely.usd is None:
@@ -272,6 +287,15 @@ class _Chosen:
             f"expected {wanted} for a job that is paid for ({', '.join(billed)}), found none; agree on one with the "
             f"user: {step} (for the job, or in {CONFIG})"
         )
+
+
+def _lower(caps: Mapping[str, float], own: Settings) -> dict[str, float]:
+    """Take the lower of a job's cap and the project's: what the user set is not for an agent to raise.
+
+    A cap of 0 on what the project caps takes that cap away: evaluations do so with the cap on training's rollouts.
+    """
+    kept = {name: float(getattr(own, name)) for name in caps}
+    return {name: min(cap, kept[name]) if cap and kept[name] else cap for name, cap in caps.items()}
 
 
 def _priced(likely: _Likely, costs: tuple[CallCost, CallCost], workers: int) -> _Likely:
@@ -306,16 +330,17 @@ def _time_words(minutes: _Range | None) -> str:
 def _limit_words(limits: Mapping[str, float]) -> str:
     """Say the limits in force, and which there are none of.
 
-    >>> _limit_words({"max_usd": 0, "max_rollouts": 40, "max_tokens": 0, "max_minutes": 5})
-    'Limits in force: 40 rollouts, 5 minutes; no cap on dollars is set.'
+    >>> _limit_words({"max_usd": 0, "max_rollouts": 1_234_567, "max_tokens": 0, "max_minutes": 5})
+    'Limits in force: 1,234,567 rollouts, 5 minutes; no cap on dollars is set.'
     """
 
     def said() -> Iterator[str]:
-        if usd := limits["max_usd"]:
-            yield f"${usd:,.2f}"
-        for name, unit in (("max_rollouts", "rollouts"), ("max_tokens", "tokens"), ("max_minutes", "minutes")):
-            if limits[name]:
-                yield f"{limits[name]:,g} {unit}"
+        for name, end in (("max_usd", ""), ("rollout_usd", " a rollout")):
+            if usd := limits.get(name):
+                yield f"${usd:,.2f}{end}" if usd >= _CENT else f"${usd:.2g}{end}"
+        for name, unit in _UNITS.items():
+            if limits.get(name):
+                yield f"{limits[name]:,.12g} {unit}"
 
     none = "" if limits["max_usd"] else "; no cap on dollars is set"
     return f"Limits in force: {', '.join(said()) or 'none'}{none}."

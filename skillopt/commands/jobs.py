@@ -80,7 +80,7 @@ class JobLimits:
     def flags(self) -> Iterator[str]:
         """Give the options of the command line."""
         for name, value in self.caps.items():
-            yield from (f"--{name.replace('_', '-')}", f"{value:g}")
+            yield from (f"--{name.replace('_', '-')}", f"{value:.15g}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def foresee_spending(selection: Selection, start: Start = "auto", *, runs: int =
     parts = list(zip(names, get_args(Part), plan.identities, strict=False))  # there may be no judge
     if {name for name, _, _ in parts} <= _FREE:
         return None
-    billed = [part for part in parts if is_paid(part[0])]
+    billed = [part for part in parts if is_paid(part[0], settings)]
     paid, capped = bool(billed), is_capped(settings)
     asked = [(part, identity) for _, part, identity in billed or parts]
     first = not _trained_before(selection.project().root, asked)
@@ -108,7 +108,7 @@ def payment_of(root: Path, settings: Settings, names: Sequence[str]) -> Payment:
         settings: With its caps.
         names: Harness and models that it asks; empty ones are left out.
     """
-    paid = any(map(is_paid, filter(None, names)))
+    paid = any(is_paid(name, settings) for name in names if name)
     return Payment(paid, not (paid and _was_billed(root)), is_capped(settings))
 
 
@@ -125,8 +125,7 @@ def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:
     project = Project.find(Path.cwd())
     names = tuple(project.entries) or tuple(skill.name for skill in project.discover().with_tasks)
     settings = [project.target(Selection(name, flags)).settings for name in names]
-    drivers = {name for one in settings for name in (one.harness, one.model, one.judge)}
-    paid = any(map(is_paid, filter(None, drivers)))
+    paid = any(is_paid(name, one) for one in settings for name in (one.harness, one.model, one.judge) if name)
     return Payment(paid, not (paid and _was_billed(project.root)), capped or all(map(is_capped, settings)))
 
 

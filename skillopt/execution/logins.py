@@ -44,7 +44,7 @@ def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> t
     return True, f"credential from {named[0]}"
 
 
-def missing_access(settings: Settings, suite: Suite) -> str:
+def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) -> str:
     """Say what is not there to measure a suite with: a judge, or the key of a target or judge; empty for nothing.
 
     Agents find their logins in many ways, so they are asked by running them.
@@ -52,9 +52,12 @@ def missing_access(settings: Settings, suite: Suite) -> str:
     Args:
         settings: Name target and judge.
         suite: Its tasks tell whether a judge is needed.
+        trains: Whether the optimizer model is asked, too.
     """
     kind, _, target = settings.harness.partition("/")
     roles = {"target": target} if kind == "chat" else {}
+    if trains:
+        roles["optimizer model"] = settings.model
     if any(task.verifier.judged for _, task in suite.splits):
         roles["judge"] = settings.judge or settings.model
         if roles["judge"] in {"", "demo"}:

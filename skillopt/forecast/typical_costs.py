@@ -9,8 +9,10 @@ cache, and a request to take 10 seconds. So every figure here is right to a fact
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from statistics import fmean
 from typing import Final
+from urllib.parse import urlsplit
 
 from skillopt.forecast.foresight import CallCost
 from skillopt.prices import cost_of, find_price
@@ -40,26 +42,28 @@ class _Client:
     Args:
         instructions: Tokens that every request begins with.
         model: The one that it runs where none is named, for its price; empty where a model is always named.
-        paid: Whether its calls cost dollars, or are taken off a subscription.
         agent: Whether a task is many requests.
     """
 
     instructions: int
     model: str = ""
-    paid: bool = True
     agent: bool = False
 
+
+_COMPATIBLE: Final = "openai-compatible"
 
 _CLIENTS: Final[Mapping[str, _Client]] = {
     "claude-code": _Client(16_000, "claude-sonnet-5", agent=True),
     "codex": _Client(18_000, "gpt-5.3-codex", agent=True),
     "anthropic": _Client(150),
     "openai": _Client(150),
-    "openai-compatible": _Client(150, paid=False),
+    _COMPATIBLE: _Client(150),
 }
 
 _OF_TABLE: Final = _Client(16_000, agent=True)
 """An agent that a table of skillopt.toml describes; nobody knows what it adds."""
+
+_NEAR_ENDS: Final = (".local", ".lan", ".localhost")
 
 _FREE: Final = frozenset({"", "demo", "handoff"})
 
@@ -77,10 +81,17 @@ _CALL_WRITES: Final = 2_500
 _CALL_SECONDS: Final = 45.0
 
 
-def is_paid(name: str) -> bool:
-    """Tell whether calls cost money, by the name of a harness or model as settings have it."""
-    client = _client(_parts(name)[0])
-    return client is not None and client.paid
+def is_paid(name: str, settings: Settings) -> bool:
+    """Tell whether calls cost money, or are taken off a subscription.
+
+    Args:
+        name: A harness or model, as settings have it.
+        settings: They say where an `openai-compatible` server is: one on this machine or near it is free.
+    """
+    driver = _parts(name)[0]
+    if driver == _COMPATIBLE:
+        return not _is_near(settings.base_url)
+    return _client(driver) is not None
 
 
 def typical_rollout(settings: Settings, suite: Suite, skill: Skill) -> CallCost:
@@ -159,6 +170,15 @@ def _priced(
     plain, cached, written = tokens
     usd = cost_of(price, round(plain), round(written), cache_read=round(cached))
     return CallCost(sum(tokens), usd, seconds, _SPREAD)
+
+
+def _is_near(address: str) -> bool:
+    """Tell whether a server is on this machine or in its own network; one that is not named yet is nowhere."""
+    try:
+        host = urlsplit(address).hostname or ""
+        return ip_address(host).is_private
+    except ValueError:
+        return "." not in host or host.endswith(_NEAR_ENDS)
 
 
 def _client(name: str) -> _Client | None:

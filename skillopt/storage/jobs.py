@@ -252,6 +252,8 @@ def _parts(terms: JobTerms | None) -> tuple[dict[str, float], tuple[str, ...]]:
 def _order(folder: Path) -> _Order:
     loaded = json.loads((folder / "order.json").read_text(encoding="utf-8"))
     # Another version of the program may have written more, or less.
+    if not loaded["command"] or not all(isinstance(word, str) for word in loaded["command"]):
+        raise ValueError(f"{folder}: expected a command, found {loaded['command']!r}")
     known = {one.name: loaded[one.name] for one in fields(_Order) if one.name in loaded}
     return _Order(**(known | {"command": tuple(loaded["command"]), "words": tuple(loaded.get("words", ()))}))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.commands.job_plan import plan_evaluation
 from skillopt.commands.jobs import start_training
 from skillopt.commands.spending import foresee_spending
 from skillopt.errors import UsageError
@@ -84,6 +85,25 @@ def test_a_job_that_is_paid_for_needs_a_cap(project: Path) -> None:
     paid = dict(zip(("harness", "model"), PAID[1::2], strict=True))
     with pytest.raises(UsageError, match=r"expected a cap (on dollars )?for a job that is paid for"):
         start_training(Selection("rows", paid, folder=project))
+
+
+def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:
+    capped = Selection("rows", {"max_usd": 1.0, "max_minutes": 7.0}, folder=project)
+    planned = [
+        plan_evaluation(capped, caps, split="train", repeats=1, start="auto", draft=False).limits
+        for caps in ({"max_usd": 500.0}, {"max_usd": 0.25}, {})
+    ]
+    assert [(limits["max_usd"], limits["max_minutes"]) for limits in planned] == [(1.0, 7.0), (0.25, 7.0), (1.0, 7.0)]
+
+
+def test_a_job_without_the_key_that_it_needs_is_refused_before_it_starts(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    paid = dict(zip(("harness", "model"), PAID[1::2], strict=True))
+    with pytest.raises(UsageError, match="expected a key in ANTHROPIC_API_KEY, found none"):
+        start_training(Selection("rows", {**paid, "max_usd": 1.0}, folder=project))
+    assert not (project / ".skillopt" / "jobs").exists()
 
 
 FREE_TARGET, PAID_TARGET = "chat/openai-compatible/fake", "chat/anthropic/fake"

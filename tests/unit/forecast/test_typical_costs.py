@@ -38,7 +38,24 @@ def rollout(kind: str = "exact", size: int = 0, **settings: object) -> CallCost:
     ],
 )
 def test_what_somebody_is_billed_for_is_paid(name: str, *, paid: bool) -> None:
-    assert is_paid(name) is paid
+    assert is_paid(name, Settings()) is paid
+
+
+@pytest.mark.parametrize(
+    ("address", "paid"),
+    [
+        ("http://localhost:11434/v1", False),
+        ("http://127.0.0.1:8000/v1", False),
+        ("http://[::1]:8000/v1", False),
+        ("http://192.168.1.20/v1", False),
+        ("http://box.local/v1", False),
+        ("https://openrouter.ai/api/v1", True),
+        ("https://8.8.8.8/v1", True),
+        ("https://localhost.example.com/v1", True),
+    ],
+)
+def test_a_compatible_server_is_paid_unless_it_is_near(address: str, *, paid: bool) -> None:
+    assert is_paid("chat/openai-compatible/small", Settings(base_url=address)) is paid
 
 
 def test_an_agent_reads_many_times_what_one_question_reads() -> None:
