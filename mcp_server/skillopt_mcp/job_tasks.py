@@ -45,12 +45,14 @@ def takes_tasks(ctx: _Context) -> bool:
 
 
 async def as_task(answer: JobAnswer) -> _Result | None:
-    """Give a task in place of an answer that would wait; None where there is nothing to wait for.
+    """Give a task in place of the answer to a start that would wait; None where there is nothing to wait for.
+
+    A look at a job is no task: whoever cancels a look does not mean the job.
 
     Args:
         answer: The answer about a job.
     """
-    if not answer.seconds:
+    if not answer.seconds or not answer.head:
         return None
     found = await to_thread.run_sync(partial(job, answer.job_id, folder=answer.root))
     return {**_task(found), "resultType": "task"} if _status(found) == "working" else None
@@ -73,7 +75,8 @@ class JobTasks:
         if _status(found) != "completed":
             return _task(found)
         root, name = self._folder, found.job.id
-        text = await to_thread.run_sync(JobAnswer(root, name, 0, "").text)
+        report = await to_thread.run_sync(JobAnswer(root, name, 0, "").text)
+        text = "\n\n".join((*found.job.terms.words, report))
         result = CallToolResult(content=[TextContent(text=text)])
         return {**_task(found), "result": result.model_dump(mode="json", by_alias=True, exclude_none=True)}
 
@@ -112,7 +115,8 @@ def _status(found: JobReport) -> str:
 
 def _task(found: JobReport) -> _Result:
     one = found.job
-    said = {"statusMessage": found.line} if found.line else {}
+    line = found.line or next(reversed(one.terms.words), "")  # the limits in force, until there is something to tell
+    said = {"statusMessage": line} if line else {}
     return {
         "taskId": one.id,
         "status": _status(found),

@@ -21,26 +21,29 @@ _SETTLING: Final = 3.0
 _Tell = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
-async def answer_with_news(answer: JobAnswer, tell: _Tell) -> str:
+async def answer_with_news(answer: JobAnswer, tell: _Tell, known: dict[str, int]) -> str:
     """Wait until a job has ended or has a verdict, at the latest as long as the answer may, and write the answer.
 
     Args:
         answer: The answer.
         tell: Tells a client that wants to know how far it is: answers received, answers asked for, a line.
+        known: How much news of each job was told before; what came while nobody waited is news, too. It is kept up.
 
     Raises:
         UsageError: There is no such job any more.
     """
     with anyio.move_on_after(answer.seconds):
-        await _wait(answer, tell)
+        await _wait(answer, tell, known.get(answer.job_id, 0))
+    look = partial(to_thread.run_sync, partial(glance, answer.job_id, folder=answer.root))
+    known[answer.job_id] = (await look()).news
     return await to_thread.run_sync(answer.text)
 
 
-async def _wait(answer: JobAnswer, tell: _Tell) -> None:
+async def _wait(answer: JobAnswer, tell: _Tell, known: int) -> None:
     look = partial(to_thread.run_sync, partial(glance, answer.job_id, folder=answer.root))
-    first = seen = await look()
+    seen = await look()
     told = ""
-    while seen.running and seen.news == first.news:
+    while seen.running and seen.news == known:
         if seen.line != told:
             told = seen.line
             await tell(seen.done, seen.total or None, told)

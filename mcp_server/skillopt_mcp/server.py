@@ -147,6 +147,7 @@ class _Tools:
 
     def __init__(self, folder: Path) -> None:
         self._tools = {offer.name: _BoundTool(offer, folder) for offer in TOOLS}
+        self._told: dict[str, int] = {}
 
     def schema(self, name: str) -> dict[str, Any] | None:
         """Give what a tool takes."""
@@ -179,7 +180,7 @@ class _Tools:
             if isinstance(answer, JobAnswer):
                 if takes_tasks(ctx) and (task := await as_task(answer)) is not None:
                     return task
-                answer = await answer_with_news(answer, ctx.session.report_progress)
+                answer = await answer_with_news(answer, ctx.session.report_progress, self._told)
         except SkilloptError as error:
             return _told(str(error), is_error=True)
         return _told(answer)

@@ -48,6 +48,7 @@ SHORT = 12
 
 _WORK = "proposal"
 _MOST_BYTES = 1_000_000
+_DOUBLED = "expected its new text as content or as lines, found both; put all of it into one of them"
 
 
 class ProposalEdit(ProposedEdit):
@@ -276,6 +277,9 @@ def _checked(
     edits: list[Edit] = []
     refused: list[RefusedEdit] = []
     for number, edit in enumerate(offered.edits, 1):
+        if edit.doubled:
+            refused.append(RefusedEdit(number, edit.op.value, _DOUBLED))
+            continue
         try:
             edits.append(edit.named(f"e{number}"))
         except EditError as error:

@@ -62,6 +62,11 @@ class ProposedEdit(BaseModel):
         return self.content if self.content.strip() else "\n".join(line.content for line in self.lines)
 
     @property
+    def doubled(self) -> bool:
+        """Tell whether it has new text twice, of which one would be dropped in silence."""
+        return bool(self.content.strip() and any(line.content.strip() for line in self.lines))
+
+    @property
     def key(self) -> tuple[str, ...]:
         """Give what makes an edit the same edit."""
         return self.op.value, self.anchor, self.section, self.text

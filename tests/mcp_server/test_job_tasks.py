@@ -12,6 +12,7 @@ from filelock import FileLock
 from skillopt.storage.jobs import finish_job
 from tests.fakes.jobs import record_job
 from tests.fakes.mcp_clients import MODERN, pipe
+from tests.fakes.projects import make_project
 from tests.fakes.repositories import make_repository
 
 pytestmark = pytest.mark.process
@@ -39,11 +40,24 @@ def looked(name: str, seconds: int) -> dict[str, Any]:
     return {"name": "job_status", "arguments": {"job_id": name, "wait_seconds": seconds}}
 
 
-def test_a_call_that_waits_is_a_task_for_a_client_that_declares_them(project: Path) -> None:
+def test_a_start_that_waits_is_a_task_for_a_client_that_declares_them(tmp_path: Path) -> None:
+    started = {"name": "start_job", "arguments": {"name": "rows", "max_minutes": 5, "wait_seconds": 50}}
+    with pipe(make_project(tmp_path)) as server:
+        made = server.ask("tools/call", **started, _meta=DECLARED)["result"]
+        assert (made["resultType"], made["status"]) == ("task", "working")
+        assert "5 minutes" in made["statusMessage"]
+        while (task := server.ask("tasks/get", taskId=made["taskId"], _meta=DECLARED)["result"])["status"] == "working":
+            pass
+    told = task["result"]["content"][0]["text"]
+    assert f"# Job {made['taskId']}: done" in told
+    assert "Limits in force: 5 minutes" in told
+
+
+def test_a_task_can_be_looked_at_and_cancelled_by_its_id(project: Path) -> None:
     with pipe(project) as server:
         with running(project) as folder:
-            made = server.ask("tools/call", **looked(folder.name, 50), _meta=DECLARED)["result"]
-            assert (made["resultType"], made["taskId"], made["status"]) == ("task", folder.name, "working")
+            looking = server.ask("tools/call", **looked(folder.name, 1), _meta=DECLARED)["result"]
+            assert looking["resultType"] == "complete"  # whoever cancels a look does not mean the job
             working = server.ask("tasks/get", taskId=folder.name, _meta=DECLARED)["result"]
             assert (working["resultType"], working["status"]) == ("complete", "working")
             assert server.ask("tasks/update", taskId=folder.name, inputResponses={}, _meta=DECLARED)["result"]

@@ -80,6 +80,19 @@ async def test_a_look_that_waits_is_answered_at_once_where_a_job_ends_or_has_a_v
     assert "34 of 120 rollouts" in str(lines[0][2])
 
 
+async def test_a_verdict_that_came_between_two_looks_is_told_at_once_and_only_once(project: Path) -> None:
+    with running(project) as (name, _):
+        async with Client(make_server(project)) as client:
+            note_progress(JobProgress(news=1))
+            await say(client, "job_status", job_id=name, wait_seconds=0)
+            note_progress(JobProgress(news=2))
+            with anyio.fail_after(MOST_WAITED - 10):
+                await say(client, "job_status", job_id=name, wait_seconds=MOST_WAITED)
+            with anyio.move_on_after(1) as waits:
+                await say(client, "job_status", job_id=name, wait_seconds=MOST_WAITED)
+    assert waits.cancelled_caught
+
+
 async def test_a_wait_longer_than_clients_allow_is_refused(project: Path) -> None:
     async with Client(make_server(project)) as client:
         result = await client.call_tool("job_status", {"job_id": "x", "wait_seconds": MOST_WAITED + 1})
