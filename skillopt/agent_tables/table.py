@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from skillopt.safety.forge_tokens import FORGE_TOKENS
 
 __all__ = [
+    "ALLOWED_AGENTS",
     "OF_VERSIONS",
     "PLACEHOLDERS",
     "AgentTable",
@@ -25,6 +26,9 @@ __all__ = [
     "fill_placeholders",
     "unknown_placeholders",
 ]
+
+ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
+"""Variable with the names of agents that may run although nobody was asked, separated by commas."""
 
 OutputFormat = Literal["text", "json", "lines"]
 """All that is printed is the answer; or it is one JSON document; or lines of JSON."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from skillopt.agent_tables.table import AgentTable, fill_placeholders
 from skillopt.agents.process import AgentHome, find_program, first_set
@@ -135,7 +136,9 @@ def find_table_login(table: AgentTable) -> tuple[bool, str]:
     found = first_set(*table.keys)
     if found is None:
         return False, f"expected a key in {' or '.join(table.keys)}, found none; set it"
-    return True, f"credential from {found[0]}"
+    given = ", ".join(name for name in table.keys if os.environ.get(name))
+    hosts = ", ".join(urlsplit(url).netloc for url in table.url) or "no host"
+    return True, f"credential from {found[0]}; gives {given} to {hosts}"
 
 
 def _digest_of(files: tuple[str, ...]) -> str:
