@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from skillopt.agent_tables.reading import read_agent_tables
+from skillopt.agent_tables.table import ALLOWED_AGENTS
 from skillopt.errors import RepositoryError, SettingsError, UsageError
 from skillopt.presets import flatten_tables, make_settings, read_setting
 from skillopt.settings import Settings
@@ -362,7 +363,7 @@ def _environment(variables: Mapping[str, str]) -> dict[str, object]:
     """Take settings from SKILLOPT_… variables; a list is separated by commas."""
     found: dict[str, object] = {}
     for variable, text in variables.items():
-        if variable.startswith(_PREFIX):
+        if variable.startswith(_PREFIX) and variable != ALLOWED_AGENTS:
             key = variable.removeprefix(_PREFIX).lower()
             found[key] = read_setting(key, text)
     return found

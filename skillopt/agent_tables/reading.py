@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel, ValidationError
 
 from skillopt.agent_tables.shipped import SHIPPED
-from skillopt.agent_tables.table import PLACEHOLDERS, AgentTable, unknown_placeholders
+from skillopt.agent_tables.table import OF_VERSIONS, PLACEHOLDERS, AgentTable, unknown_placeholders
 from skillopt.errors import SettingsError
 
 __all__ = ["RESERVED", "read_agent_tables"]
@@ -93,12 +93,28 @@ class _Reading:
 
 def _problems(table: AgentTable) -> Iterator[tuple[str, str]]:
     """Yield what does not go together in a table: the field, and what is wrong."""
-    for unknown in unknown_placeholders(table):
-        near = get_close_matches(unknown, PLACEHOLDERS, n=1, cutoff=0.5)
-        hint = f"did you mean '{{{near[0]}}}'?" if near else f"known: {', '.join(PLACEHOLDERS)}"
-        yield "command", f"unknown placeholder '{{{unknown}}}'; {hint}"
+    yield from _placed_wrongly(table)
+    yield from _output_problems(table)
     if table.needs_turns and not table.turns:
         yield "turns", "expected turns of at least 1, found 0; {turns} stands in its files or command"
+    if table.turns and not table.needs_turns:
+        yield "turns", "expected {turns} in its command, environment or files, by which it keeps to turns, found none"
+
+
+def _placed_wrongly(table: AgentTable) -> Iterator[tuple[str, str]]:
+    """Yield what stands in braces and is not filled in, or names a file outside of the project."""
+    for field, unknown in unknown_placeholders(table):
+        known = OF_VERSIONS if field == "version" else PLACEHOLDERS
+        near = get_close_matches(unknown, known, n=1, cutoff=0.5)
+        hint = f"did you mean '{{{near[0]}}}'?" if near else f"known: {', '.join(known)}"
+        yield field, f"unknown placeholder '{{{unknown}}}'; {hint}"
+    for field, word in table.project_words:
+        if ".." in word.split("/"):
+            yield field, f"expected a file of the project without '..', found {word!r}"
+
+
+def _output_problems(table: AgentTable) -> Iterator[tuple[str, str]]:
+    """Yield what does not go together in how its output is read."""
     if table.output != "text" and table.answer is None:
         where = 'say where the words of the model stand, as in answer = { text = "result" }'
         yield "output", f'expected answer for output = "{table.output}", found none; {where}'

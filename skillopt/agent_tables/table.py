@@ -9,6 +9,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from skillopt.safety.forge_tokens import FORGE_TOKENS
 
 __all__ = [
+    "ALLOWED_AGENTS",
+    "OF_VERSIONS",
     "PLACEHOLDERS",
     "AgentTable",
     "AnswerRule",
@@ -25,15 +27,56 @@ __all__ = [
     "unknown_placeholders",
 ]
 
+ALLOWED_AGENTS: Final = "SKILLOPT_ALLOW_AGENTS"
+"""Variable with the names of agents that may run although nobody was asked, separated by commas."""
+
 OutputFormat = Literal["text", "json", "lines"]
 """All that is printed is the answer; or it is one JSON document; or lines of JSON."""
 
 PLACEHOLDERS: Final = ("prompt", "prompt_file", "model", "url", "project", "workspace", "home", "config", "turns")
 """What may stand in braces in commands, environment and files of a table."""
 
+OF_VERSIONS: Final = ("project", "model", "url", "turns")
+"""What may stand in braces in `version`."""
+
 _PLACEHOLDER: Final = re.compile(r"\{([a-z_]+)\}")
+_OF_PROJECT: Final = re.compile(r"\{project\}(?:(?!\{project\}).)*", re.DOTALL)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _URL: Final = re.compile(r"https?://[^\s/?#@]+(?:/\S*)?")
+
+
+_LOADERS: Final = re.compile(
+    r"PATH|HOME|TMPDIR|TMP|TEMP|IFS|ENV|BASH_ENV|BASH_FUNC.*|SHELLOPTS|BASHOPTS|PS4|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH"
+    r"|GLIBC_TUNABLES|PYTHON(STARTUP|PATH|HOME|INSPECT|BREAKPOINT)|NODE_OPTIONS|NODE_PATH|PERL5?(LIB|OPT|DB)|RUBY(OPT|LIB)"
+    r"|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|SKILLOPT_.*"
+)
+"""Variables that make programs load or find other code."""
+
+_FORGE: Final = re.compile(
+    r"(GH|GITHUB|GITLAB|ACTIONS|GITEA|FORGEJO|BITBUCKET)_.*|NPM_TOKEN|NODE_AUTH_TOKEN|SSH_AUTH_SOCK"
+)
+"""Variables by which somebody could write to a forge, beside those that are listed in FORGE_TOKENS."""
+
+_OURS: Final = ("task.txt", "prompt.txt", "net", "hosts", "tmp", ".git")
+"""Names in its home that are taken."""
+
+
+def _text(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("expected a text without a zero byte")
+    return text
+
+
+def _word(text: str) -> str:
+    if not text:
+        raise ValueError("expected a word, found an empty one; leave it out")
+    return _text(text)
+
+
+def _own_file(path: str) -> str:
+    if _relative(path).partition("/")[0] in _OURS or path == "config":
+        raise ValueError(f"expected another name, this one is taken ({', '.join(_OURS)}, and config is a folder)")
+    return path
 
 
 def _relative(path: str) -> str:
@@ -46,11 +89,13 @@ def _relative(path: str) -> str:
 def _variable(name: str) -> str:
     if not _VARIABLE.fullmatch(name):
         raise ValueError("expected the name of an environment variable")
+    if _LOADERS.fullmatch(name):
+        raise ValueError("expected a variable of the agent's own, found one by which programs find or load others")
     return name
 
 
 def _key(name: str) -> str:
-    if name in FORGE_TOKENS:
+    if name in FORGE_TOKENS or _FORGE.fullmatch(name):
         raise ValueError("expected a key of the agent's own, found a token of a forge, which no agent is given")
     return _variable(name)
 
@@ -71,13 +116,16 @@ def _several(found: object) -> object:
     return (found,) if isinstance(found, str) else found
 
 
+_Text = Annotated[str, AfterValidator(_text)]
+_Word = Annotated[str, AfterValidator(_word)]
+
 Place = Annotated[str, AfterValidator(_path)]
 """Where a value stands in a JSON object: names joined by dots; a number is a place in a list."""
 
 Places = Annotated[tuple[Place, ...], BeforeValidator(_several)]
 """One place, or several."""
 
-Condition = dict[Place, str | bool | tuple[str, ...]]
+Condition = dict[Place, str | bool | int | tuple[str, ...]]
 """Values that a JSON object must have, by their places; of a list one is enough."""
 
 
@@ -142,7 +190,7 @@ class AgentTable(_Part):
     """A table `[agents.NAME]`."""
 
     command: Annotated[
-        tuple[str, ...],
+        tuple[_Word, ...],
         Field(
             description="Program and arguments. `{prompt}` in it is the task's prompt, `{prompt_file}` a file with it; "
             "without either the prompt is the standard input.",
@@ -150,11 +198,11 @@ class AgentTable(_Part):
         ),
     ]
     model: Annotated[
-        tuple[str, ...],
+        tuple[_Text, ...],
         Field(description='Arguments that choose a model, as in `["--model", "{model}"]`, for `NAME/MODEL`.'),
     ] = ()
     version: Annotated[
-        tuple[str, ...] | None,
+        tuple[_Word, ...] | None,
         Field(
             description="Command that prints the version. Without it: the program with `--version`; for a program of "
             "the project the digest of its file. `[]` for none."
@@ -174,11 +222,11 @@ class AgentTable(_Part):
         Field(description="Addresses of its provider, all that it can reach from the sandbox; the first is `{url}`."),
     ] = ()
     environment: Annotated[
-        dict[Annotated[str, AfterValidator(_variable)], str],
+        dict[Annotated[str, AfterValidator(_variable)], _Text],
         Field(description="Environment variables that are set for it, beside a HOME of its own."),
     ] = {}
     files: Annotated[
-        dict[Annotated[str, AfterValidator(_relative)], str],
+        dict[Annotated[str, AfterValidator(_own_file)], _Text],
         Field(description="Files of its home, such as its configuration: path → text."),
     ] = {}
     turns: Annotated[
@@ -214,6 +262,13 @@ class AgentTable(_Part):
         return any("{turns}" in text for text in self._texts)
 
     @property
+    def project_words(self) -> Iterator[tuple[str, str]]:
+        """Yield the field and the text of what stands from each `{project}` to the end of its word."""
+        fields = {"command": self.command, "model": self.model, "environment": tuple(self.environment.values())}
+        for field, words in {**fields, "version": self.version or ()}.items():
+            yield from ((field, found) for word in words for found in _OF_PROJECT.findall(word))
+
+    @property
     def _texts(self) -> Iterator[str]:
         yield from (*self.command, *self.model, *self.environment.values(), *self.files.values())
 
@@ -227,7 +282,13 @@ def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-def unknown_placeholders(table: AgentTable) -> Iterator[str]:
-    """Yield what stands in braces in the commands of a table and is no placeholder."""
-    for word in (*table.command, *table.model, *(table.version or ())):
-        yield from (name for name in _PLACEHOLDER.findall(word) if name not in PLACEHOLDERS)
+def unknown_placeholders(table: AgentTable) -> Iterator[tuple[str, str]]:
+    """Yield what stands in braces where it is not filled in: the field, and the name."""
+    fields = {
+        "command": (table.command, PLACEHOLDERS),
+        "model": (table.model, PLACEHOLDERS),
+        "environment": (tuple(table.environment.values()), PLACEHOLDERS),
+        "version": (table.version or (), OF_VERSIONS),
+    }
+    for field, (texts, known) in fields.items():
+        yield from ((field, name) for text in texts for name in _PLACEHOLDER.findall(text) if name not in known)

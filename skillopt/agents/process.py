@@ -120,14 +120,16 @@ class AgentCommand:
         """
         prompt = Path(home.path, "prompt.txt")
         prompt.write_bytes(self.prompt.encode("utf-8", "replace"))
-        wrapped, urls = self.argv, (self.url, *self.others)
+        wrapped, urls, env = self.argv, (self.url, *self.others), self.env
         if self.sandbox:
+            # The client's environment can come from a stranger's table: it must not act on what starts the sandbox.
+            env = home.environment() if self.sandbox.keep_inside(self.env, home.path) else self.env
             wrapped = self.sandbox.wrap(self.argv, home.path, cwd, *urls, shown=self.shown)
         argv = ["/bin/sh", "-c", _SHELL, "sh", f"{seconds:.3f}", str(prompt), *wrapped]
         begun = monotonic()
         try:
             limit, limits = seconds + _GRACE_SECONDS, rollout_limits()
-            result = run_process(argv, cwd, self.env, limit, output_limit=_STREAM_LIMIT, limits=limits)
+            result = run_process(argv, cwd, env, limit, output_limit=_STREAM_LIMIT, limits=limits)
         finally:
             end_inheritors(home.path)
         return EndedRun(result, result.timed_out or monotonic() - begun >= seconds, seconds)

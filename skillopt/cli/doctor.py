@@ -1,5 +1,6 @@
 """The command `doctor`: its options, and its result as text."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,10 +22,16 @@ def doctor(
 ) -> None:
     """Check what a run needs.
 
+    On a terminal it asks about each agent of skillopt.toml that has a table of its own, before its command runs.
     Ends with 2 when a check fails; each failing row says how to mend it.
     """
     from skillopt.commands.doctor import doctor as run
+    from skillopt.commands.doctor import find_unagreed_agents
 
+    if not as_json and sys.stdin.isatty() and sys.stderr.isatty():
+        for terms in find_unagreed_agents():
+            if typer.confirm(f"{escape_terminal(terms.words)}. Do you agree?", err=True):
+                terms.agree()
     diagnosis = run(probe=probe)
     show(diagnosis, _text, as_json=as_json)
     if not diagnosis.healthy:

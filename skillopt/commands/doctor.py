@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from skillopt.agents.command_line.agreement import AgentTerms
 from skillopt.agents.registration import find_outdated
 from skillopt.commands.history.rename import orphaned_branches
 from skillopt.commands.prospect import what_it_can_show
@@ -33,7 +34,7 @@ from skillopt.tasks import Split, Task, VerifierSpec
 from skillopt.versions.remotes import Remote
 from skillopt.versions.repository import Repository
 
-__all__ = ["Check", "Diagnosis", "doctor"]
+__all__ = ["Check", "Diagnosis", "doctor", "find_unagreed_agents"]
 
 _PROBE_SECONDS: Final = 180.0
 _MOST_CHECKED: Final = 4
@@ -80,6 +81,22 @@ def doctor(*, folder: Path | None = None, probe: bool = False) -> Diagnosis:
     """
     folder = folder or Path.cwd()
     return Diagnosis(tuple(_checks(folder, probe=probe)))
+
+
+def find_unagreed_agents(folder: Path | None = None) -> tuple[AgentTerms, ...]:
+    """Find the own tables of agents in skillopt.toml to which nobody agreed yet; none where it cannot be read."""
+    try:
+        project = Project.find(folder or Path.cwd())
+        targets = [project.target(Selection(name)).settings for name in project.entries]
+        found = {
+            terms.words: terms
+            for settings in (project.settings(), *targets)
+            for name, table in settings.agents.items()
+            if not (terms := AgentTerms(name, table, project.root, settings.sandbox)).agreed
+        }
+    except SkilloptError:
+        return ()  # its row says it
+    return tuple(found.values())
 
 
 def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:

@@ -24,6 +24,7 @@ from skillopt.review.first_change import find_first_change, unexercised_files
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import BaseMeasurement, ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
 from skillopt.rollouts import Usage
+from skillopt.runs.agent_change import find_changed_agent
 from skillopt.runs.change_measurement import ChangedTexts, ChangeMeasurement, measure_change
 from skillopt.runs.plan import RunPlan
 from skillopt.runs.revision_project import RevisionProject
@@ -179,6 +180,8 @@ class _Gate:
             advice = f"name one in {CONFIG}, or give the skill evals/evals.json"
             yield _finding(row, Weight.WARN, "no suite", f"expected a suite to measure it on, found none; {advice}")
             return
+        merged = base.target.settings if base else None
+        yield from find_changed_agent(self._old, self._new, merged, settings, self._options.flags)
         if work.suite.left_out:
             yield _finding(row, Weight.WARN, "skipped tasks", work.suite.left_out)
         if gamed := checks_warning(work.suite, settings.sandbox):

@@ -51,6 +51,11 @@ class RevisionProject:
         write_files([File(CONFIG, content)], self._folder)
         return Project.read(self._folder)
 
+    @cached_property
+    def commits_config(self) -> bool:
+        """Tell whether the configuration is in the repository."""
+        return read_revision_file(self._repository, self.commit or "HEAD", CONFIG) is not None
+
     def skill(self, path: str) -> Skill:
         """Read the skill in a folder of the repository.
 

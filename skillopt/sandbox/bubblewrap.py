@@ -25,6 +25,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError
+from skillopt.sandbox.gateway import ENVIRONMENT
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
 
@@ -33,6 +34,7 @@ __all__ = ["Sandbox", "SandboxChoice", "sandbox_warning", "unboxed_checks"]
 SandboxChoice = Literal["auto", "bwrap", "none"]
 
 _BWRAP: Final = "bwrap"
+_NET: Final = "net"
 _LOOPBACK: Final = "127.0.0.1"
 _GATEWAY: Final = str(Path(__file__).with_name("gateway.py"))
 _PORTS: Final = {"http": 80, "https": 443}
@@ -101,6 +103,21 @@ class Sandbox:
             return tuple(argv)
         return _boxed(argv, home, workspace, _endpoints(urls, os.environ), shown)
 
+    def keep_inside(self, env: Mapping[str, str], home: str) -> bool:
+        """Leave an environment where what `wrap` starts takes it from, inside; tell whether there is a sandbox.
+
+        Args:
+            env: Takes effect inside only, on the program and not on what starts the sandbox.
+            home: As `wrap` takes it.
+        """
+        if not self.active:
+            return False
+        net = Path(home, _NET)
+        net.mkdir(exist_ok=True)
+        pairs = [os.fsencode(f"{name}={value}") + b"\0" for name, value in env.items()]
+        Path(net, ENVIRONMENT).write_bytes(b"".join(pairs))
+        return True
+
     def wrap_check(self, argv: Sequence[str], home: str, workspace: str, shown: Sequence[str] = ()) -> tuple[str, ...]:
         """Give the command line that runs a verifier's program in the sandbox, without network.
 
@@ -125,7 +142,7 @@ def _boxed(
     endpoints: Sequence[tuple[str, int]],
     shown: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    net = Path(home, "net")
+    net = Path(home, _NET)
     net.mkdir(exist_ok=True)
     hosts = Path(home, "hosts")
     names = sorted({host for host, _ in endpoints} - {"localhost", _LOOPBACK})

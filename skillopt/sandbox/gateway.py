@@ -7,7 +7,8 @@ Outside, it listens on one socket file for each endpoint and connects each calle
 At the border, in a network with nothing but loopback, it listens on a loopback address and the port of each
 endpoint: low ports need a capability, which the inside shall not have. Inside, it forwards connections to these to
 the socket files. Each starts the rest of its command line and ends as that ends. An interrupt, which would
-end the sandbox, is passed on as a message through a socket file instead.
+end the sandbox, is passed on as a message through a socket file instead. The program's environment is read from a
+file inside, because what a table sets there, such as keys, shall neither act on these processes nor stand in argv.
 
 It uses only the standard library, and of that only what loads at once, because it is started for
 each rollout. TLS, where there is any, stays between client and provider.
@@ -22,12 +23,14 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-__all__ = ["border", "inside", "outside", "run_gateway"]
+__all__ = ["ENVIRONMENT", "border", "inside", "outside", "run_gateway"]
 
 _CHUNK = 1 << 16
 _FIRST = 100  # number of the first listener that is handed on
 _AMBIENT, _CLEAR_ALL = 47, 4  # of prctl, from <linux/prctl.h>
 _CONTROL = "control"
+ENVIRONMENT = "environment"
+"""File of the folder with the program's environment, `NAME=VALUE` with a zero byte behind each."""
 
 
 def outside(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> int:
@@ -57,12 +60,28 @@ def inside(folder: str, endpoints: list[tuple[str, int]], argv: list[str]) -> in
         listener = socket.socket(fileno=_FIRST + number)
         listener.set_inheritable(False)
         _serve(listener, lambda path=f"{folder}/{number}": _connect(path))  # type: ignore[misc]  # as above
-    return _run(argv, lambda pid: _obey(_connect(f"{folder}/{_CONTROL}"), pid))
+    environment = _own_environment(f"{folder}/{ENVIRONMENT}")
+    return _run(argv, lambda pid: _obey(_connect(f"{folder}/{_CONTROL}"), pid), environment)
 
 
-def _run(argv: list[str], watch: Callable[[int], None] | None = None) -> int:
+def _own_environment(path: str) -> dict[bytes, bytes]:
+    """Take the program's environment from its file, on top of ours; the file is removed."""
+    if not os.path.exists(path):  # noqa: PTH110 - pathlib takes long to load
+        return dict(os.environb)
+    with open(path, "rb") as file:  # noqa: PTH123 - as above
+        pairs = [pair.partition(b"=") for pair in file.read().split(b"\0") if pair]
+    os.unlink(path)  # noqa: PTH108 - as above
+    return {**os.environb, **{name: value for name, _, value in pairs}}
+
+
+def _run(
+    argv: list[str],
+    watch: Callable[[int], None] | None = None,
+    environment: dict[bytes, bytes] | None = None,
+) -> int:
     """Start a command and wait for it; give its exit status as a shell would."""
-    pid = os.posix_spawnp(argv[0], argv, os.environ, setsigdef=[signal.SIGINT])
+    given = dict(os.environb) if environment is None else environment
+    pid = os.posix_spawnp(argv[0], argv, given, setsigdef=[signal.SIGINT])
     if watch is not None:
         threading.Thread(target=watch, args=(pid,), daemon=True).start()
     _, status = os.waitpid(pid, 0)

@@ -82,6 +82,25 @@ def test_the_project_with_its_expected_answers_is_not_there_to_read(workspace: P
 
 
 @needs_bwrap
+def test_the_environment_of_an_agent_takes_effect_inside_only(
+    workspace: Path, provider: LoopbackServer, tmp_path: Path
+) -> None:
+    """Programs of its PATH would else run outside: the timer, and what starts the sandbox."""
+    for name in ("sleep", "bwrap", "sh"):
+        (tmp_path / name).write_text(f"#!/bin/sh\n/bin/touch {tmp_path}/escaped\n")
+        (tmp_path / name).chmod(0o755)
+    (workspace / "env.sh").write_text(f"/bin/touch {tmp_path}/escaped\n")
+    with AgentHome.create() as home:
+        given = {"PATH": f"{tmp_path}:/usr/bin:/bin", "ENV": str(workspace / "env.sh"), "MY_KEY": "two\nlines"}
+        env = {**home.environment(), **given}
+        shown = 'echo "$MY_KEY $ENV"'
+        command = AgentCommand(("/bin/sh", "-c", shown), env, "", Sandbox("bwrap"), provider.url)
+        ended = command.run(home, str(workspace), 20.0)
+    assert ended.result.stdout == f"two\nlines {workspace}/env.sh\n"
+    assert not (tmp_path / "escaped").exists()
+
+
+@needs_bwrap
 def test_the_provider_is_all_that_can_be_reached(workspace: Path, provider: LoopbackServer) -> None:
     with serve(lambda _: as_json(200, {})) as other:
         script = (

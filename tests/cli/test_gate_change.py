@@ -160,6 +160,26 @@ def test_a_change_cannot_allow_itself_what_is_always_refused_but_who_runs_the_co
     assert code == 0
 
 
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('sandbox = "none"', "sandbox"),
+        ('harness = "tiny"\nagents.tiny.command = ["{project}/always-right.sh"]', "harness, [agents.tiny]"),
+        ("executor.unsandboxed = true", "unsandboxed"),
+    ],
+)
+def test_a_change_is_not_measured_by_an_agent_that_it_brings_itself(project: Path, lines: str, told: str) -> None:
+    config = (project / "skillopt.toml").read_text()
+    kept = "\n".join(line for line in config.splitlines() if not (line.startswith("harness") and "harness" in lines))
+    (project / "skillopt.toml").write_text(f"{lines}\n{kept}\n")
+    commit(project, GOOD + "- Keep dates.\n")
+    code, report = gate(project)
+    (change,) = report["changes"]
+    assert (code, change["rollouts"]) == (1, 0)
+    (found,) = [finding for finding in change["findings"] if finding["rule"] == "agent changed"]
+    assert (found["weight"], f"the agent changed ({told})" in found["message"]) == ("refuse", True)
+
+
 def test_a_url_warns_and_refuses_when_strict(project: Path) -> None:
     commit(project, GOOD + "- See https://example.com/x.\n")
     code, report = gate(project)

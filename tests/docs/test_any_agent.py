@@ -33,6 +33,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "-m", "Describe an agent")
     monkeypatch.setenv("TINY_KEY", "key-of-nobody")
+    monkeypatch.setenv("SKILLOPT_ALLOW_AGENTS", "tiny")
     return folder
 
 
@@ -50,7 +51,7 @@ def test_the_table_has_ten_lines() -> None:
 def test_doctor_and_estimate_know_such_an_agent(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
     assert rows["target rows"]["found"].startswith("tiny files=")
-    assert rows["target rows login"]["found"] == "credential from TINY_KEY"
+    assert rows["target rows login"]["found"] == "credential from TINY_KEY; gives TINY_KEY to api.tiny.example"
     assert told(project, "estimate", "rows")["harness"] == "tiny/small"
     monkeypatch.delenv("TINY_KEY")
     rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
@@ -82,3 +83,14 @@ def test_a_mistake_in_the_table_is_told_with_file_and_line(project: Path) -> Non
     ended = skillopt(project, "estimate", "rows")
     assert ended.returncode == 2
     assert f"{config}:7: [agents.tiny] unknown field 'skils'; did you mean 'skills'?" in ended.stderr
+
+
+def test_nothing_of_it_runs_before_somebody_agreed(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SKILLOPT_ALLOW_AGENTS")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
+    assert "expected that somebody agreed to that, found nobody" in rows["target rows"]["found"]
+    ended = skillopt(project, "evaluate", "rows", "--split", "val")
+    assert (ended.returncode, "expected that somebody agreed" in ended.stderr) == (2, True)

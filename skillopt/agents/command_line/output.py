@@ -26,6 +26,8 @@ from skillopt.rollouts import Message, Status, ToolCall, Usage
 __all__ = ["TableOutput"]
 
 _SHOWN: Final = 80
+_STATUS_DIGITS: Final = 3
+_PLACE_DIGITS: Final = 10
 _FAILED: Final = "[failed] "
 _MOST_TOKENS: Final = 1_000_000_000
 _MOST_USD: Final = 100_000.0
@@ -176,9 +178,8 @@ class TableOutput:
         for found in reversed(self._objects):
             if _holds(found, rule.when) and (words := _text_at(found, rule.text)):
                 status = _text_at(found, rule.status) if rule.status else ""
-                kind = (
-                    failure_kind_of_status(int(status), words) if status.isdecimal() else failure_kind_of_words(words)
-                )
+                told = status.isascii() and status.isdecimal() and len(status) == _STATUS_DIGITS
+                kind = failure_kind_of_status(int(status), words) if told else failure_kind_of_words(words)
                 return kind, words
             if (answer and _holds(found, answer.when)) or (tool and _holds(found, tool.when)):
                 return None
@@ -228,9 +229,11 @@ def _holds(found: JsonValue, condition: Condition) -> bool:
     return all(_is_value(_value_at(found, place), wanted) for place, wanted in condition.items())
 
 
-def _is_value(found: JsonValue, wanted: str | bool | tuple[str, ...]) -> bool:  # noqa: FBT001 - a value from a file
+def _is_value(found: JsonValue, wanted: str | bool | int | tuple[str, ...]) -> bool:  # noqa: FBT001 - a value from a file
     if isinstance(wanted, bool):
         return found is wanted
+    if isinstance(wanted, int):
+        return isinstance(found, int | float) and not isinstance(found, bool) and found == wanted
     return found is not None and _written(found) in ((wanted,) if isinstance(wanted, str) else wanted)
 
 
@@ -239,7 +242,7 @@ def _value_at(found: JsonValue, place: Place) -> JsonValue:
     for part in place.split("."):
         if isinstance(found, Mapping):
             found = found.get(part)
-        elif isinstance(found, list) and part.isdecimal() and int(part) < len(found):
+        elif isinstance(found, list) and part.isdecimal() and len(part) < _PLACE_DIGITS and int(part) < len(found):
             found = found[int(part)]
         else:
             return None

@@ -7,10 +7,11 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from skillopt.agent_tables.table import AgentTable, fill_placeholders
 from skillopt.agents.process import AgentHome, find_program, first_set
-from skillopt.errors import FailureKind, InfrastructureError, ProviderError
+from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SettingsError
 from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
@@ -19,6 +20,7 @@ __all__ = ["TableProgram", "find_table_login"]
 
 _PROJECT: Final = "{project}"
 _VERSION_SECONDS: Final = 30.0
+_DIGEST: Final = len("files=")
 _QUIET: Final = {"NO_COLOR": "1", "TERM": "dumb"}
 
 
@@ -43,13 +45,17 @@ class TableProgram:
 
         Raises:
             ProviderError: There is no such program, or it does not tell its version.
+            SettingsError: A file that it names as one of the project lies elsewhere.
         """
         own = self.own_files()
         asked = self.table.version
         if asked is None:
             asked = () if self.table.command[0].startswith(_PROJECT) else (self.table.command[0], "--version")
-        told = [_ask_version(self._found(asked), sandbox)] if asked else []
-        find_program(self._filled(self.table.command[0]), self._filled(self.table.command[0]))
+        program = find_program(self._filled(self.table.command[0]), self._filled(self.table.command[0]))
+        if asked and Sandbox("auto" if sandbox == "none" else sandbox).active:
+            told = [_ask_version(self._found(asked), "bwrap")]
+        else:  # a stranger's command is not run without a sandbox only to name it
+            told = [f"program={_digest_of((program,))[_DIGEST:]}"] if asked else []
         return " ".join([*told, *([_digest_of(own)] if own else [])]) or "unversioned"
 
     def argv(self, values: Mapping[str, str]) -> tuple[str, ...]:
@@ -88,9 +94,25 @@ class TableProgram:
         return not any("{prompt}" in word or "{prompt_file}" in word for word in self.table.command)
 
     def own_files(self) -> tuple[str, ...]:
-        """List the files of the project that its command names."""
-        named = (self._filled(word) for word in self.table.command if word.startswith(_PROJECT))
-        return tuple(os.path.abspath(path) for path in named if Path(path).is_file())  # noqa: PTH100 - keeps a link's name
+        """List the files of the project that its table names, which are shown in the sandbox.
+
+        Raises:
+            SettingsError: One lies elsewhere, by a link or by `..`: it would show the agent a file of the user.
+        """
+        found: dict[str, None] = {}
+        root = os.path.realpath(self.project)
+        for field, word in self.table.project_words:
+            path = os.path.abspath(self._filled(word).rstrip(":;,"))  # noqa: PTH100 - keeps a link's name
+            if not Path(path).is_file():
+                continue
+            real = os.path.realpath(path)
+            if not Path(real).is_relative_to(root):
+                raise SettingsError(
+                    f"[agents.{self.name}] {field}: expected a file of the project, found that {word!r} is {real}; "
+                    "put the file into the project, or the program on the PATH"
+                )
+            found[path] = None
+        return tuple(found)
 
     def _found(self, words: tuple[str, ...], values: Mapping[str, str] | None = None) -> tuple[str, ...]:
         program = self._filled(words[0])
@@ -114,7 +136,9 @@ def find_table_login(table: AgentTable) -> tuple[bool, str]:
     found = first_set(*table.keys)
     if found is None:
         return False, f"expected a key in {' or '.join(table.keys)}, found none; set it"
-    return True, f"credential from {found[0]}"
+    given = ", ".join(name for name in table.keys if os.environ.get(name))
+    hosts = ", ".join(urlsplit(url).netloc for url in table.url) or "no host"
+    return True, f"credential from {found[0]}; gives {given} to {hosts}"
 
 
 def _digest_of(files: tuple[str, ...]) -> str:

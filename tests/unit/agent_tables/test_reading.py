@@ -64,6 +64,21 @@ def read(text: str) -> dict[str, AgentTable]:
             'command = ["a"]\noutput = "lines"\nanswer = { text = "a..b" }',
             "6: [agents.my-agent] answer.text: expected names joined by dots, like 'part.text', found 'a..b'",
         ),
+        ('command = [""]', "4: [agents.my-agent] command: expected a word, found an empty one; leave it out, found ''"),
+        ('command = ["a\\u0000b"]', "4: [agents.my-agent] command: expected a text without a zero byte"),
+        ('command = ["a"]\nturns = 5', "5: [agents.my-agent] expected {turns} in its command, environment or files"),
+        (
+            'command = ["a"]\nenvironment = { X = "{modle}" }',
+            "5: [agents.my-agent] unknown placeholder '{modle}'; did you mean '{model}'?",
+        ),
+        (
+            'command = ["a"]\nversion = ["a", "{home}"]',
+            "5: [agents.my-agent] unknown placeholder '{home}'; known: project, model, url, turns",
+        ),
+        (
+            'command = ["a", "--config={project}/../../x"]',
+            "4: [agents.my-agent] expected a file of the project without '..', found '{project}/../../x'",
+        ),
         ('command = ["a", "{turns}"]', "3: [agents.my-agent] expected turns of at least 1, found 0"),
         (
             'command = ["a"]\noutput = "lines"\nanswer = { text = "a" }\nresult = { id = "i", text = "t" }',
@@ -120,3 +135,22 @@ def test_a_wrong_table_is_told_with_the_path_of_its_file(tmp_path: Path) -> None
         SettingsError, match=rf"^{tmp_path}/skillopt.toml:4: .*unknown field 'comand'; did you mean 'command'"
     ):
         Project.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["PATH", "HOME", "LD_PRELOAD", "BASH_ENV", "PYTHONPATH", "NODE_OPTIONS", "GCONV_PATH"])
+@pytest.mark.parametrize("field", ['environment = { NAME = "x" }', 'keys = ["NAME"]'])
+def test_no_table_sets_by_what_programs_find_or_load_others(name: str, field: str) -> None:
+    with pytest.raises(SettingsError, match=r"^skillopt.toml:5: .* expected a variable of the agent's own"):
+        read(f'{HEAD}command = ["a"]\n{field.replace("NAME", name)}')
+
+
+@pytest.mark.parametrize("name", ["GITHUB_PERSONAL_ACCESS_TOKEN", "GH_OTHER", "NPM_TOKEN", "SSH_AUTH_SOCK"])
+def test_no_table_gets_what_opens_a_forge(name: str) -> None:
+    with pytest.raises(SettingsError, match="found a token of a forge, which no agent is given"):
+        read(f'{HEAD}command = ["a"]\nkeys = ["{name}"]')
+
+
+@pytest.mark.parametrize("path", ["config", "task.txt", "prompt.txt", "net/0", "hosts", "tmp"])
+def test_no_file_of_a_table_takes_the_place_of_one_of_ours(path: str) -> None:
+    with pytest.raises(SettingsError, match=r"^skillopt.toml:5: .* expected another name, this one is taken"):
+        read(f'{HEAD}command = ["a"]\nfiles = {{ "{path}" = "x" }}')

@@ -11,6 +11,7 @@ from skillopt.agents.command_line.harness import CommandLineHarness
 from skillopt.errors import InfrastructureError, ProviderError, SettingsError
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Status, Trajectory, Usage
+from skillopt.sandbox import bubblewrap
 from skillopt.sandbox.bubblewrap import Sandbox
 from skillopt.settings import SkillMode
 from skillopt.skills.document import Skill, SkillDocument
@@ -269,3 +270,39 @@ def test_a_cap_in_dollars_needs_a_bound_on_requests(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"say in \[agents.my-agent\] how many requests it makes at most \(turns\)"):
         agent(tmp_path, "cat").worst_case(RolloutRequest(None, TASK))
     assert agent(tmp_path, "cat", turns=4).worst_case(RolloutRequest(None, TASK)).calls == 5
+
+
+def test_a_status_of_thousands_of_digits_is_words_and_a_number_can_be_a_condition(tmp_path: Path) -> None:
+    rule = {"when": {"code": 7}, "text": "message", "status": "status"}
+    events = ({"code": 8, "message": "not this"}, {"code": 7, "message": "it broke", "status": "9" * 5000})
+    fields: dict[str, object] = {**LINES, "error": rule}
+    trajectory = run(agent(tmp_path, said(*events), SkillMode.FORCED, **fields), tmp_path)
+    assert trajectory.status is Status.INFRA_ERROR
+    assert "it broke" in trajectory.reason
+
+
+@pytest.mark.parametrize("word", ["{project}/secret", "--config={project}/secret", "{project}/inside/../../outside"])
+def test_a_file_of_the_user_is_not_shown_as_one_of_the_project(tmp_path: Path, word: str) -> None:
+    project = tmp_path / "project"
+    (project / "inside").mkdir(parents=True)
+    (tmp_path / "outside").write_text("of the user")
+    (project / "secret").symlink_to(tmp_path / "outside")
+    with pytest.raises(SettingsError, match=r"expected a file of the project, found that .* is .*outside"):
+        _ = agent(project, "cat", command=["{project}/agent.sh", word]).identity
+
+
+def test_a_file_that_is_named_within_a_word_is_part_of_what_the_agent_is(tmp_path: Path) -> None:
+    (tmp_path / "cfg.js").write_text("1")
+    harness = agent(tmp_path, "cat", environment={"CFG": "file:{project}/cfg.js"})
+    first = harness.identity
+    (tmp_path / "cfg.js").write_text("2")
+    assert harness.identity != first
+
+
+def test_without_a_sandbox_nobody_starts_a_program_to_ask_for_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bubblewrap, "_trouble", lambda: "bubblewrap (bwrap) is missing")
+    harness = agent(tmp_path, f"touch {tmp_path}/ran; echo 1.0", version=["{project}/agent.sh"])
+    assert " program=" in harness.identity
+    assert not (tmp_path / "ran").exists()

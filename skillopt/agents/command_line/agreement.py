@@ -1,0 +1,109 @@
+"""Who agreed that the command of a table may run: a table comes with a repository, which can be a stranger's.
+
+A person is asked once for each table, and the answer is kept outside of the repository. Where nobody can be asked,
+whoever starts the program names the agents in a variable, which no file of a project can set.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from skillopt.agent_tables.shipped import SHIPPED
+from skillopt.agent_tables.table import ALLOWED_AGENTS, AgentTable
+from skillopt.errors import SettingsError
+
+__all__ = ["AgentTerms", "expect_agreement"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTerms:
+    """What a person agrees to.
+
+    Args:
+        name: What the table is called.
+        table: What is run, and what it is given.
+        project: The folder of skillopt.toml.
+        sandbox: The setting: `auto`, `bwrap` or `none`.
+    """
+
+    name: str
+    table: AgentTable
+    project: Path
+    sandbox: str
+
+    @property
+    def agreed(self) -> bool:
+        """Tell whether it may run: it is shipped as it is, named in the variable, or somebody said yes."""
+        named = {name.strip() for name in os.environ.get(ALLOWED_AGENTS, "").split(",")}
+        if self.table == SHIPPED.get(self.name) or self.name in named:
+            return True
+        return self._digest in _kept().get(self._place, ())
+
+    def agree(self) -> None:
+        """Keep a person's yes in the user's state folder.
+
+        Raises:
+            SettingsError: It cannot be written.
+        """
+        kept = {place: list(digests) for place, digests in _kept().items()}
+        kept[self._place] = sorted({*kept.get(self._place, ()), self._digest})
+        file = _file()
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            beside = file.with_name(f"{file.name}.{os.getpid()}")
+            beside.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+            beside.replace(file)
+        except OSError as error:
+            raise SettingsError(f"{file}: expected a file that can be written, found: {error}; mend that") from error
+
+    @property
+    def words(self) -> str:
+        """Say what would run, what it is given, and where."""
+        hosts = ", ".join(urlsplit(url).netloc for url in self.table.url) or "no host"
+        keys = ", ".join(self.table.keys) or "no key"
+        where = "without a sandbox: it may do whatever you may" if self.sandbox == "none" else "in the sandbox"
+        if self.sandbox == "auto":
+            where += " where that works, else as you"
+        return f"[agents.{self.name}] runs {' '.join(self.table.command)!r} {where}, and gives {keys} to {hosts}"
+
+    @property
+    def _place(self) -> str:
+        return str(self.project.resolve())
+
+    @property
+    def _digest(self) -> str:
+        return sha256(json.dumps([self.name, self.table.model_dump_json(), self.sandbox]).encode()).hexdigest()
+
+
+def expect_agreement(terms: AgentTerms) -> None:
+    """Refuse a table to which nobody agreed.
+
+    Raises:
+        SettingsError: Nobody did; the message says how.
+    """
+    if not terms.agreed:
+        raise SettingsError(
+            f"{terms.words}: expected that somebody agreed to that, found nobody; run `skillopt doctor` on a terminal, "
+            f"which asks, or set {ALLOWED_AGENTS}={terms.name} where nobody can be asked"
+        )
+
+
+def _file() -> Path:
+    state = os.environ.get("XDG_STATE_HOME", "")
+    folder = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
+    return folder / "skillopt" / "agreed-agents.json"
+
+
+def _kept() -> Mapping[str, list[str]]:
+    """Read what was agreed to; a file that cannot be read holds nothing."""
+    try:
+        found = json.loads(_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {place: digests for place, digests in found.items() if isinstance(digests, list)}

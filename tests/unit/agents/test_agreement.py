@@ -1,0 +1,65 @@
+"""Nobody runs the command of a cloned repository's table before a person agreed to it."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.agent_tables.shipped import SHIPPED
+from skillopt.agent_tables.table import ALLOWED_AGENTS, AgentTable
+from skillopt.agents.command_line.agreement import AgentTerms, expect_agreement
+from skillopt.errors import SettingsError
+from skillopt.execution.drivers import load_target
+from skillopt.project import Project
+
+TABLE = AgentTable(command=("tiny",), keys=("TINY_KEY",), url=("https://api.tiny.example",))
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv(ALLOWED_AGENTS, raising=False)
+    return tmp_path / "state"
+
+
+def test_a_yes_holds_for_this_table_this_sandbox_and_this_project_only(tmp_path: Path) -> None:
+    terms = AgentTerms("tiny", TABLE, tmp_path, "auto")
+    with pytest.raises(SettingsError, match=r"gives TINY_KEY to api\.tiny\.example: .* run `skillopt doctor` on"):
+        expect_agreement(terms)
+    terms.agree()
+    expect_agreement(terms)
+    changed = TABLE.model_copy(update={"command": ("tiny", "--more")})
+    for other in (
+        AgentTerms("tiny", changed, tmp_path, "auto"),
+        AgentTerms("tiny", TABLE, tmp_path, "none"),
+        AgentTerms("tiny", TABLE, tmp_path / "elsewhere", "auto"),
+    ):
+        assert not other.agreed
+
+
+def test_a_shipped_table_needs_no_yes_unless_it_was_changed(tmp_path: Path) -> None:
+    assert AgentTerms("gemini", SHIPPED["gemini"], tmp_path, "auto").agreed
+    assert not AgentTerms("gemini", TABLE, tmp_path, "auto").agreed
+
+
+def test_whoever_starts_the_program_may_name_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ALLOWED_AGENTS, "other, tiny")
+    assert AgentTerms("tiny", TABLE, tmp_path, "none").agreed
+    assert Project.find(tmp_path).settings().agents == {}
+
+
+def test_what_was_kept_and_cannot_be_read_is_no_yes(tmp_path: Path, state: Path) -> None:
+    (state / "skillopt").mkdir(parents=True)
+    for text in ("[]", "{", '{"x": 1}', "\0"):
+        (state / "skillopt" / "agreed-agents.json").write_text(text)
+        assert not AgentTerms("tiny", TABLE, tmp_path, "auto").agreed
+
+
+def test_the_table_of_a_cloned_repository_is_not_run_and_cannot_agree_to_itself(tmp_path: Path) -> None:
+    config = tmp_path / "skillopt.toml"
+    config.write_text(f'harness = "tiny"\nsandbox = "none"\n[agents.tiny]\ncommand = ["touch", "{tmp_path}/ran"]\n')
+    with pytest.raises(SettingsError, match="expected that somebody agreed"):
+        load_target(Project.find(tmp_path).settings(), tmp_path)
+    config.write_text(f'allow_agents = ["tiny"]\n{config.read_text()}')
+    with pytest.raises(SettingsError, match="allow_agents"):
+        Project.find(tmp_path).settings()
+    assert not (tmp_path / "ran").exists()
