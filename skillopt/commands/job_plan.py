@@ -224,6 +224,12 @@ class _Chosen:
         missing = missing_access(plan.target.settings, plan.suite, trains=not proposer)
         if missing:
             raise UsageError(missing)
+        minutes, longest = plan.target.settings.max_minutes, max(task.timeout for _, task in plan.suite.splits)
+        if 0 < minutes < longest / 60:
+            raise UsageError(
+                f"expected max_minutes above the {longest:g} s that a task may take, found {minutes:g}; raise it, or "
+                "let the user lower the tasks' timeout"
+            )
         return cls(capped, plan, root, not proposer)
 
     @property

@@ -88,12 +88,16 @@ def test_a_job_that_is_paid_for_needs_a_cap(project: Path) -> None:
 
 
 def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:
-    capped = Selection("rows", {"max_usd": 1.0, "max_minutes": 7.0}, folder=project)
+    capped = Selection("rows", {"max_usd": 1.0, "max_minutes": 17.0}, folder=project)
     planned = [
         plan_evaluation(capped, caps, split="train", repeats=1, start="auto", draft=False).limits
         for caps in ({"max_usd": 500.0}, {"max_usd": 0.25}, {})
     ]
-    assert [(limits["max_usd"], limits["max_minutes"]) for limits in planned] == [(1.0, 7.0), (0.25, 7.0), (1.0, 7.0)]
+    assert [(limits["max_usd"], limits["max_minutes"]) for limits in planned] == [
+        (1.0, 17.0),
+        (0.25, 17.0),
+        (1.0, 17.0),
+    ]
 
 
 def test_a_job_without_the_key_that_it_needs_is_refused_before_it_starts(

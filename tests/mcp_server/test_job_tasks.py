@@ -41,16 +41,16 @@ def looked(name: str, seconds: int) -> dict[str, Any]:
 
 
 def test_a_start_that_waits_is_a_task_for_a_client_that_declares_them(tmp_path: Path) -> None:
-    started = {"name": "start_job", "arguments": {"name": "rows", "max_minutes": 5, "wait_seconds": 50}}
+    started = {"name": "start_job", "arguments": {"name": "rows", "max_minutes": 20, "wait_seconds": 50}}
     with pipe(make_project(tmp_path)) as server:
         made = server.ask("tools/call", **started, _meta=DECLARED)["result"]
         assert (made["resultType"], made["status"]) == ("task", "working")
-        assert "5 minutes" in made["statusMessage"]
+        assert "20 minutes" in made["statusMessage"]
         while (task := server.ask("tasks/get", taskId=made["taskId"], _meta=DECLARED)["result"])["status"] == "working":
             pass
     told = task["result"]["content"][0]["text"]
     assert f"# Job {made['taskId']}: done" in told
-    assert "Limits in force: 5 minutes" in told
+    assert "Limits in force: 20 minutes" in told
 
 
 def test_a_task_can_be_looked_at_and_cancelled_by_its_id(project: Path) -> None:

@@ -35,13 +35,13 @@ async def refused(project: Path, **arguments: object) -> str:
 
 async def test_a_start_repeats_what_runs_what_it_is_likely_to_take_and_the_limits(project: Path) -> None:
     async with Client(make_server(project)) as client:
-        told = await say(client, "start_job", name="rows", max_minutes=5)
+        told = await say(client, "start_job", name="rows", max_minutes=15)
     begun = jobs(folder=project).jobs[0]
     job(begun.id, wait=120, folder=project)
     assert "It measures the incumbent on 8 train tasks, 1 run of each: 8 rollouts, with harness `demo`." in told
     assert "Likely: 8 rollouts, about $0.00, about 1 s." in told
-    assert "Limits in force: 5 minutes; no cap on dollars is set." in told
-    assert begun.terms.limits["max_minutes"] == 5.0
+    assert "Limits in force: 15 minutes; no cap on dollars is set." in told
+    assert begun.terms.limits["max_minutes"] == 15.0
 
 
 @pytest.mark.parametrize("work", ["evaluate", "optimize"])
