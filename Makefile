@@ -14,6 +14,9 @@ COVERED ?=
 # Of the comparison with other optimizers: make bench-peers BENCH_ARGS=--quick
 BENCH_ARGS ?=
 
+# Real clients to fetch for their tests, all when empty; CI leaves two out, which are 400 MB and two minutes.
+AGENTS ?=
+
 # Of the attacks, some classes or a slice: make test-trust TRUST_ARGS='--quick disk'
 TRUST_ARGS ?=
 
@@ -76,7 +79,7 @@ simulations: .venv/installed  ## the tests that draw thousands of runs; coverage
 	$(RUN) -m pytest -m slow --durations=10 $(PYTEST_ARGS)
 
 test-agents: .venv/installed  ## the real agents against loopback models; what checks MCP servers
-	$(RUN) -m tools.fetch_agents
+	$(RUN) -m tools.fetch_agents $(AGENTS)
 	$(RUN) -m pytest tests/agents -n auto -rP
 
 test-browser: .venv/installed  ## reports in headless Chromium: network, console, hostile text, accessibility, size

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from skillopt.harvest.redaction import Redaction
-from skillopt.harvest.requests import Request, near_copies
+from skillopt.harvest.requests import Request, failure_key, near_copies
 from skillopt.safety.plurals import count_noun
 from skillopt.safety.split_leaks import likeness
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
@@ -35,6 +35,7 @@ class Candidate:
         redacted: Whether something was taken out of it.
         commit: Where its files are from, empty for none.
         after: How many requests came before it in its session.
+        unnamed: How many files were left out because their names hold secrets or personal data.
     """
 
     task: Task
@@ -45,6 +46,7 @@ class Candidate:
     redacted: bool
     commit: str
     after: int
+    unnamed: int = 0
 
     @property
     def why(self) -> str:
@@ -59,6 +61,8 @@ class Candidate:
         )
         if self.after:
             parts.append(f"{count_noun(self.after, 'request')} came before in its session: see what they changed")
+        if self.unnamed:
+            parts.append(f"{count_noun(self.unnamed, 'file')} left out for secrets or personal data in the name")
         if self.redacted:
             parts.append("secrets or personal data taken out: see that it still makes sense")
         return "; ".join(parts)
@@ -69,7 +73,7 @@ _FilesOf = Callable[[Request], tuple[str, tuple[File, ...]]]
 
 
 def choose_candidates(
-    requests: Sequence[Request], often: Mapping[str, int], files_of: _FilesOf, redaction: Callable[[], Redaction]
+    requests: Sequence[Request], often: Mapping[str, int], files_of: _FilesOf, redaction: Redaction
 ) -> Iterator[Candidate]:
     """Make a candidate of each group of near copies, those that went wrong or came often first.
 
@@ -77,12 +81,12 @@ def choose_candidates(
         requests: Of one skill.
         often: Repeated failures.
         files_of: Looks up files.
-        redaction: Makes what redacts one candidate.
+        redaction: Has learned all that was said, so that what one request names is gone from all.
     """
     groups = [[requests[at] for at in group] for group in near_copies([one.text for one in requests])]
     groups.sort(key=lambda group: (-sum(bool(one.corrections) for one in group), -len(group), group[0].session))
     for group in groups:
-        yield _candidate(group, often, files_of, redaction())
+        yield _candidate(group, often, files_of, redaction)
 
 
 def without_twins(
@@ -121,11 +125,13 @@ def _candidate(
     best = max(group, key=lambda one: (bool(one.corrections), one.started))
     commit, files = files_of(best)
     said = [text for one in group for text in one.corrections]
-    redaction.learn(*(one.text for one in group), *said, *(file.content.decode("utf-8", "replace") for file in files))
-    failures = tuple(dict.fromkeys(line for one in group for line in one.failures if line in often))
+    heard = (text for one in group for text in (one.text, *one.corrections, *one.failures))
+    redaction.learn(*heard, *(file.content.decode("utf-8", "replace") for file in files))
+    shared = (line for one in group for line in one.failures if failure_key(line) in often)
+    failures = tuple(dict.fromkeys(failure_key(redaction.text(line)) for line in shared))
     prompt = redaction.text(best.text)
-    shown = tuple(_redacted(file, redaction) for file in files)
-    criteria = list(_criteria((redaction.text(text) for text in said), (redaction.text(line) for line in failures)))
+    shown = tuple(_redacted(file, redaction) for file in files if redaction.file(file.path) == file.path)
+    criteria = list(_criteria((redaction.text(text) for text in said), iter(failures)))
     task = Task(
         _task_name(prompt),
         prompt,
@@ -134,8 +140,8 @@ def _candidate(
         ("harvested",),
     )
     redacted = prompt != best.text or shown != tuple(files)
-    sessions = len({one.session for one in group})
-    return Candidate(task, len(group), sessions, len(said), failures, redacted, commit, best.after)
+    sessions, unnamed = len({one.session for one in group}), len(files) - len(shown)
+    return Candidate(task, len(group), sessions, len(said), failures, redacted, commit, best.after, unnamed)
 
 
 def _redacted(file: File, redaction: Redaction) -> File:

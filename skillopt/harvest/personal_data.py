@@ -5,21 +5,25 @@ from typing import Final
 
 __all__ = ["mask_hosts", "mask_personal_data"]
 
+_NAME: Final = r"[^/\\\s\"'`:,;<>()]{1,64}"
+_SURNAME: Final = r"(?: [A-Z][^/\\\s\"'`:,;<>()]{1,40}(?=[/\\]))?"
 _HOME: Final = re.compile(
-    r"(?:/home|/Users|/var/home)/[^/\s\"'`:,;<>()]{1,64}|\b[A-Za-z]:\\{1,2}Users\\{1,2}[^\\\s\"'`<>]{1,64}"
+    rf"(?:/mnt/[a-z])?(?:/home|/Users|/var/home)/{_NAME}{_SURNAME}"
+    rf"|\b[A-Za-z]:\\{{1,2}}Users\\{{1,2}}{_NAME}{_SURNAME}"
+    r"|(?<![\w/])~[a-z][\w.-]{1,31}(?=/)|(?<![\w/])-(?:home|Users)-[A-Za-z]\w{0,31}(?=-)"
 )
 _ROOT_HOME: Final = re.compile(r"(?<![\w./-])/root(?=/|\b)")
 _EMAIL: Final = re.compile(
-    r"[\w.+%-]{1,64}@(?!(?:[\w-]+\.)*example\.(?:com|org|net)\b)[A-Za-z][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,63}){0,8}(?::(?!\s)[^\s\"'`<>]{1,200})?"
+    r"[\w.+%-]{1,64}@(?!(?:[\w-]+\.)*example\.(?:com|org|net)\b)[^\W\d_][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}(?::(?!\s)[^\s\"'`<>]{1,200})?"
 )
 _PHONE: Final = re.compile(
     r"(?<![\w.+-])(?:\+\d{1,3}[ ().-]{0,2}\d(?:[ ().-]{0,2}\d){6,13}|\(\d{2,5}\)[ -]?\d{3,4}[ -]?\d{3,6}"
     r"|\d{3}[-. ]\d{3}[-. ]\d{4}|0\d{1,4}[ /-]\d{3,4}[ -]?\d{3,6}|0\d(?:[ .]\d\d){4})(?![\w-])"
 )
 _CARD: Final = re.compile(r"(?<![\w.-])\d{13,19}(?![\w-])")
-_GROUPED_CARD: Final = re.compile(r"(?<![\w.-])\d{4}([ -])(?:\d{4}\1\d{4}\1\d{1,4}|\d{6}\1\d{5})(?![\w-])")
-_SOCIAL: Final = re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])")
-_IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
+_GROUPED_CARD: Final = re.compile(r"(?<![\w.-])\d{4}([ .-])(?:\d{4}\1\d{4}\1\d{1,4}|\d{6}\1\d{5})(?![\w-])")
+_SOCIAL: Final = re.compile(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<=SSN )\d{9}\b|(?<=SSN: )\d{9}\b")
+_IBAN: Final = re.compile(r"\b(?:[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?|[a-z]{2}\d{12,30})\b")
 _IPV4: Final = re.compile(
     r"(?<![\w.])(?!127\.|0\.0\.0\.0)(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.]*\d)"
 )

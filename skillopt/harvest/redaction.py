@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from math import log2
 from typing import Final
 
+from skillopt.harvest.named_secrets import find_named_secrets, mask_named_secrets
 from skillopt.harvest.personal_data import mask_hosts, mask_personal_data
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.passwords import find_passwords
@@ -22,6 +23,7 @@ FindSecrets = Callable[[str], Iterable[str]]
 """Gives the secrets that a scanner finds on a line."""
 
 _SHORTEST: Final = 6
+"""Characters from which a secret is taken out wherever it stands; a shorter one only where it was recognised."""
 _RANDOM: Final = re.compile(
     r"(?<![\w/+=-])(?=[^\s\d]{0,80}\d)(?=[^A-Za-z\s]{0,80}[A-Za-z])[A-Za-z0-9/+_=-]{20,400}(?![\w+=-])"
 )
@@ -33,7 +35,7 @@ _LONGEST_LINE: Final = 2_000
 
 
 class Redaction:
-    """Redacts the texts of one session, or of one candidate.
+    """Redacts texts that belong together.
 
     Args:
         find: The scanner.
@@ -58,7 +60,7 @@ class Redaction:
     def file(self, text: str) -> str:
         """Redact a file; the hosts that it names are of the repository, and stay."""
         self.learn(text)
-        text = mask(text)
+        text = mask_named_secrets(mask(text), TAKEN_OUT)
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, TAKEN_OUT)
         return mask_personal_data(text)
@@ -71,6 +73,7 @@ class Redaction:
                 piece = line[at : at + _LONGEST_LINE]
                 yield from self._find(piece)
                 yield from (found.key for found in find_passwords(piece))
+            yield from find_named_secrets(line)
             yield from (found[0] for found in _HEX.finditer(line))
             yield from (found[0] for found in _RANDOM.finditer(line) if _is_random(found[0]))
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from skillopt.harvest.session import PastSession, PastTurn
 
-__all__ = ["Request", "is_correction", "near_copies", "repeated_failures", "session_requests"]
+__all__ = ["Request", "failure_key", "is_correction", "near_copies", "repeated_failures", "session_requests"]
 
 _LEAST_WORDS: Final = 4
 _LONGEST: Final = 6_000
@@ -45,7 +45,7 @@ class Request:
         text: Their words.
         skills: Names of the skills in use, those of this request first.
         corrections: What they said against the result, in order.
-        failures: How commands and tools failed, normalised.
+        failures: How commands and tools failed, as they said it: secrets are found in that, not in what is normalised.
         paths: What may be paths of files that it was about.
         started: When its session began, as the client wrote it.
         branch: The git branch of the session, empty where not known.
@@ -110,8 +110,8 @@ def near_copies(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
 
 
 def repeated_failures(requests: Sequence[Request]) -> dict[str, int]:
-    """Count failures that many sessions share, most frequent first."""
-    seen = Counter(failure for _, failure in {(one.session, line) for one in requests for line in one.failures})
+    """Count failures that many sessions share, by their keys, most frequent first."""
+    seen = Counter(key for _, key in {(one.session, failure_key(line)) for one in requests for line in one.failures})
     return {failure: times for failure, times in seen.most_common() if times >= _OFTEN}
 
 
@@ -131,7 +131,7 @@ def _request(session: PastSession, turn: PastTurn, skills: tuple[str, ...]) -> R
         turn.text,
         skills,
         (),
-        tuple(dict.fromkeys(map(_normalised, turn.failures))),
+        tuple(dict.fromkeys(turn.failures)),
         turn.paths,
         session.started,
         session.branch,
@@ -145,11 +145,15 @@ def _corrected(request: Request, turn: PastTurn) -> Request:
         request,
         skills=tuple(dict.fromkeys((*request.skills, *turn.skills))),
         corrections=(*request.corrections, turn.text),
-        failures=tuple(dict.fromkeys((*request.failures, *map(_normalised, turn.failures)))),
+        failures=tuple(dict.fromkeys((*request.failures, *turn.failures))),
         paths=tuple(dict.fromkeys((*request.paths, *turn.paths))),
     )
 
 
-def _normalised(failure: str) -> str:
-    """Write a failure so that the same one in another session is the same text."""
+def failure_key(failure: str) -> str:
+    """Write a failure so that the same one in another session is the same text.
+
+    Args:
+        failure: What a command or tool said; for showing it, redacted before.
+    """
     return " ".join(_NUMBER.sub("0", _QUOTED.sub("…", failure)).split())

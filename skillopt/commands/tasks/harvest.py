@@ -16,7 +16,7 @@ from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.masking import environment_masking
 from skillopt.harvest.candidates import Candidate, choose_candidates, without_twins
 from skillopt.harvest.redaction import FindSecrets, Redaction
-from skillopt.harvest.requests import Request, near_copies, repeated_failures
+from skillopt.harvest.requests import Request, failure_key, near_copies, repeated_failures
 from skillopt.harvest.secret_scanner import secret_scanner
 from skillopt.harvest.settings import HarvestSettings, read_harvest_settings
 from skillopt.project import CONFIG, Project, Selection, Target
@@ -170,8 +170,12 @@ class _Work:
     """Makes candidates of what was read; everything that leaves it is redacted."""
 
     def __init__(self, project: Project, repository: Repository, find: FindSecrets, read: ReadSessions) -> None:
-        self._project, self._repository, self._find, self._read = project, repository, find, read
+        self._project, self._repository, self._read = project, repository, read
         self._often = repeated_failures(read.requests)
+        # One for all: what is recognised in one place is gone from all, whichever request named it.
+        self._redaction = Redaction(find, environment_masking().secrets)
+        for one in read.requests:
+            self._redaction.learn(one.text, *one.corrections, *one.failures)
         self._roots = worktree_roots(repository)
         self._known = {*project.skill_names().values(), *(PurePosixPath(path).name for path in project.skill_names())}
 
@@ -198,7 +202,6 @@ class _Work:
     def result(self, skills: tuple[HarvestedSkill, ...]) -> Harvested:
         """Count it all."""
         read, tally = self._read, self._read.tally
-        redaction = self._redaction()
         return Harvested(
             tally.files,
             read.sessions,
@@ -208,8 +211,8 @@ class _Work:
             tally.long + tally.broken,
             tally.links,
             skills,
-            tuple(self._unskilled(redaction)),
-            tuple((redaction.text(failure), times) for failure, times in self._often.items()),
+            tuple(self._unskilled()),
+            tuple(self._failures()),
         )
 
     def _text(self, skill: str, kept: Sequence[Candidate], left_out: Sequence[tuple[str, str]]) -> str:
@@ -219,16 +222,19 @@ class _Work:
         )
         return render_candidates(skill, [(one.task, one.why) for one in kept], left_out, intro)
 
-    def _unskilled(self, redaction: Redaction) -> Iterator[UnskilledRequest]:
+    def _failures(self) -> Iterator[tuple[str, int]]:
+        """Give the repeated failures as they may be shown: redacted first, for a key hides from the scanner."""
+        said = {failure_key(line): line for one in self._read.requests for line in one.failures}
+        for key, times in self._often.items():
+            yield failure_key(self._redaction.text(said[key])), times
+
+    def _unskilled(self) -> Iterator[UnskilledRequest]:
         bare = [one for one in self._read.requests if not self._known & _named(one.skills)]
         groups = sorted(near_copies([one.text for one in bare]), key=len, reverse=True)
         for group in groups[:_MOST_UNSKILLED]:
             if len(group) >= _LEAST:
-                text = redaction.text(bare[group[0]].text)
+                text = self._redaction.text(bare[group[0]].text)
                 yield UnskilledRequest(" ".join(text.split())[:_LONGEST], len(group))
-
-    def _redaction(self) -> Redaction:
-        return Redaction(self._find, environment_masking().secrets)
 
     def _closed(self, target: Target) -> tuple[str, ...]:
         """List the folders whose files are no input of a task: the skill itself, and the tasks."""

@@ -21,7 +21,7 @@ def nothing(_: str) -> Iterable[str]:
 
 
 def chosen(*requests: Request, files: tuple[File, ...] = (), often: dict[str, int] | None = None) -> list[Candidate]:
-    return list(choose_candidates(requests, often or {}, lambda _: ("c" * 40, files), lambda: Redaction(nothing)))
+    return list(choose_candidates(requests, often or {}, lambda _: ("c" * 40, files), Redaction(nothing)))
 
 
 def criteria(one: Candidate) -> list[str]:

@@ -66,7 +66,7 @@ def test_a_correction_belongs_to_the_request_before_it() -> None:
         ("Clean the table of vendors", ("No, use commas", "It still fails")),
         ("Write a poem on the rain", ()),
     ]
-    assert (found[0].paths, found[0].failures) == (("a.csv", "b.csv"), ("KeyError: 'a'", "exit status 0"))
+    assert (found[0].paths, found[0].failures) == (("a.csv", "b.csv"), ("KeyError: 'a'", "exit status 17"))
     assert [one.after for one in found] == [0, 1]
 
 

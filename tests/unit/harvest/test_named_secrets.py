@@ -1,0 +1,67 @@
+"""Secrets and personal data that are known by what stands before them."""
+
+import pytest
+
+from skillopt.harvest.candidates import choose_candidates
+from skillopt.harvest.redaction import Redaction
+from skillopt.harvest.requests import Request, failure_key, repeated_failures
+from skillopt.tasks import File
+
+SAID = {
+    "curl -u admin:S3cretPw9 https://example.com/api": "S3cretPw9",
+    "password\uff1aS3cretPw9": "S3cretPw9",
+    "das Passwort lautet Sommer2026!x": "Sommer2026",
+    "log in as admin with hunter2gold": "hunter2gold",
+    "token 0123456789abcdef01234567": "0123456789abcdef",
+    "heroku key 3f2b1c4d-5e6f-4a1b-8c9d-0e1f2a3b4c5d": "3f2b1c4d",
+    "Cookie: session=abc123def456ghi; csrftoken=zzz111yyy": "abc123def456ghi",
+    "seed phrase: " + " ".join(["abandon", "ability", "able"] * 4): "ability",
+    "DB_PASS=abc12": "abc12",
+    "see /Users/Ann Mueller/x": "Mueller",
+    "see C:\\Users\\Ann Mueller\\x": "Mueller",
+    "see ~annmueller/x": "annmueller",
+    "in -home-annmueller-proj": "annmueller",
+    "IBAN de89370400440532013000": "de8937",
+    "SSN 123456789": "123456789",
+    "card 4111.1111.1111.1111": "4111.1111",
+    "write to ann@m\u00fcnchen.de": "nchen",
+}
+
+
+def request(session: str, text: str, *failures: str) -> Request:
+    return Request(session, text, (), (), failures, (), "2026-01-01T00:00:00+00:00", "", "", "/work")
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_what_a_word_before_it_calls_secret_or_personal_is_taken_out(text: str) -> None:
+    assert SAID[text] not in Redaction(lambda _: ()).text(text)
+
+
+@pytest.mark.parametrize("text", ["Passwort ist korrekt", "the token is invalid", "password=None", "a cookie banner"])
+def test_ordinary_words_stay(text: str) -> None:
+    assert Redaction(lambda _: ()).text(text) == text
+
+
+def test_a_failure_is_redacted_before_its_digits_go() -> None:
+    line = "error: login failed with password=hunter22gold77 at 10:31"
+    requests = [request(f"s{at}", f"Clean table number {at} of vendors please", line) for at in range(3)]
+    often = repeated_failures(requests)
+    assert often == {failure_key(line): 3}
+    redaction = Redaction(lambda _: ())
+    for made in choose_candidates(requests, often, lambda _: ("", ()), redaction):
+        assert made.failures == ("error: login failed with password=[secret value] at 0:0",)
+        assert "hunter" not in str(made)
+
+
+def test_a_secret_that_one_request_names_is_gone_from_the_others_and_from_names_of_files() -> None:
+    redaction = Redaction(lambda _: ())
+    requests = [
+        request("s1", "Clean the vendor table, password=hunter22gold77 please"),
+        request("s1", "Write the monthly report of orders, log in using hunter22gold77"),
+    ]
+    redaction.learn(*(one.text for one in requests))
+    files = (File("data/hunter22gold77.csv", b"a"), File("data/b.csv", b"b"))
+    made = list(choose_candidates(requests, {}, lambda _: ("c" * 40, files), redaction))
+    assert "hunter" not in str([one.task for one in made])
+    assert [[file.path for file in one.task.files] for one in made] == [["data/b.csv"]] * 2
+    assert all("1 file left out for secrets or personal data in the name" in one.why for one in made)
