@@ -77,11 +77,6 @@ class JobLimits:
         """Give those that are set by the names of settings."""
         return {name: value for name in self.__dataclass_fields__ if (value := getattr(self, name))}
 
-    def flags(self) -> Iterator[str]:
-        """Give the options of the command line."""
-        for name, value in self.caps.items():
-            yield from (f"--{name.replace('_', '-')}", f"{value:.15g}")
-
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
@@ -276,8 +271,14 @@ def _start(
     flags: Mapping[str, object] = selection.flags
     settings = [word for key, value in flags.items() for word in ("--set", f"{key}={value}")]
     suite = ["--suite", str(selection.suite)] if selection.suite else []
-    words = [*command, *limits.flags(), *settings, *suite, "--", str(plan.folder)]
+    words = [*command, *_flags(limits, plan), *settings, *suite, "--", str(plan.folder)]
     return start_job(plan.root, plan.skill, words, files, JobTerms(plan.limits, plan.words))
+
+
+def _flags(limits: JobLimits, plan: JobPlan) -> Iterator[str]:
+    """Give the options of the command line for the limits that a job was given, no higher than they are in force."""
+    for name in limits.caps:
+        yield from (f"--{name.replace('_', '-')}", f"{plan.limits[name]:.15g}")
 
 
 def _report(root: Path, found: Job) -> JobReport:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from skillopt.commands.job_plan import plan_evaluation
-from skillopt.commands.jobs import start_training
+from skillopt.commands.jobs import JobLimits, cancel, start_evaluation, start_training
 from skillopt.commands.spending import foresee_spending
 from skillopt.errors import UsageError
 from skillopt.project import Selection
@@ -97,6 +97,19 @@ def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:
         (1.0, 17.0),
         (0.25, 17.0),
         (1.0, 17.0),
+    ]
+
+
+def test_the_command_of_a_job_gets_the_lower_cap_with_all_its_digits(project: Path) -> None:
+    capped = Selection("rows", {"max_usd": 1.0}, folder=project)
+    given = JobLimits(max_usd=500.0, max_tokens=12_345_678, max_minutes=17.5)
+    begun = start_evaluation(capped, limits=given)
+    cancel(begun.id, folder=project)
+    words = list(begun.command)
+    assert [words[words.index(name) + 1] for name in ("--max-usd", "--max-tokens", "--max-minutes")] == [
+        "1",
+        "12345678",
+        "17.5",
     ]
 
 
