@@ -4,11 +4,12 @@ A model that is not listed has no known price, which is never 0.
 """
 
 from collections.abc import Mapping
+from math import floor, log10
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["PRICES", "PRICES_AS_OF", "Price", "cost_of", "find_price", "guess_full_names"]
+__all__ = ["PRICES", "PRICES_AS_OF", "Price", "cost_of", "find_price", "guess_full_names", "write_dollars"]
 
 PRICES_AS_OF: Final = "2026-11-21"
 """The day the table was read."""
@@ -137,3 +138,13 @@ def cost_of(price: Price | None, plain: int, output: int, *, cache_read: int = 0
     read = price.input if price.cache_read is None else price.cache_read
     write = price.input if price.cache_write is None else price.cache_write
     return factor * (plain * price.input + output * price.output + cache_read * read + cache_write * write) / _MILLION
+
+
+def write_dollars(usd: float) -> str:
+    """Write an amount of US dollars, in cents from a dollar on, below with two digits that say something at least.
+
+    >>> write_dollars(1234.5), write_dollars(0.25), write_dollars(0.015), write_dollars(0)
+    ('$1,234.50', '$0.25', '$0.015', '$0.00')
+    """
+    digits = 2 if usd <= 0 else max(2, 1 - floor(log10(usd)))
+    return f"${usd:,.{digits}f}"

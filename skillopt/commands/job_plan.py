@@ -1,6 +1,6 @@
 """What a job would run, take and cost, and whether anything refuses it: all that can be known before it starts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from skillopt.forecast.typical_costs import is_paid
 from skillopt.forecast.world import StartingRates
 from skillopt.gate.gate import GATE_ROUNDS
 from skillopt.loop.rollout_plan import settle_folds
+from skillopt.prices import write_dollars
 from skillopt.project import CONFIG, Selection
 from skillopt.runs.draft_publication import recover_draft
 from skillopt.runs.lineage import skill_at
@@ -43,7 +44,6 @@ _UNITS: Final = {
 }
 _SHORT: Final = "The cap on dollars is below what is likely: it will end the job early."
 _NOBODY: Final = "nobody"
-_CENT: Final = 0.01
 _SECONDS_FROM: Final = 2.0
 """Minutes below which a duration is told in seconds."""
 
@@ -288,7 +288,10 @@ class _Chosen:
         if likely.usd is None:
             wanted, step = "a cap", "no price is known for it, so set max_rollouts, max_tokens or max_minutes"
         else:
-            wanted, step = "a cap on dollars", f"set max_usd; it is likely to cost about {_span(likely.usd, '$', 2)}"
+            wanted, step = (
+                "a cap on dollars",
+                f"set max_usd; it is likely to cost about {_span(likely.usd, write_dollars)}",
+            )
         raise UsageError(
             f"expected {wanted} for a job that is paid for ({', '.join(billed)}), found none; agree on one with the "
             f"user: {step} (for the job, or in {CONFIG})"
@@ -321,7 +324,7 @@ def _priced(likely: _Likely, costs: tuple[CallCost, CallCost], workers: int) -> 
 
 
 def _likely_words(likely: _Likely) -> str:
-    cost = "price unknown" if likely.usd is None else f"about {_span(likely.usd, '$', 2)}"
+    cost = "price unknown" if likely.usd is None else f"about {_span(likely.usd, write_dollars)}"
     return f"Likely: {_span(likely.rollouts)} rollouts, {cost}, {_time_words(likely.minutes)}."
 
 
@@ -338,25 +341,27 @@ def _limit_words(limits: Mapping[str, float]) -> str:
 
     >>> _limit_words({"max_usd": 0, "max_rollouts": 1_234_567, "max_tokens": 0, "max_minutes": 5})
     'Limits in force: 1,234,567 rollouts, 5 minutes; no cap on dollars is set.'
+    >>> _limit_words({"max_usd": 12, "rollout_usd": 0.015, "max_calls": 9})
+    'Limits in force: $12.00, $0.015 a rollout, 9 calls of optimizer model and judge.'
     """
 
     def said() -> Iterator[str]:
         for name, end in (("max_usd", ""), ("rollout_usd", " a rollout")):
             if usd := limits.get(name):
-                yield f"${usd:,.2f}{end}" if usd >= _CENT else f"${usd:.2g}{end}"
+                yield f"{write_dollars(usd)}{end}"
         for name, unit in _UNITS.items():
             if limits.get(name):
-                yield f"{limits[name]:,.12g} {unit}"
+                yield f"{limits[name]:,.15g} {unit}"
 
     none = "" if limits["max_usd"] else "; no cap on dollars is set"
     return f"Limits in force: {', '.join(said()) or 'none'}{none}."
 
 
-def _span(values: _Range, unit: str = "", digits: int = 0) -> str:
+def _span(values: _Range, write: Callable[[float], str] = "{:,.0f}".format) -> str:
     """Write a range, of one number where both ends look the same.
 
-    >>> _span((3, 8)), _span((0.1, 0.1), "$", 2)
+    >>> _span((3, 8)), _span((0.1, 0.1), write_dollars)
     ('3 to 8', '$0.10')
     """
-    low, high = (f"{unit}{value:,.{digits}f}" for value in values)
+    low, high = map(write, values)
     return low if low == high else f"{low} to {high}"

@@ -15,6 +15,7 @@ from skillopt.commands.propose import EditsProposal
 from skillopt.commands.status import RunStatus, run_status
 from skillopt.loop.events import decode_event
 from skillopt.loop.step_lines import StepLines
+from skillopt.prices import write_dollars
 from skillopt.project import Project, Selection
 from skillopt.rollouts import Usage
 from skillopt.runs.plan import Start
@@ -305,16 +306,22 @@ def _progress_line(found: Job) -> str:
         parts.append(f"{noted.asked:,}{_of(limits, 'max_rollouts')} rollouts in all")
     tokens = noted.spent.input_tokens + noted.spent.output_tokens
     if noted.spent.usd is not None:
-        parts.append(f"${noted.spent.usd:,.2f}{_of(limits, 'max_usd', '$')}")
+        most = limits.get("max_usd")
+        parts.append(f"{write_dollars(noted.spent.usd)}{f' of {write_dollars(most)}' if most else ''}")
     if noted.spent.usd is None or limits.get("max_tokens"):
         parts.append(f"{tokens:,}{_of(limits, 'max_tokens')} tokens")
     parts.append(f"{_duration(found)}{_of(limits, 'max_minutes')}{' min' if limits.get('max_minutes') else ''}")
     return ", ".join(filter(None, (*parts, noted.place)))
 
 
-def _of(limits: Mapping[str, float], name: str, unit: str = "") -> str:
+def _of(limits: Mapping[str, float], name: str) -> str:
+    """Write a limit exactly, with nothing where there is none.
+
+    >>> _of({"max_rollouts": 1_234_567.0}, "max_rollouts"), _of({}, "max_minutes")
+    (' of 1,234,567', '')
+    """
     most = limits.get(name)
-    return (f" of ${most:,.2f}" if unit else f" of {most:,g}") if most else ""
+    return f" of {most:,.15g}" if most else ""
 
 
 def _duration(found: Job) -> str:
