@@ -21,10 +21,11 @@ from typing import ClassVar, Protocol, cast
 from skillopt.agents import AGENTS, load_part
 from skillopt.errors import SettingsError, UsageError
 
-__all__ = ["Registered", "RegistryChange", "ServerFile", "find_outdated", "register"]
+__all__ = ["Registered", "RegistryChange", "ServerFile", "find_approvals", "register"]
 
 _PROGRAM = "skillopt-mcp"
 _OTHER = "registered there with other settings, which stay as they are"
+_SPENDS = "lets tools of skillopt spend without a question"
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _NEW_MODE = 0o666  # less what the umask takes away
 
@@ -60,6 +61,10 @@ class ServerFile(Protocol):
     @property
     def outdated(self) -> bool:
         """Tell whether what is registered under our name is what an older version wrote."""
+
+    @property
+    def approval_line(self) -> int:
+        """Give the first line that lets a tool of ours spend without a question, from 1; 0 for none."""
 
     def mended(self) -> str:
         """Give the text with what we would write now in place of what an older version wrote."""
@@ -146,19 +151,21 @@ def register(
             _write(edit)
 
 
-def find_outdated(folder: Path) -> tuple[str, ...]:
-    """Give the files in which an older version registered the server in a way that lets tools spend without a question.
+def find_approvals(folder: Path) -> tuple[str, ...]:
+    """Say in which files tools are registered so that they spend without a question, and what to do.
 
     Args:
         folder: A folder of the project.
     """
     found = []
-    for agent in AGENTS.values():
+    for name, agent in AGENTS.items():
         kind = cast("type[ServerFile]", load_part(agent.servers))
         with suppress(UsageError):  # what cannot be read lets nobody do anything
             path = kind.find(folder)
-            if kind(_decoded(_read(path), path), str(path)).outdated:
-                found.append(str(path))
+            servers = kind(_decoded(_read(path), path), str(path))
+            if line := servers.approval_line:
+                mend = f"`skillopt init --client {name}` mends it" if servers.outdated else "take it out"
+                found.append(f"{path}:{line} {_SPENDS}; {mend}")
     return tuple(found)
 
 
@@ -188,7 +195,8 @@ def _reason_to_keep(servers: ServerFile, *, undo: bool) -> str:
     if servers.outdated:
         return ""
     if not servers.ours:
-        return _OTHER
+        line = servers.approval_line
+        return f"{_OTHER}; line {line} {_SPENDS}: take it out" if line else _OTHER
     return "" if undo else "registered there already"
 
 

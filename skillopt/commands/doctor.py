@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.agents.command_line.agreement import AgentTerms
-from skillopt.agents.registration import find_outdated
+from skillopt.agents.registration import find_approvals
 from skillopt.commands.history.rename import orphaned_branches
 from skillopt.commands.prospect import what_it_can_show
 from skillopt.errors import InfrastructureError, SkilloptError, UsageError
@@ -111,17 +111,8 @@ def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:
     nested = nested_session()
     inside = f"started inside an agent's session ({nested}); rollouts get none of its variables"
     yield Check("session", ok=True, found=inside if nested else "not inside an agent's session")
-    if outdated := find_outdated(folder):
-        mend = (
-            "lets every MCP tool of skillopt run without a question, those that spend, too; "
-            "`skillopt init --client codex` mends it"
-        )
-        yield Check(
-            "clients",
-            ok=True,
-            found="registered by an older version",
-            warnings=tuple(f"{path} {mend}" for path in outdated),
-        )
+    if approvals := find_approvals(folder):
+        yield Check("clients", ok=True, found="registered so that tools spend unasked", warnings=approvals)
     try:
         project = Project.find(folder)
     except SkilloptError as error:

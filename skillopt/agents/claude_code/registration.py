@@ -102,6 +102,11 @@ class ClaudeServers:
         """Tell whether the entry is what an older version wrote; all wrote the same."""
         return False
 
+    @property
+    def approval_line(self) -> int:
+        """Give the line that lets a tool spend without a question: none, for this file cannot allow tools."""
+        return 0
+
     def mended(self) -> str:
         """Give the text as it is."""
         return self.text or ""

@@ -32,6 +32,10 @@ tool_timeout_sec = 600.0
 _APPROVING: Final = f'{_TABLE}default_tools_approval_mode = "approve"\n'
 """What version 0.1.0 wrote: every tool was allowed, those that spend, too."""
 
+_YES: Final = "approve"
+_SPENDING: Final = frozenset({"start_job", "propose_edits"})
+"""The tools that spend."""
+
 _ENTRY: Final[dict[str, object]] = tomllib.loads(_TABLE)[_SERVERS][_NAME]
 _LINE = re.compile(r"\(at line (\d+), column \d+\)")
 _OTHERWISE = re.compile(rf"^[ \t]*(?:\[\[)?[ \t]*[\"']?{_SERVERS}", re.MULTILINE)
@@ -75,6 +79,33 @@ class CodexServers:
     def outdated(self) -> bool:
         """Tell whether the entry is what an older version wrote."""
         return self.entry() == {**_ENTRY, "default_tools_approval_mode": "approve"}
+
+    @property
+    def approval_line(self) -> int:
+        """Give the first line that lets a tool spend without a question, from 1; 0 for none."""
+        allowed = self._allowed
+        if not allowed:
+            return 0
+        lines = (self.text or "").splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
+            if "approval_mode" not in line:
+                continue
+            without = CodexServers("".join(other for at, other in enumerate(lines, 1) if at != number), self.source)
+            with suppress(SettingsError):
+                if without._allowed != allowed:
+                    return number
+        return self._line_of(_HEADER)
+
+    @property
+    def _allowed(self) -> frozenset[str]:
+        """Name what runs without a question and spends: tools, or all of them."""
+        entry = self.entry()
+        if not isinstance(entry, dict):
+            return frozenset()
+        tools = entry.get("tools")
+        modes = {name: tools[name] for name in _SPENDING & tools.keys()} if isinstance(tools, dict) else {}
+        allowed = {name for name, mode in modes.items() if isinstance(mode, dict) and mode.get("approval_mode") == _YES}
+        return frozenset({*allowed, *(("all",) if entry.get("default_tools_approval_mode") == _YES else ())})
 
     def mended(self) -> str:
         """Give the text with our table in place of what an older version wrote.

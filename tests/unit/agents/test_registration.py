@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from skillopt.agents.claude_code.registration import ClaudeServers
 from skillopt.agents.codex.registration import CodexServers
+from skillopt.agents.registration import Registered, find_approvals, register
 from skillopt.errors import SettingsError
 from tests.fakes.projects import git, skillopt
 
@@ -111,6 +112,46 @@ def test_a_table_of_an_older_version_that_allowed_every_tool_is_mended_and_remov
     assert not old.ours
     assert old.mended() == added
     assert old.removed() == text
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ('default_tools_approval_mode = "approve"', 7),
+        ('tool_timeout = 3\ndefault_tools_approval_mode = "approve"', 8),
+        ('[mcp_servers.skillopt.tools.start_job]\napproval_mode = "approve"', 8),
+        ('tools = { propose_edits = { approval_mode = "approve" } }', 7),
+        ('default_tools_approval_mode = "prompt"', 0),
+        ('[mcp_servers.skillopt.tools.list_skills]\napproval_mode = "approve"', 0),
+        ('[mcp_servers.other]\ncommand = "x"\ndefault_tools_approval_mode = "approve"', 0),
+    ],
+)
+def test_the_line_that_lets_tools_spend_without_a_question_is_found(more: str, line: int) -> None:
+    text = f'model = "m"\n{CodexServers(None, "x").added()}{more}\n'
+    assert CodexServers(text, "x").approval_line == line
+
+
+def test_an_approval_of_0_1_0_in_an_entry_that_the_user_changed_stays_and_is_told(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = CodexServers(None, "x").added().replace("30.0", "90.0")
+    config(project).write_text(f'{ours}default_tools_approval_mode = "approve"\n')
+    told: list[Registered] = []
+    before = files(project.parent)
+    register("codex", announce=told.append, folder=project)
+    assert files(project.parent) == before
+    (change,) = told[0].changes
+    assert (
+        change.action,
+        "; line 6 lets tools of skillopt spend without a question: take it out" in change.reason,
+    ) == (
+        "keep",
+        True,
+    )
+    (warning,) = find_approvals(project)
+    assert warning.startswith(f"{config(project)}:6 lets tools of skillopt spend without a question")
+    monkeypatch.setenv("CODEX_HOME", str(project))
+    assert find_approvals(project) == ()
 
 
 def test_an_approval_that_the_user_set_is_the_users() -> None:
