@@ -122,7 +122,7 @@ class Catalogue:
     def __init__(self, snapshot: Snapshot, config: bytes, before: "Catalogue | None" = None) -> None:
         self.repository = snapshot.repository
         self.tips = snapshot.tips
-        self.default = snapshot.default
+        self.default, self.branch = snapshot.default, snapshot.branch
         self._config = config
         self._histories: dict[str, tuple[Version, ...]] = {}
         self._kept: dict[str, ServedSkill] = {}
@@ -327,9 +327,8 @@ class Catalogue:
         """Say why there is nothing to serve."""
         if name in self._paths:
             place = self._paths[name]
-            return (
-                f"skill {name!r}: {place} is not committed to the default branch, and only what is committed is served"
-            )
+            to = f" to branch {self.branch}" if self.branch else ""
+            return f"skill {name!r}: {place} is not committed{to}, and only what is committed is served"
         return unknown_skill(name, {*self.names, *self._paths})
 
     def _keep(self, skill: ServedSkill) -> None:

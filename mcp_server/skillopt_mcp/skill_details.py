@@ -43,8 +43,8 @@ def selection_of(folder: Path, name: str) -> Selection:
     except RepositoryError:
         raise UsageError(unknown_skill(name, paths)) from None
     if name in catalogue.committed:
-        place = catalogue.committed[name]
-        message = f"skill {name!r} is committed in {place}, and not in the work tree; check the default branch out"
+        place, branch = catalogue.committed[name], catalogue.branch
+        message = f"skill {name!r} is committed in {place}, and not in the work tree; check branch {branch} out"
         raise UsageError(message)
     raise UsageError(unknown_skill(name, paths))
 
@@ -155,13 +155,14 @@ def _without_price(found: Estimated) -> str:
 def _served_line(folder: Path, name: str) -> str:
     """Say which text is served."""
     try:
-        skill = catalogue_of(folder).newest(name)
+        catalogue = catalogue_of(folder)
+        skill = catalogue.newest(name)
     except UsageError as error:
         return f"nothing: {error}"
     what = (
         f"version {skill.version[:SHOWN_DIGITS]}"
         if skill.trained
-        else f"not trained, the text of commit {skill.version[:SHOWN_DIGITS]}"
+        else f"not trained, the text of branch {catalogue.branch} at {skill.version[:SHOWN_DIGITS]}"
     )
     return f"{what}; as files only, {skill.problem}" if skill.problem else what
 

@@ -15,7 +15,7 @@ from skillopt.commands.history.rollback import rollback
 from skillopt.errors import UsageError
 from skillopt.skills.folder import SKILL_FILE
 from skillopt_mcp.addresses import skill_address
-from skillopt_mcp.catalogue import accepted_version, served_skill, waiting_draft
+from skillopt_mcp.catalogue import accepted_version, catalogue_of, served_skill, waiting_draft
 from skillopt_mcp.overview import Overview, SkillRow, overview
 from skillopt_mcp.pages import paginate, table
 from skillopt_mcp.served import ServedSkill
@@ -100,7 +100,9 @@ def read_skill_tool(
         message = f"expected a file of {name} {skill.version[:SHOWN_DIGITS]}, found {file[:80]!r}; its files: {listed}"
         raise UsageError(message)
     uri = "" if is_draft else f", {skill_address(name, file, skill.version if version else None)}"
-    what = f"{_NOT_ACCEPTED}\n\nDraft {skill.version[:SHOWN_DIGITS]} of {skill.at}" if is_draft else _origin(skill)
+    what = (
+        f"{_NOT_ACCEPTED}\n\nDraft {skill.version[:SHOWN_DIGITS]} of {skill.at}" if is_draft else _origin(folder, skill)
+    )
     head = f"# {name}: {file}\n\n{what}{uri}"
     others = [path for path in paths if path != file][:_LISTED]
     more = f"\n\nOther files: {', '.join(others)}" if others else ""
@@ -121,11 +123,11 @@ def rollback_skill_tool(folder: Path, name: SkillName, version: _VersionName) ->
     return f"{newest} Nothing was deleted; to undo this, roll back to the version before it."
 
 
-def _origin(skill: ServedSkill) -> str:
+def _origin(folder: Path, skill: ServedSkill) -> str:
     """Say where a served text is from."""
     if skill.trained:
         return f"Version {skill.version[:SHOWN_DIGITS]} of {skill.at}"
-    return f"Not trained: the committed text of the default branch at {skill.version[:SHOWN_DIGITS]}"
+    return f"Not trained: the text of branch {catalogue_of(folder).branch} at {skill.version[:SHOWN_DIGITS]}"
 
 
 def _changes(folder: Path, name: str, since: str, version: str | None, page: int) -> str:

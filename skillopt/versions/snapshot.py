@@ -30,13 +30,16 @@ class Snapshot:
     Args:
         repository: The repository.
         branches: (skill, newest commit) of every skill's branch.
-        default: Newest commit of the default branch as this clone has it: the one that the remote names, else HEAD;
-            empty for none.
+        default: Newest commit of the default branch as this clone has it: the one that the remote names, with what was
+            committed on top of it here; without a remote main or master, else HEAD; empty for none.
+        branch: The branch that it is the end of, such as `main` or `origin/main`; `HEAD` where no branch is checked
+            out, empty for none.
     """
 
     repository: Repository
     branches: _Tips
     default: str
+    branch: str
 
     @property
     def tips(self) -> Mapping[str, str]:
@@ -46,10 +49,10 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Where branches end, without the repository."""
+    """Where branches end, without the repository; of two defaults the first counts if it contains the second."""
 
     branches: _Tips
-    default: str
+    defaults: tuple[tuple[str, str], ...]
 
 
 def snapshot_of(folder: Path) -> Snapshot:
@@ -69,7 +72,11 @@ def snapshot_of(folder: Path) -> Snapshot:
 # Where the repository begins is asked again when the tips change: one that is made further in has others.
 @lru_cache(maxsize=1)
 def _snapshot(folder: Path, ends: _Ends) -> Snapshot:
-    return Snapshot(Repository.find(folder), ends.branches, ends.default)
+    repository = Repository.find(folder)
+    default, branch = ends.defaults[0] if ends.defaults else ("", "")
+    if len(ends.defaults) > 1 and not repository.contains(default, ends.defaults[1][0]):
+        default, branch = ends.defaults[1]
+    return Snapshot(repository, ends.branches, default, branch)
 
 
 def _read_ends(folder: Path) -> _Ends:
@@ -80,12 +87,21 @@ def _read_ends(folder: Path) -> _Ends:
     tips = {name: sha for _, sha, name, _ in rows}
     here = next((name for mark, _, name, _ in rows if mark == "*"), "")
     remote = next((target.removeprefix(_REMOTE) for _, _, _, target in rows if target.startswith(_REMOTE)), "")
-    # The remote says which branch is the default one; what is committed to it here counts before it is pushed.
-    named = [f"{_HEADS}{remote}", _REMOTE_HEAD, *(() if here.startswith(_OURS) else (here,)), *_USUAL]
-    default = next((tips[name] for name in named if name in tips), "")
-    if not default and not here:  # a detached HEAD
-        default = Repository(folder).head() or ""
-    return _Ends(_below(tips, VERSION_BRANCHES), default)
+    if remote:
+        tips[f"{_REMOTE}{remote}"] = tips[_REMOTE_HEAD]
+    # The remote says which branch is the default one, and where it ends unless what is committed here goes on from it.
+    named = [f"{_HEADS}{remote}", f"{_REMOTE}{remote}"] if remote else []
+    defaults = tuple((tips[name], _short(name)) for name in named if name in tips)
+    if not defaults:
+        named = [*_USUAL, *(() if here.startswith(_OURS) else (here,))]
+        defaults = tuple((tips[name], _short(name)) for name in named if name in tips)[:1]
+    if not defaults and not here and (head := Repository(folder).head()):  # a detached HEAD
+        defaults = ((head, "HEAD"),)
+    return _Ends(_below(tips, VERSION_BRANCHES), defaults)
+
+
+def _short(name: str) -> str:
+    return name.removeprefix(_HEADS).removeprefix("refs/remotes/")
 
 
 def _below(tips: Mapping[str, str], prefix: str) -> _Tips:

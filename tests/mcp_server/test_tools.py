@@ -227,7 +227,7 @@ async def test_before_its_first_version_the_committed_text_of_a_skill_is_read(tm
     commit = git(folder, "rev-parse", "main")
     async with Client(make_server(folder)) as client:
         text = await say(client, "read_skill", name="rows")
-        assert f"Not trained: the committed text of the default branch at {commit[:10]}" in text
+        assert f"Not trained: the text of branch main at {commit[:10]}" in text
         assert "- Trim." in text
         assert "nothing changed" in await failed(client, "read_skill", name="rows", since="start")
         assert f"| rows | not trained | {commit[:10]} |" in await say(client, "list_skills")

@@ -1,0 +1,64 @@
+"""Which branch counts as the default one: what the remote has, and what was committed on top of it here."""
+
+from pathlib import Path
+
+import pytest
+
+from skillopt.versions.snapshot import snapshot_of
+from tests.fakes.projects import git
+from tests.fakes.repositories import make_repository
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    folder = make_repository(tmp_path)
+    git(folder, "update-ref", "refs/remotes/origin/main", "main")
+    git(folder, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+    return folder
+
+
+def commit(folder: Path, name: str) -> str:
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", name)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def default(folder: Path) -> tuple[str, str]:
+    found = snapshot_of(folder)
+    return found.branch, found.default
+
+
+def test_what_is_committed_on_top_of_the_remotes_branch_counts(clone: Path) -> None:
+    ahead = commit(clone, "Ahead")
+    assert default(clone) == ("main", ahead)
+
+
+def test_a_branch_that_is_behind_the_remotes_or_parted_from_it_does_not_count(clone: Path) -> None:
+    old, new = git(clone, "rev-parse", "main"), commit(clone, "Fetched")
+    git(clone, "update-ref", "refs/remotes/origin/main", new)
+    git(clone, "reset", "--quiet", "--hard", old)
+    assert default(clone) == ("origin/main", new)
+    commit(clone, "Parted")
+    assert default(clone) == ("origin/main", new)
+
+
+def test_without_a_branch_of_that_name_the_remotes_counts(clone: Path) -> None:
+    git(clone, "branch", "--move", "feature")
+    assert default(clone) == ("origin/main", commit_of(clone, "origin/main"))
+
+
+@pytest.mark.parametrize("usual", ["main", "master"])
+def test_without_a_remote_main_or_master_counts_before_what_is_checked_out(tmp_path: Path, usual: str) -> None:
+    folder = make_repository(tmp_path)
+    git(folder, "branch", "--move", usual)
+    git(folder, "checkout", "--quiet", "-b", "feature")
+    commit(folder, "Not yet")
+    assert default(folder) == (usual, commit_of(folder, usual))
+    git(folder, "branch", "--delete", "--force", usual)
+    assert default(folder) == ("feature", commit_of(folder, "feature"))
+    git(folder, "checkout", "--quiet", "--detach")
+    git(folder, "branch", "--delete", "--force", "feature")
+    assert default(folder)[0] == "HEAD"
+
+
+def commit_of(folder: Path, name: str) -> str:
+    return git(folder, "rev-parse", name)
