@@ -3,15 +3,16 @@
 Nothing of `val` or `test`, no verifier and no answer is in it, and it spends nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 
 from skillopt.commands.propose import SHORT
 from skillopt.errors import UsageError
 from skillopt.gate.comparison import Outcome
-from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, decode_event
+from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, MemoryUpdated, PatchTested, decode_event
 from skillopt.loop.memory import MOST_REMEMBERED
 from skillopt.project import Selection
 from skillopt.prompts.evidence import render_rollout, shorten_middle
@@ -145,14 +146,14 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
     root = selection.project().root
     with closing(Ledger.open(root)) as ledger:
         found = train_rollouts_of(ledger, plan.drivers, skill, train)
-        events = list(_events(ledger, skill.name))
+        runs = list(_events(ledger, skill.name))
         looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest))
     note_shown(root, skill.name, found)
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
     known = {task.id for task in train}
-    rejected = _newest([line for event in events for line in _rejections(event, known)])
-    memories = [event.memory for event in events if isinstance(event, MemoryUpdated)]
-    memory = shorten_middle(memories[-1], _MEMORY_TOKENS) if memories else ""
+    may_see = partial(_may_see, known=known, few=bool(plan.fold))
+    rejected = _newest([line for events in runs for event in events for line in _rejections(event, may_see)])
+    memory = shorten_middle(_notes(runs, may_see if plan.fold else None), _MEMORY_TOKENS)
     sections = tuple(section.title for section in skill.document.sections)
     table = write_evidence_table(rows)
     left = _FIRST_TOKENS - 10 * _AROUND - estimate_tokens("\n".join((table, memory, *sections, *rejected)))
@@ -243,24 +244,52 @@ def _newest(rejections: Sequence[str]) -> tuple[str, ...]:
     return tuple(reversed(shown))
 
 
-def _events(ledger: Ledger, skill: str) -> Iterator[Event]:
-    """Give the events of the newest runs of a skill, oldest first."""
+def _events(ledger: Ledger, skill: str) -> Iterator[list[Event]]:
+    """Give the events of each of the newest runs of a skill, oldest first."""
     runs = [run for run in ledger.runs() if run.skill == skill and run.kind != "gate"][:_RUNS]
     for run in reversed(runs):
-        yield from (decode_event(row.kind, row.payload) for row in ledger.events(run.id))
+        yield [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
 
 
-def _rejections(event: Event, known: set[str]) -> Iterator[str]:
+def _rejections(event: Event, may_see: Callable[[Edit], bool]) -> Iterator[str]:
     """Say what was not taken, of the edits that were derived from tasks that may be seen."""
     match event:
-        case EditRefused() if _is_of(event.edit, known):
+        case EditRefused() if may_see(event.edit):
             yield f"{event.edit.summary}: {event.reason}"
-        case EditScreened(kept=False) if event.tasks and _is_of(event.edit, known):
+        case EditScreened(kept=False) if event.tasks and may_see(event.edit):
             yield f"{event.edit.summary}: {event.reason}"
         case GateDecided() if event.verdict.outcome is not Outcome.ACCEPT:
             verdict = f"{event.verdict.outcome.value}, {event.verdict.reason}"
-            yield from (f"{one.edit.summary}: {verdict}" for one in event.changes if _is_of(one.edit, known))
+            yield from (f"{one.edit.summary}: {verdict}" for one in event.changes if may_see(one.edit))
 
 
-def _is_of(edit: Edit, known: set[str]) -> bool:
-    return known.issuperset(edit.tasks)
+def _notes(runs: Sequence[Sequence[Event]], may_see: Callable[[Edit], bool] | None) -> str:
+    """Give the newest notes; with folds of a run that learned from this one alone, as its edits tell.
+
+    Args:
+        runs: The events of each run, oldest first.
+        may_see: Whether an edit was derived from this fold; None without folds.
+    """
+    for events in reversed(runs):
+        memories = [event.memory for event in events if isinstance(event, MemoryUpdated)]
+        edits = [edit for event in events for edit in _edits_of(event)]
+        if memories and (may_see is None or (edits and all(map(may_see, edits)))):
+            return memories[-1]
+    return ""
+
+
+def _edits_of(event: Event) -> tuple[Edit, ...]:
+    match event:
+        case EditRefused() | EditScreened():
+            return (event.edit,)
+        case PatchTested():
+            return event.edits
+        case GateDecided():
+            return tuple(one.edit for one in event.changes)
+        case _:
+            return ()
+
+
+def _may_see(edit: Edit, *, known: set[str], few: bool) -> bool:
+    """Tell whether an edit was derived from tasks that may be seen; with folds one that cites none is of nobody's."""
+    return known.issuperset(edit.tasks) and bool(edit.tasks or not few)

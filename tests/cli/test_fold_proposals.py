@@ -1,6 +1,7 @@
 """Few tasks are in two folds: a proposer is shown one at a time and judged on the other, and who saw both is marked."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,13 @@ from skillopt.commands.evidence import Evidence, evidence
 from skillopt.commands.propose import EditsProposal, ProposalResult, check, propose
 from skillopt.errors import UsageError
 from skillopt.gate.grades import Grade
+from skillopt.loop.events import EditRefused, Event, MemoryUpdated, encode_event
 from skillopt.project import Selection
+from skillopt.runs.plan import make_plan
+from skillopt.skills.edits import Edit, Op
+from skillopt.storage.ledger import Ledger, RunRecord
 from skillopt.storage.shown_evidence import note_shown, read_shown
+from skillopt.tasks import Split
 from tests.fakes.projects import git, make_project, skillopt
 
 pytestmark = pytest.mark.process  # each proposal is tested and judged
@@ -123,6 +129,37 @@ def test_after_training_on_both_folds_nobody_is_new_to_them_and_memory_is_of_one
     assert [line for line in found.rejected if any(f"'{task}'" in line for task in other)] == []
     result = propose(selection, proposal(found), start="worktree")
     assert grade(result) in {Grade.PROVEN_HERE, Grade.UNPROVEN}
+
+
+def record(root: Path, number: int, *told: Event) -> None:
+    """Record a finished training with what happened in it."""
+    with closing(Ledger.open(root)) as ledger:
+        run = f"{number:012x}"
+        ledger.begin_run(RunRecord(run, "rows", "skills/rows", '["training"]', "c", "s", b"", "", 0))
+        for at, event in enumerate(told):
+            ledger.append_event(run, at, *encode_event(event))
+        ledger.end_run(run, "finished", "done")
+
+
+def test_notes_and_refused_edits_are_shown_of_runs_that_learned_from_the_fold_alone(selection: Selection) -> None:
+    root = selection.folder or Path()
+    plan = make_plan(selection, proposer="the reader")
+    folds = [[task.id for task in plan.with_fold(number).suite.tasks(Split.TRAIN)] for number in (1, 2)]
+
+    def refused(name: str, *tasks: str) -> EditRefused:
+        return EditRefused(1, Edit(name, Op.ADD, section="Values", content=f"- {name}.", tasks=tasks), "unclear")
+
+    record(root, 1, refused("one", folds[0][0]), MemoryUpdated(1, "Notes of fold 1."))
+    record(root, 2, refused("two", folds[1][0]), MemoryUpdated(1, "Notes of fold 2."))
+    record(root, 3, refused("both", folds[0][0], folds[1][0]), refused("nothing"), MemoryUpdated(1, "Notes of both."))
+    record(root, 4, MemoryUpdated(1, "Notes of nobody knows what."))
+    found = [evidence(selection, fold=number) for number in (1, 2)]
+    assert [one.memory for one in found] == ["Notes of fold 1.", "Notes of fold 2."]
+    assert [len(one.rejected) for one in found] == [1, 1]
+    assert [("- one." in str(one.rejected), "- two." in str(one.rejected)) for one in found] == [
+        (True, False),
+        (False, True),
+    ]
 
 
 def test_half_a_line_of_a_killed_process_is_no_task(tmp_path: Path) -> None:
