@@ -1,6 +1,7 @@
 """Mask personal data by its shape: addresses of people and machines, home folders, telephone and card numbers."""
 
 import re
+from ipaddress import IPv6Address
 from typing import Final
 
 __all__ = ["mask_hosts", "mask_personal_data"]
@@ -16,6 +17,9 @@ _ROOT_HOME: Final = re.compile(r"(?<![\w./-])/root(?=/|\b)")
 _EMAIL: Final = re.compile(
     r"[\w.+%-]{1,64}@(?!(?:[\w-]+\.)*example\.(?:com|org|net)\b)[^\W\d_][\w-]{0,62}(?:\.[\w-]{1,63}){0,8}(?::(?!\s)[^\s\"'`<>]{1,200})?"
 )
+_SPELT_EMAIL: Final = re.compile(
+    r"[\w.+-]{1,64} ?[(\[{] ?at ?[)\]}] ?[\w-]{1,63}(?:(?: ?[(\[{] ?dot ?[)\]}] ?|\.)[\w-]{1,63}){1,8}", re.IGNORECASE
+)
 _PHONE: Final = re.compile(
     r"(?<![\w.+-])(?:\+\d{1,3}[ ().-]{0,2}\d(?:[ ().-]{0,2}\d){6,13}|\(\d{2,5}\)[ -]?\d{3,4}[ -]?\d{3,6}"
     r"|\d{3}[-. ]\d{3}[-. ]\d{4}|0\d{1,4}[ /-]\d{3,4}[ -]?\d{3,6}|0\d(?:[ .]\d\d){4})(?![\w-])"
@@ -27,8 +31,10 @@ _IBAN: Final = re.compile(r"\b(?:[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9
 _IPV4: Final = re.compile(
     r"(?<![\w.])(?!127\.|0\.0\.0\.0)(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.]*\d)"
 )
-_IPV6: Final = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,6}(?![\w:])")
-_TIME: Final = re.compile(r"\d{1,2}(?::\d{2}){1,2}")
+_IPV6: Final = re.compile(r"(?<![\w:.])(?=[a-fA-F:]{0,39}\d)[0-9a-fA-F]{0,4}:[0-9a-fA-F:]{1,38}(?:%\w{1,15})?(?!\w)")
+_SLICE: Final = re.compile(r"::\d{1,4}")
+"""The step of a slice, as programs write it, which is an address too."""
+
 _MAC: Final = re.compile(r"(?<![\w:-])(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}(?![\w:-])")
 
 _PUBLIC: Final = (
@@ -53,10 +59,10 @@ def mask_personal_data(text: str) -> str:
     'Ann <[address]>, [number], ~/x, [host]'
     """
     text = _ROOT_HOME.sub("~", _HOME.sub("~", text))
-    text = _IBAN.sub("[number]", _EMAIL.sub("[address]", text))
+    text = _IBAN.sub("[number]", _SPELT_EMAIL.sub("[address]", _EMAIL.sub("[address]", text)))
     text = _CARD.sub(_of_card, _GROUPED_CARD.sub("[number]", _SOCIAL.sub("[number]", text)))
     text = _MAC.sub("[host]", _IPV4.sub("[host]", _PHONE.sub("[number]", text)))
-    return _IPV6.sub(lambda found: found[0] if _TIME.fullmatch(found[0]) else "[host]", text)
+    return _IPV6.sub(_of_ipv6, text)
 
 
 def mask_hosts(text: str) -> str:
@@ -73,3 +79,17 @@ def _of_card(found: re.Match[str]) -> str:
     digits = [int(digit) for digit in found[0] if digit.isdigit()]
     doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[-2::-2])  # noqa: PLR2004 - as the check is defined
     return found[0] if (sum(digits[-1::-2]) + sum(doubled)) % 10 else "[number]"
+
+
+def _of_ipv6(found: re.Match[str]) -> str:
+    """Tell an address from times, slices and other words with colons."""
+    word = found[0]
+    address = word if word.endswith("::") else word.removesuffix(":")
+    beside = found.string[max(found.start() - 1, 0) : found.start()] + found.string[found.end() : found.end() + 1]
+    if _SLICE.fullmatch(address) and (address != "::1" or set(beside) & set("[],")):
+        return word
+    try:
+        IPv6Address(address)
+    except ValueError:
+        return word
+    return f"[host]{word[len(address) :]}"

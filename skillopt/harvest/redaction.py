@@ -32,6 +32,15 @@ _ENTROPY: Final = 4.0
 """Bits a character from which a long word with digits is random."""
 
 _LONGEST_LINE: Final = 2_000
+_WIDE: Final = {
+    code: code - 0xFEE0 for code in (*range(0xFF10, 0xFF1B), 0xFF1D, *range(0xFF20, 0xFF3B), *range(0xFF41, 0xFF5B))
+}
+"""Digits, letters, colon, equals and at signs in full width, and what they are in ASCII."""
+
+_BROKEN: Final = re.compile(r"(?<=[\w/+=-]{8})\r?\n[ \t>|]{0,20}(?=[\w/+=-]{4})")
+"""Where a long word may go on in the next line."""
+
+_LINE_BREAK: Final = r"(?:\r?\n[ \t>|]{0,20})?"
 
 
 class Redaction:
@@ -49,7 +58,7 @@ class Redaction:
 
     def learn(self, *texts: str) -> None:
         """Note the secrets in texts, so that they are taken out of all others too."""
-        for text in {*texts} - self._learned:
+        for text in {text.translate(_WIDE) for text in texts} - self._learned:
             self._learned.add(text)
             self._values |= {value for value in self._secrets(text) if len(value) >= _SHORTEST}
 
@@ -59,7 +68,14 @@ class Redaction:
 
     def file(self, text: str) -> str:
         """Redact a file; the hosts that it names are of the repository, and stay."""
+        narrow = text.translate(_WIDE)
+        redacted = self._masked(narrow)
+        return redacted if redacted != narrow else text
+
+    def _masked(self, text: str) -> str:
         self.learn(text)
+        for value in _broken_secrets(text):
+            text = re.sub(_LINE_BREAK.join(map(re.escape, value)), TAKEN_OUT, text)
         text = mask_named_secrets(mask(text), TAKEN_OUT)
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, TAKEN_OUT)
@@ -76,6 +92,19 @@ class Redaction:
             yield from find_named_secrets(line)
             yield from (found[0] for found in _HEX.finditer(line))
             yield from (found[0] for found in _RANDOM.finditer(line) if _is_random(found[0]))
+
+
+def _broken_secrets(text: str) -> Iterable[str]:
+    """Give the secrets of a known shape that a line break cuts in two."""
+    joined, breaks, gone = _BROKEN.sub("", text), list[int](), 0
+    for found in _BROKEN.finditer(text):
+        breaks.append(found.start() - gone)
+        gone += len(found[0])
+    for secret in find_credentials(joined) if breaks else ():
+        cuts = [at for at in breaks if secret.start < at < secret.end]
+        # A whole one at the end of a line is not glued to the first word of the next.
+        if cuts and not re.fullmatch("[a-z]+", joined[cuts[-1] : secret.end]):
+            yield joined[secret.start : secret.end]
 
 
 def _is_random(word: str) -> bool:

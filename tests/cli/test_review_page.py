@@ -140,3 +140,13 @@ def test_there_is_no_page_for_other_skills_and_no_way_out_of_the_folder(project:
         assert pages.answer(path) is None
         assert pages.act(path, {}) is None
     assert HOSTILE_TEXT not in str(pages.answer(PAGE))
+
+
+def test_a_file_that_cannot_be_read_or_written_is_told_and_drops_nothing(project: Project) -> None:
+    candidates_path(project, "rows").with_name("rows.dropped.json").mkdir()
+    before = ids(project)
+    status, said = ask(project, "drop")
+
+    assert status == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert "rows.dropped.json" in said
+    assert ids(project) == before

@@ -81,7 +81,7 @@ class ReviewPages:
                 return _refused(HTTPStatus.CONFLICT, "the candidates have changed since; load the page again")
             try:
                 words = self._do(found[1], wanted)
-            except SkilloptError as error:
+            except (SkilloptError, OSError) as error:
                 return _refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
             return Answer(f"{waiting_candidates(self._project, found[1]).stamp}\n{words}\n", "plain")
 

@@ -25,6 +25,17 @@ SAID = {
     "SSN 123456789": "123456789",
     "card 4111.1111.1111.1111": "4111.1111",
     "write to ann@m\u00fcnchen.de": "nchen",
+    "curl -uadmin:S3cretPw9 x": "S3cretPw9",
+    "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44: S3cretPw9": "S3cretPw9",
+    "a senha \u00e9 Verao2026": "Verao2026",
+    "Set-Cookie: a=b'c'; sid=eeefffggg": "eeefffggg",
+    "my recovery phrase is " + " ".join(["abandon", "ability", "able"] * 4): "ability",
+    "listens at ::1 only": "::1",
+    "ping fe80::1%eth0": "fe80::1",
+    "from fe80::1: timeout": "fe80::1",
+    "ann (at) firma (dot) de": "firma",
+    "token AKIAIOSFODNN\n7EXAMPLQ": "7EXAMPLQ",
+    "key ghp_abcdefghijklmnopqrst\nuvwxyz0123456789": "uvwxyz",
 }
 
 
@@ -37,9 +48,27 @@ def test_what_a_word_before_it_calls_secret_or_personal_is_taken_out(text: str) 
     assert SAID[text] not in Redaction(lambda _: ()).text(text)
 
 
-@pytest.mark.parametrize("text", ["Passwort ist korrekt", "the token is invalid", "password=None", "a cookie banner"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Passwort ist korrekt",
+        "the token is invalid",
+        "password=None",
+        "a cookie banner",
+        "rows[::1], rows[::2] and rows[:, ::1]",
+        "std::vector, a::b and a:b:c from 10:15:00",
+        "docker run -u 1000:1000 image",
+        "one_long_name_of_rows\nanother_long_name_2",
+        "\uff21\uff22\uff23\uff1a\u8bf7\u6574\u7406\u8868\u683c",
+    ],
+)
 def test_ordinary_words_stay(text: str) -> None:
     assert Redaction(lambda _: ()).text(text) == text
+
+
+def test_a_whole_token_at_the_end_of_a_line_leaves_the_next_word() -> None:
+    text = "key ghp_abcdefghijklmnopqrst0123456789\nplease use it"
+    assert Redaction(lambda _: ()).text(text).endswith("\nplease use it")
 
 
 def test_a_failure_is_redacted_before_its_digits_go() -> None:
