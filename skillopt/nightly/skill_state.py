@@ -151,7 +151,7 @@ def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger
     on_default_branch = bool(tip) and there == texts.tip
     start = _start(texts, unfinished)
     place = StartPlace(repository, target.name, repository.relative(target.folder), tip, default_branch.commit)
-    conflicts = start_conflicts(place) if diverged and default_branch.commit else ()
+    conflicts = start_conflicts(place) if diverged and place.merged else ()
     versions = recorded.versions
     return SkillState(target, tip, versions, on_default_branch, diverged, start, unfinished, due_facts, conflicts)
 

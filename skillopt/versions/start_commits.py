@@ -12,7 +12,7 @@ from skillopt.skills.folder import SKILL_FILE, is_shipped
 from skillopt.tasks import File
 from skillopt.versions.commit_kind import RENAMED_FROM
 from skillopt.versions.git_process import disabled_hooks, run_git, try_git
-from skillopt.versions.merging import Conflict, find_conflicts
+from skillopt.versions.merging import Conflict, default_tip, find_conflicts
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = ["StartPlace", "start_conflicts", "write_start"]
@@ -30,7 +30,7 @@ class StartPlace:
         skill: Name of the skill.
         path: Its folder in the repository, POSIX.
         tip: Newest commit of the skill's branch.
-        onto: Newest commit of the default branch.
+        onto: Newest commit of the default branch; empty where no remote tells it, then as this clone knows it.
     """
 
     repository: Repository
@@ -38,6 +38,11 @@ class StartPlace:
     path: str
     tip: str
     onto: str
+
+    @property
+    def merged(self) -> str:
+        """Give the commit to merge; empty where there is none."""
+        return self.onto or default_tip(self.repository)
 
     @property
     def by_people(self) -> bool:
@@ -62,7 +67,7 @@ def start_conflicts(place: StartPlace) -> tuple[Conflict, ...]:
     Raises:
         RepositoryError: The two have no commit in common here, as in a shallow clone.
     """
-    return find_conflicts(place.repository, place.tip, place.onto, place.path) if place.by_people else ()
+    return find_conflicts(place.repository, place.tip, place.merged, place.path) if place.by_people else ()
 
 
 def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
@@ -80,9 +85,10 @@ def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
         RepositoryError: Both sides changed the same lines (`start_conflicts`); nothing was written.
         VersionConflictError: The branch moved meanwhile, or is checked out.
     """
-    theirs = place.files(place.onto)
+    onto = place.merged
+    theirs = place.files(onto) if onto else ()
     has_skill = any(file.path == SKILL_FILE for file in theirs)
-    if not has_skill or place.repository.contains(place.tip, place.onto) or _is_renamed(place):
+    if not has_skill or place.repository.contains(place.tip, onto) or _is_renamed(place):
         return place.tip
     keep = place.by_people and not anew
     new = NewVersion(
@@ -95,7 +101,7 @@ def write_start(place: StartPlace, at: str, *, anew: bool = False) -> str:
         at=at,
         parent=place.tip,
         expected_tip=place.tip,
-        merges=place.onto,
+        merges=onto,
     )
     return place.repository.commit_version(new)
 
@@ -104,19 +110,19 @@ def _is_renamed(place: StartPlace) -> bool:
     """Tell whether the skill has another name on its branch than the default branch knows."""
     versions = place.repository.versions(place.skill, place.tip)
     renamed = next((one.sha for one in versions if one.trailer(RENAMED_FROM)), "")
-    return bool(renamed) and not place.repository.contains(place.onto, renamed)
+    return bool(renamed) and not place.repository.contains(place.merged, renamed)
 
 
 def _merged_tree(place: StartPlace) -> str:
     root = place.repository.root
     status, out, problem = try_git(
-        root, ["merge-tree", "--write-tree", "--name-only", place.tip, place.onto], env=disabled_hooks(root)
+        root, ["merge-tree", "--write-tree", "--name-only", place.tip, place.merged], env=disabled_hooks(root)
     )
     tree = out.decode("utf-8", "replace").split("\n", 1)[0].strip()
-    if status == 1 and not find_conflicts(place.repository, place.tip, place.onto, place.path):
+    if status == 1 and not find_conflicts(place.repository, place.tip, place.merged, place.path):
         return tree  # what conflicts lies outside of the skill, and there the default branch's holds
     if status:
         why = problem.strip() or "both sides changed the same lines"
-        message = f"git could not merge {place.onto[:10]} into skillopt/{place.skill}: {why}"
+        message = f"git could not merge {place.merged[:10]} into skillopt/{place.skill}: {why}"
         raise RepositoryError(f"{message}; merge it by hand there, or begin anew from the default branch")
     return tree

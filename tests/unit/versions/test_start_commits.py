@@ -69,6 +69,12 @@ class TestTheDefaultBranchMoved:
             "accepted",
         ]
 
+    def test_where_no_remote_tells_the_default_branch_it_is_the_one_checked_out(self, folder: Path) -> None:
+        main = by_hand(folder, "main", "- Trim.", "- Trim all cells.")
+        without = replace(place(folder), onto="")
+        assert start_conflicts(without) == ()
+        assert git(folder, "log", "-1", "--format=%P", write_start(without, AT)).split()[1] == main
+
     def test_doing_it_again_changes_nothing(self, folder: Path) -> None:
         by_hand(folder, "main", "- Trim.", "- Trim all cells.")
         start = write_start(place(folder), AT)
