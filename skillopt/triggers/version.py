@@ -8,8 +8,9 @@ from skillopt.gate.comparison import Verdict
 from skillopt.rollouts import Usage
 from skillopt.safety.escaping import disarm, escape_terminal
 from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE, files_of
+from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.frontmatter import listed_description
+from skillopt.tasks import File
 from skillopt.triggers.description import with_description
 from skillopt.triggers.quality import TriggerRate
 from skillopt.triggers.training import HeldOutTriggers, TrainedDescription
@@ -152,6 +153,16 @@ def _description_at(repository: Repository, commit: str, path: str) -> str:
     return listed_description(SkillDocument.parse(found))
 
 
+def _described(files: tuple[File, ...], description: str) -> tuple[File, ...]:
+    """Give the files of a commit with another description in SKILL.md."""
+    return tuple(
+        File(file.path, with_description(SkillDocument.parse(file.content), description).render())
+        if file.path == SKILL_FILE
+        else file
+        for file in files
+    )
+
+
 def publish_description(
     repository: Repository,
     trained: TrainedDescription,
@@ -188,11 +199,13 @@ def publish_description(
             "alone. Switch to another branch there, then run this again"
         )
     behind = tip is not None and head != "" and not repository.contains(tip, head)
+    # Neither files that nobody committed nor an older checkout's body are part of it.
+    base = head if behind else tip or head
     body, trailers = message
     new = NewVersion(
         skill=skill,
         path=path,
-        files=files_of(trained.skill),
+        files=_described(repository.read_folder(base, path), trained.description),
         subject=f"{skill}: a description that loads it when it should",
         body=body,
         trailers=trailers,

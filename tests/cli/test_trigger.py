@@ -44,12 +44,14 @@ def test_a_measurement_is_recorded_and_not_run_again(siblings: Path) -> None:
 
 def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings: Path) -> None:
     head = git(siblings, "rev-parse", "HEAD")
+    (siblings / "skills" / "expense-claims" / "draft.md").write_text("Not committed.\n", encoding="utf-8")
     found = asked(siblings, "--train", "--repeats", "1")
     assert found["outcome"] == "accept"
     assert found["held_out"]["recall_before"]["hits"] == 0
     assert found["held_out"]["recall_after"]["hits"] == 6
     branch = "skillopt-trigger/expense-claims"
     assert git(siblings, "rev-parse", f"{branch}^") == head
+    assert git(siblings, "diff", "--name-only", "HEAD", branch) == "skills/expense-claims/SKILL.md"
     changed = git(siblings, "diff", "--unified=0", "HEAD", branch).splitlines()[5:]
     assert [line[:13] for line in changed] == ["-description:", "+description:"]
     message = git(siblings, "log", "-1", "--format=%B", branch)
