@@ -373,7 +373,12 @@ def _read(folders: Mapping[str, Path]) -> Iterator[Skill]:
 def _expect_enough(plan: _Plan, train: Sequence[Query], held_out: Sequence[Query]) -> None:
     """Refuse too few requests before anything is spent."""
     if train and resolvable_gain(len(held_out), plan.settings) is not None:
-        return
+        if any(one.expected != plan.skill.name for one in held_out):
+            return
+        raise UsageError(
+            f"expected held-out requests that should not load {plan.skill.name!r}, found none of {len(held_out)}: a "
+            "description that loads it always would be accepted; write near misses with should_trigger false"
+        )
     raise UsageError(
         f"expected enough requests to train on some and test on others, found {len(train)} for training and "
         f"{len(held_out)} held out, of which no gain could be told from luck; write more: 20 are usual, 40 are better"

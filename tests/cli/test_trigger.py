@@ -92,6 +92,11 @@ def write_set(folder: Path, rows: object) -> None:
             "skills/expense-claims/evals/trigger-evals.json:6: expected one label for the request 'A'",
         ),
         ([{"query": "a", "should_trigger": True}], ("--train",), "expected enough requests to train on some"),
+        (
+            [{"query": f"{word} {word}{word}", "should_trigger": True} for word in "abcdefghijklmnopqrstuvwxyz"],
+            ("--train",),
+            "expected held-out requests that should not load 'expense-claims', found none of 13",
+        ),
         ([], (), "expected at least one eval, found none"),
         (
             [{"query": "a", "should_trigger": True}],
