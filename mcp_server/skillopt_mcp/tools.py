@@ -15,6 +15,10 @@ from skillopt_mcp.version_tools import list_skills_tool, read_skill_tool, rollba
 __all__ = ["TOOLS", "ToolDefinition"]
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+# It writes down which tasks were shown, and spends nothing.
+_NOTES_WHAT_IT_SHOWS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
 _RUNS_TARGET = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True
 )
@@ -88,7 +92,7 @@ TOOLS: tuple[ToolDefinition, ...] = (
         "Read the evidence",
         "What you need to propose edits of a skill: its text, budgets, a table of train tasks by failure, examples, "
         "what was tried before; with `tasks`, their whole runs. Measures nothing: evaluate on train first.",
-        _READS,
+        _NOTES_WHAT_IT_SHOWS,
     ),
     ToolDefinition(
         propose_edits_tool,

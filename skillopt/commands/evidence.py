@@ -1,6 +1,7 @@
 """Collect the recorded evidence that a proposer of edits needs, for the command `evidence`.
 
-Nothing of `val` or `test`, no verifier and no answer is in it, and it spends nothing.
+Nothing of `val` or `test`, no verifier and no answer is in it, and it spends nothing. Which tasks were shown is written
+down, so where that cannot be, nothing is shown.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -137,17 +138,21 @@ def evidence(selection: Selection, *, start: Start = "auto", tasks: Sequence[str
 
     Raises:
         UsageError: The skill cannot be trained, there is no such task or fold, or work tree and branch differ and
-            nobody said which.
+            nobody said which; or what is shown cannot be noted.
     """
     plan = make_plan(selection, proposer="the reader").with_fold(fold)
     skill = incumbent_of(plan.target, plan.repository, start)
     settings, train = plan.target.settings, plan.suite.tasks(Split.TRAIN)
     _check_known(tasks, plan)
     root = selection.project().root
-    with closing(Ledger.open(root)) as ledger:
-        found = train_rollouts_of(ledger, plan.drivers, skill, train)
-        runs = list(_events(ledger, skill.name))
-        looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest))
+    found: Mapping[str, list[Rollout]] = {}
+    runs: list[list[Event]] = []
+    looks = 0
+    if (root / ".skillopt" / "ledger.db").exists():  # where nothing was measured nothing is written either
+        with closing(Ledger.open(root, read_only=True)) as ledger:
+            found = train_rollouts_of(ledger, plan.drivers, skill, train)
+            runs = list(_events(ledger, skill.name))
+            looks = len(runs_on(ledger, "proposal", skill.name, plan.suite_digest))
     note_shown(root, skill.name, found)
     rows, groups = _summarise([(task, found[task.id]) for task in train if task.id in found])
     known = {task.id for task in train}

@@ -58,6 +58,7 @@ _AFTER = {
     "named, show what it changes and its grade; only a person makes it a version, with `skillopt take`.",
     "propose": "Evaluate the new version on train for new evidence, or stop here and show the difference.",
 }
+_UNKNOWN = "Read what it said above; another version of skillopt started it."
 _NOT_TAKEN = (
     "Read above what each edit came to. Try another idea, not other words for the same; or stop here. Where a draft "
     "waits, show it with its grade: only a person makes it a version, with `skillopt take`."
@@ -344,7 +345,7 @@ def _next_step(found: Job) -> str:
     if found.state in _NEXT:
         return _NEXT[found.state]
     if found.exit_code == 0:
-        return _AFTER[found.command[0]]
+        return _AFTER.get(found.command[0], _UNKNOWN)
     if found.exit_code == 1:
         return _NOT_TAKEN
     if found.exit_code == 2:  # noqa: PLR2004 - the documented code

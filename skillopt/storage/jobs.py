@@ -13,14 +13,16 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
 from skillopt.errors import BusyError, InfrastructureError, UsageError
 from skillopt.storage.detached_process import start_detached
@@ -250,19 +252,25 @@ def _parts(terms: JobTerms | None) -> tuple[dict[str, float], tuple[str, ...]]:
 
 
 def _order(folder: Path) -> _Order:
-    loaded = json.loads((folder / "order.json").read_text(encoding="utf-8"))
     # Another version of the program may have written more, or less.
-    if not loaded["command"] or not all(isinstance(word, str) for word in loaded["command"]):
-        raise ValueError(f"{folder}: expected a command, found {loaded['command']!r}")
-    known = {one.name: loaded[one.name] for one in fields(_Order) if one.name in loaded}
-    return _Order(**(known | {"command": tuple(loaded["command"]), "words": tuple(loaded.get("words", ()))}))
+    order = _orders().validate_json((folder / "order.json").read_bytes())
+    if not order.command:
+        raise ValueError(f"{folder}: expected a command, found none")
+    if datetime.fromisoformat(order.created_at).tzinfo is None:
+        raise ValueError(f"{folder}: expected a time with its zone, found {order.created_at!r}")
+    return order
+
+
+@cache
+def _orders() -> TypeAdapter[_Order]:
+    return TypeAdapter(_Order)
 
 
 def _read(folder: Path) -> Job | None:
-    """Read a job; one whose order is not written yet is none."""
+    """Read a job; one whose order is not written yet, or is damaged, is none."""
     try:
         order = _order(folder)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError):
         return None
     # In this order: a process that ends between the two reads has recorded its end by the second.
     alive = _alive(folder, order)

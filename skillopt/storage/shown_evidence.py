@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from skillopt.errors import UsageError
 from skillopt.storage.locks import state_folder
 
 __all__ = ["note_shown", "read_shown"]
@@ -16,6 +17,9 @@ def note_shown(root: Path, skill: str, tasks: Iterable[str]) -> None:
         root: The project.
         skill: Name of the skill.
         tasks: Ids of the tasks.
+
+    Raises:
+        UsageError: It cannot be written down; what is known already need not be.
     """
     known = read_shown(root, skill)
     new = [task for task in dict.fromkeys(tasks) if task not in known]
@@ -23,9 +27,15 @@ def note_shown(root: Path, skill: str, tasks: Iterable[str]) -> None:
         return
     state_folder(root)
     place = _place(root, skill)
-    place.parent.mkdir(exist_ok=True)
-    with place.open("a", encoding="utf-8") as file:  # in one write, so that two clients do not mix their lines
-        file.write("".join(f"{json.dumps(task)}\n" for task in new))
+    try:
+        place.parent.mkdir(exist_ok=True)
+        with place.open("a", encoding="utf-8") as file:  # in one write, so that two clients do not mix their lines
+            file.write("".join(f"{json.dumps(task)}\n" for task in new))
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {place}: {error.strerror or error}; tasks are shown where that can be noted, for a verdict "
+            "on them says nothing of new tasks afterwards: make it writable"
+        ) from error
 
 
 def read_shown(root: Path, skill: str) -> frozenset[str]:

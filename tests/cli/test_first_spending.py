@@ -100,6 +100,16 @@ def test_a_job_cannot_raise_the_cap_that_the_user_set(project: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("usd", "short"), [(0.0001, True), (1000.0, False)])
+def test_a_cap_below_the_likely_cost_of_a_job_is_told(project: Path, usd: float, *, short: bool) -> None:
+    paid = {"harness": "chat/anthropic/claude-haiku-4-5", "max_usd": usd, "max_calls": 9}
+    plan = plan_evaluation(
+        Selection("rows", paid, folder=project), {}, split="train", repeats=1, start="auto", draft=False
+    )
+    assert ("below what is likely: it will end the job early" in plan.words[-1]) is short
+    assert "9 calls of optimizer model and judge" in plan.words[-1]
+
+
 def test_the_command_of_a_job_gets_the_lower_cap_with_all_its_digits(project: Path) -> None:
     capped = Selection("rows", {"max_usd": 1.0}, folder=project)
     given = JobLimits(max_usd=500.0, max_tokens=12_345_678, max_minutes=17.5)

@@ -162,6 +162,18 @@ def test_notes_and_refused_edits_are_shown_of_runs_that_learned_from_the_fold_al
     ]
 
 
+def test_evidence_of_nothing_writes_nothing_and_tasks_are_shown_only_where_that_can_be_noted(
+    selection: Selection,
+) -> None:
+    root = selection.folder or Path()
+    assert evidence(selection).measured == ()
+    assert not (root / ".skillopt").exists()
+    measure(selection)
+    (root / ".skillopt" / "shown").touch()
+    with pytest.raises(UsageError, match=r"cannot write .*shown/rows: .* make it writable"):
+        evidence(selection)
+
+
 def test_half_a_line_of_a_killed_process_is_no_task(tmp_path: Path) -> None:
     note_shown(tmp_path, "rows", ["a b", "ü"])
     with (tmp_path / ".skillopt" / "shown" / "rows").open("a") as file:

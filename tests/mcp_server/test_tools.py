@@ -21,7 +21,7 @@ HINTS = {
     "start_job": (False, False, False, True),
     "job_status": (True, False, True, False),
     "cancel_job": (False, True, False, False),
-    "get_evidence": (True, False, True, False),
+    "get_evidence": (False, False, True, False),
     "propose_edits": (False, False, False, True),
     "rollback_skill": (False, True, False, False),
 }

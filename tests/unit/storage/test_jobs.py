@@ -1,0 +1,52 @@
+"""Jobs as they lie on disk: what is damaged is left out, and hides no other."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from skillopt.commands.jobs import job
+from skillopt.errors import UsageError
+from skillopt.storage.jobs import find_job, finish_job, list_jobs
+from tests.fakes.jobs import record_job
+from tests.fakes.repositories import make_repository
+
+GOOD = {"skill": "rows", "command": ["optimize"], "folder": "x", "created_at": "2026-01-01T00:00:00+00:00"}
+OTHER = "20260102-000000-beef"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"command": []},
+        {"command": "optimize"},
+        {"command": [1]},
+        {"skill": None},
+        {"created_at": "yesterday"},
+        {"created_at": "2026-01-01T00:00:00"},
+        {"limits": {"max_usd": "much"}},
+        {"words": [1]},
+    ],
+    ids=str,
+)
+def test_a_job_whose_order_is_damaged_is_left_out(tmp_path: Path, damage: dict[str, object]) -> None:
+    whole = record_job(tmp_path, "rows", ["optimize"])
+    damaged = whole.with_name(OTHER)
+    damaged.mkdir()
+    (damaged / "order.json").write_text(json.dumps({**GOOD, **damage}))
+    assert [one.id for one in list_jobs(tmp_path)] == [whole.name]
+    with pytest.raises(UsageError, match="expected the id of a job"):
+        find_job(tmp_path, damaged.name)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null"])
+def test_an_order_that_is_none_is_left_out(tmp_path: Path, text: str) -> None:
+    (record_job(tmp_path, "rows", ["optimize"]) / "order.json").write_text(text)
+    assert list_jobs(tmp_path) == ()
+
+
+def test_a_job_of_another_version_is_shown_with_what_is_known_of_it(tmp_path: Path) -> None:
+    root = make_repository(tmp_path)
+    folder = record_job(root, "rows", ["polish"], later="more")
+    finish_job(folder, 0)
+    assert "another version of skillopt" in job(folder.name, folder=root).next_step
