@@ -73,7 +73,7 @@ unit: .venv/installed  ## the tests that are quick, and which of them take longe
 
 coverage: .venv/installed  ## all tests but simulations, agents and browser, with branch coverage and its floor
 	$(RUN) -m pytest -m '$(if $(COVERED),(process or docs) and )not (slow or agents or browser or llm)' --durations=30 \
-	  --cov --cov-report=term-missing $(if $(COVERED),--cov-append) $(PYTEST_ARGS)
+	  --cov --cov-report=$(if $(COVERED),,term-missing) $(if $(COVERED),--cov-append) $(PYTEST_ARGS)
 
 simulations: .venv/installed  ## the tests that draw thousands of runs; coverage would make each three times as long
 	$(RUN) -m pytest -m slow --durations=10 $(PYTEST_ARGS)

@@ -83,7 +83,7 @@ def offline(words: list[str]) -> list[str]:
 
 
 def test_the_readme_is_short_and_its_picture_fetches_nothing() -> None:
-    assert len((CHECKOUT / "README.md").read_text(encoding="utf-8").splitlines()) <= 140
+    assert len((CHECKOUT / "README.md").read_text(encoding="utf-8").splitlines()) <= 130
     picture = (CHECKOUT / "docs" / "examples" / "demo.svg").read_text(encoding="utf-8")
     assert re.findall(r"https?://[^\s\"']+", picture) == ["http://www.w3.org/2000/svg"]
     assert not re.search(r"url\((?!#)|<script|<image|href", picture)
@@ -96,7 +96,7 @@ def test_the_readmes_numbers_are_those_of_the_page_on_benchmarks() -> None:
     )
     known = {row[0]: [row[0], *row[2:]] for row in whole if len(row) == 5}  # without what was asked for
     rows = [row for row in short if len(row) == 4 and re.search(r": true (gain|score)$", row[0])]
-    assert len(rows) >= 3
+    assert len(rows) >= 2
     assert rows == [known[row[0]] for row in rows]
 
 

@@ -26,15 +26,15 @@ def read(path: Path, tally: LineTally | None = None, *, codex: bool = False) -> 
 
 
 def test_a_session_of_claude_code_gives_words_skills_paths_failures_and_interruptions(tmp_path: Path) -> None:
-    session = read(write_log(tmp_path / "a.jsonl", claude_log("/work/shop", TURNS)))
+    session = read(write_log(tmp_path / "a.jsonl", claude_log("/home/ann/shop", TURNS)))
 
-    assert (session.id, session.cwd, session.branch, session.kind) == ("one", "/work/shop", "main", SessionKind.PERSON)
+    assert (session.id, session.cwd, session.branch, session.kind) == ("one", "/home/ann/shop", "main", SessionKind.PERSON)
     assert session.turns == (
         PastTurn(
             "Clean data/vendors.csv for the import",
             ("rows",),
             ("KeyError: 'name'",),
-            ("data/vendors.csv", "/work/shop/data/vendors.csv"),
+            ("data/vendors.csv", "/home/ann/shop/data/vendors.csv"),
         ),
         PastTurn("No, use commas", interrupted=True),
     )
@@ -44,9 +44,9 @@ def test_a_session_of_claude_code_gives_words_skills_paths_failures_and_interrup
 def test_a_session_of_codex_gives_the_same_in_all_three_forms(
     tmp_path: Path, make: Callable[..., list[dict[str, object]]]
 ) -> None:
-    session = read(write_log(tmp_path / "a.jsonl", make("/work/shop", TURNS)), codex=True)
+    session = read(write_log(tmp_path / "a.jsonl", make("/home/ann/shop", TURNS)), codex=True)
 
-    assert (session.cwd, session.branch or "main", session.kind) == ("/work/shop", "main", SessionKind.PERSON)
+    assert (session.cwd, session.branch or "main", session.kind) == ("/home/ann/shop", "main", SessionKind.PERSON)
     assert [turn.text for turn in session.turns] == [turn.text for turn in TURNS]
     assert session.turns[0].skills == ("rows",)
     assert session.turns[0].failures == ("KeyError: 'name'",)

@@ -40,7 +40,7 @@ SAID = {
 
 
 def request(session: str, text: str, *failures: str) -> Request:
-    return Request(session, text, (), (), failures, (), "2026-01-01T00:00:00+00:00", "", "", "/work")
+    return Request(session, text, (), (), failures, (), "2026-01-01T00:00:00+00:00", "", "", "/home/ann/shop")
 
 
 @pytest.mark.parametrize("text", SAID)
