@@ -28,7 +28,12 @@ def read(path: Path, tally: LineTally | None = None, *, codex: bool = False) -> 
 def test_a_session_of_claude_code_gives_words_skills_paths_failures_and_interruptions(tmp_path: Path) -> None:
     session = read(write_log(tmp_path / "a.jsonl", claude_log("/home/ann/shop", TURNS)))
 
-    assert (session.id, session.cwd, session.branch, session.kind) == ("one", "/home/ann/shop", "main", SessionKind.PERSON)
+    assert (session.id, session.cwd, session.branch, session.kind) == (
+        "one",
+        "/home/ann/shop",
+        "main",
+        SessionKind.PERSON,
+    )
     assert session.turns == (
         PastTurn(
             "Clean data/vendors.csv for the import",
