@@ -71,9 +71,8 @@ NOT_APPLICABLE: dict[str, dict[str, str]] = {
         "input-required-result-ignore-extra-params": "test_input_required_result_elicitation",
         "input-required-result-validate-input": "test_input_required_result_elicitation",
     },
-    "uses the extension for tasks, which is not declared": {
+    "starts a task with a tool that only the suite's own server has": {
         "tasks-lifecycle": "slow_compute",
-        "tasks-capability-negotiation": "MUST be present",
         "tasks-wire-fields": "slow_compute",
         "tasks-request-state-removal": "slow_compute",
         "tasks-mrtr-input": "confirm_delete",
@@ -94,7 +93,11 @@ PARTS_NOT_APPLICABLE = {
         "sep-2575-server-no-log-without-loglevel": "test_logging_tool",
         "sep-2575-server-sends-prompts-list-changed-on-subscription": "did not declare prompts.listChanged",
         "sep-2575-server-sends-tools-list-changed-on-subscription": "did not declare tools.listChanged",
-    }
+    },
+    "tasks-capability-negotiation": {
+        "sep-2663-server-rejects-undeclared-client": "slow_compute",
+        "tasks-per-request-meta-opt-in": "slow_compute",
+    },
 }
 """Single checks that do not apply: they need a tool of the suite's own server, or a list that can change."""
 

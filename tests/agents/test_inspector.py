@@ -90,7 +90,7 @@ def test_prompts_are_listed_and_filled_in(inspect: Inspector) -> None:
 def test_what_is_not_there_is_an_error(run: Callable[..., "subprocess.CompletedProcess[str]"], era: str) -> None:
     ended = run(era, "tools/call", "--tool-name", "read_skill", "--tool-arg", "name=none")
     assert ended.returncode != 0
-    assert "expected an accepted version, found none" in ended.stdout
+    assert "expected the name of a skill, found 'none'; the skills here: rows" in ended.stdout
     assert run(era, "resources/read", "--uri", "skill://none/SKILL.md").returncode != 0
 
 

@@ -160,4 +160,5 @@ def test_claude_code_says_that_the_real_server_is_connected(
 ) -> None:
     with refuse() as nobody:
         run = set_up(agent("claude"), WAYS[name], make_place(tmp_path_factory.mktemp("place")), nobody.url)
-        assert "skillopt-mcp  - ✔ Connected" in run("mcp", "list").stdout
+        started = "launch.py" if name.endswith("plugin") else "skillopt-mcp "
+        assert f"{started} - ✔ Connected" in run("mcp", "list").stdout
