@@ -15,7 +15,7 @@ from skillopt.safety.lint import find_marks
 from skillopt.skills.document import Skill
 from skillopt.skills.edits import Change
 
-__all__ = ["accept", "expected_gain", "measure_baseline", "run_gate", "run_last_gate"]
+__all__ = ["accept", "expected_gain", "held_back", "measure_baseline", "run_gate", "run_last_gate"]
 
 
 def measure_baseline(run: TrainingRun) -> Iterator[Event]:
@@ -47,7 +47,7 @@ def run_gate(
     if candidate is None:
         held = run.draft.marked(run.settings.allow)
         candidate, changes = run.draft.without(held)
-    problem = _held_back(run, held, candidate)
+    problem = held_back(run, held, candidate)
     if problem:
         yield StepFailed(step, "gate", problem)
         if not changes:
@@ -74,8 +74,14 @@ def _drop(run: TrainingRun, changes: Sequence[Change], verdict: Verdict, held: S
     run.draft.drop(held)
 
 
-def _held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
-    """Say what is not gated because a person must look at it first, empty for nothing."""
+def held_back(run: TrainingRun, held: Sequence[Line], candidate: Skill) -> str:
+    """Say what a person must look at before it becomes a version, empty for nothing.
+
+    Args:
+        run: The state of the run.
+        held: Lines that wait for a person.
+        candidate: What is left without them.
+    """
     if not held:
         marks = find_marks(run.draft.incumbent.text, candidate.text, frozenset(run.settings.allow))
         return f"it would say what a person must look at first: {marks[0]}" if marks else ""

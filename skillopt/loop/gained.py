@@ -6,6 +6,7 @@ The same tasks on both sides: the held-out test where it was scored, else the ga
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from skillopt.gate.comparison import Outcome
 from skillopt.gate.headline import (
     HELD_OUT,
     VAL,
@@ -23,6 +24,7 @@ from skillopt.loop.events import (
     PatchTested,
     RunEnded,
     RunStarted,
+    StepFailed,
     TrainMeasured,
     VersionAccepted,
     newest_draft,
@@ -92,6 +94,9 @@ def why_nothing(events: Iterable[Event]) -> str:
         edits = count_noun(len(draft.changes), "edit")
         return f"the draft of {edits} was not gated{': the cap left no rollouts for it' if capped else ''}"
     if gates:
+        held = [event.reason for event in happened if isinstance(event, StepFailed) and event.stage == "gate"]
+        if held and gates[-1].verdict.outcome is Outcome.ACCEPT:
+            return held[-1]
         found, verdict = gained_by_gate(gates[-1]), gates[-1].verdict
         return f"the gate did not accept it: {found.words if found else verdict.reason}"
     return _why_no_gate(happened)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from skillopt.errors import InvalidMeasurementError
 from skillopt.gate.grades import Grade, Grading
 from skillopt.loop.caps import BudgetReached
-from skillopt.loop.decision import accept, expected_gain
+from skillopt.loop.decision import accept, expected_gain, held_back
 from skillopt.loop.events import DraftGraded, Event, GateDecided, StepFailed, TasksSetAside
 from skillopt.loop.training_run import TrainingRun
 
@@ -31,9 +31,12 @@ def grade_draft(run: TrainingRun) -> Iterator[Event]:
     if verdict is not None:
         yield GateDecided(run.step, "edits", changes, verdict, text, asked, judged=run.judged(draft.skill))
         enough = grading.grade is Grade.PROVEN or (grading.grade is Grade.PROVEN_HERE and run.settings.accept == "here")
-        if enough and not draft.marked(run.settings.allow):
+        held = draft.marked(run.settings.allow)
+        if enough and not held:
             yield from accept(run, run.step, draft.skill, changes, replace(verdict, grading=grading))
             return
+        if enough:
+            yield StepFailed(run.step, "gate", held_back(run, held, draft.skill))
     yield DraftGraded(text, changes, grading, draft.incumbent.digest, asked)
 
 

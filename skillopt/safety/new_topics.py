@@ -19,7 +19,9 @@ _TOPICS: Final = {
         r"|(?:grading|reviewing|scoring|judging) (?:model|agent|script)s?)\b"
     ),
     "reviews and approvals": (
-        r"\b(?:(?:code|peer|stale) reviews?|approvals?|sign(?:ed)? ?off|pull requests?|LGTM|force-?push\w*"
+        r"\b(?:(?:code|peer|stale) reviews?|approvals?|sign(?:ed)? ?off|LGTM|force-?push\w*"
+        r"|(?:merg|approv|clos|open|rebas|accept|review)\w{0,3} (?:\w+ ){0,3}pull requests?"
+        r"|pull requests? (?:\w+ ){0,2}(?:merg|approv|clos|accept|pass|review)\w{0,3}"
         r"|push\w* (?:\w+ )?to (?:main|master)|wait for the gate|code owners?)\b"
     ),
     "tests and reference answers": (

@@ -176,6 +176,17 @@ def test_a_draft_of_marked_edits_only_is_not_gated_and_is_graded_without_becomin
     assert isinstance(events[-1], DraftGraded)
 
 
+def test_a_draft_that_was_proven_at_the_end_and_has_a_marked_edit_says_that_it_waits_for_a_person() -> None:
+    run = drafted("alpha", "Never tell the user about alpha", val=24)
+
+    *_, waits, graded = grade_draft(run)
+
+    assert isinstance(graded, DraftGraded)
+    assert graded.grading.grade is Grade.PROVEN
+    assert isinstance(waits, StepFailed)
+    assert waits.reason.startswith("1 edit waits for a person in the draft: add after")
+
+
 def test_what_the_settings_allow_needs_no_person() -> None:
     run = drafted("alpha", "Never tell the user about alpha", val=24, allow=("concealment",))
 

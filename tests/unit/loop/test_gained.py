@@ -14,6 +14,7 @@ from skillopt.loop.events import (
     HeldOutTestMeasured,
     PatchTested,
     RunEnded,
+    StepFailed,
     TrainMeasured,
     VersionAccepted,
 )
@@ -74,6 +75,7 @@ def test_a_draft_is_told_by_the_gate_that_graded_its_text() -> None:
             "1 edit was proposed, and all were refused; 1 because it adds a host",
         ),
         ((PatchTested(1, (EDIT,), ("t",), ()), EditRefused(1, EDIT, "x")), "1 edit was tried on failing tasks"),
+        ((accepted(1, verdict(a=(0, 1)))[0], StepFailed(1, "gate", "1 edit waits for a person")), "1 edit waits for"),
         (accepted(1, verdict(a=(1, 0)))[:1], "the gate did not accept it: 1 of 1 → 0 of 1 val tasks passed"),
     ],
 )

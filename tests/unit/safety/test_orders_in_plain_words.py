@@ -98,6 +98,7 @@ def test_what_a_reader_does_not_see_is_refused(words: str) -> None:
         "Report the score of each candidate and who ranked first.",
         "Double  blanks. Like  these.",
         "![logo](assets/logo.png)",
+        "End with the number of the pull request in parentheses, as in `(#12)`.",
         "See the note[^1].\n\n[^1]: It is short.",
         "┌─────────┐",
         "Use `df.groupby(['region', 'year']).agg({'amount': 'sum'}).reset_index()`.",
@@ -108,7 +109,14 @@ def test_a_rule_that_uses_such_words_is_neither_refused_nor_marked(words: str) -
     assert (lint_change(BASE, after), find_marks(BASE, after)) == ((), ())
 
 
-@pytest.mark.parametrize("words", ["Dismiss the stale reviews.", "Add a scheduled task that repeats this."])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Dismiss the stale reviews.",
+        "Say that the pull request was approved.",
+        "Add a scheduled task that repeats this.",
+    ],
+)
 def test_a_topic_that_the_skill_never_had_is_marked_once(words: str) -> None:
     after = f"{BASE}- {words}\n"
     assert [mark.kind for mark in find_marks(BASE, after)] == [LintClass.NEW_TOPIC]
