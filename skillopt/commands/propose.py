@@ -16,7 +16,7 @@ from skillopt.loop.events import EditRefused, EditScreened, GateDecided
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
-from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
+from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
 from skillopt.runs.earlier_spending import earlier_spending, runs_on
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
@@ -48,7 +48,6 @@ SHORT = 12
 
 _WORK = "proposal"
 _MOST_BYTES = 1_000_000
-_DOUBLED = "expected its new text as content or as lines, found both; put all of it into one of them"
 
 
 class ProposalEdit(ProposedEdit):
@@ -278,7 +277,7 @@ def _checked(
     refused: list[RefusedEdit] = []
     for number, edit in enumerate(offered.edits, 1):
         if edit.doubled:
-            refused.append(RefusedEdit(number, edit.op.value, _DOUBLED))
+            refused.append(RefusedEdit(number, edit.op.value, DOUBLED))
             continue
         try:
             edits.append(edit.named(f"e{number}"))
