@@ -18,6 +18,7 @@ from skillopt.commands.serve import LivePages
 from skillopt.commands.tasks.candidates import candidates_path, waiting_candidates
 from skillopt.project import Project
 from skillopt.reports.local_server import LoopbackServer
+from skillopt.storage.locks import review_lock
 from skillopt.tasks import File, Task, VerifierSpec
 
 __all__ = ["FORGED", "HOSTILE_TEXT", "SKILL", "TASK", "PageAttack", "changed_by", "put_candidates", "served"]
@@ -128,8 +129,9 @@ def put_candidates(folder: Path) -> Project:
         (Task("hostile-0b0b0b", HOSTILE_TEXT, rubric, (File("a.md", HOSTILE_TEXT.encode()),)), HOSTILE_TEXT),
     ]
     path = candidates_path(project, SKILL)
-    path.parent.mkdir(parents=True)
-    path.write_text(render_candidates(SKILL, tasks, (), "From a session."), encoding="utf-8")
+    with review_lock(folder):
+        path.parent.mkdir(parents=True)
+        path.write_text(render_candidates(SKILL, tasks, (), "From a session."), encoding="utf-8")
     return project
 
 

@@ -15,7 +15,7 @@ from skillopt.suites import load_suite
 from skillopt.suites.formats import recognise
 from skillopt.tasks import Split, Task
 
-__all__ = ["add_tasks", "append_tasks", "suite_file_of", "tasks_in"]
+__all__ = ["add_tasks", "append_tasks", "block_entry", "suite_file_of", "tasks_in"]
 
 _EMPTY: Final = re.compile(r"^tasks:[ \t]*\[[ \t]*\][ \t]*(?:#.*)?$", re.MULTILINE)
 _TASKS: Final = re.compile(r"^tasks:[ \t]*(?:#.*)?$", re.MULTILINE)
@@ -63,7 +63,7 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
     """
     before = path.read_text(encoding="utf-8") if path.exists() else None
     old = [task.id for task in tasks_in(path)]
-    entries = [_entry(block) for block in blocks]
+    entries = [block_entry(block) for block in blocks]
     ids = tuple(str(entry.get("id", "")) for entry in entries)
     twice = sorted({name for name in ids if name in old or ids.count(name) > 1})
     if twice:
@@ -99,7 +99,7 @@ def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
     Raises:
         SuiteError: Its tasks are written in a form that takes no more.
     """
-    entries = [_entry(block) for block in blocks]
+    entries = [block_entry(block) for block in blocks]
     wanted = _with_tasks(_value(text, path), entries)
     if not text.strip():
         text = "tasks: []\n"
@@ -126,7 +126,7 @@ def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
 
 def _append_lines(text: str, blocks: Sequence[str]) -> str:
     """Append tasks to JSON lines."""
-    rows = "".join(f"{json.dumps(_entry(block), ensure_ascii=False)}\n" for block in blocks)
+    rows = "".join(f"{json.dumps(block_entry(block), ensure_ascii=False)}\n" for block in blocks)
     return text + ("" if not text or text.endswith("\n") else "\n") + rows
 
 
@@ -138,8 +138,8 @@ def _items(blocks: Sequence[str], indent: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _entry(block: str) -> dict[str, object]:
-    """Read a task's YAML.
+def block_entry(block: str) -> dict[str, object]:
+    """Read the YAML of a drafted task.
 
     Raises:
         SuiteError: It is none, or no mapping.

@@ -16,9 +16,9 @@ from skillopt.loop.events import EditRefused, EditScreened, GateDecided
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.loop.rollout_plan import SECOND_FOLD
 from skillopt.project import Selection
-from skillopt.prompts.proposed_edits import ProposedEdit, ProposedLine
+from skillopt.prompts.proposed_edits import DOUBLED, ProposedEdit, ProposedLine
 from skillopt.rollouts import Usage
-from skillopt.runs.earlier_spending import earlier_spending, runs_on
+from skillopt.runs.earlier_spending import earlier_here_tests, earlier_spending, runs_on
 from skillopt.runs.plan import RunPlan, Start, incumbent_of, make_plan, record_run
 from skillopt.runs.releases import first_text
 from skillopt.runs.run import RecordedRun
@@ -48,7 +48,6 @@ SHORT = 12
 
 _WORK = "proposal"
 _MOST_BYTES = 1_000_000
-_DOUBLED = "expected its new text as content or as lines, found both; put all of it into one of them"
 
 
 class ProposalEdit(ProposedEdit):
@@ -254,7 +253,12 @@ def _terms(plan: RunPlan, ledger: Ledger, record: RunRecord) -> ProposalTerms:
     """Say what a verdict can claim: where the other fold was shown, too, no task is new to whoever proposes."""
     seen = read_shown(ledger.path.parent.parent, record.skill) & {task.id for task in plan.suite.tasks(Split.VAL)}
     trained = bool(plan.folds) and bool(runs_on(ledger, "training", record.skill, record.suite_digest))
-    return ProposalTerms(earlier_spending(ledger, record), few=bool(plan.folds), shown=bool(seen) or trained)
+    return ProposalTerms(
+        earlier_spending(ledger, record),
+        few=bool(plan.folds),
+        shown=bool(seen) or trained,
+        tested_here=earlier_here_tests(ledger, record),
+    )
 
 
 def _checked(
@@ -278,7 +282,7 @@ def _checked(
     refused: list[RefusedEdit] = []
     for number, edit in enumerate(offered.edits, 1):
         if edit.doubled:
-            refused.append(RefusedEdit(number, edit.op.value, _DOUBLED))
+            refused.append(RefusedEdit(number, edit.op.value, DOUBLED))
             continue
         try:
             edits.append(edit.named(f"e{number}"))

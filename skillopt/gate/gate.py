@@ -18,7 +18,7 @@ from skillopt.gate.judge_noise import EXPLAINED, is_explained
 from skillopt.gate.pairs import Pairs
 from skillopt.gate.pareto import Worth, measured_worth
 from skillopt.gate.posterior import Prior, estimate_gain
-from skillopt.gate.proven_here import HERE_ROUNDS, HereTest
+from skillopt.gate.proven_here import HERE_ERROR, HERE_ROUNDS, HereTest
 from skillopt.gate.test_choice import COMPARISON_SHARE, GainTest, TestChoice
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout
@@ -61,6 +61,7 @@ class Gate:
         runner: Runs rollouts.
         first_repeat: Repeat of the first measurement; every further one has the next.
         looked: Error that earlier comparisons on the same tasks spent.
+        here_error: Probability of a false `proven here`.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Gate:
         *,
         first_repeat: int = 0,
         looked: Iterable[ErrorSpent | float] = (),
+        here_error: float = HERE_ERROR,
     ) -> None:
         self._tasks = tasks
         # Drawn once: a sign pattern goes on from one comparison to the next.
@@ -78,7 +80,7 @@ class Gate:
         Random(f"{settings.seed}/gate").shuffle(self._order)
         self._settings = settings
         self._runner = runner
-        self._repeat = first_repeat
+        self._repeat, self._here_error = first_repeat, here_error
         self._recorded: tuple[Rollout, ...] = ()
         self._unused: dict[tuple[str, str], list[Rollout]] = {}
         self._choice = TestChoice(len(tasks), settings, looked)
@@ -221,7 +223,8 @@ class Gate:
         fresh, test, grade = Pairs(), None, Grade.UNPROVEN
         proving = self._settings.gate is GateRule.SEQUENTIAL and not self.exhausted
         bits = len(self._order) * HERE_ROUNDS
-        here = HereTest(len(self._order), draw_patterns(bits, Random(f"{self._settings.seed}/here/{self._repeat}")))
+        patterns = draw_patterns(bits, Random(f"{self._settings.seed}/here/{self._repeat}"))
+        here = HereTest(len(self._order), patterns, self._here_error)
         for _ in range(rounds):
             pairs = self._pairs(sides, self._order, self._next_repeat())
             fresh.add(pairs)

@@ -20,7 +20,7 @@ from skillopt.gate.comparison import Outcome
 from skillopt.gate.joint_sign_flips import JointSignFlips
 from skillopt.gate.sign_flip_test import is_pass_fail, p_value
 
-__all__ = ["HERE_ERROR", "HERE_ROUNDS", "HereTest"]
+__all__ = ["HERE_ERROR", "HERE_ROUNDS", "HereTest", "here_error"]
 
 HERE_ERROR: Final = 0.1
 """Probability of a false `proven here`, all looks together."""
@@ -31,7 +31,22 @@ _WEIGHTS: Final = (0.4, 0.7, 0.9, 1.0)
 HERE_ROUNDS: Final = len(_WEIGHTS)
 """Most rounds of paired repeats."""
 
+_SHARE: Final = 0.7
+"""Share of the error left that one of many may use."""
+
 _BETS: Final = (0.05, 0.15, 0.3, 0.5, 0.75)
+
+
+def here_error(earlier: int) -> float:
+    """Give the error for one of many drafts on the same tasks, such that all of them together keep to the promise.
+
+    >>> [round(here_error(earlier), 4) for earlier in range(3)]
+    [0.07, 0.021, 0.0063]
+
+    Args:
+        earlier: Drafts before it that were tested, ≥ 0.
+    """
+    return HERE_ERROR * _SHARE * (1.0 - _SHARE) ** earlier
 
 
 class HereTest:
@@ -40,12 +55,13 @@ class HereTest:
     Args:
         tasks: How many there are in a round, > 0.
         patterns: Of signs, for `HERE_ROUNDS` times as many bits as there are tasks.
+        error: Probability of a false `proven here`, in (0, 1).
     """
 
-    def __init__(self, tasks: int, patterns: Sequence[int]) -> None:
-        self._tasks = tasks
+    def __init__(self, tasks: int, patterns: Sequence[int], error: float = HERE_ERROR) -> None:
+        self._tasks, self._error = tasks, error
         self._rounds: list[list[float]] = []
-        self._flips = JointSignFlips(patterns, HERE_ERROR, _WEIGHTS)
+        self._flips = JointSignFlips(patterns, error, _WEIGHTS)
         self._found: Outcome | None = None
 
     @property
@@ -63,12 +79,12 @@ class HereTest:
         self._rounds.append([gain for gain in gains if gain is not None])
         pairs = [gain for one in self._rounds for gain in one]
         if not is_pass_fail(pairs):
-            return _e_value(self._rounds) >= 1 / HERE_ERROR
+            return _e_value(self._rounds) >= 1 / self._error
         if self._found is None:
             rows = [[gain] for gain in pairs]
             self._found = self._flips.look([*rows, *[[]] * (self._tasks * HERE_ROUNDS - len(rows))], whole=False)
         if len(self._rounds) > 1 and all(one == self._rounds[0] for one in self._rounds):
-            return p_value(self._rounds[0]) <= HERE_ERROR
+            return p_value(self._rounds[0]) <= self._error
         return self._found is Outcome.ACCEPT
 
 

@@ -2,17 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
+from skillopt.harvest.near_copies import is_near_copy, near_copies, word_digests
 from skillopt.harvest.redaction import Redaction
-from skillopt.harvest.requests import Request, failure_key, near_copies
+from skillopt.harvest.requests import Request, failure_key
 from skillopt.safety.plurals import count_noun
-from skillopt.safety.split_leaks import likeness
+from skillopt.safety.split_leaks import likeness, wording
 from skillopt.tasks import File, Task, VerifierSpec, digest_of
 
-__all__ = ["Candidate", "choose_candidates", "without_twins"]
+__all__ = ["Candidate", "grouped_requests", "make_candidates", "without_twins"]
 
 _MOST_CRITERIA: Final = 8
 _LONGEST_CRITERION: Final = 600
@@ -72,51 +74,80 @@ _FilesOf = Callable[[Request], tuple[str, tuple[File, ...]]]
 """Gives the commit that a request was made at, and the files that it was about as they were there."""
 
 
-def choose_candidates(
-    requests: Sequence[Request], often: Mapping[str, int], files_of: _FilesOf, redaction: Redaction
-) -> Iterator[Candidate]:
-    """Make a candidate of each group of near copies, those that went wrong or came often first.
+def grouped_requests(requests: Sequence[Request]) -> list[tuple[Request, ...]]:
+    """Group near copies, those that went wrong or came often first.
 
     Args:
         requests: Of one skill.
+    """
+    groups = [tuple(requests[at] for at in group) for group in near_copies([one.text for one in requests])]
+    return sorted(
+        groups, key=lambda group: (-sum(bool(one.corrections) for one in group), -len(group), group[0].session)
+    )
+
+
+def make_candidates(
+    groups: Iterable[Sequence[Request]], often: Mapping[str, int], files_of: _FilesOf, redaction: Redaction
+) -> Iterator[Candidate]:
+    """Make a candidate of each group of near copies, when it is asked for.
+
+    Args:
+        groups: Requests that are nearly the same.
         often: Repeated failures.
         files_of: Looks up files.
         redaction: Has learned all that was said, so that what one request names is gone from all.
     """
-    groups = [[requests[at] for at in group] for group in near_copies([one.text for one in requests])]
-    groups.sort(key=lambda group: (-sum(bool(one.corrections) for one in group), -len(group), group[0].session))
     for group in groups:
         yield _candidate(group, often, files_of, redaction)
 
 
 def without_twins(
-    candidates: Sequence[Candidate], known: Sequence[Task], most: int
+    candidates: Iterable[Candidate], known: Iterable[Task], most: int, dropped: Collection[AbstractSet[str]] = ()
 ) -> tuple[list[Candidate], list[tuple[str, str]]]:
     """Leave out what is nearly the same as a task that is there, or as a candidate before it, files included.
 
     Tasks that are nearly the same could end in different splits, where one tells of the other.
 
+    Args:
+        candidates: Asked for until there are enough.
+        known: The tasks that are there.
+        most: How many are enough, ≥ 1.
+        dropped: Word digests of those that a person threw away.
+
     Returns:
-        Those that are left, at most so many; and (id, reason) of the others.
+        Those that are left, at most so many; and (id, reason) of others that were seen.
     """
     kept, left_out = list[Candidate](), list[tuple[str, str]]()
+    seen = [_Seen(task) for task in known]
     for one in candidates:
-        twin = next((other for other in (*known, *(each.task for each in kept)) if _are_twins(one.task, other)), None)
-        if twin is not None:
+        own = _Seen(one.task)
+        twin = next((other.task for other in seen if own.is_twin(other)), None)
+        if is_near_copy(one.task.prompt, dropped):
+            left_out.append((one.task.id, "nearly the same as one that you dropped"))
+        elif twin is not None:
             left_out.append((one.task.id, f"nearly the same as {twin.id}"))
-        elif len(kept) >= most:
-            left_out.append((one.task.id, "there are enough; take more with -n"))
         else:
             kept.append(one)
+            seen.append(own)
+        if len(kept) >= most:
+            break
     return kept, left_out
 
 
-def _are_twins(one: Task, other: Task) -> bool:
-    return (
-        one.content_digest == other.content_digest
-        or len(near_copies([one.prompt, other.prompt])) == 1
-        or likeness(one, other) >= _ALIKE
-    )
+class _Seen:
+    """A task with what it is compared by."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.content, self.words, self.wording = task.content_digest, word_digests(task.prompt), wording(task)
+
+    def is_twin(self, other: "_Seen") -> bool:
+        """Tell whether another task is nearly the same."""
+        return (
+            self.content == other.content
+            or is_near_copy(self.task.prompt, [other.words])
+            or likeness(self.wording, other.wording) >= _ALIKE
+        )
 
 
 def _candidate(

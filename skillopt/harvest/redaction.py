@@ -10,6 +10,7 @@ from math import log2
 from typing import Final
 
 from skillopt.harvest.named_secrets import find_named_secrets, mask_named_secrets
+from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.personal_data import mask_hosts, mask_personal_data
 from skillopt.safety.credentials import find_credentials, mask
 from skillopt.safety.passwords import find_passwords
@@ -49,10 +50,11 @@ class Redaction:
     Args:
         find: The scanner.
         known: Secrets that are known beforehand, such as those of the environment.
+        own: Names of the person, which are known beforehand too.
     """
 
-    def __init__(self, find: FindSecrets, known: Iterable[str] = ()) -> None:
-        self._find = find
+    def __init__(self, find: FindSecrets, known: Iterable[str] = (), own: OwnNames | None = None) -> None:
+        self._find, self._own = find, own or OwnNames()
         self._values = {value for value in known if len(value) >= _SHORTEST}
         self._learned = set[str]()
 
@@ -79,7 +81,7 @@ class Redaction:
         text = mask_named_secrets(mask(text), TAKEN_OUT)
         for value in sorted(self._values, key=len, reverse=True):
             text = text.replace(value, TAKEN_OUT)
-        return mask_personal_data(text)
+        return self._own.mask(mask_personal_data(text))
 
     def _secrets(self, text: str) -> Iterable[str]:
         yield from (text[found.start : found.end] for found in find_credentials(text))

@@ -1,4 +1,4 @@
-"""Cut a session into requests, each with what the person said against its result, and group near copies."""
+"""Cut a session into requests, each with what the person said against its result, and count repeated failures."""
 
 import re
 from collections import Counter
@@ -8,14 +8,11 @@ from typing import Final
 
 from skillopt.harvest.session import PastSession, PastTurn
 
-__all__ = ["Request", "failure_key", "is_correction", "near_copies", "repeated_failures", "session_requests"]
+__all__ = ["Request", "failure_key", "is_correction", "repeated_failures", "session_requests"]
 
 _LEAST_WORDS: Final = 4
 _LONGEST: Final = 6_000
 _LONGEST_CORRECTION: Final = 1_500
-_ALIKE: Final = 0.6
-"""Share of words in common from which two requests are near copies."""
-
 _OFTEN: Final = 3
 """Sessions in which a failure is seen before it is a repeated one."""
 
@@ -93,32 +90,10 @@ def session_requests(session: PastSession) -> tuple[Request, ...]:
     return tuple(found)
 
 
-def near_copies(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Group texts that are nearly the same; what is near to a member of a group is of it.
-
-    >>> near_copies(["Clean the vendor table", "write a poem on rain", "clean the Vendor table, please"])
-    ((0, 2), (1,))
-    """
-    words = [frozenset(_WORD.findall(_NUMBER.sub("0", text.casefold()))) for text in texts]
-    group = list(range(len(texts)))
-    for at, own in enumerate(words):
-        for other in range(at):
-            shared = len(own & words[other])
-            if shared and shared / len(own | words[other]) >= _ALIKE:
-                _join(group, group[other], group[at])
-    return tuple(tuple(at for at, of in enumerate(group) if of == name) for name in dict.fromkeys(group))
-
-
 def repeated_failures(requests: Sequence[Request]) -> dict[str, int]:
     """Count failures that many sessions share, by their keys, most frequent first."""
     seen = Counter(key for _, key in {(one.session, failure_key(line)) for one in requests for line in one.failures})
     return {failure: times for failure, times in seen.most_common() if times >= _OFTEN}
-
-
-def _join(group: list[int], kept: int, gone: int) -> None:
-    for at, name in enumerate(group):
-        if name == gone:
-            group[at] = kept
 
 
 def _is_request(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from skillopt.gate.comparison import Outcome, Verdict
 from skillopt.gate.gate import GATE_ROUNDS, Gate
 from skillopt.gate.grades import Grade
-from skillopt.gate.proven_here import HERE_ROUNDS
+from skillopt.gate.proven_here import HERE_ROUNDS, here_error
 from skillopt.loop.caps import BudgetReached, CappedRunner
 from skillopt.loop.edit_checks import Refusal, check_edits, join_edits
 from skillopt.loop.elimination import eliminate, elimination_reason
@@ -62,11 +62,13 @@ class ProposalTerms:
             repeats of its own, and all verdicts together keep to the confidence asked for.
         few: Whether tasks are so few that they are in folds: what cannot be proven is graded on these very tasks.
         shown: Whether evidence of tasks that decide was shown to whoever proposes: `proven here` is the most then.
+        tested_here: How many proposals before were tested on these very tasks; they share one error.
     """
 
     earlier: Sequence[float] = ()
     few: bool = False
     shown: bool = False
+    tested_here: int = 0
 
 
 def check_proposal(
@@ -183,7 +185,8 @@ def _judge(
 ) -> Verdict:
     """Decide whether it is better on new tasks; where that cannot be told, whether it is on these very ones."""
     repeat = Stream.PROPOSAL.repeat(len(terms.earlier) * _MOST_ROUNDS)
-    gate = Gate(tasks, settings, runner, first_repeat=repeat, looked=terms.earlier)
+    error = here_error(terms.tested_here)
+    gate = Gate(tasks, settings, runner, first_repeat=repeat, looked=terms.earlier, here_error=error)
     decided = None
     if not terms.shown:
         decided = gate.decide("gate", skill, candidate, 0)

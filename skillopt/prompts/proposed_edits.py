@@ -13,10 +13,12 @@ from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind, read_k
 from skillopt.prompts.json_replies import find_object
 from skillopt.skills.edits import Edit, Op, blocks_of
 
-__all__ = ["MOST_EDITS_READ", "ProposedEdit", "ProposedLine", "Reflection", "Unread", "read_reflection"]
+__all__ = ["DOUBLED", "MOST_EDITS_READ", "ProposedEdit", "ProposedLine", "Reflection", "Unread", "read_reflection"]
 
 MOST_EDITS_READ: Final = 64
 """Edits of one reply that are read."""
+
+DOUBLED: Final = "expected its new text as content or as lines, found both; put all of it into one of them"
 
 _SHOWN_TOKENS: Final = 60
 _Text = Annotated[str, Field(max_length=20_000)]
@@ -64,7 +66,8 @@ class ProposedEdit(BaseModel):
     @property
     def doubled(self) -> bool:
         """Tell whether it has new text twice, of which one would be dropped in silence."""
-        return bool(self.content.strip() and any(line.content.strip() for line in self.lines))
+        lines = "\n".join(line.content for line in self.lines)
+        return bool(self.content.strip() and lines.strip() and self.content.split() != lines.split())
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -153,6 +156,8 @@ def _read_edit(raw: object) -> ProposedEdit:
         raise ReplyError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     except EditError as error:
         raise ReplyError(str(error).partition(": ")[2]) from error
+    if edit.doubled:
+        raise ReplyError(DOUBLED)
     return edit
 
 

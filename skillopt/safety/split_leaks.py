@@ -13,7 +13,7 @@ from typing import Final
 
 from skillopt.tasks import JUDGED_KINDS, Suite, Task
 
-__all__ = ["SplitLeak", "find_split_leaks", "likeness"]
+__all__ = ["SplitLeak", "find_split_leaks", "likeness", "wording"]
 
 _RUN: Final = 4
 _ALIKE: Final = 0.8
@@ -58,22 +58,23 @@ def _placed(suite: Suite) -> Iterator[tuple[str, Task]]:
         yield (f"fold {folds[task.id]}" if task.id in folds else split.value), task
 
 
-def likeness(one: Task, other: Task) -> float:
-    """Give the share of wording, files included, that two tasks have in common; 0 for those too short to compare."""
-    return _likeness(*(_runs(_words(_shown(task)), _RUN) for task in (one, other)))
+def wording(task: Task) -> set[tuple[str, ...]]:
+    """Give the runs of words that a task is shown with, its files included."""
+    return _runs(_words(_shown(task)), _RUN)
 
 
-def _likeness(first: set[tuple[str, ...]], second: set[tuple[str, ...]]) -> float:
+def likeness(first: set[tuple[str, ...]], second: set[tuple[str, ...]]) -> float:
+    """Give the share of two tasks' wordings that they have in common; 0 for those too short to compare."""
     return len(first & second) / len(first | second) if min(len(first), len(second)) >= _LEAST_RUNS else 0.0
 
 
 def _twins(placed: Sequence[tuple[str, Task]]) -> Iterator[SplitLeak]:
-    runs = {task.id: _runs(_words(_shown(task)), _RUN) for _, task in placed}
+    runs = {task.id: wording(task) for _, task in placed}
     for (part, one), (other_part, other) in combinations(placed, 2):
         first, second = runs[one.id], runs[other.id]
         if part == other_part:
             continue
-        alike = _likeness(first, second)
+        alike = likeness(first, second)
         if alike >= _ALIKE:
             reason = f"{alike:.0%} of their wording is the same"
             yield SplitLeak(one.id, other.id, (part, other_part), reason)

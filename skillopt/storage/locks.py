@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 
 from skillopt.errors import BusyError, UsageError
 
-__all__ = ["is_locked", "state_folder", "writer_lock"]
+__all__ = ["is_locked", "review_lock", "state_folder", "writer_lock"]
 
 _OWNER_ONLY: Final = 0o700
 _OTHERS: Final = 0o077
@@ -72,6 +72,35 @@ def writer_lock(root: Path, skill: str) -> Iterator[None]:
         lock.release()
         message = f"cannot lock {folder / skill}: {error.strerror or error}; make the folder writable"
         raise UsageError(message) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+_REVIEW_SECONDS: Final = 30.0
+"""A decision of a person takes a moment; whoever comes meanwhile waits for it."""
+
+
+@contextmanager
+def review_lock(root: Path) -> Iterator[None]:
+    """Hold the lock of whoever decides on drafted tasks of a project, and writes their file and the suite anew.
+
+    The thread that holds it may take it again.
+
+    Raises:
+        BusyError: Another process holds it all the time.
+    """
+    path = state_folder(root) / "review.lock"
+    lock = FileLock(path, timeout=_REVIEW_SECONDS, is_singleton=True)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise BusyError(
+            f"another process decides on drafted tasks in {root}; wait for it, then run this again"
+        ) from error
+    except OSError as error:
+        raise UsageError(f"cannot lock {path}: {error.strerror or error}; make the folder writable") from error
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ from skillopt.errors import RepositoryError
 from skillopt.versions.git_process import translate_write_errors, try_git
 from skillopt.versions.objects import read_objects
 from skillopt.versions.repository import Repository
+from skillopt.versions.snapshot import snapshot_of
 
 __all__ = ["Conflict", "default_tip", "find_conflicts", "merge_texts"]
 
@@ -35,8 +36,8 @@ class Conflict:
 
 
 def default_tip(repository: Repository) -> str:
-    """Give the newest commit of the default branch as this clone knows it: the remote's, else HEAD; empty for none."""
-    return repository.ref_tip(_REMOTE_HEAD) or repository.head() or ""
+    """Give the newest commit of the default branch as this clone knows it: the remote's, else ours; empty for none."""
+    return repository.ref_tip(_REMOTE_HEAD) or snapshot_of(repository.root).default
 
 
 def merge_texts(base: bytes, ours: bytes, theirs: bytes) -> bytes | tuple[Conflict, ...]:

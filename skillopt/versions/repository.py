@@ -21,7 +21,14 @@ from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, is_sh
 from skillopt.tasks import File
 from skillopt.versions.commit_kind import RENAMED_FROM
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
-from skillopt.versions.git_process import disabled_hooks, read_identity, run_git, translate_write_errors, try_git
+from skillopt.versions.git_process import (
+    disabled_hooks,
+    read_config,
+    read_identity,
+    run_git,
+    translate_write_errors,
+    try_git,
+)
 from skillopt.versions.links import LINK, follow_links
 from skillopt.versions.objects import read_objects, size_objects, write_blobs
 
@@ -119,6 +126,12 @@ class Repository:
     def user_name(self) -> str:
         """Give the name that versions are committed under."""
         return read_identity(self.root)[0]
+
+    @property
+    def configured_user(self) -> tuple[str, str]:
+        """Give the name and address of the user as git is configured here; empty for what is not."""
+        user = dict(read_config(self.root, r"^user\.(name|email)$"))
+        return user.get("user.name", ""), user.get("user.email", "")
 
     def relative(self, folder: Path) -> str:
         """Give a folder's path in the repository.

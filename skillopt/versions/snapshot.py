@@ -17,9 +17,9 @@ __all__ = ["Snapshot", "snapshot_of"]
 _REMOTE_HEAD: Final = "refs/remotes/origin/HEAD"
 _REMOTE: Final = "refs/remotes/origin/"
 _HEADS: Final = "refs/heads/"
-_LISTED: Final = (_HEADS, _REMOTE_HEAD)
+_USUAL: Final = ("main", "master")
+_LISTED: Final = (_HEADS, _REMOTE_HEAD, *(f"{_REMOTE}{name}" for name in _USUAL))
 _OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES)
-_USUAL: Final = ("refs/heads/main", "refs/heads/master")
 _Tips = tuple[tuple[str, str], ...]
 
 
@@ -30,8 +30,9 @@ class Snapshot:
     Args:
         repository: The repository.
         branches: (skill, newest commit) of every skill's branch.
-        default: Newest commit of the default branch as this clone has it: the one that the remote names, with what was
-            committed on top of it here; without a remote main or master, else HEAD; empty for none.
+        default: Newest commit of the default branch as this clone has it: the one that the remote names, else its main
+            or master, with what was committed on top of it here; without a remote main or master, else HEAD; empty for
+            none.
         branch: The branch that it is the end of, such as `main` or `origin/main`; `HEAD` where no branch is checked
             out, empty for none.
     """
@@ -89,11 +90,13 @@ def _read_ends(folder: Path) -> _Ends:
     remote = next((target.removeprefix(_REMOTE) for _, _, _, target in rows if target.startswith(_REMOTE)), "")
     if remote:
         tips[f"{_REMOTE}{remote}"] = tips[_REMOTE_HEAD]
+    else:  # as after `git init` and `git fetch`, which do not ask the remote for its default branch
+        remote = next((name for name in _USUAL if f"{_REMOTE}{name}" in tips), "")
     # The remote says which branch is the default one, and where it ends unless what is committed here goes on from it.
     named = [f"{_HEADS}{remote}", f"{_REMOTE}{remote}"] if remote else []
     defaults = tuple((tips[name], _short(name)) for name in named if name in tips)
     if not defaults:
-        named = [*_USUAL, *(() if here.startswith(_OURS) else (here,))]
+        named = [*(f"{_HEADS}{name}" for name in _USUAL), *(() if here.startswith(_OURS) else (here,))]
         defaults = tuple((tips[name], _short(name)) for name in named if name in tips)[:1]
     if not defaults and not here and (head := Repository(folder).head()):  # a detached HEAD
         defaults = ((head, "HEAD"),)

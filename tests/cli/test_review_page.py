@@ -1,17 +1,26 @@
 """The page on which a person approves, edits or drops candidates: what it does, and who is not listened to."""
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
+from skillopt.authoring.review_file import render_candidates
 from skillopt.commands.serve import LivePages
-from skillopt.commands.tasks.candidates import candidates_path, waiting_candidates
+from skillopt.commands.tasks.candidates import (
+    accept_candidates,
+    candidates_path,
+    drop_candidates,
+    dropped_candidates,
+    waiting_candidates,
+)
 from skillopt.commands.tasks.review_page import ReviewPages
 from skillopt.errors import UsageError
-from skillopt.project import Project
+from skillopt.project import Project, Selection
 from skillopt.suites import load_suite
+from skillopt.tasks import Task, VerifierSpec
 from tests.fakes.projects import make_project
 from tools.page_attacks import FORGED, HOSTILE_TEXT, TASK, PageAttack, changed_by, put_candidates, served
 
@@ -150,3 +159,26 @@ def test_a_file_that_cannot_be_read_or_written_is_told_and_drops_nothing(project
     assert status == HTTPStatus.UNPROCESSABLE_ENTITY
     assert "rows.dropped.json" in said
     assert ids(project) == before
+
+
+def test_two_who_decide_at_the_same_time_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    own = Project.read(project)
+    rubric = VerifierSpec("rubric", '{"criteria": ["All is clean."]}')
+    names = [f"task-{letter}" for letter in "abcdefghijklmnop"]
+    found = [(Task(name, f"Clean the table of {name}.", rubric), "asked once") for name in names]
+    path = candidates_path(own, "rows")
+    path.parent.mkdir(parents=True)
+    path.write_text(render_candidates("rows", found, (), "From a session."), encoding="utf-8")
+    with ThreadPoolExecutor(2) as pool:
+        doing = list[Future[object]]()
+        for gone, kept in zip(names[:6], names[6:12], strict=True):
+            doing.append(pool.submit(drop_candidates, own, "rows", [gone]))
+            doing.append(pool.submit(accept_candidates, Selection("rows", folder=project), [kept]))
+        for one in doing:
+            one.result()
+
+    assert ids(own) == names[12:]
+    assert set(tasks(own)) >= set(names[6:12])
+    assert not set(tasks(own)) & set(names[:6])
+    assert len(dropped_candidates(own, "rows")) == 6

@@ -1,6 +1,7 @@
 """Who agreed that the command of a table may run: a table comes with a repository, which can be a stranger's.
 
-A person is asked once for each table, and the answer is kept outside of the repository. Where nobody can be asked,
+A person is asked once for each table and the files of the project that it names as they are, and the answer is kept
+outside of the repository. Where nobody can be asked,
 whoever starts the program names the agents in a variable, which no file of a project can set.
 """
 
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 
 from skillopt.agent_tables.shipped import SHIPPED
 from skillopt.agent_tables.table import ALLOWED_AGENTS, AgentTable
+from skillopt.agents.command_line.program import TableProgram
 from skillopt.errors import SettingsError
 
 __all__ = ["AgentTerms", "expect_agreement"]
@@ -65,10 +67,12 @@ class AgentTerms:
         """Say what would run, what it is given, and where."""
         hosts = ", ".join(urlsplit(url).netloc for url in self.table.url) or "no host"
         keys = ", ".join(self.table.keys) or "no key"
+        own = ", ".join(path for path, _ in self._files)
+        what = f"{' '.join(self.table.command)!r}{f' with {own} as they are now' if own else ''}"
         where = "without a sandbox: it may do whatever you may" if self.sandbox == "none" else "in the sandbox"
         if self.sandbox == "auto":
             where += " where that works, else as you"
-        return f"[agents.{self.name}] runs {' '.join(self.table.command)!r} {where}, and gives {keys} to {hosts}"
+        return f"[agents.{self.name}] runs {what} {where}, and gives {keys} to {hosts}"
 
     @property
     def _place(self) -> str:
@@ -76,7 +80,24 @@ class AgentTerms:
 
     @property
     def _digest(self) -> str:
-        return sha256(json.dumps([self.name, self.table.model_dump_json(), self.sandbox]).encode()).hexdigest()
+        agreed = [self.name, self.table.model_dump_json(), self.sandbox, *self._files]
+        return sha256(json.dumps(agreed).encode()).hexdigest()
+
+    @property
+    def _files(self) -> tuple[tuple[str, str], ...]:
+        """List the files of the project that the table names, each with the digest of what it holds.
+
+        Raises:
+            SettingsError: One lies elsewhere, or cannot be read.
+        """
+        root = os.path.abspath(self.project)  # noqa: PTH100 - keeps a link's name
+        try:
+            return tuple(
+                (os.path.relpath(path, root), sha256(Path(path).read_bytes()).hexdigest())
+                for path in TableProgram(self.name, self.table, root).own_files()
+            )
+        except OSError as error:
+            raise SettingsError(f"[agents.{self.name}]: expected files that can be read, found: {error}") from error
 
 
 def expect_agreement(terms: AgentTerms) -> None:

@@ -134,3 +134,5 @@ def _skill_lines(one: "HarvestedSkill") -> Iterator[str]:
         yield f"  {escape_terminal(each.id)}: {each.why}"
     for name, reason in one.left_out:
         yield f"  not {escape_terminal(name)}: {escape_terminal(reason)}"
+    if one.more:
+        yield f"  {count_noun(one.more, 'more request')} not looked at: these are enough; take more with -n"

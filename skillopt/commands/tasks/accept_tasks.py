@@ -11,6 +11,7 @@ from skillopt.commands.prospect import what_it_can_show
 from skillopt.commands.tasks.write_tasks import review_path
 from skillopt.errors import UsageError
 from skillopt.project import Project, Selection, Target
+from skillopt.storage.locks import review_lock
 from skillopt.suites import load_suite
 
 __all__ = ["AcceptedTasks", "accept_tasks"]
@@ -54,9 +55,14 @@ def accept_tasks(
 
     Raises:
         UsageError: There is no such draft, a block is no task, or a file takes no more; nothing was written.
+        BusyError: Another process decides on drafts all the time.
     """
     project = selection.project()
-    target = project.target(selection)
+    with review_lock(project.root):
+        return _accept(project, project.target(selection), ids, review, command)
+
+
+def _accept(project: Project, target: Target, ids: Sequence[str], review: Path | None, command: str) -> AcceptedTasks:
     review = review or review_path(project, target)
     text = review.read_text(encoding="utf-8") if review.exists() else ""
     entries = read_review(text)

@@ -12,9 +12,12 @@ from typing import Final
 
 from skillopt.authoring.config_lines import put_file
 from skillopt.authoring.review_file import ReviewEntry, read_review, without_entries
+from skillopt.authoring.suite_file import block_entry
 from skillopt.commands.tasks.accept_tasks import AcceptedTasks, accept_tasks
-from skillopt.errors import SkilloptError, UsageError
+from skillopt.errors import SkilloptError, SuiteError, UsageError
+from skillopt.harvest.near_copies import word_digests
 from skillopt.project import Project, Selection
+from skillopt.storage.locks import review_lock
 from skillopt.tasks import digest_of
 
 __all__ = [
@@ -93,6 +96,11 @@ def edit_candidate(project: Project, skill: str, name: str, block: str) -> None:
     Raises:
         UsageError: There is no such candidate, or the block would end its own fence.
     """
+    with review_lock(project.root):
+        _edit(project, skill, name, block)
+
+
+def _edit(project: Project, skill: str, name: str, block: str) -> None:
     path, entry, lines = _find(project, skill, name)
     start = next(at for at in range(entry.line, entry.end) if lines[at].startswith("```"))
     marks = re.match("`+", lines[start])
@@ -111,17 +119,18 @@ def approve_candidate(project: Project, skill: str, name: str, block: str) -> Ac
         UsageError: There is no such candidate, or the block is no task; then all stays as it was.
     """
     path = candidates_path(project, skill)
-    before = _read(path)
-    try:
-        edit_candidate(project, skill, name, block)
-        return accept_candidates(Selection(skill, folder=project.root), [name])
-    except SkilloptError:
-        put_file(path, before)
-        raise
+    with review_lock(project.root):
+        before = _read(path)
+        try:
+            edit_candidate(project, skill, name, block)
+            return accept_candidates(Selection(skill, folder=project.root), [name])
+        except SkilloptError:
+            put_file(path, before)
+            raise
 
 
 def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int:
-    """Take candidates out, and remember their names so that they are not offered again.
+    """Take candidates out, and remember the words of their prompts so that no near copy of them is offered again.
 
     Raises:
         UsageError: There is no such candidate.
@@ -129,16 +138,26 @@ def drop_candidates(project: Project, skill: str, names: Collection[str]) -> int
     Returns:
         How many wait still.
     """
-    found = [_find(project, skill, name)[1] for name in names]
-    path = candidates_path(project, skill)
-    text = _read(path)
-    put_file(_dropped_path(project, skill), json.dumps(sorted({*dropped_candidates(project, skill), *names})) + "\n")
-    left = len(read_review(text)) - len(found)
-    if left:
-        put_file(path, without_entries(text, found))
-    else:
-        path.unlink()
-    return left
+    with review_lock(project.root):
+        found = [_find(project, skill, name)[1] for name in names]
+        path = candidates_path(project, skill)
+        text = _read(path)
+        gone = {*dropped_candidates(project, skill), *(word_digests(_prompt(entry)) for entry in found)}
+        put_file(_dropped_path(project, skill), json.dumps(sorted(sorted(words) for words in gone)) + "\n")
+        left = len(read_review(text)) - len(found)
+        if left:
+            put_file(path, without_entries(text, found))
+        else:
+            path.unlink()
+        return left
+
+
+def _prompt(entry: ReviewEntry) -> str:
+    """Give what is asked in a block; all of it where a person left no task there."""
+    try:
+        return str(block_entry(entry.block).get("prompt", entry.block))
+    except SuiteError:
+        return entry.block
 
 
 def drop_named(selection: Selection, ids: Collection[str]) -> DroppedCandidates:
@@ -155,13 +174,14 @@ def drop_named(selection: Selection, ids: Collection[str]) -> DroppedCandidates:
     return DroppedCandidates(skill, tuple(names), drop_candidates(project, skill, names))
 
 
-def dropped_candidates(project: Project, skill: str) -> frozenset[str]:
-    """Give the names of candidates that a person has dropped."""
+def dropped_candidates(project: Project, skill: str) -> tuple[frozenset[str], ...]:
+    """Give the word digests of what a person has dropped; the words themselves are not kept."""
     try:
-        names = json.loads(_read(_dropped_path(project, skill)) or "[]")
+        found = json.loads(_read(_dropped_path(project, skill)) or "[]")
     except ValueError:
-        names = []
-    return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
+        found = []
+    rows = found if isinstance(found, list) else []
+    return tuple(frozenset(map(str, row)) for row in rows if isinstance(row, list))
 
 
 def _find(project: Project, skill: str, name: str) -> tuple[Path, ReviewEntry, list[str]]:

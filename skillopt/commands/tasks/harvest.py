@@ -1,6 +1,7 @@
 """The user action `harvest`: make candidates for tasks of past sessions, and leave them for a person to review."""
 
 import os
+import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,14 +15,16 @@ from skillopt.commands.tasks.candidates import candidates_path, dropped_candidat
 from skillopt.commands.tasks.past_sessions import ReadSessions, read_sessions
 from skillopt.errors import SuiteError, UsageError
 from skillopt.execution.masking import environment_masking
-from skillopt.harvest.candidates import Candidate, choose_candidates, without_twins
+from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
+from skillopt.harvest.near_copies import near_copies
+from skillopt.harvest.own_names import OwnNames
 from skillopt.harvest.redaction import FindSecrets, Redaction
-from skillopt.harvest.requests import Request, failure_key, near_copies, repeated_failures
+from skillopt.harvest.requests import Request, failure_key, repeated_failures
 from skillopt.harvest.secret_scanner import secret_scanner
 from skillopt.harvest.settings import HarvestSettings, read_harvest_settings
 from skillopt.project import CONFIG, Project, Selection, Target
 from skillopt.safety.plurals import count_noun
-from skillopt.storage.locks import state_folder
+from skillopt.storage.locks import review_lock
 from skillopt.tasks import File, Task
 from skillopt.versions.past_files import commit_at, files_at, worktree_roots
 from skillopt.versions.repository import Repository
@@ -67,12 +70,14 @@ class HarvestedSkill:
         review: The file in which they wait; empty when there are none.
         candidates: Those that wait.
         left_out: (id, reason) of those that do not.
+        more: Groups of requests that were not looked at, because there are enough.
     """
 
     skill: str
     review: str
     candidates: tuple[HarvestedCandidate, ...]
     left_out: tuple[tuple[str, str], ...]
+    more: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +178,7 @@ class _Work:
         self._project, self._repository, self._read = project, repository, read
         self._often = repeated_failures(read.requests)
         # One for all: what is recognised in one place is gone from all, whichever request named it.
-        self._redaction = Redaction(find, environment_masking().secrets)
+        self._redaction = Redaction(find, environment_masking().secrets, _own_names(repository))
         for one in read.requests:
             self._redaction.learn(one.text, *one.corrections, *one.failures)
         self._roots = worktree_roots(repository)
@@ -188,16 +193,18 @@ class _Work:
             if own & _named(one.skills) or (unskilled and not self._known & _named(one.skills))
         ]
         files_of = partial(self._files_of, closed=self._closed(target))
-        made = choose_candidates(requests, self._often, files_of, self._redaction)
+        groups = grouped_requests(requests)
+        made = make_candidates(groups, self._often, files_of, self._redaction)
         dropped = dropped_candidates(self._project, target.name)
-        fresh = [one for one in made if one.task.id not in dropped]
-        kept, left_out = without_twins(fresh, _tasks(target), count)
+        kept, left_out = without_twins(made, _tasks(target), count, dropped)
         review = candidates_path(self._project, target.name)
         if kept:
-            state_folder(self._project.root)
-            put_file(review, self._text(target.name, kept, left_out))
+            with review_lock(self._project.root):
+                _expect_reviewed(self._project, target.name)
+                put_file(review, self._text(target.name, kept, left_out))
         rows = tuple(HarvestedCandidate(one.task.id, one.why) for one in kept)
-        return HarvestedSkill(target.name, str(review) if kept else "", rows, tuple(left_out))
+        more = len(groups) - len(kept) - len(left_out)
+        return HarvestedSkill(target.name, str(review) if kept else "", rows, tuple(left_out), more)
 
     def result(self, skills: tuple[HarvestedSkill, ...]) -> Harvested:
         """Count it all."""
@@ -249,6 +256,13 @@ class _Work:
         if not commit:
             return "", ()
         return commit, files_at(self._repository, commit, _in_repository(request, self._roots), closed)
+
+
+def _own_names(repository: Repository) -> OwnNames:
+    """Give the names of whoever harvests, as git, the environment and the machine know them."""
+    accounts = (os.environ.get(name, "") for name in ("USER", "LOGNAME", "USERNAME"))
+    home = "" if str(Path.home()) == "/root" else str(Path.home())
+    return OwnNames(*repository.configured_user, tuple(filter(None, accounts)), home, platform.node())
 
 
 def _tasks(target: Target) -> tuple[Task, ...]:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from http import HTTPStatus
-from threading import Lock
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -20,6 +19,7 @@ from skillopt.project import Project
 from skillopt.reports.html import ReviewedEntry, render_review_page, review_policy
 from skillopt.reports.local_server import Answer
 from skillopt.safety.escaping import escape_terminal
+from skillopt.storage.locks import review_lock
 
 __all__ = ["ReviewPages"]
 
@@ -46,8 +46,6 @@ class ReviewPages:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        # One thing is done at a time, so that none is done on a state that another has just left.
-        self._doing = Lock()
 
     def waiting(self) -> list[tuple[str, int]]:
         """List the skills whose candidates wait, and how many."""
@@ -76,14 +74,15 @@ class ReviewPages:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             return _refused(HTTPStatus.BAD_REQUEST, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
-        with self._doing:
-            if waiting_candidates(self._project, found[1]).stamp != wanted.stamp:
-                return _refused(HTTPStatus.CONFLICT, "the candidates have changed since; load the page again")
-            try:
+        try:
+            # One thing is done at a time, by whatever process, so that none is done on a state that another has left.
+            with review_lock(self._project.root):
+                if waiting_candidates(self._project, found[1]).stamp != wanted.stamp:
+                    return _refused(HTTPStatus.CONFLICT, "the candidates have changed since; load the page again")
                 words = self._do(found[1], wanted)
-            except (SkilloptError, OSError) as error:
-                return _refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
-            return Answer(f"{waiting_candidates(self._project, found[1]).stamp}\n{words}\n", "plain")
+                return Answer(f"{waiting_candidates(self._project, found[1]).stamp}\n{words}\n", "plain")
+        except (SkilloptError, OSError) as error:
+            return _refused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
 
     def _do(self, skill: str, wanted: _Asked) -> str:
         if wanted.action == "drop":

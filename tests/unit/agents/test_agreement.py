@@ -36,6 +36,28 @@ def test_a_yes_holds_for_this_table_this_sandbox_and_this_project_only(tmp_path:
         assert not other.agreed
 
 
+def test_a_yes_holds_for_the_files_of_the_project_that_the_table_names_as_they_were(tmp_path: Path) -> None:
+    table = AgentTable(
+        command=("python3", "{project}/tools/agent.py"), environment={"RULES": "{project}/rules.txt"}, version=()
+    )
+    (tmp_path / "tools").mkdir()
+    script, rules = tmp_path / "tools" / "agent.py", tmp_path / "rules.txt"
+    script.write_text("print(1)\n")
+    rules.write_text("be kind\n")
+    terms = AgentTerms("tiny", table, tmp_path, "auto")
+    assert "with tools/agent.py, rules.txt as they are now in the sandbox" in terms.words
+    terms.agree()
+    expect_agreement(terms)
+
+    for file, text in ((script, "import os\n"), (rules, "be quick\n")):
+        before = file.read_text()
+        file.write_text(text)
+        with pytest.raises(SettingsError, match="expected that somebody agreed"):
+            expect_agreement(terms)
+        file.write_text(before)
+        expect_agreement(terms)
+
+
 def test_a_shipped_table_needs_no_yes_unless_it_was_changed(tmp_path: Path) -> None:
     assert AgentTerms("gemini", SHIPPED["gemini"], tmp_path, "auto").agreed
     assert not AgentTerms("gemini", TABLE, tmp_path, "auto").agreed

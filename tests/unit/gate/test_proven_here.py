@@ -5,12 +5,12 @@ from random import Random
 import pytest
 
 from skillopt.gate.joint_sign_flips import draw_patterns
-from skillopt.gate.proven_here import HERE_ROUNDS, HereTest
+from skillopt.gate.proven_here import HERE_ERROR, HERE_ROUNDS, HereTest, here_error
 
 
-def shown(rounds: list[list[float]]) -> bool:
+def shown(rounds: list[list[float]], error: float = HERE_ERROR) -> bool:
     """Look round by round, as long as a further one is worth running."""
-    test, found = HereTest(len(rounds[0]), draw_patterns(len(rounds[0]) * HERE_ROUNDS, Random(5), 500)), False
+    test, found = HereTest(len(rounds[0]), draw_patterns(len(rounds[0]) * HERE_ROUNDS, Random(5), 500), error), False
     for one in rounds:
         found = test.look(list(one))
         if found or test.over:
@@ -53,6 +53,19 @@ def test_partial_scores_that_rise_everywhere_are_shown_with_few_tasks() -> None:
 def test_a_task_that_could_not_be_measured_is_left_out() -> None:
     test = HereTest(6, draw_patterns(6 * HERE_ROUNDS, Random(1), 500))
     assert test.look([1.0, 1.0, 1.0, 1.0, 1.0, None])
+
+
+def test_of_many_drafts_that_gain_nothing_seldom_one_is_shown_when_they_share_the_error() -> None:
+    random, runs, drafts = Random(6), 60, 6
+    found = 0
+    for _ in range(runs):
+        for number in range(drafts):
+            rounds = [[_noisy(0, random) for _ in range(12)] for _ in range(HERE_ROUNDS)]
+            if shown(rounds, here_error(number)):
+                found += 1
+                break
+    assert found / runs <= 0.1 + 2.5 * (0.09 / runs) ** 0.5
+    assert sum(map(here_error, range(1_000))) <= HERE_ERROR
 
 
 def _noisy(effect: int, random: Random) -> float:

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterable
 
-from skillopt.harvest.candidates import Candidate, choose_candidates, without_twins
+from skillopt.harvest.candidates import Candidate, grouped_requests, make_candidates, without_twins
+from skillopt.harvest.near_copies import word_digests
 from skillopt.harvest.redaction import Redaction
 from skillopt.harvest.requests import Request
 from skillopt.tasks import File, Task, VerifierSpec
@@ -21,7 +22,8 @@ def nothing(_: str) -> Iterable[str]:
 
 
 def chosen(*requests: Request, files: tuple[File, ...] = (), often: dict[str, int] | None = None) -> list[Candidate]:
-    return list(choose_candidates(requests, often or {}, lambda _: ("c" * 40, files), Redaction(nothing)))
+    groups = grouped_requests(requests)
+    return list(make_candidates(groups, often or {}, lambda _: ("c" * 40, files), Redaction(nothing)))
 
 
 def criteria(one: Candidate) -> list[str]:
@@ -71,17 +73,23 @@ def test_a_secret_said_in_a_correction_is_taken_out_of_request_files_and_criteri
 def test_a_candidate_that_is_nearly_a_task_or_another_candidate_is_left_out() -> None:
     known = Task("known", "Clean the vendor table of May", VerifierSpec("rubric"))
     found = chosen(
-        asked("Write a poem on the rain"),
-        asked("Clean the vendor table of June"),
-        asked("Sort the list by its date"),
+        asked("Clean the vendor table of June"), asked("Write a poem on the rain"), asked("Sort the list by its date")
     )
-    kept, left_out = without_twins(found, [known], 1)
+    left = iter(found)
+    kept, left_out = without_twins(left, [known], 1)
 
-    assert len(kept) == 1
-    assert sorted(reason for _, reason in left_out) == [
-        "nearly the same as known",
-        "there are enough; take more with -n",
-    ]
+    assert [one.task.prompt for one in kept] == ["Write a poem on the rain"]
+    assert [reason for _, reason in left_out] == ["nearly the same as known"]
+    assert [one.task.prompt for one in left] == ["Sort the list by its date"]
+
+
+def test_what_says_nearly_the_same_as_something_that_was_dropped_is_not_offered_again() -> None:
+    found = chosen(asked("Clean the vendor table of June, please"), asked("Write a poem on the rain"))
+    dropped = [word_digests("clean the vendor table of May")]
+    kept, left_out = without_twins(found, [], 9, dropped)
+
+    assert [one.task.prompt for one in kept] == ["Write a poem on the rain"]
+    assert left_out == [(found[0].task.id, "nearly the same as one that you dropped")]
 
 
 def test_requests_on_the_same_large_files_never_become_two_tasks_that_splits_could_part() -> None:

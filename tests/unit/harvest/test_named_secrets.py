@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillopt.harvest.candidates import choose_candidates
+from skillopt.harvest.candidates import make_candidates
 from skillopt.harvest.redaction import Redaction
 from skillopt.harvest.requests import Request, failure_key, repeated_failures
 from skillopt.tasks import File
@@ -77,7 +77,7 @@ def test_a_failure_is_redacted_before_its_digits_go() -> None:
     often = repeated_failures(requests)
     assert often == {failure_key(line): 3}
     redaction = Redaction(lambda _: ())
-    for made in choose_candidates(requests, often, lambda _: ("", ()), redaction):
+    for made in make_candidates([(one,) for one in requests[:1]], often, lambda _: ("", ()), redaction):
         assert made.failures == ("error: login failed with password=[secret value] at 0:0",)
         assert "hunter" not in str(made)
 
@@ -90,7 +90,7 @@ def test_a_secret_that_one_request_names_is_gone_from_the_others_and_from_names_
     ]
     redaction.learn(*(one.text for one in requests))
     files = (File("data/hunter22gold77.csv", b"a"), File("data/b.csv", b"b"))
-    made = list(choose_candidates(requests, {}, lambda _: ("c" * 40, files), redaction))
+    made = list(make_candidates([(one,) for one in requests], {}, lambda _: ("c" * 40, files), redaction))
     assert "hunter" not in str([one.task for one in made])
     assert [[file.path for file in one.task.files] for one in made] == [["data/b.csv"]] * 2
     assert all("1 file left out for secrets or personal data in the name" in one.why for one in made)

@@ -1,12 +1,8 @@
-"""Requests of sessions, what was said against their results, and near copies."""
-
-from itertools import combinations
+"""Requests of sessions, what was said against their results, and repeated failures."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from skillopt.harvest.requests import is_correction, near_copies, repeated_failures, session_requests
+from skillopt.harvest.requests import is_correction, repeated_failures, session_requests
 from skillopt.harvest.session import PastSession, PastTurn, SessionKind
 
 
@@ -113,25 +109,3 @@ def test_failures_that_three_sessions_share_are_repeated_ones() -> None:
     once = session_requests(session(*(PastTurn(f"Clean table {at} of vendors", failures=("rare",)) for at in range(5))))
 
     assert repeated_failures([*often, *once]) == {"…: line 0": 3}
-
-
-def test_requests_that_differ_in_numbers_and_spelling_are_near_copies() -> None:
-    texts = [
-        "Clean the vendor table 17 for the import",
-        "Write release notes for the version",
-        "clean the Vendor Table 9 for import, please",
-        "Write the release notes for version 2",
-    ]
-
-    assert near_copies(texts) == ((0, 2), (1, 3))
-
-
-@given(st.lists(st.text(alphabet="ab 1", max_size=12), max_size=8))
-def test_groups_hold_each_request_once_and_whatever_is_alike_is_in_one_group(texts: list[str]) -> None:
-    groups = near_copies(texts)
-    place = {at: number for number, group in enumerate(groups) for at in group}
-
-    assert sorted(at for group in groups for at in group) == list(range(len(texts)))
-    for one, other in combinations(range(len(texts)), 2):
-        if near_copies([texts[one], texts[other]]) == ((0, 1),):
-            assert place[one] == place[other]

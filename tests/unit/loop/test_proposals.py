@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from skillopt.gate.comparison import Outcome
+from skillopt.gate.grades import Grade
 from skillopt.loop.events import EditRefused, EditScreened, Event, GateDecided, RunEnded, StepFailed, VersionAccepted
 from skillopt.loop.proposals import ProposalTerms, check_proposal, try_proposal
 from skillopt.presets import make_settings
@@ -138,6 +139,24 @@ def test_a_gain_that_may_be_noise_is_not_accepted() -> None:
 
     (decided,) = only(tried(ScriptedRunner(rarely, str), add("alpha", "train-0")), GateDecided)
     assert decided.verdict.outcome is Outcome.INCONCLUSIVE
+
+
+def test_proposals_on_the_same_tasks_share_the_error_of_proven_here() -> None:
+    def on_four(request: RolloutRequest) -> Rollout:
+        body = request.skill.document.body if request.skill else ""
+        names = {"train-0", *(f"val-{number}" for number in range(4))}
+        return scored(request, float("- alpha" in body and request.task.id in names))
+
+    changes, _ = check_proposal(SKILL.document, [add("alpha", "train-0")], suite(), SETTINGS)
+    found = []
+    for before in range(3):
+        terms = ProposalTerms([0.0] * before, few=True, shown=True, tested_here=before)
+        (decided,) = only(
+            list(try_proposal(changes, SKILL, suite(), SETTINGS, ScriptedRunner(on_four, str), terms)), GateDecided
+        )
+        found.append(decided.verdict.grading and decided.verdict.grading.grade)
+
+    assert found == [Grade.PROVEN_HERE, Grade.UNPROVEN, Grade.UNPROVEN]
 
 
 def test_a_suite_may_be_small() -> None:

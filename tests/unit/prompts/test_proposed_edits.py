@@ -6,7 +6,7 @@ import pytest
 
 from skillopt.errors import ReplyError
 from skillopt.prompts.failure_kinds import NamedFailure, TaskFailureKind
-from skillopt.prompts.proposed_edits import MOST_EDITS_READ, ProposedEdit, read_reflection
+from skillopt.prompts.proposed_edits import DOUBLED, MOST_EDITS_READ, ProposedEdit, read_reflection
 from skillopt.skills.edits import Edit, Op
 
 GOOD = {"op": "add", "content": "- x", "tasks": ["t1"]}
@@ -77,6 +77,15 @@ def test_one_bad_edit_is_named_and_loses_none_of_the_others(bad: object, problem
 def test_a_reply_without_edits_is_an_error_that_says_what_is_wrong(reply: str, problem: str) -> None:
     with pytest.raises(ReplyError, match=problem):
         read_reflection(reply)
+
+
+def test_an_edit_whose_text_is_given_twice_and_differently_is_named_and_not_taken() -> None:
+    doubled = {**GOOD, "lines": [{"content": "- y", "tasks": ["t1"]}]}
+    same = {**GOOD, "lines": [{"content": "- x ", "tasks": ["t1"]}]}
+    reading = read_reflection(json.dumps({"edits": [GOOD, doubled, same]}))
+
+    assert [edit.text for edit in reading.edits] == ["- x", "- x"]
+    assert [why for _, why in reading.unread] == [DOUBLED]
 
 
 def test_no_edits_at_all_is_an_answer() -> None:

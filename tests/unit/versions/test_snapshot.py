@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.versions.merging import default_tip
+from skillopt.versions.repository import Repository
 from skillopt.versions.snapshot import snapshot_of
 from tests.fakes.projects import git
 from tests.fakes.repositories import make_repository
@@ -58,6 +60,27 @@ def test_without_a_remote_main_or_master_counts_before_what_is_checked_out(tmp_p
     git(folder, "checkout", "--quiet", "--detach")
     git(folder, "branch", "--delete", "--force", "feature")
     assert default(folder)[0] == "HEAD"
+
+
+@pytest.mark.parametrize("usual", ["main", "master"])
+def test_where_the_remote_names_no_branch_its_main_or_master_counts(tmp_path: Path, usual: str) -> None:
+    folder = make_repository(tmp_path)
+    start = commit_of(folder, "HEAD")
+    git(folder, "update-ref", f"refs/remotes/origin/{usual}", start)
+    git(folder, "branch", "--move", "feature")
+    commit(folder, "Not yet")
+    assert default(folder) == (f"origin/{usual}", start)
+    git(folder, "branch", usual, "feature")
+    assert default(folder) == (usual, commit_of(folder, "feature"))
+
+
+def test_all_commands_take_the_same_branch_for_the_default_one(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path)
+    git(folder, "branch", "--move", "main")
+    start = commit_of(folder, "main")
+    git(folder, "checkout", "--quiet", "-b", "feature")
+    commit(folder, "Not yet")
+    assert (default_tip(Repository.find(folder)), default(folder)) == (start, ("main", start))
 
 
 def commit_of(folder: Path, name: str) -> str:

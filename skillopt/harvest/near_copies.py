@@ -1,0 +1,107 @@
+"""Group requests that are nearly the same by the words that they share, without comparing every two of them."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import islice
+from math import ceil
+from typing import Final
+
+from skillopt.tasks import digest_of
+
+__all__ = ["is_near_copy", "near_copies", "word_digests"]
+
+_ALIKE: Final = 0.6
+"""Share of words in common from which two requests are near copies."""
+
+_ROUNDING: Final = 1e-9
+_MOST_COMPARED: Final = 3_000
+"""Words that one request is compared with at most, rare ones first: it bounds the time whatever they all say."""
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_NUMBER: Final = re.compile(r"0x[0-9a-fA-F]+|\d+")
+
+
+def near_copies(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Group texts that are nearly the same; what is near to a member of a group is of it.
+
+    >>> near_copies(["Clean the vendor table", "write a poem on rain", "clean the Vendor table, please"])
+    ((0, 2), (1,))
+    """
+    words = [_words(text) for text in texts]
+    members: dict[frozenset[str], list[int]] = {}
+    for at, own in enumerate(words):
+        members.setdefault(own, []).append(at)
+    group = list(range(len(texts)))
+    for same in members.values():
+        for at in same if words[same[0]] else ():
+            group[at] = same[0]
+    for one, other in _pairs(sorted(members, key=len)):
+        first, second = sorted(_root(group, members[own][0]) for own in (one, other))
+        if first != second and _are_alike(one, other):
+            group[second] = first
+    found: dict[int, list[int]] = {}
+    for at in range(len(texts)):
+        found.setdefault(_root(group, at), []).append(at)
+    return tuple(map(tuple, found.values()))
+
+
+def word_digests(text: str) -> frozenset[str]:
+    """Write the words of a text so that it can be compared with others, and nobody reads it."""
+    return frozenset(digest_of(word)[:12] for word in _words(text))
+
+
+def is_near_copy(text: str, others: Collection[AbstractSet[str]]) -> bool:
+    """Tell whether a text is nearly the same as one of those whose word digests are given."""
+    own = word_digests(text)
+    return any(_are_alike(own, other) for other in others)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(_NUMBER.sub("0", text.casefold())))
+
+
+def _are_alike(one: AbstractSet[str], other: AbstractSet[str]) -> bool:
+    shared = len(one & other)
+    return bool(shared) and shared / (len(one) + len(other) - shared) >= _ALIKE
+
+
+def _pairs(words: Sequence[frozenset[str]]) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Give the pairs that can be alike.
+
+    Sets of words that share enough of them share one of the rarest of each: with n words, of which k are the least
+    that must be shared, one of its n - k + 1 rarest.
+
+    Args:
+        words: No two the same, the shortest first.
+    """
+    often = Counter(word for own in words for word in own)
+    places: dict[str, list[int]] = {}
+    for at, own in enumerate(words):
+        least = ceil(_ALIKE * len(own) - _ROUNDING)
+        rare = sorted(own, key=lambda word: (often[word], word))[: len(own) - least + 1]
+        for other in islice(_met(rare, places, least, words), _MOST_COMPARED // max(len(own), 1)):
+            yield words[other], own
+        for word in rare:
+            places.setdefault(word, []).append(at)
+
+
+def _met(
+    rare: Sequence[str], places: Mapping[str, Sequence[int]], least: int, words: Sequence[frozenset[str]]
+) -> Iterator[int]:
+    """Give the shorter ones that have a rare word too, and words enough."""
+    seen = set[int]()
+    for word in rare:
+        for other in reversed(places.get(word, ())):
+            if len(words[other]) < least:
+                break
+            if other not in seen:
+                seen.add(other)
+                yield other
+
+
+def _root(group: list[int], at: int) -> int:
+    while group[at] != at:
+        group[at] = at = group[group[at]]
+    return at
