@@ -18,11 +18,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from skillopt.commands.trigger import TrainedTriggers, TriggerAsk, train_triggers
+from skillopt.commands.trigger import TrainedTriggers, train_triggers
 from skillopt.errors import SkilloptError
 from skillopt.project import Selection
 from skillopt.skills.discovery import skill_name
 from skillopt.suites.formats import find_triggers
+from skillopt.triggers.plan import TriggerAsk
 from skillopt.triggers.quality import TriggerRate
 from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai

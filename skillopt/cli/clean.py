@@ -22,7 +22,11 @@ def clean(
     workspaces: Annotated[bool, typer.Option("--workspaces", help="Remove what lies handed off.")] = False,
     runs: Annotated[bool, typer.Option("--runs", help="Remove runs, jobs and recorded answers.")] = False,
     branches: Annotated[
-        bool, typer.Option("--branches", help="Remove branches skillopt/* and skillopt-draft/*, accepted versions too.")
+        bool,
+        typer.Option(
+            "--branches",
+            help="Remove branches skillopt/*, skillopt-draft/* and skillopt-trigger/*, accepted versions too.",
+        ),
     ] = False,
     clients: Annotated[bool, typer.Option("--clients", help="Take the MCP server out of clients.")] = False,
     everything: Annotated[bool, typer.Option("--all", help="All of it but the branches.")] = False,

@@ -41,7 +41,7 @@ def trigger(
         bool, typer.Option("--siblings", help="Ask what should load the other skills, too, by their own trigger sets.")
     ] = False,
     train: Annotated[bool, typer.Option("--train", help="Train the description; the body stays as it is.")] = False,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each request.")] = 3,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, max=50, help="Runs of each request.")] = 3,
     turns: Annotated[int, typer.Option("--turns", min=1, help="Most turns of the model in a run.")] = 2,
     options: RunOptions,
     yes: YesOption = False,
@@ -59,7 +59,8 @@ def trigger(
     """
     from skillopt.cli.progress import ProgressObserver
     from skillopt.cli.spending import ask_to_pay
-    from skillopt.commands.trigger import TriggerAsk, foresee_triggers, measure_triggers, train_triggers
+    from skillopt.commands.trigger import foresee_triggers, measure_triggers, train_triggers
+    from skillopt.triggers.plan import TriggerAsk
 
     folder = Path.cwd()
     ask = TriggerAsk(options.select(skill), tuple(folder / one for one in requests or ()), siblings, repeats, turns)
@@ -139,6 +140,9 @@ def _trained(result: "TrainedTriggers", *, verbose: bool) -> str:
     if verbose:
         lines += [f"  {escape_terminal(one.outcome)}: {escape_terminal(one.text)}" for one in result.tried]
     lines += _remarks(result.skipped)
+    if result.error.spent:
+        spent = f"trainings on these held-out requests spent {result.error.spent:.3f} of the error of"
+        lines.append(f"{spent} {result.error.allowed:.2f} that they share, {result.error.left:.3f} is left")
     lines.append(f"newly run: {result.paid_rollouts} runs, {result.paid_calls} calls; the rest was recorded")
     lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in result.spent.items()]
     if result.commit:
@@ -153,7 +157,10 @@ def _held_out(result: "TrainedTriggers") -> Iterator[str]:
     seen = result.held_out
     if seen is None:
         return
+    yield f"{seen.requests} of {result.held_out_requests} held-out requests were run, {seen.runs} runs of both"
     yield f"held-out requests that should load it and did: {_rate(seen.recall_after)}, {seen.recall_before.hits} before"
     yield (
         f"held-out requests that should not load it and did: {_rate(seen.false_after)}, {seen.false_before.hits} before"
     )
+    for one in seen.siblings:
+        yield f"held-out requests that should load {one.skill} and did: {_rate(one.after)}, {one.before.hits} before"

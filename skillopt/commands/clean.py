@@ -13,6 +13,7 @@ from skillopt.project import Project
 from skillopt.storage.jobs import JobState, list_jobs
 from skillopt.storage.locks import is_locked
 from skillopt.versions.draft_branch import (
+    DESCRIPTION_BRANCHES,
     DRAFT_BRANCHES,
     VERSION_BRANCHES,
     DraftBranch,
@@ -128,11 +129,12 @@ _NOTES: Final = {
     "ledger.db": "recorded answers, which would be paid for again, and the runs that reports are made of",
     "jobs": "what background jobs printed",
     "locks": "who trains what now",
+    "trigger-looks": "the error that trainings of descriptions spent, which the next ones would spend again",
 }
 
 
 def _branches(root: Path) -> Iterator[Removable]:
-    """List the branches of versions and of drafts."""
+    """List the branches of versions, of drafts and of descriptions."""
     try:
         repository = Repository.find(root)
     except RepositoryError:
@@ -142,10 +144,12 @@ def _branches(root: Path) -> Iterator[Removable]:
         shown = name.removeprefix("refs/heads/")
         kept = _why_kept(repository, name, tip)
         note = "a draft"
+        merged = "merged" if head and repository.contains(head, tip) else "not merged into what is checked out"
         if name.startswith(VERSION_BRANCHES):
             count = len(repository.versions(name.removeprefix(VERSION_BRANCHES), tip))
-            merged = "merged" if head and repository.contains(head, tip) else "not merged into what is checked out"
             note = f"{count} accepted {'version' if count == 1 else 'versions'}, {merged}"
+        if name.startswith(DESCRIPTION_BRANCHES):
+            note = f"accepted descriptions, {merged}"
         yield Removable(Trace.BRANCHES, shown, None, note, kept, tip)
 
 
@@ -153,7 +157,7 @@ def _why_kept(repository: Repository, name: str, tip: str) -> str:
     """Say why a branch is not removed, empty when it can be: it holds only what training and its commands wrote."""
     if place := repository.checked_out_in(name):
         return f"it is checked out in {place}"
-    skill = name.removeprefix(VERSION_BRANCHES).removeprefix(DRAFT_BRANCHES)
+    skill = name.removeprefix(VERSION_BRANCHES).removeprefix(DRAFT_BRANCHES).removeprefix(DESCRIPTION_BRANCHES)
     theirs = people_commits(repository, skill, tip)
     if not theirs and name.startswith(DRAFT_BRANCHES):
         draft = DraftBranch(repository, skill, find_skill_folder(repository, tip, skill) or ".")

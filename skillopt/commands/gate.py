@@ -20,7 +20,7 @@ from skillopt.execution.runner import RunObserver
 from skillopt.execution.unboxed_checks import checks_warning
 from skillopt.project import CONFIG, Project, Target
 from skillopt.review.checks import ALWAYS_REFUSED, REFUSED, check_new_text
-from skillopt.review.first_change import find_first_change, unexercised_files
+from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
 from skillopt.review.gate import Demand, why_untestable
 from skillopt.review.result import BaseMeasurement, ChangeFinding, ChangeKind, GatedChange, GateReport, Standing, Weight
 from skillopt.rollouts import Usage
@@ -252,12 +252,8 @@ class _Gate:
 
     def _why_not(self, work: "_Work", target: Target, suite: Suite) -> tuple[str, str] | None:
         """Say why measuring could show nothing, with the name of the finding; None when it can."""
-        harness = target.settings.harness
-        if work.before.document.text == work.after.document.text and unexercised_files(
-            harness, work.before, work.after
-        ):
-            kind = harness.partition("/")[0]
-            return "not exercised", f"only files beside SKILL.md differ, and {kind} opens and runs none of them"
+        if found := find_unmeasured(target.settings, work.before, work.after):
+            return found
         tasks = len(suite.tasks(Split.VAL))
         if why := why_untestable(tasks, target.settings, self._options.demand):
             return "small suite", why

@@ -1,80 +1,54 @@
 """The user action `trigger`: measure when the target loads a skill, or train its description."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final
 
 from skillopt.commands.spending import Payment, payment_of
 from skillopt.errors import UsageError
-from skillopt.execution.budget import Caps
-from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
-from skillopt.execution.metering import Meter
+from skillopt.execution.drivers import Drivers
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.comparison import Outcome
-from skillopt.gate.gate import check_coverage, resolvable_gain
-from skillopt.harnesses import find_harness_driver
-from skillopt.project import Project, Selection, Target
+from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
+from skillopt.gate.gate import GATE_ROUNDS, check_coverage
 from skillopt.prompts.descriptions import TriedDescription
-from skillopt.protocols import Discovery, RolloutRequest
+from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Stream, Usage
-from skillopt.settings import Settings, SkillMode
-from skillopt.skills.document import Skill, SkillDocument
-from skillopt.skills.folder import SKILL_FILE
+from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.storage.ledger import Ledger
 from skillopt.storage.locks import writer_lock
-from skillopt.suites.formats import find_tasks, find_triggers
-from skillopt.tasks import Suite
-from skillopt.triggers.loading import TRIGGER, DiscoveryRunner, trigger_task, trigger_verifier
+from skillopt.storage.trigger_looks import begin_look, end_look
+from skillopt.tasks import digest_of
+from skillopt.triggers.held_out import HeldOutTriggers
+from skillopt.triggers.loading import DiscoveryRunner, trigger_task
+from skillopt.triggers.message import DescriptionOrigin, description_body, description_trailers
+from skillopt.triggers.plan import TriggerAsk, TriggerPlan, expect_trainable, plan_triggers
 from skillopt.triggers.quality import TriggerQuality, TriggerRate, judge_loading
-from skillopt.triggers.queries import Queries, Query, TriggerSet, read_queries, split_queries
-from skillopt.triggers.training import DescriptionTraining, HeldOutTriggers, TrainedDescription, train_description
+from skillopt.triggers.shared_error import request_digests, spent_by_trainings, unreported_error, why_exhausted
+from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from skillopt.triggers.version import (
-    description_body,
-    description_trailers,
+    declined_descriptions,
+    description_of,
+    list_descriptions,
     publish_description,
     trigger_branch,
     with_newest_description,
 )
+from skillopt.versions.repository import Repository
 
 __all__ = [
     "MeasuredTriggers",
     "TrainedTriggers",
-    "TriggerAsk",
     "foresee_triggers",
     "measure_triggers",
     "train_triggers",
 ]
 
-_TRIALS: Final = 3
 _TESTS: Final = 6
 """Times that training may run the training requests at most: as they are, and of each description on all."""
-
-_GATE_RUNS: Final = 6
-"""Times that the gate may run each held-out request: three with either description."""
-
-
-@dataclass(frozen=True, slots=True)
-class TriggerAsk:
-    """What is measured or trained.
-
-    Args:
-        selection: The skill and its settings.
-        requests: Files of requests in place of those that the skill brings along.
-        siblings: Whether requests that should load the other skills, by their own files, are asked too.
-        repeats: Runs of each request, ≥ 1.
-        turns: Most turns of the model in a run, ≥ 1.
-    """
-
-    selection: Selection
-    requests: tuple[Path, ...] = ()
-    siblings: bool = False
-    repeats: int = _TRIALS
-    turns: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +94,8 @@ class TrainedTriggers:
         held_out_requests: Requests that only the gate ran.
         train_before: Training requests that went right before.
         train_after: The same with the best description.
-        held_out: Recall and false triggers on the held-out requests; None where nothing reached the gate.
+        held_out: What was loaded for the held-out requests; None where nothing reached the gate.
+        error: Error that trainings of this description share on these held-out requests, this one's included.
         tried: What was tried, and what became of it.
         pull_request: Text for a pull request; empty where none was accepted.
         skipped: Items of the files that say nothing about loading, with file and line.
@@ -141,6 +116,7 @@ class TrainedTriggers:
     train_before: TriggerRate
     train_after: TriggerRate
     held_out: HeldOutTriggers | None
+    error: ErrorBudget
     tried: tuple[TriedDescription, ...]
     pull_request: str
     skipped: tuple[str, ...]
@@ -150,40 +126,66 @@ class TrainedTriggers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """All that is known before anything runs."""
+class _Training:
+    """A training that can begin: what it starts from, and what came before it.
 
-    ask: TriggerAsk
-    project: Project
-    target: Target
-    settings: Settings
-    skill: Skill
-    beside: tuple[Skill, ...]
-    queries: Queries
+    Args:
+        plan: Skills and requests.
+        repository: Where descriptions are.
+        path: Folder of the skill in the repository.
+        start: The skill with the newest description.
+        drivers: Who runs requests and who writes descriptions.
+        declined: Descriptions that people declined.
+    """
 
-    @property
-    def split(self) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
-        return split_queries(self.queries.queries)
-
-    @property
-    def skipped(self) -> tuple[str, ...]:
-        return tuple(map(str, self.queries.skipped))
-
-    def drivers(self, *, optimizer: bool) -> Drivers:
-        """Make who runs requests and who writes descriptions."""
-        most = self.settings.max_rollouts
-        given = PlainDrivers(verifiers={TRIGGER: trigger_verifier})
-        plain = make_drivers(self.settings, Suite("triggers", ()), self.project.root, given, optimizer=optimizer)
-        return meter_drivers(plain, self.settings, allowance=Meter(Caps(rollouts=most)) if most else None)
-
-    def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
-        """Make a runner that records every answer."""
-        executor = ThreadExecutor(self.settings.executor.workers, observer.notice)
-        return RecordedRunner(ledger, "", drivers, executor, observer, self.settings.executor.breaker)
+    plan: TriggerPlan
+    repository: Repository
+    path: str
+    start: Skill
+    drivers: Drivers
+    declined: tuple[TriedDescription, ...]
 
     @property
-    def discovery(self) -> Discovery:
-        return Discovery(self.beside, self.ask.turns)
+    def id(self) -> str:
+        """Give a digest of all that it rests on: begun again, it goes on, or comes to the same."""
+        plan, drivers = self.plan, self.drivers
+        split = (sorted((one.key, one.expected) for one in side) for side in plan.split)
+        return digest_of(
+            self.start.digest,
+            *(one.digest for one in plan.beside),
+            repr(list(split)),
+            drivers.harness.identity,
+            drivers.model.identity if drivers.model else "",
+            plan.settings.identity,
+            repr((plan.ask.repeats, plan.ask.turns, self.declined)),
+        )[:12]
+
+    def budget(self) -> ErrorBudget:
+        """Give the error that is left to this training."""
+        return ErrorBudget.after(1.0 - self.plan.settings.confidence, self.earlier())
+
+    def earlier(self) -> tuple[ErrorSpent, ...]:
+        """List what trainings before it spent on these held-out requests."""
+        plan, name = self.plan, self.plan.skill.name
+        versions = list_descriptions(self.repository, name)
+        return spent_by_trainings(plan.project.root, name, self.id, versions, plan.split[1])
+
+
+def _begin(plan: TriggerPlan) -> _Training:
+    """Find what a training starts from.
+
+    Raises:
+        UsageError: It cannot be trained; nothing was spent.
+    """
+    path, repository, name = expect_trainable(plan), plan.project.repository(), plan.skill.name
+    declined = tuple(
+        TriedDescription(
+            description_of(repository, sha, path), f"declined by a person{f': {word.reason}' if word.reason else ''}"
+        )
+        for sha, word in declined_descriptions(repository, name).items()
+    )
+    start = with_newest_description(repository, plan.skill, path)
+    return _Training(plan, repository, path, start, plan.drivers(optimizer=True), declined)
 
 
 def foresee_triggers(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
@@ -192,13 +194,14 @@ def foresee_triggers(ask: TriggerAsk, *, train: bool) -> tuple[Payment, str]:
     Raises:
         UsageError: Something is missing or wrong.
     """
-    plan = _plan(ask)
+    plan = plan_triggers(ask)
     settings, asked = plan.settings, len(plan.queries.queries)
     models = (settings.model,) if train else ()
     runs, words = asked * ask.repeats, f"{asked} requests, each run {ask.repeats} times"
     if train:
+        expect_trainable(plan)
         trained, held_out = plan.split
-        runs = len(trained) * ask.repeats * _TESTS + len(held_out) * _GATE_RUNS
+        runs = len(trained) * ask.repeats * _TESTS + len(held_out) * GATE_ROUNDS * 2
         words = f"{len(trained)} training and {len(held_out)} held-out requests, at most {runs} runs in all"
     words += f", each of at most {ask.turns} turns, beside {len(plan.beside)} other skills"
     return payment_of(plan.project.root, settings, (settings.harness, *models)), words
@@ -212,7 +215,7 @@ def measure_triggers(ask: TriggerAsk, *, observer: RunObserver | None = None) ->
         SuiteError: A file of requests cannot be read, or contradicts itself.
         InvalidMeasurementError: Too little could be measured.
     """
-    plan, observer = _plan(ask), observer or RunObserver()
+    plan, observer = plan_triggers(ask), observer or RunObserver()
     drivers = plan.drivers(optimizer=False)
     queries = plan.queries.queries
     with closing(Ledger.open(plan.project.root)) as ledger:
@@ -258,16 +261,14 @@ def train_triggers(
         BusyError: Another command trains this skill.
         InvalidMeasurementError: Too little could be measured; the same command continues.
     """
-    plan, observer = _plan(ask), observer or RunObserver()
-    train, held_out = plan.split
-    _expect_enough(plan, train, held_out)
-    repository, name = plan.project.repository(), plan.skill.name
-    path = repository.relative(plan.target.folder)
-    _expect_committed(plan, path)
-    start = with_newest_description(repository, plan.skill, path)
-    drivers = plan.drivers(optimizer=True)
-    with writer_lock(plan.project.root, name), closing(Ledger.open(plan.project.root)) as ledger:
-        recorded = plan.runner(ledger, drivers, observer)
+    plan, observer = plan_triggers(ask), observer or RunObserver()
+    (train, held_out), root, name = plan.split, plan.project.root, plan.skill.name
+    begun = _begin(plan)
+    with writer_lock(root, name), closing(Ledger.open(root)) as ledger:
+        earlier = begun.earlier()
+        if why := why_exhausted(len(held_out), plan.settings, earlier):
+            raise UsageError(why)
+        recorded = plan.runner(ledger, begun.drivers, observer)
         training = DescriptionTraining(
             train,
             held_out,
@@ -275,28 +276,44 @@ def train_triggers(
             ask.repeats,
             DiscoveryRunner(recorded, plan.discovery),
             plan.settings,
+            number=begin_look(root, name, begun.id, request_digests(held_out)),
+            earlier=earlier,
+            refused=begun.declined,
             rounds=min(5, plan.settings.max_calls or 5),
             told=observer.notice,
         )
-        trained = train_description(start, training)
-        verdict, seen, commit, body = trained.verdict, trained.held_out, "", ""
-        if verdict is not None and seen is not None and verdict.outcome is Outcome.ACCEPT:
-            identities = (drivers.harness.identity, drivers.model.identity if drivers.model else "")
-            spent = (recorded.paid_rollouts, recorded.usage)
-            trailers = description_trailers(name, verdict, seen, (*identities, plan.queries.digest), spent)
-            body = description_body(listed_description(start.document), trained, seen)
-            commit = publish_description(repository, trained, path, (body, trailers), now())
-    return _trained(plan, start, trained, (commit, body), (recorded, drivers))
+        trained = train_description(begun.start, training)
+        if trained.verdict is not None:
+            accepted = trained.verdict.outcome is Outcome.ACCEPT
+            end_look(root, name, begun.id, trained.verdict.error_spent, accepted=accepted)
+        published = _published(begun, trained, recorded, now())
+    return _trained(begun, trained, published, recorded)
+
+
+def _published(begun: _Training, trained: TrainedDescription, recorded: RecordedRunner, at: str) -> tuple[str, str]:
+    """Commit what was accepted; give the commit and its text for a pull request, both empty for nothing."""
+    verdict, seen = trained.verdict, trained.held_out
+    if verdict is None or seen is None or verdict.outcome is not Outcome.ACCEPT:
+        return "", ""
+    plan, drivers = begun.plan, begun.drivers
+    origin = DescriptionOrigin(
+        begun.id,
+        plan.settings.gate,
+        drivers.harness.identity,
+        drivers.model.identity if drivers.model else "",
+        plan.queries.digest,
+        unreported_error(plan.project.root, begun.start.name, begun.id) + verdict.error_spent,
+    )
+    trailers = description_trailers(begun.start.name, verdict, seen, origin, (recorded.paid_rollouts, recorded.usage))
+    body = description_body(listed_description(begun.start.document), trained, seen)
+    return publish_description(begun.repository, trained, begun.path, (body, trailers), at), body
 
 
 def _trained(
-    plan: _Plan,
-    start: Skill,
-    trained: TrainedDescription,
-    published: tuple[str, str],
-    ran: tuple[RecordedRunner, Drivers],
+    begun: _Training, trained: TrainedDescription, published: tuple[str, str], recorded: RecordedRunner
 ) -> TrainedTriggers:
-    (train, held_out), (commit, body), (recorded, drivers) = plan.split, published, ran
+    (train, held_out), (commit, body), start = begun.plan.split, published, begun.start
+    spent = trained.verdict.error_spent if trained.verdict else 0.0
     return TrainedTriggers(
         start.name,
         trigger_branch(start.name),
@@ -310,89 +327,11 @@ def _trained(
         trained.train_before,
         trained.train_after,
         trained.held_out,
+        begun.budget().spend(spent),
         trained.tried,
         body,
-        plan.skipped,
+        begun.plan.skipped,
         recorded.paid_rollouts,
         recorded.paid_calls,
-        drivers.meter.by_role,
+        begun.drivers.meter.by_role,
     )
-
-
-def _plan(ask: TriggerAsk) -> _Plan:
-    project = ask.selection.project()
-    target = project.target(ask.selection)
-    settings = target.settings.model_copy(update={"skill_mode": SkillMode.DISCOVERY})
-    _expect_choice(settings)
-    folders = {one.name: project.root / one.path for one in project.discover().skills}
-    folders = {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
-    sets = list(_own_sets(target, ask.requests))
-    if ask.siblings:
-        sets += [
-            TriggerSet(path, name, only_positive=True)
-            for name, folder in folders.items()
-            for path in find_triggers(folder)
-        ]
-    queries = read_queries(sets, (target.name, *folders), project.root) if sets else Queries((), ())
-    if not queries.queries:
-        raise UsageError(
-            f"expected requests that say when skill {target.name!r} should be loaded, found none; write "
-            f"evals/trigger-evals.json in its folder, or name a file with --requests (`skillopt docs triggers`)"
-        )
-    return _Plan(ask, project, target, settings, target.skill(), tuple(_read(folders)), queries)
-
-
-def _expect_choice(settings: Settings) -> None:
-    """Refuse a target that gets no list of skills to choose from; none at all is refused where it is made."""
-    name = settings.harness
-    if name and name != "demo" and "mode" not in find_harness_driver(name, settings.agents).takes:
-        raise UsageError(
-            f"expected a harness that lists skills for the model to choose from (claude-code or codex), found {name!r}"
-            "; set --harness"
-        )
-
-
-def _own_sets(target: Target, given: Sequence[Path]) -> Iterator[TriggerSet]:
-    """Yield the files of requests of a skill: those named, else those in its folder, its tasks included."""
-    tasks = find_tasks(target.folder)
-    paths = given or (*find_triggers(target.folder), *([tasks] if tasks else []))
-    yield from (TriggerSet(path, target.name) for path in dict.fromkeys(paths))
-
-
-def _read(folders: Mapping[str, Path]) -> Iterator[Skill]:
-    """Read what of each skill is listed; its other files change nothing about that."""
-    for name, folder in folders.items():
-        try:
-            yield Skill(name, SkillDocument.parse((folder / SKILL_FILE).read_bytes()))
-        except OSError as error:
-            raise UsageError(
-                f"{folder / SKILL_FILE}: expected to read it, found: {error.strerror}; mend that"
-            ) from error
-
-
-def _expect_enough(plan: _Plan, train: Sequence[Query], held_out: Sequence[Query]) -> None:
-    """Refuse too few requests before anything is spent."""
-    if train and resolvable_gain(len(held_out), plan.settings) is not None:
-        if any(one.expected != plan.skill.name for one in held_out):
-            return
-        raise UsageError(
-            f"expected held-out requests that should not load {plan.skill.name!r}, found none of {len(held_out)}: a "
-            "description that loads it always would be accepted; write near misses with should_trigger false"
-        )
-    raise UsageError(
-        f"expected enough requests to train on some and test on others, found {len(train)} for training and "
-        f"{len(held_out)} held out, of which no gain could be told from luck; write more: 20 are usual, 40 are better"
-    )
-
-
-def _expect_committed(plan: _Plan, path: str) -> None:
-    """Refuse a document that HEAD does not have: the commit would bring more than a description."""
-    repository = plan.project.repository()
-    head = repository.head()
-    files = repository.read_folder(head, path) if head else ()
-    known = next((file.content for file in files if file.path == SKILL_FILE), None)
-    if known != plan.skill.document.render():
-        raise UsageError(
-            f"{plan.target.folder / SKILL_FILE}: expected it as the last commit has it, found other text; commit it, "
-            "then run this again"
-        )

@@ -7,8 +7,12 @@ spends nothing. Tasks that no verdict rested on before bring error of their own.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
-__all__ = ["ErrorBudget", "ErrorSpent"]
+__all__ = ["ERROR_SPENT", "ErrorBudget", "ErrorSpent"]
+
+ERROR_SPENT: Final = "Error-Spent"
+"""Trailer of a version: what was spent since the version before it, or since the start of its run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,12 @@
 
 from typing import Final
 
-from skillopt.skills.document import Skill
+from skillopt.errors import SkillError
+from skillopt.settings import Settings, SkillMode
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.frontmatter import Fields, Value, read_frontmatter
 
-__all__ = ["find_first_change", "unexercised_files"]
+__all__ = ["find_first_change", "find_unmeasured", "unexercised_files"]
 
 _SKILL_FILE: Final = "SKILL.md"
 _WITHOUT_TOOLS: Final = ("chat", "demo")
@@ -41,6 +44,47 @@ def unexercised_files(harness: str, before: Skill, after: Skill) -> tuple[str, .
         return ()
     old, new = ({file.path: file.content for file in skill.files} for skill in (before, after))
     return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
+
+
+def find_unmeasured(settings: Settings, before: Skill, after: Skill) -> tuple[str, str] | None:
+    """Say why tasks would measure nothing of what differs, with the name of the finding; None where they measure it.
+
+    Args:
+        settings: How rollouts get the skill.
+        before: The old skill.
+        after: The new one.
+    """
+    if before.document.text == after.document.text and unexercised_files(settings.harness, before, after):
+        kind = settings.harness.partition("/")[0]
+        return "not exercised", f"only files beside SKILL.md differ, and {kind} opens and runs none of them"
+    if settings.skill_mode is SkillMode.DISCOVERY or before.files != after.files:
+        return None
+    if not _only_description(before.document, after.document):
+        return None
+    return "description only", (
+        "only its description differs, which says when an agent loads it; tasks measure what it does then. Measure "
+        f"the description on requests with `skillopt trigger {after.name}`"
+    )
+
+
+def _only_description(before: SkillDocument, after: SkillDocument) -> bool:
+    """Tell whether two documents differ in `description` and in no other field, nor in the body."""
+    if before.text == after.text or before.body != after.body:
+        return False
+    try:
+        found = [read_frontmatter(one) for one in (before, after)]
+    except SkillError:
+        return False
+    old, new = (_without_lines(one.fields) if one else None for one in found)
+    return old is not None and old == new
+
+
+def _without_lines(value: Value, *, top: bool = True) -> object:
+    """Give fields without the lines they stand on, and the topmost ones without the description."""
+    if isinstance(value, Fields):
+        named = [(item.name, _without_lines(item.value, top=False)) for item in value.items]
+        return [one for one in named if not top or one[0] != "description"]
+    return [_without_lines(one, top=False) for one in value] if isinstance(value, tuple) else value
 
 
 def _first_line(before: str, after: str) -> int:

@@ -9,9 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 from skillopt.errors import UsageError
-from skillopt.gate.error_budget import ErrorBudget, ErrorSpent
+from skillopt.gate.error_budget import ERROR_SPENT, ErrorBudget, ErrorSpent
 from skillopt.loop.events import Event, GateDecided, decode_event
-from skillopt.runs.version_message import ERROR_SPENT
 from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import decode_skill
 from skillopt.storage.ledger import Ledger, RunRecord

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from textwrap import fill, indent
 from typing import Final
 
+from skillopt.gate.error_budget import ERROR_SPENT
 from skillopt.gate.expectation import expectation
 from skillopt.gate.grade_words import grade_words
 from skillopt.gate.grades import Grading
@@ -21,7 +22,6 @@ from skillopt.safety.lint import Mark
 from skillopt.skills.edits import Change, Op
 
 __all__ = [
-    "ERROR_SPENT",
     "NEEDS_A_PERSON",
     "VersionOrigin",
     "body_of",
@@ -31,9 +31,6 @@ __all__ = [
     "subject_of",
     "trailers_of",
 ]
-
-ERROR_SPENT: Final = "Error-Spent"
-"""Trailer of a version: what its run spent since the version before it, or since its start."""
 
 NEEDS_A_PERSON: Final = "Needs-A-Person"
 """Trailer of a draft, one for each thing in it that a person must look at before it becomes a version."""

@@ -31,6 +31,7 @@ __all__ = [
     "find_skill_folders",
     "is_left_out",
     "is_shipped",
+    "read_document",
     "read_skill",
     "skill_from_files",
 ]
@@ -145,6 +146,19 @@ def read_skill(
         left -= len(files[-1].content)
     skill = skill_from_files(root.name, tuple(files))
     return replace(skill, left_out=(*walk.left_out, *left_out))
+
+
+def read_document(folder: Path, within: Path) -> SkillDocument:
+    """Read the SKILL.md of a folder alone, as `read_skill` does.
+
+    Raises:
+        SkillError: It is missing, cannot be read, is over the limit or no plain file, or is a link that leads out.
+    """
+    place = folder / SKILL_FILE
+    real = Path(os.path.realpath(place))
+    if not real.is_relative_to(within.resolve()):
+        raise SkillError(f"{place}: expected a file inside {within}, found a link out of it; put a copy in its place")
+    return SkillDocument.parse(_read(real, MAX_SKILL_BYTES))
 
 
 def find_shared_file(path: Path, links: int) -> str:

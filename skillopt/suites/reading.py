@@ -91,6 +91,7 @@ class Trigger:
         line: Where it stands, from 1.
         skills: Names of the skills that should be loaded, as they are written; empty where none is named.
         split: The split that its author gave; empty for none.
+        implied: Whether `should_trigger` only follows from the skills that are named.
     """
 
     query: str
@@ -98,6 +99,7 @@ class Trigger:
     line: int
     skills: tuple[str, ...] = ()
     split: str = ""
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

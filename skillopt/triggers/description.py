@@ -9,7 +9,8 @@ from skillopt.errors import SkillError
 from skillopt.safety.lint import find_marks, lint_change
 from skillopt.safety.text_classes import LintClass
 from skillopt.skills.document import SkillDocument
-from skillopt.skills.frontmatter import read_frontmatter
+from skillopt.skills.frontmatter import listed_description, read_frontmatter
+from skillopt.triggers.wording import find_copied_words
 
 __all__ = ["MOST_DESCRIPTION", "check_description", "with_description"]
 
@@ -22,10 +23,6 @@ _LISTED: Final = 1536
 _KEY: Final = re.compile(r"""(?:description|"description"|'description')[ \t]*:""")
 _PLAIN: Final = re.compile(r"[A-Za-z][\w,.;()/-]*(?: [\w,.;()/-]+)+", re.ASCII)
 """Several plain words, which YAML takes for nothing but text."""
-
-_WORD: Final = re.compile(r"\w+")
-_COPIED: Final = 6
-"""Words in a row of a request that a description may not repeat: it would be about that request only."""
 
 
 def with_description(document: SkillDocument, text: str) -> SkillDocument:
@@ -103,12 +100,10 @@ def check_description(
         return f"expected at most {_LISTED} characters of description and when_to_use together, found {listed}"
     if after.text == before.text:
         return "expected another description, found the one it has"
-    words = " ".join(_WORD.findall(text.casefold()))
-    for request in requests:
-        parts = _WORD.findall(request.casefold())
-        runs = (" ".join(parts[at : at + _COPIED]) for at in range(len(parts) - _COPIED + 1))
-        if any(f" {run} " in f" {words} " for run in runs):
-            return f"expected a description in general words, found {_COPIED} words in a row of one request"
+    known = listed_description(before)
+    copied = next(filter(None, (find_copied_words(text, known, request) for request in requests)), "")
+    if copied:
+        return f"expected a description in general words, found {copied!r}, which is copied from one request"
     allowed = frozenset(allow)
     marks = find_marks(before.text, after.text, allowed)
     return "; ".join([*(one.message for one in lint_change(before.text, after.text, allowed)), *map(str, marks)])

@@ -1,24 +1,16 @@
-"""Requests that say which skill should be loaded: read from trigger sets, checked for contradictions, split."""
+"""Requests that say which skill should be loaded: read from trigger sets and checked for contradictions."""
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from skillopt.errors import SuiteError
 from skillopt.suites import read_tasks
 from skillopt.suites.reading import Skipped, Trigger
 from skillopt.tasks import digest_of
+from skillopt.triggers.wording import request_key
 
-__all__ = ["Queries", "Query", "TriggerSet", "read_queries", "split_queries"]
-
-_WORD: Final = re.compile(r"\w+")
-_NEAR: Final = 0.6
-"""Share of all words of two requests that both have, from which on they count as copies of each other."""
-
-_TRAIN: Final = frozenset({"train", "training"})
-_HELD_OUT: Final = frozenset({"val", "validation", "test", "held-out", "held_out", "holdout", "dev"})
+__all__ = ["Queries", "Query", "TriggerSet", "read_queries"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +31,8 @@ class Query:
 
     @property
     def key(self) -> str:
-        """Identify the request, ignoring case and spacing."""
-        return " ".join(self.text.casefold().split())
+        """Identify the request by its words, ignoring case, spacing, punctuation and forms of characters."""
+        return request_key(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,36 +72,76 @@ def read_queries(sets: Sequence[TriggerSet], names: Collection[str], root: Path)
         root: Folder that places are told from.
 
     Raises:
-        SuiteError: A file cannot be read, holds no request, or says of one request that the skill should be loaded and
-            that it should not; the message starts with file and line.
+        SuiteError: A file cannot be read, or a request has two labels, in one file or in the sets of two skills; the
+            message starts with file and line.
     """
-    found: dict[str, Query] = {}
-    skipped: list[Skipped] = []
+    reader = _Reader(names, root)
     for one in sets:
         reading = read_tasks(one.path)
-        skipped += reading.skipped
+        reader.skipped += reading.skipped
         for trigger in reading.triggers:
-            query = _query(trigger, one, names, root)
+            reader.take(one, trigger)
+    reader.check_refused()
+    return Queries(tuple(reader.found.values()), tuple(reader.skipped))
+
+
+class _Reader:
+    """Puts requests of several sets together; what they contradict each other in is refused."""
+
+    def __init__(self, names: Collection[str], root: Path) -> None:
+        self._names = {name.casefold(): name for name in names}
+        self._root = root
+        self.found: dict[str, Query] = {}
+        self.skipped: list[Skipped] = []
+        self._refused: dict[tuple[str, str], Query] = {}
+
+    def take(self, one: TriggerSet, trigger: Trigger) -> None:
+        """Take a request of a set.
+
+        Raises:
+            SuiteError: It has another label elsewhere.
+        """
+        query = self._query(trigger, one)
+        if query.expected != one.owner:
+            self._refused.setdefault((query.key, one.owner), query)
             if one.only_positive:
-                # Where another set only says that its own skill is not meant, this one says which is.
-                known = found.get(query.key)
-                if query.expected == one.owner and (known is None or not known.expected):
-                    found[query.key] = query if known is None else replace(known, expected=one.owner)
-                continue
-            known = found.setdefault(query.key, query)
-            if known.expected != query.expected:
-                raise SuiteError(_contradiction(query, known))
-    return Queries(tuple(found.values()), tuple(skipped))
+                return
+        known = self.found.setdefault(query.key, query)
+        if known.expected == query.expected:
+            return
+        # Where another set only says that its own skill is not meant, a sibling's says which is.
+        if not one.only_positive or known.expected:
+            raise SuiteError(_contradiction(query, known))
+        self.found[query.key] = replace(known, expected=one.owner)
 
+    def check_refused(self) -> None:
+        """Refuse a request for which a skill should be loaded by one set, and by that skill's own set should not.
 
-def _query(trigger: Trigger, one: TriggerSet, names: Collection[str], root: Path) -> Query:
-    """Say which skill is expected: one that is named and installed, else the owner where it should be loaded."""
-    by_name = {name.casefold(): name for name in names}
-    named = [by_name[name] for text in trigger.skills if (name := text.casefold().rpartition(":")[2]) in by_name]
-    owner = one.owner if trigger.should_trigger else ""
-    expected = one.owner if one.owner in named else named[0] if named else owner
-    shown = one.path.relative_to(root) if one.path.is_relative_to(root) else one.path
-    return Query(trigger.query, expected, f"{shown}:{trigger.line}", trigger.split.strip().casefold())
+        Raises:
+            SuiteError: There is one; the message names both places.
+        """
+        for query in self.found.values():
+            if other := self._refused.get((query.key, query.expected)):
+                raise SuiteError(
+                    f"{other.place}: expected one label for the request {other.text!r:.100}, found that "
+                    f"{query.expected!r} should not be loaded here and that it should be in {query.place}; remove or "
+                    "correct one"
+                )
+
+    def _query(self, trigger: Trigger, one: TriggerSet) -> Query:
+        """Say which skill is expected: one that is named and installed, else the owner where it should be loaded."""
+        written = [text.casefold().rpartition(":")[2] for text in trigger.skills]
+        named = [self._names[name] for name in written if name in self._names]
+        shown = one.path.relative_to(self._root) if one.path.is_relative_to(self._root) else one.path
+        place = f"{shown}:{trigger.line}"
+        if one.owner in named and not (trigger.should_trigger or trigger.implied):
+            raise SuiteError(
+                f"{place}: expected one label for the request {trigger.query!r:.100}, found that {one.owner!r} is "
+                "expected and should not be loaded, both here; set should_trigger to true, or name another skill"
+            )
+        owner = one.owner if trigger.should_trigger else ""
+        expected = one.owner if one.owner in named else named[0] if named else owner
+        return Query(trigger.query, expected, place, trigger.split.strip().casefold())
 
 
 def _contradiction(query: Query, known: Query) -> str:
@@ -118,46 +150,3 @@ def _contradiction(query: Query, known: Query) -> str:
         f"{query.place}: expected one label for the request {query.text!r:.100}, found that {says[0]} here and that "
         f"{says[1]} in {known.place}; remove or correct one"
     )
-
-
-def split_queries(queries: Sequence[Query]) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
-    """Split requests into those to train on and those held out, near copies on the same side.
-
-    Splits that the authors gave are kept. Of the rest every skill that is expected has its share on both sides.
-
-    Returns:
-        Training requests and held-out ones, in the order given.
-    """
-    held_out: set[str] = set()
-    counts: dict[tuple[str, bool], int] = {}
-    groups = [*_groups(queries)]
-    groups.sort(key=lambda group: (not _given(group), digest_of(group[0].key)))
-    for group in groups:
-        expected, given = group[0].expected, _given(group)
-        out = given in _HELD_OUT or (
-            given not in _TRAIN and counts.get((expected, True), 0) <= counts.get((expected, False), 0)
-        )
-        counts[expected, out] = counts.get((expected, out), 0) + len(group)
-        held_out |= {one.key for one in group} if out else set()
-    return (
-        tuple(one for one in queries if one.key not in held_out),
-        tuple(one for one in queries if one.key in held_out),
-    )
-
-
-def _given(group: Iterable[Query]) -> str:
-    return next((one.split for one in group if one.split in _TRAIN | _HELD_OUT), "")
-
-
-def _groups(queries: Sequence[Query]) -> Iterator[tuple[Query, ...]]:
-    """Yield groups of requests that are near copies of each other, chains of them included."""
-    words = [frozenset(_WORD.findall(one.key)) for one in queries]
-    group_of = list(range(len(queries)))
-    for at in range(len(queries)):
-        for before in range(at):
-            alike = len(words[at] & words[before]) >= _NEAR * len(words[at] | words[before])
-            if alike and group_of[at] != group_of[before]:
-                old, new = group_of[at], group_of[before]
-                group_of = [new if number == old else number for number in group_of]
-    for number in dict.fromkeys(group_of):
-        yield tuple(one for one, own in zip(queries, group_of, strict=True) if own == number)

@@ -4,12 +4,13 @@ The body is never touched, and what is not better on the training requests never
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from skillopt.errors import ReplyError
 from skillopt.gate.comparison import Outcome, Verdict
-from skillopt.gate.gate import Gate, check_coverage
+from skillopt.gate.error_budget import ErrorSpent
+from skillopt.gate.gate import GATE_ROUNDS, Gate, check_coverage
 from skillopt.prompts.descriptions import (
     DESCRIPTION_SCHEMA,
     DescriptionEvidence,
@@ -19,27 +20,19 @@ from skillopt.prompts.descriptions import (
 )
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Rollout, Stream
-from skillopt.settings import Settings
+from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill
 from skillopt.skills.frontmatter import listed_description
 from skillopt.triggers.description import MOST_DESCRIPTION, check_description, with_description
+from skillopt.triggers.held_out import HeldOutTriggers, count_held_out, why_worse
 from skillopt.triggers.loading import trigger_task
 from skillopt.triggers.quality import QueryLoading, TriggerRate, judge_loading, trigger_rate
 from skillopt.triggers.queries import Query
+from skillopt.triggers.shared_error import comparison_settings
 
-__all__ = ["DescriptionTraining", "HeldOutTriggers", "TrainedDescription", "train_description"]
+__all__ = ["DescriptionTraining", "TrainedDescription", "train_description"]
 
 _MOST_WITHOUT_PROGRESS: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class HeldOutTriggers:
-    """Recall and false triggers on held-out requests before and after, in the runs that the gate compared."""
-
-    recall_before: TriggerRate
-    recall_after: TriggerRate
-    false_before: TriggerRate
-    false_after: TriggerRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +71,9 @@ class DescriptionTraining:
         repeats: Runs of each training request.
         runner: Runs rollouts that show what is loaded, and asks the optimizer model.
         settings: Of the gate, and classes of text that are allowed.
+        number: Trainings of this description before this one; each has runs of its own of the held-out requests.
+        earlier: Error that those spent on these held-out requests.
+        refused: Descriptions that were tried or declined before, told to the optimizer model and not tried again.
         rounds: Most descriptions that are asked for, ≥ 1.
         told: Is told what happens, in a line.
     """
@@ -88,6 +84,9 @@ class DescriptionTraining:
     repeats: int
     runner: Runner
     settings: Settings
+    number: int = 0
+    earlier: tuple[ErrorSpent, ...] = ()
+    refused: tuple[TriedDescription, ...] = ()
     rounds: int = 5
     told: Callable[[str], None] = lambda _: None
 
@@ -124,12 +123,26 @@ def train_description(start: Skill, training: DescriptionTraining) -> TrainedDes
     before, after = _right(search.first), _right(search.rows)
     verdict = held_out = None
     if search.best is not start:
-        tasks = [trigger_task(query, start.name) for query in training.held_out]
-        training.told(f"gate: {len(tasks)} held-out requests, with the description before and the new one")
-        verdict = Gate(tasks, training.settings, training.runner).decide("gate", start, search.best)
-        held_out, reason = _held_out(verdict, training.held_out, start.name), _said(verdict)
+        verdict, held_out = _gated(start, search.best, training)
+        reason = _said(verdict, held_out)
     description = listed_description(search.best.document)
     return TrainedDescription(description, search.best, tuple(search.tried), before, after, verdict, held_out, reason)
+
+
+def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tuple[Verdict, HeldOutTriggers]:
+    """Compare on the held-out requests; what loads the skill wrongly more often is not accepted."""
+    tasks = [trigger_task(query, start.name) for query in training.held_out]
+    training.told(f"gate: {len(tasks)} held-out requests, with the description before and the new one")
+    settings = comparison_settings(training.settings, training.earlier)
+    first = Stream.LOOP.repeat(training.number * GATE_ROUNDS)
+    gate = Gate(tasks, settings, training.runner, first_repeat=first, looked=training.earlier)
+    verdict = gate.decide("gate", start, candidate)
+    held_out = count_held_out(start.name, training.held_out, gate.measured(start, candidate))
+    if verdict.outcome is Outcome.ACCEPT and why_worse(held_out):
+        verdict = replace(verdict, outcome=Outcome.REJECT, grading=None)
+    if settings.gate is GateRule.PAIRED and verdict.outcome is not Outcome.ACCEPT:
+        verdict = replace(verdict, error_spent=1.0 - settings.confidence)
+    return verdict, held_out
 
 
 class _Search:
@@ -159,13 +172,16 @@ class _Search:
 
     def _step(self) -> bool:
         """Ask for one description and test it; say whether it is better."""
-        prompt = ask_description(self._evidence(), self.tried, MOST_DESCRIPTION)
+        before = (*self._training.refused, *self.tried)
+        prompt = ask_description(self._evidence(), before, MOST_DESCRIPTION)
         try:
             text = read_description(self._training.runner.replies([prompt], DESCRIPTION_SCHEMA)[0].text)
         except ReplyError as error:
             return self._note("", f"not read: {error}")
         requests = [query.text for query in (*self._training.train, *self._training.held_out)]
         document, allow = self.best.document, self._training.settings.allow
+        if text in {one.text for one in before}:
+            return self._note(text, "refused: expected another description than those tried before")
         if problem := check_description(document, text, requests, allow):
             return self._note(text, f"refused: {problem}")
         return self._test(text, self.best.with_document(with_description(document, text)))
@@ -205,7 +221,7 @@ class _Search:
         )
 
 
-def _said(verdict: Verdict) -> str:
+def _said(verdict: Verdict, held_out: HeldOutTriggers) -> str:
     """Say what the gate found of the held-out requests."""
     outcome = {
         Outcome.ACCEPT: "better",
@@ -213,6 +229,8 @@ def _said(verdict: Verdict) -> str:
         Outcome.INCONCLUSIVE: "these requests do not tell whether it is better",
         Outcome.INVALID: "too little was measured",
     }[verdict.outcome]
+    if verdict.outcome is Outcome.REJECT and (why := why_worse(held_out)):
+        outcome = f"refused: {why}"
     counted = f"{verdict.wins} better, {verdict.ties} equal, {verdict.losses} worse of the held-out requests"
     return f"{outcome}: {counted}, confidence {verdict.confidence:.3f}"
 
@@ -220,20 +238,3 @@ def _said(verdict: Verdict) -> str:
 def _right(rows: Sequence[QueryLoading]) -> TriggerRate:
     measured = [row for row in rows if row.runs]
     return trigger_rate(sum(row.right for row in measured), len(measured))
-
-
-def _held_out(verdict: Verdict, queries: Sequence[Query], skill: str) -> HeldOutTriggers:
-    """Count recall and false triggers in the pairs of a verdict, whose tasks pass where all is as it should be."""
-    should = {query.key for query in queries if query.expected == skill}
-    sides = []
-    for passed in ("passed_before", "passed_after"):
-        own = [getattr(pair, passed) for pair in verdict.pairs if pair.task in should]
-        others = [getattr(pair, passed) for pair in verdict.pairs if pair.task not in should]
-        sides.append(
-            (
-                trigger_rate(sum(share > 0.5 for share in own), len(own)),  # noqa: PLR2004 - more than half of the runs
-                trigger_rate(sum(share <= 0.5 for share in others), len(others)),  # noqa: PLR2004 - as above
-            )
-        )
-    (recall_before, false_before), (recall_after, false_after) = sides
-    return HeldOutTriggers(recall_before, recall_after, false_before, false_after)

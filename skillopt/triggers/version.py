@@ -1,38 +1,39 @@
-"""A description that the gate accepted as a commit on the branch `skillopt-trigger/<skill>`, and as text for people."""
+"""Descriptions that the gate accepted, as commits on the branch `skillopt-trigger/<skill>`: read, publish, decline.
 
-from textwrap import fill
+A branch that was fetched from `origin` counts where there is none here, or where it goes on from the one here.
+"""
+
 from typing import Final
 
-from skillopt.errors import RepositoryError, VersionConflictError
-from skillopt.gate.comparison import Verdict
-from skillopt.rollouts import Usage
-from skillopt.safety.escaping import disarm, escape_terminal
+from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.frontmatter import listed_description
 from skillopt.tasks import File
 from skillopt.triggers.description import with_description
-from skillopt.triggers.quality import TriggerRate
-from skillopt.triggers.training import HeldOutTriggers, TrainedDescription
+from skillopt.triggers.message import DESCRIPTION_KIND
+from skillopt.triggers.training import TrainedDescription
+from skillopt.versions.commit_kind import DECLINED
 from skillopt.versions.commit_message import Version
+from skillopt.versions.decisions import PersonsWord
+from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
+from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
-    "DESCRIPTION_KIND",
-    "description_body",
-    "description_trailers",
+    "decline_descriptions",
+    "declined_descriptions",
+    "description_of",
+    "description_tip",
     "list_descriptions",
-    "newest_description",
     "publish_description",
     "trigger_branch",
     "with_newest_description",
 ]
 
-DESCRIPTION_KIND: Final = "description"
-"""Value of the trailer `Kind` of such a commit."""
-
-_BRANCHES: Final = "refs/heads/skillopt-trigger/"
-_WIDTH: Final = 72
+_FETCHED: Final = "refs/remotes/origin/skillopt-trigger/"
+_DECLINED_KIND: Final = "description-declined"
+_KINDS: Final = frozenset({DESCRIPTION_KIND, _DECLINED_KIND})
 _LONGEST_LINE: Final = 100
 
 
@@ -41,89 +42,51 @@ def trigger_branch(skill: str) -> str:
     return f"skillopt-trigger/{skill}"
 
 
-def description_body(before: str, trained: TrainedDescription, held_out: HeldOutTriggers) -> str:
-    """Explain a new description to a reviewer: before, after, what held-out requests showed."""
-    shown = [
-        "Only `description` in the frontmatter of SKILL.md changes.",
-        f"Before:\n\n    {disarm(before)}",
-        f"After:\n\n    {disarm(trained.description)}",
-        "\n".join(
-            (
-                "Held-out requests, which the description was not written from:",
-                f"- loaded when it should be: {_counted(held_out.recall_before)}, now {_rated(held_out.recall_after)}",
-                f"- loaded when it should not: {_counted(held_out.false_before)}, now {_rated(held_out.false_after)}",
-            )
-        ),
-        fill(disarm(escape_terminal(trained.reason)), _WIDTH),
-        f"Training requests that go right: {_counted(trained.train_before)}, now {_counted(trained.train_after)}.",
-    ]
-    return "\n\n".join(shown)
+def description_tip(repository: Repository, skill: str) -> str | None:
+    """Give the newest commit of the branch, here or as it was fetched; None where there is neither."""
+    here, fetched = (repository.ref_tip(f"{prefix}{skill}") for prefix in (DESCRIPTION_BRANCHES, _FETCHED))
+    if here is None or fetched is None:
+        return here or fetched
+    return fetched if repository.contains(fetched, here) else here
 
 
-def _counted(rate: TriggerRate) -> str:
-    return f"{rate.hits} of {rate.of}"
-
-
-def _rated(rate: TriggerRate) -> str:
-    return f"{_counted(rate)} (95% interval {rate.low:.0%} to {rate.high:.0%})"
-
-
-def description_trailers(
-    skill: str,
-    verdict: Verdict,
-    held_out: HeldOutTriggers,
-    identities: tuple[str, str, str],
-    spent: tuple[int, Usage],
-) -> tuple[tuple[str, str], ...]:
-    """List the trailers of a description.
-
-    Args:
-        skill: Name of the skill.
-        verdict: Of the gate.
-        held_out: What the gate saw.
-        identities: Harness, optimizer model and digest of the requests.
-        spent: Rollouts and usage of its training.
-    """
-    harness, model, digest = identities
-    rollouts, usage = spent
-    return (
-        ("Skill", skill),
-        ("Kind", DESCRIPTION_KIND),
-        ("Grade", verdict.grading.grade.value if verdict.grading else verdict.outcome.value),
-        ("Recall-Before", _of(held_out.recall_before)),
-        ("Recall-After", _of(held_out.recall_after)),
-        ("False-Triggers-Before", _of(held_out.false_before)),
-        ("False-Triggers-After", _of(held_out.false_after)),
-        ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
-        ("Confidence", f"{verdict.confidence:.3f}"),
-        ("Rollouts", str(rollouts)),
-        ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
-        ("Harness", harness),
-        ("Optimizer-Model", model),
-        ("Requests-Digest", digest),
-    )
-
-
-def _of(rate: TriggerRate) -> str:
-    return f"{rate.hits}/{rate.of}"
-
-
-def newest_description(repository: Repository, skill: str) -> Version | None:
-    """Give the newest description of a skill, None where its branch is missing or ends with a commit of a person."""
-    tip = repository.ref_tip(f"{_BRANCHES}{skill}")
-    found = repository.commit(tip) if tip else None
-    ours = found is not None and (found.trailer("Skill"), found.trailer("Kind")) == (skill, DESCRIPTION_KIND)
-    return found if ours else None
+def _line(repository: Repository, skill: str) -> tuple[Version, ...]:
+    """List what was committed for a skill's description, newest first; it ends with the first commit of a person."""
+    found: list[Version] = []
+    sha = description_tip(repository, skill)
+    while sha and len(found) < _LONGEST_LINE:
+        version = repository.commit(sha)
+        if version.trailer("Skill") != skill or version.trailer("Kind") not in _KINDS:
+            break
+        found.append(version)
+        sha = version.parent
+    return tuple(found)
 
 
 def list_descriptions(repository: Repository, skill: str) -> tuple[Version, ...]:
-    """List the descriptions of a skill that training committed, newest first."""
-    found: list[Version] = []
-    version = newest_description(repository, skill)
-    while version is not None and version.trailer("Kind") == DESCRIPTION_KIND and len(found) < _LONGEST_LINE:
-        found.append(version)
-        version = repository.commit(version.parent) if version.parent else None
-    return tuple(found)
+    """List the descriptions of a skill that training committed, newest first, declined ones too."""
+    return tuple(one for one in _line(repository, skill) if one.trailer("Kind") == DESCRIPTION_KIND)
+
+
+def declined_descriptions(repository: Repository, skill: str) -> dict[str, PersonsWord]:
+    """Give who declined a description, and why, by its commit."""
+    return {
+        sha: PersonsWord.said(one.trailer(f"{DECLINED}-By"), one.trailer(f"{DECLINED}-Reason"))
+        for one in _line(repository, skill)
+        for sha in one.values(DECLINED)
+    }
+
+
+def description_of(repository: Repository, commit: str, path: str) -> str:
+    """Read the description that a skill has in a commit; empty where it has none.
+
+    Args:
+        repository: Where.
+        commit: The commit.
+        path: Folder of the skill in the repository.
+    """
+    found = next((file.content for file in repository.read_folder(commit, path) if file.path == SKILL_FILE), b"")
+    return listed_description(SkillDocument.parse(found))
 
 
 def with_newest_description(repository: Repository, skill: Skill, path: str) -> Skill:
@@ -134,23 +97,14 @@ def with_newest_description(repository: Repository, skill: Skill, path: str) -> 
         skill: As it lies in the work tree.
         path: Its folder in the repository.
     """
-    here, version = listed_description(skill.document), newest_description(repository, skill.name)
-    newest = _description_at(repository, version.sha, path) if version else None
-    for _ in range(_LONGEST_LINE):
-        if version is None or newest is None or not version.parent:
-            return skill
-        if _description_at(repository, version.parent, path) == here:
+    here, line = listed_description(skill.document), _line(repository, skill.name)
+    newest = description_of(repository, line[0].sha, path) if line else here
+    if newest == here:
+        return skill
+    for version in line:
+        if version.parent and description_of(repository, version.parent, path) == here:
             return skill.with_document(with_description(skill.document, newest))
-        version = repository.commit(version.parent)
-        if version.trailer("Kind") != DESCRIPTION_KIND:
-            return skill
     return skill
-
-
-def _description_at(repository: Repository, commit: str, path: str) -> str:
-    files = repository.read_folder(commit, path)
-    found = next((file.content for file in files if file.path == SKILL_FILE), b"")
-    return listed_description(SkillDocument.parse(found))
 
 
 def _described(files: tuple[File, ...], description: str) -> tuple[File, ...]:
@@ -172,7 +126,7 @@ def publish_description(
 ) -> str:
     """Commit a description on its branch; index, work tree, HEAD and hooks are not touched.
 
-    It goes on from the newest description, and merges HEAD where that has moved on since.
+    It goes on from the newest description, fetched ones included, and merges HEAD where that has moved on since.
 
     Args:
         repository: Where.
@@ -184,20 +138,8 @@ def publish_description(
     Raises:
         VersionConflictError: A person has committed on the branch, or it is checked out; it was left alone.
     """
-    skill = trained.skill.name
-    branch, head = f"{_BRANCHES}{skill}", repository.head() or ""
-    tip = repository.ref_tip(branch)
-    newest = newest_description(repository, skill)
-    if tip is not None and newest is None:
-        raise VersionConflictError(
-            f"{trigger_branch(skill)} has commits of people ({tip[:10]}); it was left alone. Rename it to keep them: "
-            f"git branch -m {trigger_branch(skill)} MY-NAME"
-        )
-    if place := repository.checked_out_in(branch):
-        raise VersionConflictError(
-            f"expected branch {trigger_branch(skill)} free to move, found it checked out in {place}; it was left "
-            "alone. Switch to another branch there, then run this again"
-        )
+    skill, head = trained.skill.name, repository.head() or ""
+    tip = description_tip(repository, skill)
     behind = tip is not None and head != "" and not repository.contains(tip, head)
     # Neither files that nobody committed nor an older checkout's body are part of it.
     base = head if behind else tip or head
@@ -214,7 +156,75 @@ def publish_description(
         expected_tip=tip,
         merges=head if behind else "",
     )
-    commit = repository.write_commit(new)
-    if tip != commit and (problem := repository.move_branch(branch, tip, commit)):
+    return _commit(repository, new)
+
+
+def _commit(repository: Repository, new: NewVersion) -> str:
+    """Write a commit and move the branch to it, unless it is a person's."""
+    name, branch = trigger_branch(new.skill), f"{DESCRIPTION_BRANCHES}{new.skill}"
+    if new.expected_tip is not None and not _line(repository, new.skill):
+        raise VersionConflictError(
+            f"{name} has commits of people ({new.expected_tip[:10]}); it was left alone. Rename it to keep them: git "
+            f"branch -m {name} MY-NAME"
+        )
+    if place := repository.checked_out_in(branch):
+        raise VersionConflictError(
+            f"expected branch {name} free to move, found it checked out in {place}; it was left alone. Switch to "
+            "another branch there, then run this again"
+        )
+    here, commit = repository.ref_tip(branch), repository.write_commit(new)
+    if here != commit and (problem := repository.move_branch(branch, here, commit)):
         raise RepositoryError(f"{problem}; mend that and run this again")
     return commit
+
+
+def decline_descriptions(
+    repository: Repository, skill: str, path: str, word: PersonsWord, at: str
+) -> tuple[str, tuple[str, ...]]:
+    """Commit that a person refused the descriptions that the default branch lacks; the one before them is back.
+
+    Args:
+        repository: Where.
+        skill: Name of the skill.
+        path: Its folder in the repository.
+        word: Who said so, and why.
+        at: Time of the commit, ISO 8601.
+
+    Returns:
+        The commit, and the descriptions' commits, newest first.
+
+    Raises:
+        UsageError: There is none.
+        VersionConflictError: The branch is checked out.
+    """
+    line, gone = _line(repository, skill), declined_descriptions(repository, skill)
+    onto = default_tip(repository)
+    merged = description_of(repository, onto, path) if onto else ""
+    offered: list[Version] = []
+    for one in line:
+        if one.sha in gone or description_of(repository, one.sha, path) == merged:
+            break
+        offered.append(one)
+    offered = [one for one in offered if one.trailer("Kind") == DESCRIPTION_KIND]
+    if not offered:
+        raise UsageError(f"skill {skill!r} has no description to decline; see `skillopt log {skill}`")
+    before = description_of(repository, offered[-1].parent, path)
+    names = ", ".join(one.sha[:10] for one in offered)
+    signed = ((f"{DECLINED}-By", word.by), (f"{DECLINED}-Reason", word.reason))
+    new = NewVersion(
+        skill=skill,
+        path=path,
+        files=_described(repository.read_folder(line[0].sha, path), before),
+        subject=f"{skill}: decline the description {names}",
+        body=f"{names} was declined. The description before it is back, and training starts from it.",
+        trailers=(
+            ("Skill", skill),
+            ("Kind", _DECLINED_KIND),
+            *((DECLINED, one.sha) for one in offered),
+            *((key, value) for key, value in signed if value),
+        ),
+        at=at,
+        parent=line[0].sha,
+        expected_tip=line[0].sha,
+    )
+    return _commit(repository, new), tuple(one.sha for one in offered)

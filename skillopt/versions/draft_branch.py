@@ -19,6 +19,7 @@ from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import NewVersion, Repository
 
 __all__ = [
+    "DESCRIPTION_BRANCHES",
     "DRAFT",
     "DRAFT_BRANCHES",
     "FILES_DIGEST",
@@ -34,6 +35,9 @@ DRAFT: Final = "draft"
 DRAFT_BRANCHES: Final = "refs/heads/skillopt-draft/"
 
 VERSION_BRANCHES: Final = "refs/heads/skillopt/"
+
+DESCRIPTION_BRANCHES: Final = "refs/heads/skillopt-trigger/"
+"""Branches of descriptions, which trigger training writes."""
 
 FILES_DIGEST: Final = "Files-Digest"
 """Trailer with the digest of the skill's files, by which a commit that somebody amended is told from ours."""
@@ -122,10 +126,9 @@ class DraftBranch:
 
 
 def list_branches(repository: Repository) -> tuple[tuple[str, str], ...]:
-    """List the branches of versions and of drafts, by their full names, with their newest commits."""
-    listed = run_git(
-        repository.root, "for-each-ref", "--format=%(objectname) %(refname)", VERSION_BRANCHES, DRAFT_BRANCHES
-    )
+    """List the branches of versions, drafts and descriptions, by their full names, with their newest commits."""
+    ours = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)
+    listed = run_git(repository.root, "for-each-ref", "--format=%(objectname) %(refname)", *ours)
     rows = (row.split(" ", 1) for row in os.fsdecode(listed).splitlines())
     return tuple((name, sha) for sha, name in rows)
 
@@ -139,7 +142,8 @@ def people_commits(repository: Repository, skill: str, tip: str) -> tuple[str, .
         tip: Its newest commit; one that is no version of the skill is listed, whatever else leads to it.
     """
     ours = {version.sha for version in repository.versions(skill, tip)}
-    kept = ["--exclude=skillopt/*", "--exclude=skillopt-draft/*", "--branches", *filter(None, [repository.head()])]
+    ignored = [f"--exclude={name}/*" for name in ("skillopt", "skillopt-draft", "skillopt-trigger")]
+    kept = [*ignored, "--branches", *filter(None, [repository.head()])]
     alone = run_git(repository.root, "rev-list", tip, "--not", *kept).decode().split()
     return tuple(sha for sha in dict.fromkeys((tip, *alone)) if sha not in ours)
 

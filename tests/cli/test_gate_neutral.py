@@ -73,6 +73,12 @@ def test_files_that_the_harness_does_not_use_are_read_and_not_called_measured(pr
     assert (code, rules(report["changes"][0])["credential"]) == (1, "refuse")
 
 
+def test_a_change_of_the_description_alone_names_the_command_that_measures_it(project: Path) -> None:
+    commit(project, GOOD.replace("Cleans small vendor tables.", "Cleans all tables of vendors."))
+    change = only_untestable(project, "description only")
+    assert change["reason"].endswith("Measure the description on requests with `skillopt trigger rows`")
+
+
 def test_what_is_not_exercised_is_noted_beside_a_measurement(project: Path) -> None:
     (project / "skills" / "rows" / "run.py").write_text("print('new')\n")
     commit(project, CAREFUL)

@@ -48,7 +48,8 @@ def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings:
     found = asked(siblings, "--train", "--repeats", "1")
     assert found["outcome"] == "accept"
     assert found["held_out"]["recall_before"]["hits"] == 0
-    assert found["held_out"]["recall_after"]["hits"] == 6
+    assert found["held_out"]["recall_after"]["hits"] == 7
+    assert found["held_out"]["requests"] == 15
     branch = "skillopt-trigger/expense-claims"
     assert git(siblings, "rev-parse", f"{branch}^") == head
     assert git(siblings, "diff", "--name-only", "HEAD", branch) == "skills/expense-claims/SKILL.md"
@@ -56,10 +57,13 @@ def test_training_commits_the_description_alone_on_a_branch_of_its_own(siblings:
     assert [line[:13] for line in changed] == ["-description:", "+description:"]
     message = git(siblings, "log", "-1", "--format=%B", branch)
     assert "Kind: description\n" in message
-    assert "Recall-Before: 0/7\nRecall-After: 6/7\n" in message
+    assert "Gate: sequential\nGrade: proven\n" in message
+    assert "Held-Out: 15 requests, " in message
+    assert "Error-Spent: 0.0000\n" in message
+    assert "Recall-Before: 0/7\nRecall-After: 7/7\n" in message
     assert found["pull_request"] in message
     assert git(siblings, "status", "--porcelain", "--untracked-files=no") == ""
-    assert "recall 0/7 → 6/7, false triggers 0/7 → 0/7" in skillopt(siblings, "log", "expense-claims").stdout
+    assert "recall 0/7 → 7/7, false triggers 0/8 → 0/8" in skillopt(siblings, "log", "expense-claims").stdout
 
 
 def test_training_goes_on_from_the_description_that_was_accepted(siblings: Path) -> None:
@@ -95,7 +99,7 @@ def write_set(folder: Path, rows: object) -> None:
         (
             [{"query": f"{word} {word}{word}", "should_trigger": True} for word in "abcdefghijklmnopqrstuvwxyz"],
             ("--train",),
-            "expected held-out requests that should not load 'expense-claims', found none of 13",
+            "expected held-out requests that should not load 'expense-claims', found none of 12",
         ),
         ([], (), "expected at least one eval, found none"),
         (

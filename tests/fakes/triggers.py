@@ -22,7 +22,7 @@ EXPENSES: Final = (
     "These taxi and train receipts still need to be claimed.",
     "File a reimbursement for the meals with our guests, receipts attached.",
     "Convert the foreign receipts of my trip to euros and claim them.",
-    "Claim my mileage and one hotel night for last week.",
+    "Claim my mileage and one hotel night in Bergen.",
 )
 """Requests that should load `expense-claims`."""
 

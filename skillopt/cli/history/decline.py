@@ -22,7 +22,7 @@ from skillopt.cli.output import SHORT, interruptible, show
 from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
-    from skillopt.commands.history.decline import Declined, Undeclined
+    from skillopt.commands.history.decline import Declined, DeclinedDescriptions, Undeclined
     from skillopt.commands.history.drop import Dropped
     from skillopt.versions.decisions import PersonsWord
 
@@ -38,21 +38,25 @@ def decline(
         str,
         typer.Argument(
             metavar="VERSION",
-            help="A version, which is declined with all later ones, or draft. All that the default branch lacks, else "
-            "the draft, when left out.",
+            help="A version, which is declined with all later ones, draft, or description. All that the default "
+            "branch lacks, else the draft, when left out.",
         ),
     ] = "",
     *,
     reason: _Reason = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Refuse versions, or the draft.
+    """Refuse versions, the draft, or descriptions that `skillopt trigger --train` wrote.
 
     They stay in the history and are marked declined. Training starts from the text before them, and does not try
-    their edits again.
+    their edits, or those descriptions, again.
     """
+    from skillopt.commands.history.decline import DESCRIPTION, decline_description
     from skillopt.commands.history.decline import decline as run
 
+    if version == DESCRIPTION:
+        show(decline_description(select(skill), _word(skill, reason)), _description_text, as_json=as_json)
+        return
     show(run(select(skill), version, _word(skill, reason)), _declined_text, as_json=as_json)
 
 
@@ -125,6 +129,13 @@ def _declined_text(result: "Declined") -> str:
     lines = [f"declined {names} by {escape_terminal(result.by)}: {edits} that training will not try again"]
     lines.append(f"{result.branch} is now {result.commit[:SHORT]}, the text that training starts from")
     return "\n".join([*lines, f"to take it back: skillopt undecline {result.skill} {result.declined[-1][:SHORT]}"])
+
+
+def _description_text(result: "DeclinedDescriptions") -> str:
+    names = ", ".join(sha[:SHORT] for sha in result.declined)
+    lines = [f"declined the description {names} by {escape_terminal(result.by)}: training will not try it again"]
+    lines.append(f"{result.branch} is now {result.commit[:SHORT]}, with the description that training starts from")
+    return "\n".join([*lines, f"to use it after all: git merge {result.declined[0][:SHORT]}"])
 
 
 def _undeclined_text(result: "Undeclined") -> str:

@@ -11,6 +11,7 @@ from skillopt.safety.escaping import escape_terminal
 
 if TYPE_CHECKING:
     from skillopt.commands.history.log import Graphed, GraphedVersion, Logged, LoggedDraft, LoggedVersion
+    from skillopt.versions.decisions import PersonsWord
 
 __all__ = ["log"]
 
@@ -70,7 +71,10 @@ def _descriptions(result: "Logged") -> Iterator[str]:
             for name in ("Recall", "False-Triggers")
         )
         said = f"recall {recall}, false triggers {false}"
-        yield "  ".join((version.sha[:SHORT], version.at, escape_terminal(version.subject), said))
+        declined = _declined(result.declined.get(version.sha))
+        yield "  ".join(
+            filter(None, (version.sha[:SHORT], version.at, escape_terminal(version.subject), said, declined))
+        )
 
 
 def _edits(result: "Logged") -> Iterator[str]:
@@ -99,10 +103,14 @@ def _version(version: "LoggedVersion") -> str:
     target = f"trained on {TargetName.parse(version.harness)}" if version.harness else ""
     remark = f"stale: {stale.reason}" if stale.fit is Fit.STALE else stale.reason
     taken = f"taken by {version.trailer('Taken-By')}" if version.kind == "taken" else ""
-    word = version.declined
-    declined = f"declined by {word.by}{f': {word.reason}' if word.reason else ''}" if word is not None else ""
-    said = (version.shown, scores, taken, escape_terminal(declined), remark or target)
+    said = (version.shown, scores, taken, _declined(version.declined), remark or target)
     return "  ".join(filter(None, (version.sha[:SHORT], version.at, version.subject, *said)))
+
+
+def _declined(word: "PersonsWord | None") -> str:
+    """Say who declined it, and why; empty where nobody did."""
+    said = f"declined by {word.by}{f': {word.reason}' if word.reason else ''}" if word is not None else ""
+    return escape_terminal(said)
 
 
 def _graph_text(result: "Graphed") -> str:

@@ -6,6 +6,7 @@ A no is a commit on the skill's branch, from which training goes on with the tex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.project import Selection, Target
@@ -16,6 +17,7 @@ from skillopt.skills.document import SkillDocument
 from skillopt.skills.folder import SKILL_FILE, files_of
 from skillopt.storage.locks import writer_lock
 from skillopt.tasks import File
+from skillopt.triggers.version import decline_descriptions, trigger_branch
 from skillopt.versions.commit_kind import DECLINED, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import (
@@ -32,7 +34,19 @@ from skillopt.versions.edit_history import EditLine, Inseparable, text_without
 from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 
-__all__ = ["Declined", "Undeclined", "decline", "undecline"]
+__all__ = [
+    "DESCRIPTION",
+    "Declined",
+    "DeclinedDescriptions",
+    "Undeclined",
+    "decline",
+    "decline_description",
+    "undecline",
+]
+
+
+DESCRIPTION: Final = "description"
+"""What users call trained descriptions where a version can be named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,27 @@ class Declined:
     commit: str
     declined: tuple[str, ...]
     edits: int
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeclinedDescriptions:
+    """Descriptions that a person declined.
+
+    Args:
+        skill: Name of the skill.
+        branch: Where the decision is.
+        commit: The decision; its description is the one that training starts from now.
+        declined: Commits of the descriptions, newest first.
+        by: Who.
+        reason: Why, empty where it was not said.
+    """
+
+    skill: str
+    branch: str
+    commit: str
+    declined: tuple[str, ...]
     by: str
     reason: str
 
@@ -131,6 +166,33 @@ def decline(
         shas = [one.sha for one in offered]
         commit = write_declined(repository, where, shas, word, edits)
         return Declined(target.name, f"skillopt/{target.name}", commit, tuple(shas), len(edits), word.by, word.reason)
+
+
+def decline_description(
+    selection: Selection,
+    word: PersonsWord | None = None,
+    *,
+    now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
+) -> DeclinedDescriptions:
+    """Decline the trained descriptions that the default branch lacks; training tries none of them again.
+
+    Args:
+        selection: The skill.
+        word: Who says so, and why; None for the person whom git names.
+        now: Gives the time of the commit.
+
+    Raises:
+        UsageError: There is none.
+        VersionConflictError: Their branch is checked out.
+        BusyError: A run trains this skill.
+    """
+    project = selection.project()
+    target, repository = project.target(selection), project.repository()
+    word = word or PersonsWord.said(repository.user_name)
+    with writer_lock(project.root, target.name):
+        path = repository.relative(target.folder)
+        commit, declined = decline_descriptions(repository, target.name, path, word, now())
+    return DeclinedDescriptions(target.name, trigger_branch(target.name), commit, declined, word.by, word.reason)
 
 
 def undecline(

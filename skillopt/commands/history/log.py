@@ -3,8 +3,8 @@
 Reads git; for the list, the configured target is asked for its identity, where there is one that can tell.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 
 from skillopt.errors import SkilloptError
 from skillopt.execution.drivers import identify_target
@@ -16,7 +16,7 @@ from skillopt.runs.draft_publication import draft_obstacle, recover_draft
 from skillopt.runs.error_spent import error_budget
 from skillopt.runs.grade_trailers import grade_of, read_grading
 from skillopt.runs.lineage import trained_on
-from skillopt.triggers.version import list_descriptions
+from skillopt.triggers.version import declined_descriptions, list_descriptions
 from skillopt.versions.commit_kind import DROPPED_BY, ROLLBACK, commit_kind
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import Decisions, PersonsWord
@@ -92,7 +92,9 @@ class Logged:
         error: Error allowed, spent and left on today's `val` tasks over all runs; None without a suite.
         edits: What the versions bring that the default branch lacks, else the draft, numbered as `skillopt drop` takes
             them.
-        descriptions: Descriptions that trigger training committed, newest first, on a branch of their own.
+        descriptions: Descriptions that trigger training committed, newest first, on a branch of their own, here or
+            fetched from `origin`.
+        declined: Who declined a description and why, by its commit.
     """
 
     skill: str
@@ -103,6 +105,7 @@ class Logged:
     error: ErrorBudget | None = None
     edits: tuple[NumberedEdit, ...] = ()
     descriptions: tuple[Version, ...] = ()
+    declined: Mapping[str, PersonsWord] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +160,9 @@ def log(selection: Selection) -> Logged:
     recover_draft(project.root, repository, target.name)
     draft, error = _draft(repository, target), _error(target, project, versions)
     edits = _edits(repository, target, draft)
-    descriptions = list_descriptions(repository, target.name)
-    return Logged(target.name, f"skillopt/{target.name}", now, tuple(listed), draft, error, edits, descriptions)
+    branch, descriptions = f"skillopt/{target.name}", list_descriptions(repository, target.name)
+    refused = declined_descriptions(repository, target.name)
+    return Logged(target.name, branch, now, tuple(listed), draft, error, edits, descriptions, refused)
 
 
 def _edits(repository: Repository, target: Target, draft: LoggedDraft | None) -> tuple[NumberedEdit, ...]:

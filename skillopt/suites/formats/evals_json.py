@@ -194,7 +194,8 @@ class _Reader:
             should_trigger = self._should_trigger(entry, item)
             if should_trigger is not None:
                 split = str(entry.value.get("split") or "") if isinstance(entry.value, dict) else ""
-                trigger = Trigger(item.prompt, should_trigger, entry.line, self._skills(item) or (), split)
+                implied = item.should_trigger is None and entry.routed is None
+                trigger = Trigger(item.prompt, should_trigger, entry.line, self._skills(item) or (), split, implied)
                 self.found.triggers.append(trigger)
             if self.only_triggers and should_trigger is None:
                 self.found.skip(name, entry.line, "expected `should_trigger`, found none; add true or false")

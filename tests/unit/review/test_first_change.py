@@ -2,7 +2,8 @@
 
 import pytest
 
-from skillopt.review.first_change import find_first_change, unexercised_files
+from skillopt.review.first_change import find_first_change, find_unmeasured, unexercised_files
+from skillopt.settings import Settings, SkillMode
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.tasks import File
 
@@ -39,3 +40,24 @@ def test_harnesses_without_tools_exercise_no_files_and_agents_do() -> None:
         assert unexercised_files(harness, OLD, OLD) == ()
     for harness in ("claude-code", "codex/gpt-5", "handoff"):
         assert unexercised_files(harness, OLD, after) == ()
+
+
+FRONT = "---\nname: rows\ndescription: {}\nmetadata:\n  by: ann\n---\n# Rows\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (FRONT.format("Old."), FRONT.format("New."), True),
+        (FRONT.format(">\n  Old\n  text."), FRONT.format("New."), True),
+        (FRONT.format("Old."), FRONT.format("New.") + "- Trim.\n", False),
+        (FRONT.format("Old."), FRONT.format("New.").replace("ann", "bob"), False),
+        (FRONT.format("Old."), "# Rows\n", False),
+    ],
+)
+def test_a_change_of_the_description_alone_is_not_measured_by_tasks(before: str, after: str, *, found: bool) -> None:
+    old, new = (Skill("rows", SkillDocument(text)) for text in (before, after))
+    said = find_unmeasured(Settings(), old, new)
+    assert (said is not None and said[0] == "description only") is found
+    assert said is None or "`skillopt trigger rows`" in said[1]
+    assert find_unmeasured(Settings(skill_mode=SkillMode.DISCOVERY), old, new) is None

@@ -55,13 +55,17 @@ DOCUMENT = SkillDocument(f"---\n{FRONT}{BODY}")
         ("x" * (MOST_DESCRIPTION + 1), "expected at most 1024 characters, found 1025; shorten it"),
         ("Cleans <b>tables</b>.", "angle brackets"),
         ("Cleans tables.", "found the one it has"),
-        ("Cleans. Please merge the two vendor tables by id for me.", "6 words in a row of one request"),
+        (
+            "Cleans. Please merge the two vendor tables by id for me.",
+            "expected a description in general words, found 'please merge the two vendor tables', which is copied",
+        ),
+        ("Cleans, as in: drop empty rows.", "found 'drop empty rows', which is copied from one request"),
         ("Cleans tables, see https://evil.example/x.", "adds the URL"),
         ("Cleans\u200b tables of all vendors.", "hidden"),
     ],
 )
 def test_what_hosts_and_the_lint_refuse_is_refused(text: str, problem: str) -> None:
-    requests = ["please merge the two vendor tables by id", "short one"]
+    requests = ["please merge the two vendor tables by id", "Drop empty rows!", "vendor tables"]
     found = check_description(DOCUMENT, text, requests)
     assert problem in found if problem else not found
 

@@ -4,11 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from skillopt.errors import SuiteError
-from skillopt.triggers.queries import Query, TriggerSet, read_queries, split_queries
+from skillopt.triggers.queries import TriggerSet, read_queries
 
 NAMES = ("pdf", "docx", "tables")
 
@@ -87,35 +85,51 @@ def test_requests_of_a_sibling_say_which_skill_a_near_miss_is_for(tmp_path: Path
     assert [(one.text, one.expected) for one in found.queries] == [("b", "docx"), ("c", "docx")]
 
 
-def test_splits_of_the_author_are_kept() -> None:
-    queries = [
-        Query("alpha beta", "pdf", "x:1", "train"),
-        Query("gamma delta", "pdf", "x:2", "validation"),
-        Query("epsilon", "pdf", "x:3", "test"),
+@pytest.mark.parametrize("other", ["merge  IT", "Merge it!", "\uff2d\uff45\uff52\uff47\uff45 it"])
+def test_requests_that_differ_in_case_punctuation_or_form_are_one(tmp_path: Path, other: str) -> None:
+    rows = [{"query": "Merge it", "should_trigger": True}, {"query": other, "should_trigger": False}]
+    with pytest.raises(SuiteError, match=r"expected one label for the request .* should be loaded in .*:1; remove"):
+        expected(tmp_path, "triggers.json", rows)
+
+
+def test_a_request_that_names_the_skill_and_says_no_is_refused(tmp_path: Path) -> None:
+    rows = [{"query": "a", "expected_skill": "pdf", "should_trigger": False}]
+    with pytest.raises(SuiteError, match=r"triggers\.json:1: .* found that 'pdf' is expected and should not be loaded"):
+        expected(tmp_path, "triggers.json", rows)
+
+
+def of_two(folder: Path, own: object, other: object) -> list[tuple[str, str]]:
+    sets = [
+        TriggerSet(written(folder, "triggers.json", own), "pdf"),
+        TriggerSet(written(folder, "trigger-evals.json", other), "docx", only_positive=True),
     ]
-    train, held_out = split_queries(queries)
-    assert [one.text for one in train] == ["alpha beta"]
-    assert [one.text for one in held_out] == ["gamma delta", "epsilon"]
+    return [(one.text, one.expected) for one in read_queries(sets, NAMES, folder).queries]
 
 
-def test_near_copies_are_on_one_side_and_both_kinds_of_request_on_both_sides() -> None:
-    texts = [f"{verb} the quarterly {thing} report now" for verb in ("make", "write", "draft") for thing in "abcd"]
-    near = [Query(f"{text}{end}", "pdf", "x:1") for text in texts for end in ("", " please")]
-    far = [Query(f"{word} {word}{word}", expected, "x:1") for word in "qwertz" for expected in ("pdf", "")]
-    train, held_out = split_queries([*near, *dict.fromkeys(far)])
-    sides = [{one.text for one in side if "report" in one.text} for side in (train, held_out)]
-    assert not (sides[0] and sides[1])
-    plain = [
-        Query(f"{word}{number}", expected, "x:1") for number, word in enumerate("abcdefgh") for expected in ("pdf",)
-    ]
-    others = [Query(f"other {one.text} {one.text}x", "", "x:1") for one in plain]
-    for side in split_queries([*plain, *others]):
-        assert {one.expected for one in side} == {"pdf", ""}
+@pytest.mark.parametrize(
+    ("own", "other", "problem"),
+    [
+        (
+            {"should_trigger": ["x"]},
+            {"should_trigger": ["X"]},
+            "'X', found that 'docx' should be loaded here and that 'pdf' should be loaded in triggers.json:1",
+        ),
+        (
+            [{"query": "x", "expected_skill": "docx"}],
+            {"should_not_trigger": ["x"]},
+            "'x', found that 'docx' should not be loaded here and that it should be in triggers.json:1",
+        ),
+    ],
+)
+def test_sets_of_siblings_that_contradict_are_refused_with_both_places(
+    tmp_path: Path, own: object, other: object, problem: str
+) -> None:
+    with pytest.raises(SuiteError) as error:
+        of_two(tmp_path, own, other)
+    said = f"trigger-evals.json:1: expected one label for the request {problem}; remove or correct one"
+    assert str(error.value) == said
 
 
-@given(st.lists(st.text(alphabet="abc de", min_size=1, max_size=12).filter(str.strip), unique=True, max_size=30))
-def test_every_request_is_on_exactly_one_side(texts: list[str]) -> None:
-    queries = list({one.key: one for one in (Query(text, "pdf", "x:1") for text in texts)}.values())
-    train, held_out = split_queries(queries)
-    assert sorted(one.text for one in (*train, *held_out)) == sorted(one.text for one in queries)
-    assert split_queries(queries) == (train, held_out)
+def test_sets_of_siblings_that_agree_are_put_together(tmp_path: Path) -> None:
+    own = [{"query": "x", "expected_skill": "docx"}, {"query": "y", "should_trigger": False}]
+    assert of_two(tmp_path, own, {"should_trigger": ["x", "y"]}) == [("x", "docx"), ("y", "docx")]

@@ -1,19 +1,22 @@
 """Training a description: kept where more training requests go right, accepted by held-out ones, the body untouched."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from skillopt.demo.harness import DemoHarness
 from skillopt.execution.rollout import run_rollout
 from skillopt.gate.comparison import Outcome
+from skillopt.gate.error_budget import ErrorSpent
+from skillopt.prompts.descriptions import TriedDescription
 from skillopt.protocols import Discovery, RolloutRequest
 from skillopt.rollouts import Rollout
-from skillopt.settings import Settings
+from skillopt.settings import GateRule, Settings
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.testing import ScriptedRunner
 from skillopt.triggers.loading import DiscoveryRunner, trigger_verifier
-from skillopt.triggers.queries import Query, split_queries
+from skillopt.triggers.queries import Query
+from skillopt.triggers.splitting import split_queries
 from skillopt.triggers.training import DescriptionTraining, TrainedDescription, train_description
 from tests.fakes.triggers import EXPENSES, NEAR_MISSES
 
@@ -36,11 +39,17 @@ def roll(request: RolloutRequest) -> Rollout:
     return run_rollout(DemoHarness(), request, trigger_verifier)
 
 
-def trained(reply: Callable[[str], str], start: Skill = START) -> tuple[TrainedDescription, ScriptedRunner]:
+def trained(
+    reply: Callable[[str], str], start: Skill = START, terms: DescriptionTraining | None = None
+) -> tuple[TrainedDescription, ScriptedRunner]:
     runner = ScriptedRunner(roll, reply)
-    train, held_out = split_queries(QUERIES)
     asked = DiscoveryRunner(runner, Discovery((SIBLING,)))
-    return train_description(start, DescriptionTraining(train, held_out, (SIBLING,), 1, asked, Settings())), runner
+    return train_description(start, replace(terms or on(QUERIES), runner=asked)), runner
+
+
+def on(queries: Sequence[Query]) -> DescriptionTraining:
+    train, held_out = split_queries(queries)
+    return DescriptionTraining(train, held_out, (SIBLING,), 1, ScriptedRunner(roll, str), Settings())
 
 
 def says(text: str) -> str:
@@ -95,3 +104,54 @@ def test_where_all_goes_right_nothing_is_asked() -> None:
     found = train_description(replace(START, document=document), training)
     assert found.reason == "every training request goes right"
     assert runner.prompts == []
+
+
+def test_a_description_that_loads_the_skill_wrongly_on_held_out_requests_is_refused() -> None:
+    more = [*QUERIES, Query("Plan the trip: hotel, taxi and train.", "", "x:1", "test")]
+    found, _ = trained(lambda _: says(GOOD), terms=on(more))
+    assert found.verdict is not None
+    assert found.verdict.outcome is Outcome.REJECT
+    assert found.verdict.grading is None
+    assert found.reason.startswith("refused: it loads the skill for 1 of 9 held-out requests that should not load it")
+
+
+def test_the_report_has_the_held_out_requests_and_runs() -> None:
+    found, runner = trained(lambda _: says(GOOD))
+    assert found.held_out is not None
+    keys = {query.key for query in split_queries(QUERIES)[1]}
+    assert found.held_out.requests == len(keys)
+    assert found.held_out.runs == sum(request.task.id in keys for request in runner.requests)
+
+
+def test_the_error_that_earlier_trainings_spent_is_not_spent_again() -> None:
+    found, _ = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), earlier=(ErrorSpent(0.0999),)))
+    assert found.verdict is not None
+    assert found.verdict.outcome is Outcome.INCONCLUSIVE
+
+
+def test_each_training_has_runs_of_its_own_of_the_held_out_requests() -> None:
+    keys = {query.key for query in split_queries(QUERIES)[1]}
+    repeats = []
+    for number in (0, 1):
+        _, runner = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), number=number))
+        repeats.append({request.repeat for request in runner.requests if request.task.id in keys})
+    assert not repeats[0] & repeats[1]
+
+
+def test_the_paired_rule_spends_what_it_may_where_it_does_not_accept() -> None:
+    paired = replace(on(QUERIES), settings=Settings(gate=GateRule.PAIRED))
+    found, _ = trained(lambda _: says(GOOD), terms=replace(paired, earlier=(ErrorSpent(0.09999),)))
+    assert found.verdict is not None
+    assert found.verdict.outcome is Outcome.INCONCLUSIVE
+    assert round(found.verdict.error_spent, 6) == 0.000007
+    found, _ = trained(lambda _: says(GOOD), terms=paired)
+    assert found.verdict is not None
+    assert (found.verdict.outcome, found.verdict.error_spent) == (Outcome.ACCEPT, 0.0)
+
+
+def test_a_description_that_people_declined_is_told_and_not_tried_again() -> None:
+    declined = (TriedDescription(GOOD, "declined by a person: too long"),)
+    found, runner = trained(lambda _: says(GOOD), terms=replace(on(QUERIES), refused=declined))
+    assert found.verdict is None
+    assert "declined by a person: too long" in runner.prompts[0]
+    assert found.tried[0].outcome == "refused: expected another description than those tried before"

@@ -1,0 +1,115 @@
+"""Message of the commit of a description: before and after, what held-out requests showed, and trailers."""
+
+from dataclasses import dataclass
+from textwrap import fill
+from typing import Final
+
+from skillopt.gate.comparison import Verdict
+from skillopt.gate.error_budget import ERROR_SPENT
+from skillopt.gate.grades import GRADE
+from skillopt.rollouts import Usage
+from skillopt.safety.escaping import disarm, escape_terminal
+from skillopt.settings import GateRule
+from skillopt.triggers.held_out import HeldOutTriggers
+from skillopt.triggers.quality import TriggerRate
+from skillopt.triggers.shared_error import TRIGGER_TRAINING
+from skillopt.triggers.training import TrainedDescription
+
+__all__ = ["DESCRIPTION_KIND", "DescriptionOrigin", "description_body", "description_trailers"]
+
+DESCRIPTION_KIND: Final = "description"
+"""Value of the trailer `Kind` of such a commit."""
+
+_WIDTH: Final = 72
+
+
+def description_body(before: str, trained: TrainedDescription, held_out: HeldOutTriggers) -> str:
+    """Explain a new description to a reviewer: before, after, what held-out requests showed."""
+    siblings = [
+        f"- loaded {one.skill} when it should be: {_counted(one.before)}, now {_counted(one.after)}"
+        for one in held_out.siblings
+    ]
+    shown = [
+        "Only `description` in the frontmatter of SKILL.md changes.",
+        f"Before:\n\n    {disarm(before)}",
+        f"After:\n\n    {disarm(trained.description)}",
+        "\n".join(
+            (
+                f"{held_out.requests} held-out requests, not known to who wrote it, in {held_out.runs} runs of both:",
+                f"- loaded when it should be: {_counted(held_out.recall_before)}, now {_rated(held_out.recall_after)}",
+                f"- loaded when it should not: {_counted(held_out.false_before)}, now {_rated(held_out.false_after)}",
+                *siblings,
+            )
+        ),
+        fill(disarm(escape_terminal(trained.reason)), _WIDTH),
+        f"Training requests that go right: {_counted(trained.train_before)}, now {_counted(trained.train_after)}.",
+    ]
+    return "\n\n".join(shown)
+
+
+def _counted(rate: TriggerRate) -> str:
+    return f"{rate.hits} of {rate.of}"
+
+
+def _rated(rate: TriggerRate) -> str:
+    return f"{_counted(rate)} (95% interval {rate.low:.0%} to {rate.high:.0%})"
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionOrigin:
+    """Where a description comes from.
+
+    Args:
+        training: Id of the training.
+        rule: Of the gate.
+        harness: Identity of the target.
+        model: Identity of the optimizer model.
+        requests: Digest of the requests.
+        spent: Error that trainings spent since the description before it.
+    """
+
+    training: str
+    rule: GateRule
+    harness: str
+    model: str
+    requests: str
+    spent: float
+
+
+def description_trailers(
+    skill: str, verdict: Verdict, held_out: HeldOutTriggers, origin: DescriptionOrigin, cost: tuple[int, Usage]
+) -> tuple[tuple[str, str], ...]:
+    """List the trailers of a description; a grade only where the rule of the gate gives one.
+
+    Args:
+        skill: Name of the skill.
+        verdict: Of the gate.
+        held_out: What the gate saw.
+        origin: Where it comes from.
+        cost: Rollouts and usage of its training.
+    """
+    rollouts, usage = cost
+    return (
+        ("Skill", skill),
+        ("Kind", DESCRIPTION_KIND),
+        (TRIGGER_TRAINING, origin.training),
+        ("Gate", origin.rule.value),
+        *([(GRADE, verdict.grading.grade.value)] if verdict.grading else []),
+        ("Recall-Before", _of(held_out.recall_before)),
+        ("Recall-After", _of(held_out.recall_after)),
+        ("False-Triggers-Before", _of(held_out.false_before)),
+        ("False-Triggers-After", _of(held_out.false_after)),
+        ("Held-Out", f"{held_out.requests} requests, {held_out.runs} runs"),
+        ("Wins-Ties-Losses", f"{verdict.wins}/{verdict.ties}/{verdict.losses}"),
+        ("Confidence", f"{verdict.confidence:.3f}"),
+        (ERROR_SPENT, f"{origin.spent:.4f}"),
+        ("Rollouts", str(rollouts)),
+        ("Cost-USD", "unknown" if usage.usd is None else f"{usage.usd:.2f}"),
+        ("Harness", origin.harness),
+        ("Optimizer-Model", origin.model),
+        ("Requests-Digest", origin.requests),
+    )
+
+
+def _of(rate: TriggerRate) -> str:
+    return f"{rate.hits}/{rate.of}"

@@ -1,0 +1,235 @@
+"""Plan of a measurement or training of triggers: skills, requests and settings, checked before anything runs."""
+
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from skillopt.errors import SkillError, SuiteError, UsageError
+from skillopt.execution.budget import Caps
+from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
+from skillopt.execution.metering import Meter
+from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.execution.threads import ThreadExecutor
+from skillopt.gate.gate import resolvable_gain
+from skillopt.harnesses import find_harness_driver
+from skillopt.project import Project, Selection, Target
+from skillopt.protocols import Discovery
+from skillopt.settings import GateRule, Settings, SkillMode
+from skillopt.skills.document import Skill
+from skillopt.skills.folder import SKILL_FILE, find_shared_file, read_document
+from skillopt.storage.ledger import Ledger
+from skillopt.suites.formats import find_tasks, find_triggers
+from skillopt.tasks import Suite
+from skillopt.triggers.description import with_description
+from skillopt.triggers.loading import TRIGGER, trigger_verifier
+from skillopt.triggers.queries import Queries, Query, TriggerSet, read_queries
+from skillopt.triggers.splitting import split_queries
+
+__all__ = ["MOST_TRIALS", "TriggerAsk", "TriggerPlan", "expect_trainable", "plan_triggers"]
+
+MOST_TRIALS: Final = 50
+"""Most runs of a request: more tell nothing that more requests would not tell better."""
+
+_TRIALS: Final = 3
+_MOST_SET_BYTES: Final = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerAsk:
+    """What is measured or trained.
+
+    Args:
+        selection: The skill and its settings.
+        requests: Files of requests in place of those that the skill brings along.
+        siblings: Whether requests that should load the other skills, by their own files, are asked too.
+        repeats: Runs of each request, from 1 to MOST_TRIALS.
+        turns: Most turns of the model in a run, ≥ 1.
+    """
+
+    selection: Selection
+    requests: tuple[Path, ...] = ()
+    siblings: bool = False
+    repeats: int = _TRIALS
+    turns: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerPlan:
+    """All that is known before anything runs.
+
+    Args:
+        ask: What was asked for.
+        project: Where.
+        target: The skill's name, folder and settings.
+        settings: Those of the run.
+        skill: The skill as it lies in the work tree.
+        beside: The other skills of the project: what is listed of them.
+        queries: The requests.
+    """
+
+    ask: TriggerAsk
+    project: Project
+    target: Target
+    settings: Settings
+    skill: Skill
+    beside: tuple[Skill, ...]
+    queries: Queries
+
+    @property
+    def split(self) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
+        """Give training requests and held-out ones."""
+        return split_queries(self.queries.queries)
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """List items of the files that say nothing about loading, with file and line."""
+        return tuple(map(str, self.queries.skipped))
+
+    def drivers(self, *, optimizer: bool) -> Drivers:
+        """Make who runs requests and who writes descriptions."""
+        most = self.settings.max_rollouts
+        given = PlainDrivers(verifiers={TRIGGER: trigger_verifier})
+        plain = make_drivers(self.settings, Suite("triggers", ()), self.project.root, given, optimizer=optimizer)
+        return meter_drivers(plain, self.settings, allowance=Meter(Caps(rollouts=most)) if most else None)
+
+    def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
+        """Make a runner that records every answer."""
+        executor = ThreadExecutor(self.settings.executor.workers, observer.notice)
+        return RecordedRunner(ledger, "", drivers, executor, observer, self.settings.executor.breaker)
+
+    @property
+    def discovery(self) -> Discovery:
+        """Say what is installed beside the skill, and how far a run goes."""
+        return Discovery(self.beside, self.ask.turns)
+
+
+def plan_triggers(ask: TriggerAsk) -> TriggerPlan:
+    """Read skills and requests.
+
+    Raises:
+        UsageError: Something is missing or wrong; nothing was spent.
+        SuiteError: A file of requests cannot be read, or contradicts another one or itself.
+    """
+    if ask.selection.suite is not None:
+        raise UsageError(
+            f"expected requests in a trigger set, found --suite {str(ask.selection.suite)!r}, which names tasks; name "
+            "the set with --requests"
+        )
+    if not 1 <= ask.repeats <= MOST_TRIALS:
+        raise UsageError(f"expected from 1 to {MOST_TRIALS} runs of each request, found {ask.repeats}")
+    project = ask.selection.project()
+    target = project.target(ask.selection)
+    settings = target.settings.model_copy(update={"skill_mode": SkillMode.DISCOVERY})
+    _expect_choice(settings)
+    folders = {one.name: project.root / one.path for one in project.discover().skills}
+    folders = {name: folder for name, folder in folders.items() if folder.resolve() != target.folder.resolve()}
+    queries = read_queries(list(_sets(ask, project, target, folders)), (target.name, *folders), project.root)
+    if not queries.queries:
+        raise UsageError(
+            f"expected requests that say when skill {target.name!r} should be loaded, found none; write "
+            f"evals/trigger-evals.json in its folder, or name a file with --requests (`skillopt docs triggers`)"
+        )
+    beside = tuple(Skill(name, read_document(folder, project.root)) for name, folder in folders.items())
+    return TriggerPlan(ask, project, target, settings, target.skill(), beside, queries)
+
+
+def _expect_choice(settings: Settings) -> None:
+    """Refuse a target that gets no list of skills to choose from; none at all is refused where it is made."""
+    name = settings.harness
+    if name and name != "demo" and "mode" not in find_harness_driver(name, settings.agents).takes:
+        raise UsageError(
+            f"expected a harness that lists skills for the model to choose from (claude-code or codex), found {name!r}"
+            "; set --harness"
+        )
+
+
+def _sets(ask: TriggerAsk, project: Project, target: Target, folders: Mapping[str, Path]) -> Iterator[TriggerSet]:
+    """Yield the files of requests: those named, else those in the skill's folder, and those of its siblings."""
+    tasks = find_tasks(target.folder)
+    found = (*find_triggers(target.folder), *([tasks] if tasks else []))
+    if not ask.requests:
+        # A skill outside of the project was named by a person, so that its own folder is what its files stay in.
+        inside = target.folder.resolve().is_relative_to(project.root.resolve())
+        _expect_own_files(found, project.root if inside else target.folder)
+    for path in dict.fromkeys(ask.requests or found):
+        _expect_plain_file(path)
+        yield TriggerSet(path, target.name)
+    for name, folder in folders.items() if ask.siblings else ():
+        paths = find_triggers(folder)
+        _expect_own_files(paths, project.root)
+        for path in paths:
+            _expect_plain_file(path)
+            yield TriggerSet(path, name, only_positive=True)
+
+
+def _expect_own_files(paths: tuple[Path, ...], root: Path) -> None:
+    """Refuse files of a project that lead out of it: nobody here named them."""
+    for path in paths:
+        if not path.resolve().is_relative_to(root.resolve()):
+            raise SuiteError(
+                f"{path}: expected requests inside {root}, found a link out of it; put a copy in its place, or name "
+                "the file with --requests"
+            )
+
+
+def _expect_plain_file(path: Path) -> None:
+    """Refuse what is no file of its own, or too large; a folder, and what is missing, are refused where it is read."""
+    try:
+        status = path.stat()
+    except OSError:
+        return
+    if stat.S_ISDIR(status.st_mode):
+        return
+    if not stat.S_ISREG(status.st_mode):
+        raise SuiteError(f"{path}: expected a regular file, found a device, pipe or socket; remove it")
+    if status.st_size > _MOST_SET_BYTES:
+        raise SuiteError(f"{path}: expected at most {_MOST_SET_BYTES:,} bytes of requests, found {status.st_size:,}")
+    if problem := find_shared_file(path, status.st_nlink):
+        raise SuiteError(problem)
+
+
+def expect_trainable(plan: TriggerPlan) -> str:
+    """Refuse what cannot be trained, before anything is spent; give the skill's path in its repository.
+
+    Raises:
+        UsageError: Too few requests, another text than the last commit's, a description that cannot be replaced, or a
+            rule of the gate that compares nothing.
+    """
+    if plan.settings.gate is GateRule.STRICT:
+        raise UsageError(
+            "expected the gate 'sequential' or 'paired', found 'strict', which any luck passes; set --set "
+            "gate=sequential"
+        )
+    train, held_out = plan.split
+    _expect_enough(plan, len(train), held_out)
+    repository = plan.project.repository()
+    path = repository.relative(plan.target.folder)
+    head = repository.head()
+    files = repository.read_folder(head, path) if head else ()
+    known = next((file.content for file in files if file.path == SKILL_FILE), None)
+    place = plan.target.folder / SKILL_FILE
+    if known != plan.skill.document.render():
+        raise UsageError(
+            f"{place}: expected it as the last commit has it, found other text; commit it, then run this again"
+        )
+    try:
+        with_description(plan.skill.document, "another description")
+    except SkillError as error:
+        raise UsageError(f"{plan.target.folder}/{error}") from error
+    return path
+
+
+def _expect_enough(plan: TriggerPlan, train: int, held_out: tuple[Query, ...]) -> None:
+    if not train or resolvable_gain(len(held_out), plan.settings) is None:
+        raise UsageError(
+            f"expected enough requests to train on some and test on others, found {train} for training and "
+            f"{len(held_out)} held out, of which no gain could be told from luck; write more: 20 are usual, 40 are "
+            "better"
+        )
+    if all(one.expected == plan.skill.name for one in held_out):
+        raise UsageError(
+            f"expected held-out requests that should not load {plan.skill.name!r}, found none of {len(held_out)}: a "
+            "description that loads it always would be accepted; write near misses with should_trigger false"
+        )
