@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, get_args, get_origin
@@ -91,13 +91,23 @@ def _row(name: str, field: FieldInfo) -> str:
     return f"| `{name}` | {_shown(field.default)} | {own} | {bounds} | {field.description} |"
 
 
+_PRINT_HELPS: Final = """
+import sys
+from skillopt.cli.app import app
+for command in sys.stdin.read().split("\\n"):
+    app([*command.split(), "--help"], prog_name="skillopt", standalone_mode=False)
+    print(end="\\0")
+"""
+
+
 def commands_page() -> str:
     """Render every command's `--help`."""
     lines = ["# Commands", "", "Generated from `skillopt --help` by `make docs`."]
     grouped = ((f"{group.name}", each) for group in app.registered_groups for each in names_of(group.typer_instance))
-    for command in ((), *((name,) for name in names_of(app)), *grouped):
+    commands = [(), *((name,) for name in names_of(app)), *grouped]
+    for command, text in zip(commands, _helps(commands), strict=True):
         title = " ".join(("skillopt", *command))
-        lines += ["", f"## `{title}`", "", "```text", _help(command), "```"]
+        lines += ["", f"## `{title}`", "", "```text", text, "```"]
     return "\n".join(lines) + "\n"
 
 
@@ -208,11 +218,14 @@ def _shown(value: object) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def _help(command: tuple[str, ...]) -> str:
+def _helps(commands: Sequence[tuple[str, ...]]) -> list[str]:
+    """Print the help of every command in one process of its own, whose terminal is plain and 100 columns wide."""
     plain = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "TERMINAL_WIDTH": "100"}
-    arguments = [sys.executable, "-m", "skillopt", *command, "--help"]
-    ended = subprocess.run(arguments, capture_output=True, text=True, check=True, env=plain)
-    return "\n".join(line.rstrip() for line in ended.stdout.strip().splitlines())
+    wanted = "\n".join(" ".join(command) for command in commands)
+    arguments = [sys.executable, "-c", _PRINT_HELPS]
+    ended = subprocess.run(arguments, input=wanted, capture_output=True, text=True, check=True, env=plain)
+    texts = ended.stdout.split("\0")[:-1]
+    return ["\n".join(line.rstrip() for line in text.strip().splitlines()) for text in texts]
 
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
