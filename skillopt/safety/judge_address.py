@@ -10,6 +10,7 @@ import re
 import unicodedata
 from base64 import b64decode
 from collections.abc import Iterator
+from functools import lru_cache
 from html import unescape
 from typing import Final
 
@@ -130,6 +131,7 @@ _LONGEST: Final = 4_000
 """Characters of one line that are read."""
 
 
+@lru_cache(maxsize=512)
 def addressing_lines(text: str, known: str = "") -> tuple[str, frozenset[int]]:
     """Find the lines of a result that address its judge.
 
@@ -143,6 +145,8 @@ def addressing_lines(text: str, known: str = "") -> tuple[str, frozenset[int]]:
     said = _reasons(known, _PATTERNS)
     patterns = {reason: pattern for reason, pattern in _PATTERNS.items() if reason not in said}
     lines = [line[:_LONGEST] for line in text.split("\n")]
+    if next(_views(" ".join(line.strip() for line in lines)), None) is None:  # nor has any part of it
+        return "", frozenset()
     found: dict[tuple[int, ...], list[str]] = {(at,): _reasons(line, patterns) for at, line in enumerate(lines)}
     for size in range(2, _WINDOW + 1):
         for at in range(len(lines) - size + 1):
@@ -186,7 +190,8 @@ def _views(text: str) -> Iterator[str]:
     """Give the ways to read a text that may say something: as seen, letters and digits exchanged, joined, decoded."""
     seen = text if text.isascii() and text.isprintable() else unicodedata.normalize("NFKC", without_hidden(text))
     seen = unescape(seen)
-    if not seen.isascii() or any(stem in seen.casefold() for stem in _STEMS):
+    folded = seen.casefold()
+    if not seen.isascii() or any(stem in folded for stem in _STEMS):
         yield seen
     if not seen.isascii():
         yield seen.translate(_LOOK_ALIKES)
