@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from skillopt.errors import RepositoryError
-from skillopt.versions.draft_branch import DRAFT_BRANCHES, VERSION_BRANCHES
+from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES, DRAFT_BRANCHES, VERSION_BRANCHES
 from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import SKILL_NAME, Repository
 
@@ -19,7 +19,7 @@ _REMOTE: Final = "refs/remotes/origin/"
 _HEADS: Final = "refs/heads/"
 _USUAL: Final = ("main", "master")
 _LISTED: Final = (_HEADS, _REMOTE_HEAD, *(f"{_REMOTE}{name}" for name in _USUAL))
-_OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES)
+_OURS: Final = (VERSION_BRANCHES, DRAFT_BRANCHES, DESCRIPTION_BRANCHES)
 _Tips = tuple[tuple[str, str], ...]
 
 

@@ -115,6 +115,17 @@ def test_a_description_that_loads_the_skill_wrongly_on_held_out_requests_is_refu
     assert found.reason.startswith("refused: it loads the skill for 1 of 9 held-out requests that should not load it")
 
 
+def test_recall_of_a_sibling_is_counted_on_its_held_out_requests() -> None:
+    theirs = [replace(query, expected="sales-summary") for query in QUERIES if query.text in NEAR_MISSES[:4]]
+    found, _ = trained(
+        lambda _: says(GOOD), terms=on([*(one for one in QUERIES if one.text not in NEAR_MISSES[:4]), *theirs])
+    )
+    assert found.held_out is not None
+    (sibling,) = found.held_out.siblings
+    assert (sibling.skill, sibling.before.of) == ("sales-summary", len(split_queries(theirs)[1]))
+    assert sibling.before == sibling.after
+
+
 def test_the_report_has_the_held_out_requests_and_runs() -> None:
     found, runner = trained(lambda _: says(GOOD))
     assert found.held_out is not None
