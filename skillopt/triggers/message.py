@@ -14,11 +14,9 @@ from skillopt.triggers.held_out import HeldOutTriggers
 from skillopt.triggers.quality import TriggerRate
 from skillopt.triggers.shared_error import TRIGGER_TRAINING
 from skillopt.triggers.training import TrainedDescription
+from skillopt.versions.commit_kind import DESCRIPTION
 
-__all__ = ["DESCRIPTION_KIND", "DescriptionOrigin", "description_body", "description_trailers"]
-
-DESCRIPTION_KIND: Final = "description"
-"""Value of the trailer `Kind` of such a commit."""
+__all__ = ["DescriptionOrigin", "description_body", "description_trailers"]
 
 _WIDTH: Final = 72
 
@@ -91,7 +89,7 @@ def description_trailers(
     rollouts, usage = cost
     return (
         ("Skill", skill),
-        ("Kind", DESCRIPTION_KIND),
+        ("Kind", DESCRIPTION),
         (TRIGGER_TRAINING, origin.training),
         ("Gate", origin.rule.value),
         *([(GRADE, verdict.grading.grade.value)] if verdict.grading else []),

@@ -11,9 +11,8 @@ from skillopt.skills.folder import SKILL_FILE
 from skillopt.skills.frontmatter import listed_description
 from skillopt.tasks import File
 from skillopt.triggers.description import with_description
-from skillopt.triggers.message import DESCRIPTION_KIND
 from skillopt.triggers.training import TrainedDescription
-from skillopt.versions.commit_kind import DECLINED
+from skillopt.versions.commit_kind import DECLINED, DECLINED_DESCRIPTION, DESCRIPTION, of_description
 from skillopt.versions.commit_message import Version
 from skillopt.versions.decisions import PersonsWord
 from skillopt.versions.draft_branch import DESCRIPTION_BRANCHES
@@ -32,8 +31,6 @@ __all__ = [
 ]
 
 _FETCHED: Final = "refs/remotes/origin/skillopt-trigger/"
-_DECLINED_KIND: Final = "description-declined"
-_KINDS: Final = frozenset({DESCRIPTION_KIND, _DECLINED_KIND})
 _LONGEST_LINE: Final = 100
 
 
@@ -56,7 +53,7 @@ def _line(repository: Repository, skill: str) -> tuple[Version, ...]:
     sha = description_tip(repository, skill)
     while sha and len(found) < _LONGEST_LINE:
         version = repository.commit(sha)
-        if version.trailer("Skill") != skill or version.trailer("Kind") not in _KINDS:
+        if version.trailer("Skill") != skill or not of_description(version):
             break
         found.append(version)
         sha = version.parent
@@ -65,7 +62,7 @@ def _line(repository: Repository, skill: str) -> tuple[Version, ...]:
 
 def list_descriptions(repository: Repository, skill: str) -> tuple[Version, ...]:
     """List the descriptions of a skill that training committed, newest first, declined ones too."""
-    return tuple(one for one in _line(repository, skill) if one.trailer("Kind") == DESCRIPTION_KIND)
+    return tuple(one for one in _line(repository, skill) if one.trailer("Kind") == DESCRIPTION)
 
 
 def declined_descriptions(repository: Repository, skill: str) -> dict[str, PersonsWord]:
@@ -205,7 +202,7 @@ def decline_descriptions(
         if one.sha in gone or description_of(repository, one.sha, path) == merged:
             break
         offered.append(one)
-    offered = [one for one in offered if one.trailer("Kind") == DESCRIPTION_KIND]
+    offered = [one for one in offered if one.trailer("Kind") == DESCRIPTION]
     if not offered:
         raise UsageError(f"skill {skill!r} has no description to decline; see `skillopt log {skill}`")
     before = description_of(repository, offered[-1].parent, path)
@@ -219,7 +216,7 @@ def decline_descriptions(
         body=f"{names} was declined. The description before it is back, and training starts from it.",
         trailers=(
             ("Skill", skill),
-            ("Kind", _DECLINED_KIND),
+            ("Kind", DECLINED_DESCRIPTION),
             *((DECLINED, one.sha) for one in offered),
             *((key, value) for key, value in signed if value),
         ),

@@ -8,6 +8,8 @@ from skillopt.versions.commit_message import Version
 __all__ = [
     "ACCEPTED",
     "DECLINED",
+    "DECLINED_DESCRIPTION",
+    "DESCRIPTION",
     "DROPPED",
     "DROPPED_BY",
     "RENAMED_FROM",
@@ -15,6 +17,7 @@ __all__ = [
     "TAKEN",
     "UNDECLINED",
     "commit_kind",
+    "of_description",
 ]
 
 ACCEPTED: Final = "Val-After"
@@ -22,6 +25,12 @@ ACCEPTED: Final = "Val-After"
 
 DECLINED: Final = "Declined"
 """Trailer with a version or draft that people refused; there is one for each."""
+
+DESCRIPTION: Final = "description"
+"""Value of the trailer `Kind` of a commit that changes the description, on a branch of its own or merged from there."""
+
+DECLINED_DESCRIPTION: Final = "description-declined"
+"""Value of the trailer `Kind` of a commit with which a person refuses such ones."""
 
 DROPPED: Final = "Dropped-Edit"
 """Trailer with the key of an edit that people refused; there is one for each."""
@@ -51,6 +60,11 @@ _KINDS: Final = (
     (RENAMED_FROM, "renamed"),
     (GRADE, "draft"),
 )
+
+
+def of_description(version: Version) -> bool:
+    """Tell whether a commit is about the description, and so no version of the body."""
+    return version.trailer("Kind") in (DESCRIPTION, DECLINED_DESCRIPTION)
 
 
 def commit_kind(version: Version) -> str:

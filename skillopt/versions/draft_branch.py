@@ -14,6 +14,7 @@ from typing import Final
 from skillopt.errors import RepositoryError, VersionConflictError
 from skillopt.skills.folder import is_shipped
 from skillopt.tasks import File, digest_of
+from skillopt.versions.commit_kind import of_description
 from skillopt.versions.commit_message import Version
 from skillopt.versions.git_process import run_git
 from skillopt.versions.repository import NewVersion, Repository
@@ -141,11 +142,21 @@ def people_commits(repository: Repository, skill: str, tip: str) -> tuple[str, .
         skill: Name of the skill whose versions or draft it has.
         tip: Its newest commit; one that is no version of the skill is listed, whatever else leads to it.
     """
-    ours = {version.sha for version in repository.versions(skill, tip)}
+    ours = {version.sha for version in repository.versions(skill, tip)} | _descriptions(repository, skill, tip)
     ignored = [f"--exclude={name}/*" for name in ("skillopt", "skillopt-draft", "skillopt-trigger")]
     kept = [*ignored, "--branches", *filter(None, [repository.head()])]
     alone = run_git(repository.root, "rev-list", tip, "--not", *kept).decode().split()
     return tuple(sha for sha in dict.fromkeys((tip, *alone)) if sha not in ours)
+
+
+def _descriptions(repository: Repository, skill: str, tip: str) -> set[str]:
+    """List the commits that training and people's refusals wrote on a branch of descriptions."""
+    found: set[str] = set()
+    version = repository.commit(tip)
+    while version.sha not in found and version.trailer("Skill") == skill and of_description(version):
+        found.add(version.sha)
+        version = repository.commit(version.parent) if version.parent else version
+    return found
 
 
 def _digest(files: Iterable[File]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from skillopt.versions.commit_kind import RENAMED_FROM
+from skillopt.versions.commit_kind import RENAMED_FROM, of_description
 from skillopt.versions.commit_message import Version, parse_message
 from skillopt.versions.git_process import run_git
 
@@ -70,7 +70,8 @@ def _walk(skill: str, tip: str, commits: Mapping[str, _Commit]) -> Iterator[Vers
         if commit is None:
             return
         version = commit.version
-        if version is not None and not names.isdisjoint(version.values("Skill")):
+        ours = version is not None and not names.isdisjoint(version.values("Skill"))
+        if version is not None and ours and not of_description(version):
             yield version
             names.add(version.trailer(RENAMED_FROM))
         sha = commit.parent

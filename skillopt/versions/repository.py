@@ -19,7 +19,7 @@ from pathlib import Path
 from skillopt.errors import RepositoryError, UsageError, VersionConflictError
 from skillopt.skills.folder import MAX_FILES, MAX_SKILL_BYTES, SKILL_FILE, is_shipped
 from skillopt.tasks import File
-from skillopt.versions.commit_kind import RENAMED_FROM
+from skillopt.versions.commit_kind import RENAMED_FROM, of_description
 from skillopt.versions.commit_message import Version, compose_message, parse_commit, single_line
 from skillopt.versions.git_process import (
     disabled_hooks,
@@ -223,7 +223,8 @@ class Repository:
     def versions(self, skill: str, tip: str | None = None) -> tuple[Version, ...]:
         """List the versions of a skill, newest first: the commits of its branch that say so.
 
-        Commits of people between or on top of them are left out. A `tip` that is known need not be looked up.
+        Commits of people between or on top of them are left out, and so are descriptions that were merged. A `tip` that
+        is known need not be looked up.
         """
         tip = tip or self.branch_tip(skill)
         if tip is None:
@@ -234,7 +235,7 @@ class Repository:
         names, found = {skill}, list[Version]()
         for sha, content in commits:
             version = parse_commit(sha, content.decode("utf-8", "replace"))
-            if names.intersection(value for key, value in version.trailers if key == "Skill"):
+            if names.intersection(version.values("Skill")) and not of_description(version):
                 found.append(version)
                 names.add(version.trailer(RENAMED_FROM))
         return tuple(found)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from skillopt.versions.histories import read_histories
+from skillopt.versions.repository import Repository
 from tests.fakes.projects import git, skillopt
 from tests.fakes.triggers import make_siblings
 
@@ -95,3 +97,11 @@ def test_the_same_training_again_spends_nothing_and_another_one_gets_what_is_lef
     assert (again["paid_rollouts"], again["paid_calls"], again["error"]) == (0, 0, first["error"])
     assert other["paid_rollouts"] > 0
     assert round(other["error"]["spent"], 6) == 0.091
+
+
+def test_a_description_that_was_merged_is_no_version_of_the_body_and_spends_none_of_its_error(project: Path) -> None:
+    git(project, "merge", "-q", "--ff-only", BRANCH)
+    git(project, "branch", "skillopt/expense-claims")
+    assert Repository(project).versions("expense-claims") == ()
+    tip = git(project, "rev-parse", "HEAD")
+    assert read_histories(project, {"expense-claims": tip}) == {"expense-claims": ()}

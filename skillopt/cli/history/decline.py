@@ -51,8 +51,9 @@ def decline(
     They stay in the history and are marked declined. Training starts from the text before them, and does not try
     their edits, or those descriptions, again.
     """
-    from skillopt.commands.history.decline import DESCRIPTION, decline_description
     from skillopt.commands.history.decline import decline as run
+    from skillopt.commands.history.decline import decline_description
+    from skillopt.versions.commit_kind import DESCRIPTION
 
     if version == DESCRIPTION:
         show(decline_description(select(skill), _word(skill, reason)), _description_text, as_json=as_json)

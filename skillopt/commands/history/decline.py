@@ -6,7 +6,6 @@ A no is a commit on the skill's branch, from which training goes on with the tex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
 
 from skillopt.errors import UsageError
 from skillopt.project import Selection, Target
@@ -35,7 +34,6 @@ from skillopt.versions.merging import default_tip
 from skillopt.versions.repository import Repository
 
 __all__ = [
-    "DESCRIPTION",
     "Declined",
     "DeclinedDescriptions",
     "Undeclined",
@@ -43,10 +41,6 @@ __all__ = [
     "decline_description",
     "undecline",
 ]
-
-
-DESCRIPTION: Final = "description"
-"""What users call trained descriptions where a version can be named."""
 
 
 @dataclass(frozen=True, slots=True)
