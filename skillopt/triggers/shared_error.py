@@ -18,6 +18,7 @@ from skillopt.versions.commit_message import Version
 
 __all__ = [
     "TRIGGER_TRAINING",
+    "comparison_allowance",
     "comparison_settings",
     "request_digests",
     "spent_by_trainings",
@@ -83,8 +84,17 @@ def comparison_settings(settings: Settings, earlier: Iterable[ErrorSpent]) -> Se
     """
     if settings.gate is not GateRule.PAIRED:
         return settings
-    allowance = ErrorBudget.after(1.0 - settings.confidence, earlier).left * COMPARISON_SHARE
-    return settings.model_copy(update={"confidence": 1.0 - allowance})
+    return settings.model_copy(update={"confidence": 1.0 - comparison_allowance(settings, earlier)})
+
+
+def comparison_allowance(settings: Settings, earlier: Iterable[ErrorSpent]) -> float:
+    """Give the error that a comparison may spend, in [0, 1 - confidence].
+
+    Args:
+        settings: Of the training.
+        earlier: What trainings before it spent.
+    """
+    return ErrorBudget.after(1.0 - settings.confidence, earlier).left * COMPARISON_SHARE
 
 
 def why_exhausted(held_out: int, settings: Settings, earlier: Sequence[ErrorSpent]) -> str:

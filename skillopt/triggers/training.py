@@ -28,7 +28,7 @@ from skillopt.triggers.held_out import HeldOutTriggers, count_held_out, why_wors
 from skillopt.triggers.loading import trigger_task
 from skillopt.triggers.quality import QueryLoading, TriggerRate, judge_loading, trigger_rate
 from skillopt.triggers.queries import Query
-from skillopt.triggers.shared_error import comparison_settings
+from skillopt.triggers.shared_error import comparison_allowance, comparison_settings
 
 __all__ = ["DescriptionTraining", "TrainedDescription", "train_description"]
 
@@ -138,10 +138,12 @@ def _gated(start: Skill, candidate: Skill, training: DescriptionTraining) -> tup
     gate = Gate(tasks, settings, training.runner, first_repeat=first, looked=training.earlier)
     verdict = gate.decide("gate", start, candidate)
     held_out = count_held_out(start.name, training.held_out, gate.measured(start, candidate))
-    if verdict.outcome is Outcome.ACCEPT and why_worse(held_out):
+    refused = verdict.outcome is Outcome.ACCEPT and bool(why_worse(held_out))
+    if refused:
         verdict = replace(verdict, outcome=Outcome.REJECT, grading=None)
-    if settings.gate is GateRule.PAIRED and verdict.outcome is not Outcome.ACCEPT:
-        verdict = replace(verdict, error_spent=1.0 - settings.confidence)
+    # Only an accept that stands is free: else whoever is refused would try again with all of the error.
+    if refused or (settings.gate is GateRule.PAIRED and verdict.outcome is not Outcome.ACCEPT):
+        verdict = replace(verdict, error_spent=comparison_allowance(training.settings, training.earlier))
     return verdict, held_out
 
 
