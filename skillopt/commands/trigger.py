@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Final
 
 from skillopt.commands.spending import Payment, payment_of
@@ -125,7 +126,7 @@ class TrainedTriggers:
     spent: Mapping[str, Usage]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Training:
     """A training that can begin: what it starts from, and what came before it.
 
@@ -145,7 +146,7 @@ class _Training:
     drivers: Drivers
     declined: tuple[TriedDescription, ...]
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Give a digest of all that it rests on: begun again, it goes on, or comes to the same."""
         plan, drivers = self.plan, self.drivers

@@ -3,6 +3,7 @@
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -55,7 +56,7 @@ class TriggerAsk:
     turns: int = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TriggerPlan:
     """All that is known before anything runs.
 
@@ -77,7 +78,7 @@ class TriggerPlan:
     beside: tuple[Skill, ...]
     queries: Queries
 
-    @property
+    @cached_property
     def split(self) -> tuple[tuple[Query, ...], tuple[Query, ...]]:
         """Give training requests and held-out ones."""
         return split_queries(self.queries.queries)
