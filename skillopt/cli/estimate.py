@@ -54,6 +54,7 @@ def _text(result: "Estimated") -> str:
         *_chances(result),
         *([f"note: {result.earlier}"] if result.earlier else []),
         *([f"note: {result.caution}"] if result.caution else []),
+        *([f"keys: {result.keys}"] if result.keys else []),
         *([f"cap: {result.cap}"] if result.cap else []),
         *([f"the cap ends {_of_ten(likely.capped)} simulated runs"] if likely.capped > _SURE else []),
         result.verdict,

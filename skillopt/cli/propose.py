@@ -91,6 +91,11 @@ def _text(result: "ProposalResult") -> str:
     lines.append(
         f"committed {result.version[:10]} on branch {result.branch}" if result.version else "nothing committed"
     )
+    if result.replaced:
+        lines.append(
+            f"the draft that waited before has other edits and is kept as {result.replaced[:10]}; to have it back: "
+            f"git branch --force skillopt-draft/{result.skill} {result.replaced[:10]}"
+        )
     lines.append(f"asked: {result.rollouts} rollouts, {result.paid_rollouts} newly run")
     return "\n".join(
         [*lines, *(f"spent by the {role}: {format_usage(usage)}" for role, usage in (result.spent or {}).items())]

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from skillopt.agents.command_line.agreement import AgentTerms
+from skillopt.agents import AGENTS
+from skillopt.agents.command_line.agreement import AgentTerms, is_unsandboxed_by_file
 from skillopt.agents.registration import find_approvals
 from skillopt.commands.history.rename import orphaned_branches
 from skillopt.commands.prospect import what_it_can_show
@@ -84,19 +85,26 @@ def doctor(*, folder: Path | None = None, probe: bool = False) -> Diagnosis:
 
 
 def find_unagreed_agents(folder: Path | None = None) -> tuple[AgentTerms, ...]:
-    """Find the own tables of agents in skillopt.toml to which nobody agreed yet; none where it cannot be read."""
+    """Find the agents of skillopt.toml to which nobody agreed yet; none where it cannot be read.
+
+    They are those with tables of its own, and those that it runs without a sandbox.
+    """
     try:
         project = Project.find(folder or Path.cwd())
         targets = [project.target(Selection(name)).settings for name in project.entries]
-        found = {
-            terms.words: terms
-            for settings in (project.settings(), *targets)
-            for name, table in settings.agents.items()
-            if not (terms := AgentTerms(name, table, project.root, settings.sandbox)).agreed
-        }
+        asked = (terms for settings in (project.settings(), *targets) for terms in _terms(project, settings))
+        found = {terms.words: terms for terms in asked if not terms.agreed}
     except SkilloptError:
         return ()  # its row says it
     return tuple(found.values())
+
+
+def _terms(project: Project, settings: Settings) -> Iterator[AgentTerms]:
+    for name, table in settings.agents.items():
+        yield AgentTerms(name, table, project.root, settings.sandbox)
+    target = settings.harness.partition("/")[0]
+    if target in AGENTS and settings.sandbox == "none" and is_unsandboxed_by_file(project.root):
+        yield AgentTerms(target, None, project.root, settings.sandbox)
 
 
 def _checks(folder: Path, *, probe: bool) -> Iterator[Check]:

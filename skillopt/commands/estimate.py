@@ -17,6 +17,7 @@ from skillopt.commands.prospect import (
 )
 from skillopt.errors import RepositoryError, SkilloptError, UsageError
 from skillopt.execution.drivers import load_drivers
+from skillopt.execution.logins import given_keys
 from skillopt.execution.recording import check_cap
 from skillopt.execution.unboxed_checks import checks_warning
 from skillopt.forecast.foresight import CallCost, Foresight, foresee
@@ -96,6 +97,7 @@ class Estimated:
         prospect: What the suite can show.
         earlier: What earlier runs with another preset on the same tasks mean; empty when there were none.
         caution: What scores are worth where programs of verifiers run without a sandbox; empty elsewhere.
+        keys: Which key the agent is given, and which hosts it may give it to; empty where the target is no agent.
         cap: The option that caps the run where the settings have no cap on what it spends; empty where they do.
         go: Whether a run is worth it.
         verdict: Why, in a sentence.
@@ -114,6 +116,7 @@ class Estimated:
     prospect: Prospect
     earlier: str
     caution: str
+    keys: str
     cap: str
     go: bool
     verdict: str
@@ -177,6 +180,7 @@ def estimate(
         prospect,
         records.earlier,
         checks_warning(suite, settings.sandbox),
+        given_keys(settings.harness, settings.agents),
         _cap(likely, suite, settings, val),
         go,
         verdict,

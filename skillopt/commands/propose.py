@@ -136,6 +136,7 @@ class ProposalResult:
         rollouts: Rollouts asked for.
         paid_rollouts: Of those, how many this command ran itself.
         spent: What each role consumed in this command.
+        replaced: Commit of the draft of before that the new one took the place of; it is kept. Empty for none.
     """
 
     run: str
@@ -151,6 +152,7 @@ class ProposalResult:
     rollouts: int = 0
     paid_rollouts: int = 0
     spent: Mapping[str, Usage] | None = None
+    replaced: str = ""
 
     @property
     def accepted(self) -> bool:
@@ -240,6 +242,7 @@ def propose(
         ended.rollouts,
         run.runner.paid_rollouts,
         plan.drivers.meter.by_role,
+        run.draft.replaced if run.draft else "",
     )
 
 

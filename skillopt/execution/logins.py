@@ -15,7 +15,7 @@ from skillopt.agents.process import first_set
 from skillopt.settings import Settings
 from skillopt.tasks import Suite
 
-__all__ = ["find_login", "missing_access", "nested_session"]
+__all__ = ["find_login", "given_keys", "missing_access", "nested_session"]
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
@@ -42,6 +42,22 @@ def find_login(driver: str, agents: Mapping[str, AgentTable] | None = None) -> t
     if named is None:
         return False, f"expected a key in {_KEYS[driver][0]}, found none; set it"
     return True, f"credential from {named[0]}"
+
+
+def given_keys(harness: str, agents: Mapping[str, AgentTable]) -> str:
+    """Say which key the agent that does the tasks is given, and which hosts it may give it to; empty for no agent.
+
+    Args:
+        harness: As the settings name it.
+        agents: The tables of skillopt.toml.
+    """
+    kind = harness.partition("/")[0]
+    if kind not in AGENTS and find_agent_table(kind, agents) is None:
+        return ""
+    ready, found = find_login(kind, agents)
+    if not ready:
+        return found
+    return f"gives {kind} the {found}" if kind in AGENTS else found.rpartition("; ")[2]
 
 
 def missing_access(settings: Settings, suite: Suite, *, trains: bool = False) -> str:

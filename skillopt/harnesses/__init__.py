@@ -13,7 +13,7 @@ from typing import Final, cast
 from skillopt.agent_tables.shipped import SHIPPED, find_agent_table
 from skillopt.agent_tables.table import AgentTable
 from skillopt.agents import AGENTS
-from skillopt.agents.command_line.agreement import AgentTerms, expect_agreement
+from skillopt.agents.command_line.agreement import AgentTerms, expect_agreement, is_unsandboxed_by_file
 from skillopt.errors import SettingsError
 from skillopt.prices import guess_full_names
 from skillopt.protocols import Harness, Model
@@ -100,13 +100,16 @@ def load_harness(name: str, wanted: HarnessParts) -> Harness:
         wanted: What it is made of.
 
     Raises:
-        SettingsError: There is no harness of that name, it has no models to choose from, or nobody agreed to its table.
+        SettingsError: There is no harness of that name, it has no models to choose from, or nobody agreed to its table,
+            or to what skillopt.toml lets it do.
     """
     settings = wanted.settings
     driver, (kind, _, model) = find_harness_driver(name, settings.agents), name.partition("/")
     table = find_agent_table(kind, settings.agents)
     if driver is _OF_TABLES and table is not None:
         expect_agreement(AgentTerms(kind, table, wanted.project, settings.sandbox))
+    if kind in AGENTS and settings.sandbox == "none" and is_unsandboxed_by_file(wanted.project):
+        expect_agreement(AgentTerms(kind, None, wanted.project, settings.sandbox))
     options: dict[str, Callable[[], object]] = {
         "name": lambda: kind,
         "table": lambda: table,

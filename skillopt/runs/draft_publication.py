@@ -56,12 +56,14 @@ class DraftState:
         commit: Where it is, empty where it was not published.
         grading: Its grade with figures, None where the run ended before it was graded.
         note: Why it was not published, empty where it was.
+        replaced: Commit of the draft of an earlier proposal that it took the place of, which is kept; empty for none.
     """
 
     branch: str
     commit: str
     grading: Grading | None
     note: str = ""
+    replaced: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +109,16 @@ def publish_draft(repository: Repository, ledger: Ledger, record: RunRecord) -> 
     try:
         if waiting.draft is None or waiting.unfit_reason:
             _remove(branch, record)
-            commit = ""
+            commit = replaced = ""
         else:
+            before = branch.read() if record.kind == "proposal" else None
             commit = branch.publish(_new_version(repository, record, waiting))
+            replaced = _keep(branch, record, before, commit)
     except VersionConflictError as error:
         return DraftState(branch.name, "", waiting.grading, str(error))
-    return None if waiting.draft is None else DraftState(branch.name, commit, waiting.grading, waiting.unfit_reason)
+    if waiting.draft is None:
+        return None
+    return DraftState(branch.name, commit, waiting.grading, waiting.unfit_reason, replaced)
 
 
 def recover_draft(root: Path, repository: Repository, skill: str) -> None:
@@ -179,6 +185,22 @@ def _find_waiting(events: Sequence[tuple[str, Event]]) -> _Waiting:
     at = next((at for at, event in reversed(events) if event is draft), "")
     accepted = sum(isinstance(event, VersionAccepted) for _, event in events)
     return _Waiting(draft, at, accepted, next((at for at, event in events if isinstance(event, RunStarted)), ""))
+
+
+def _keep(branch: DraftBranch, record: RunRecord, before: Version | None, now: str) -> str:
+    """Keep the draft of another run with another text, which a proposal begins without; give its commit or nothing."""
+    if before is None or before.trailer(_RUN) == record.id:
+        return ""
+    tip = branch.repository.branch_tip(record.skill)
+    there = {_text_at(branch, commit) for commit in (now, tip) if commit}
+    if _text_at(branch, before.sha) in there:
+        return ""
+    branch.keep(before.sha)
+    return before.sha
+
+
+def _text_at(branch: DraftBranch, commit: str) -> str:
+    return read_version(branch.repository, branch.skill, commit, branch.path, missing_ok=True).digest
 
 
 def _remove(branch: DraftBranch, record: RunRecord) -> None:

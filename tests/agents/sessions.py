@@ -16,7 +16,18 @@ from tests.fakes.host_wires import Seen, play_host, read_anthropic, read_openai
 from tests.fakes.projects import make_project
 from tools.fake_providers.loopback import Requested
 
-__all__ = ["WAIT", "WAYS", "Ended", "Session", "Way", "make_place", "run_session", "set_up"]
+__all__ = [
+    "WAIT",
+    "WAYS",
+    "Ended",
+    "Session",
+    "Way",
+    "client_settings",
+    "client_variables",
+    "make_place",
+    "run_session",
+    "set_up",
+]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 240
@@ -135,10 +146,10 @@ def make_place(place: Path) -> Path:
     return place
 
 
-def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
-    """Give a function that runs a client in the project, with nothing of this machine but the PATH."""
+def client_variables(place: Path, url: str) -> dict[str, str]:
+    """Give the environment of a client, with nothing of this machine but the PATH."""
     home = place / "home"
-    environment = {
+    return {
         "PATH": f"{place / 'programs'}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
         "CODEX_HOME": str(home / ".codex"),
@@ -150,6 +161,11 @@ def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
         # Without it Claude Code asks its own servers when it adds a marketplace, and waits for them.
         "ANTHROPIC_BASE_URL": url,
     }
+
+
+def _client(program: str, place: Path, url: str) -> Callable[..., Ended]:
+    """Give a function that runs a client in the project."""
+    environment = client_variables(place, url)
 
     def run(*arguments: str) -> Ended:
         ended = subprocess.run(
@@ -193,7 +209,7 @@ def run_session(program: str, way: Way, place: Path) -> Session:
     """
     with play_host(way.client) as provider:
         run = set_up(program, way, place, provider.url)
-        ended = run(*way.command, *_settings(way, provider.url))
+        ended = run(*way.command, *client_settings(way, provider.url))
         requests = tuple(provider.requests)
     bodies = [request.body for request in requests if request.path == _PATHS[way.client]]
     assert bodies, ended.stdout + ended.stderr
@@ -201,7 +217,7 @@ def run_session(program: str, way: Way, place: Path) -> Session:
     return Session(way, place / "project", ended, read(bodies[-1]), requests)
 
 
-def _settings(way: Way, url: str) -> tuple[str, ...]:
+def client_settings(way: Way, url: str) -> tuple[str, ...]:
     """Give what makes a client use the loopback provider, and nothing else."""
     if way.client == "claude":
         return ()

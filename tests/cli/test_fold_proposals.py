@@ -108,6 +108,25 @@ def test_who_saw_one_fold_may_prove_it_and_who_saw_both_gets_proven_here_at_most
     assert RULES["email"] in git(selection.folder or Path(), "show", "skillopt-draft/rows:skills/rows/SKILL.md")
 
 
+def test_the_draft_of_a_first_proposal_is_kept_and_named_when_a_second_one_takes_its_place(
+    selection: Selection,
+) -> None:
+    root = selection.folder or Path()
+    measure(selection)
+    both = [proposal(evidence(selection, fold=number)) for number in (1, 2)]
+    first = propose(selection, both[0].model_copy(update={"edits": both[0].edits[:1]}))
+    waiting = git(root, "rev-parse", "skillopt-draft/rows")
+    other = both[1].edits[0].model_copy(update={"content": "- Always write e-mail addresses in lower case."})
+    (root / "edits.json").write_text(both[1].model_copy(update={"edits": (other,)}).model_dump_json())
+    second = skillopt(root, "propose", "edits.json", "rows")
+
+    assert first.replaced == ""
+    assert f"is kept as {waiting[:10]}; to have it back: git branch --force skillopt-draft/rows" in second.stdout
+    shown = [git(root, "show", f"{one}:skills/rows/SKILL.md") for one in (waiting, "skillopt-draft/rows")]
+    assert ["Always" in text for text in shown] == [False, True]
+    assert waiting in git(root, "for-each-ref", "--format=%(objectname)", "refs/skillopt-replaced")
+
+
 def test_with_accept_here_what_is_shown_on_these_tasks_becomes_a_version(selection: Selection) -> None:
     root = selection.folder or Path()
     with (root / "skillopt.toml").open("a") as config:

@@ -53,6 +53,7 @@ def test_doctor_and_estimate_know_such_an_agent(project: Path, monkeypatch: pyte
     assert rows["target rows"]["found"].startswith("tiny files=")
     assert rows["target rows login"]["found"] == "credential from TINY_KEY; gives TINY_KEY to api.tiny.example"
     assert told(project, "estimate", "rows")["harness"] == "tiny/small"
+    assert "\nkeys: gives TINY_KEY to api.tiny.example\n" in skillopt(project, "estimate", "rows").stdout
     monkeypatch.delenv("TINY_KEY")
     rows = {row["name"]: row for row in json.loads(skillopt(project, "doctor", "--json").stdout)["checks"]}
     assert (rows["target rows login"]["ok"], rows["target rows login"]["found"]) == (

@@ -6,7 +6,7 @@ answered. Does not own what the model does (host_player).
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
@@ -39,9 +39,16 @@ class Seen:
     steps: tuple[Step, ...]
 
 
-def play_host(client: str) -> AbstractContextManager[LoopbackServer]:
-    """Serve the model to a client, `claude` or `codex`."""
-    return fake_anthropic(_anthropic) if client == "claude" else fake_openai(_openai)
+def play_host(client: str, told: Callable[[Step], object] = lambda _: None) -> AbstractContextManager[LoopbackServer]:
+    """Serve the model to a client, `claude` or `codex`.
+
+    Args:
+        client: Who asks.
+        told: Is told each step before the client is.
+    """
+    if client == "claude":
+        return fake_anthropic(lambda body: _anthropic(body, told))
+    return fake_openai(lambda body: _openai(body, told))
 
 
 def read_anthropic(body: Body) -> Seen:
@@ -80,9 +87,10 @@ def read_openai(body: Body) -> Seen:
     return Seen("\n".join(texts), offered, tuple(steps))
 
 
-def _anthropic(body: Body) -> Answer:
+def _anthropic(body: Body, told: Callable[[Step], object]) -> Answer:
     seen = read_anthropic(body)
     step = _step(seen)
+    told(step)
     said: list[Block] = [{"type": "text", "text": step.words}]
     if step.tool:
         name, number = seen.offered[step.tool], next(_numbers)
@@ -90,9 +98,10 @@ def _anthropic(body: Body) -> Answer:
     return message(body, said)
 
 
-def _openai(body: Body) -> Answer:
+def _openai(body: Body, told: Callable[[Step], object]) -> Answer:
     seen = read_openai(body)
     step = _step(seen)
+    told(step)
     if not step.tool:
         return response(body, step.words)
     number = next(_numbers)

@@ -1,24 +1,27 @@
-"""Who agreed that the command of a table may run: a table comes with a repository, which can be a stranger's.
+"""Who agreed to what a repository's skillopt.toml makes run here: its tables, and agents without a sandbox.
 
-A person is asked once for each table and the files of the project that it names as they are, and the answer is kept
-outside of the repository. Where nobody can be asked,
-whoever starts the program names the agents in a variable, which no file of a project can set.
+A repository can be a stranger's. A person is asked once for each table and the files of the project that it names as
+they are, and the answer is kept outside of the repository. Where nobody can be asked, whoever starts the program names
+the agents in a variable, which no file of a project can set.
 """
 
 import json
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Final
 
 from skillopt.agent_tables.shipped import SHIPPED
 from skillopt.agent_tables.table import ALLOWED_AGENTS, AgentTable
-from skillopt.agents.command_line.program import TableProgram
+from skillopt.agents.command_line.program import TableProgram, key_words
 from skillopt.errors import SettingsError
 
-__all__ = ["AgentTerms", "expect_agreement"]
+__all__ = ["AgentTerms", "expect_agreement", "is_unsandboxed_by_file"]
+
+_CONFIG: Final = "skillopt.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +29,14 @@ class AgentTerms:
     """What a person agrees to.
 
     Args:
-        name: What the table is called.
-        table: What is run, and what it is given.
+        name: What the table, or the agent without one, is called.
+        table: What is run, and what it is given; None for an agent that has no table.
         project: The folder of skillopt.toml.
         sandbox: The setting: `auto`, `bwrap` or `none`.
     """
 
     name: str
-    table: AgentTable
+    table: AgentTable | None
     project: Path
     sandbox: str
 
@@ -41,7 +44,7 @@ class AgentTerms:
     def agreed(self) -> bool:
         """Tell whether it may run: it is shipped as it is, named in the variable, or somebody said yes."""
         named = {name.strip() for name in os.environ.get(ALLOWED_AGENTS, "").split(",")}
-        if self.table == SHIPPED.get(self.name) or self.name in named:
+        if (self.table is not None and self.table == SHIPPED.get(self.name)) or self.name in named:
             return True
         return self._digest in _kept().get(self._place, ())
 
@@ -65,14 +68,14 @@ class AgentTerms:
     @property
     def words(self) -> str:
         """Say what would run, what it is given, and where."""
-        hosts = ", ".join(urlsplit(url).netloc for url in self.table.url) or "no host"
-        keys = ", ".join(self.table.keys) or "no key"
+        if self.table is None:
+            return f"{_CONFIG} runs {self.name} without a sandbox: it may do whatever you may, with your login"
         own = ", ".join(path for path, _ in self._files)
         what = f"{' '.join(self.table.command)!r}{f' with {own} as they are now' if own else ''}"
         where = "without a sandbox: it may do whatever you may" if self.sandbox == "none" else "in the sandbox"
         if self.sandbox == "auto":
             where += " where that works, else as you"
-        return f"[agents.{self.name}] runs {what} {where}, and gives {keys} to {hosts}"
+        return f"[agents.{self.name}] runs {what} {where}, and {key_words(self.table, self.table.keys)}"
 
     @property
     def _place(self) -> str:
@@ -80,7 +83,8 @@ class AgentTerms:
 
     @property
     def _digest(self) -> str:
-        agreed = [self.name, self.table.model_dump_json(), self.sandbox, *self._files]
+        table = self.table.model_dump_json() if self.table else ""
+        agreed = [self.name, table, self.sandbox, *self._files]
         return sha256(json.dumps(agreed).encode()).hexdigest()
 
     @property
@@ -90,6 +94,8 @@ class AgentTerms:
         Raises:
             SettingsError: One lies elsewhere, or cannot be read.
         """
+        if self.table is None:
+            return ()
         root = os.path.abspath(self.project)  # noqa: PTH100 - keeps a link's name
         try:
             return tuple(
@@ -101,7 +107,7 @@ class AgentTerms:
 
 
 def expect_agreement(terms: AgentTerms) -> None:
-    """Refuse a table to which nobody agreed.
+    """Refuse what nobody agreed to.
 
     Raises:
         SettingsError: Nobody did; the message says how.
@@ -111,6 +117,17 @@ def expect_agreement(terms: AgentTerms) -> None:
             f"{terms.words}: expected that somebody agreed to that, found nobody; run `skillopt doctor` on a terminal, "
             f"which asks, or set {ALLOWED_AGENTS}={terms.name} where nobody can be asked"
         )
+
+
+def is_unsandboxed_by_file(project: Path) -> bool:
+    """Tell whether skillopt.toml says `sandbox = "none"`, for all skills or for one; flags are a person's."""
+    try:
+        found = tomllib.loads((project / _CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    skills = found.get("skills")
+    tables = [found, *(skills.values() if isinstance(skills, dict) else ())]
+    return any(isinstance(table, dict) and table.get("sandbox") == "none" for table in tables)
 
 
 def _file() -> Path:

@@ -1,7 +1,7 @@
 """The program of an agent that a table describes: where it is, its version, its key, and its command line."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -16,7 +16,7 @@ from skillopt.sandbox.bubblewrap import Sandbox, SandboxChoice
 from skillopt.sandbox.processes import run_process
 from skillopt.sandbox.workspace import Workspace
 
-__all__ = ["TableProgram", "find_table_login"]
+__all__ = ["TableProgram", "find_table_login", "key_words"]
 
 _PROJECT: Final = "{project}"
 _VERSION_SECONDS: Final = 30.0
@@ -136,9 +136,16 @@ def find_table_login(table: AgentTable) -> tuple[bool, str]:
     found = first_set(*table.keys)
     if found is None:
         return False, f"expected a key in {' or '.join(table.keys)}, found none; set it"
-    given = ", ".join(name for name in table.keys if os.environ.get(name))
+    return (
+        True,
+        f"credential from {found[0]}; {key_words(table, [name for name in table.keys if os.environ.get(name)])}",
+    )
+
+
+def key_words(table: AgentTable, keys: Sequence[str]) -> str:
+    """Say which keys an agent is given, and which hosts it may give them to."""
     hosts = ", ".join(urlsplit(url).netloc for url in table.url) or "no host"
-    return True, f"credential from {found[0]}; gives {given} to {hosts}"
+    return f"gives {', '.join(keys) or 'no key'} to {hosts}"
 
 
 def _digest_of(files: tuple[str, ...]) -> str:

@@ -69,6 +69,24 @@ def test_whoever_starts_the_program_may_name_agents(tmp_path: Path, monkeypatch:
     assert Project.find(tmp_path).settings().agents == {}
 
 
+@pytest.mark.parametrize(("name", "place"), [("claude-code", ""), ("codex", "[skills.rows]\n")])
+def test_a_cloned_repository_does_not_take_an_agent_out_of_its_sandbox_unasked(
+    tmp_path: Path, name: str, place: str
+) -> None:
+    (tmp_path / "skillopt.toml").write_text(f'harness = "{name}"\n{place}sandbox = "none"\n')
+    settings = Project.find(tmp_path).settings({"sandbox": "none"})
+    with pytest.raises(SettingsError, match=f"runs {name} without a sandbox: it may do whatever you may"):
+        load_target(settings, tmp_path)
+    AgentTerms(name, None, tmp_path, "none").agree()
+    expect_agreement(AgentTerms(name, None, tmp_path, "none"))
+    assert load_target(settings, tmp_path) is not None
+
+
+def test_who_chooses_no_sandbox_by_a_flag_or_a_variable_is_not_asked(tmp_path: Path) -> None:
+    (tmp_path / "skillopt.toml").write_text('harness = "codex"\n')
+    assert load_target(Project.find(tmp_path).settings({"sandbox": "none"}), tmp_path) is not None
+
+
 def test_what_was_kept_and_cannot_be_read_is_no_yes(tmp_path: Path, state: Path) -> None:
     (state / "skillopt").mkdir(parents=True)
     for text in ("[]", "{", '{"x": 1}', "\0"):
