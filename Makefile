@@ -11,7 +11,7 @@ WITHOUT ?=
 # In CI no test runs twice: `make test COVERED=yes` measures what it covers, `make test-all COVERED=yes` adds the rest.
 COVERED ?=
 
-# Of the comparison with other optimizers: make bench-peers BENCH_ARGS=--quick
+# Of the comparison with other optimizers, or of scale: make bench-peers BENCH_ARGS=--quick
 BENCH_ARGS ?=
 
 # Real clients to fetch for their tests, all when empty; CI leaves two out, which are 400 MB and two minutes.
@@ -35,7 +35,7 @@ PIP := $(RUN) -m pip --disable-pip-version-check -qq
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo demo-llm demo-review test test-all check format unit coverage simulations wheel-test test-agents test-browser \
-  test-llm test-trust soak transcripts bench bench-peers docs constraints audit sbom clean
+  test-llm test-trust soak transcripts bench bench-peers bench-scale docs constraints audit sbom clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -110,6 +110,9 @@ bench: .venv/installed  ## measure speed, print ratios
 
 bench-peers: .venv/installed  ## compare with other optimizers in simulated worlds, write benchmarks/RESULTS.md
 	@$(RUN) -m benchmarks.peers $(BENCH_ARGS)
+
+bench-scale: .venv/installed  ## measure workers, clusters, large libraries and estimates, write docs/scale.md
+	@$(RUN) -m benchmarks.scale $(BENCH_ARGS)
 
 docs: .venv/installed  ## rewrite the generated parts of docs/
 	$(RUN) -m tools.generate_docs

@@ -28,7 +28,7 @@ from skillopt.settings import Settings
 from skillopt.storage.ledger import Ledger
 from skillopt.tasks import Split, Suite, Task, VerifierSpec
 
-__all__ = ["Throughput", "measure_throughput"]
+__all__ = ["Throughput", "measure_throughput", "resident"]
 
 _WORKERS = 64
 _ROLLOUTS = 2_000
@@ -68,7 +68,7 @@ class _MemoryObserver(RunObserver):
 
     def activity(self, activity: Activity) -> None:
         if activity.done >= _EARLY and not self.early:
-            self.early = _resident()
+            self.early = resident()
 
 
 def measure_throughput(scratch: Path) -> Throughput:
@@ -90,7 +90,7 @@ def measure_throughput(scratch: Path) -> Throughput:
         began, used = time.perf_counter(), time.process_time()
         found = runner.rollouts(requests)
         wall, cpu = time.perf_counter() - began, (time.process_time() - used) / _ROLLOUTS
-        late = _resident()
+        late = resident()
         if any(rollout.score is None or not rollout.score.passed for rollout in found):
             raise RuntimeError("expected every rollout to pass, found one that did not")
         after = _bare_call(url)
@@ -130,7 +130,7 @@ def _provider() -> Iterator[str]:
             process.kill()
 
 
-def _resident() -> float:
+def resident() -> float:
     """Give this process's resident memory in MiB, as Linux tells it; elsewhere the most that it ever had."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])

@@ -264,6 +264,8 @@ class Rollout:
         status: `ok`, `timeout`, or `infra_error` (the harness or the verifier broke).
         score: The verifier's score; None exactly when the status is `infra_error`.
         reason: Why it is not `ok`, in one line.
+        seconds: From its start to its end, its verifier included; None where nobody measured. Rollouts that differ only
+            in this are equal: nothing is decided by it.
     """
 
     task_id: str
@@ -273,6 +275,7 @@ class Rollout:
     status: Status
     score: Score | None
     reason: str = ""
+    seconds: float | None = field(default=None, compare=False)
 
     @property
     def usage(self) -> Usage:

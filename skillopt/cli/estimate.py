@@ -74,10 +74,16 @@ def _costs(result: "Estimated") -> list[str]:
         f"an optimizer call as {_source(known.calls, 'calls')}",
     ]
     return [
-        *([f"time: {time_words(likely)} with {result.workers} workers"] if likely.minutes else []),
+        *([f"time: {time_words(likely)} with {result.workers} workers; {_timed(result)}"] if likely.minutes else []),
         f"cost: {price_words(likely) or 'price unknown'}; {tokens}",
         f"assumed: {', '.join(figures)}",
     ]
+
+
+def _timed(result: "Estimated") -> str:
+    """Say what the time rests on."""
+    timed = result.known.timed
+    return f"from {timed} recorded latencies" if timed else "a guess: no latencies are recorded"
 
 
 def _kinds(result: "Estimated") -> list[str]:

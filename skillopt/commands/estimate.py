@@ -1,7 +1,7 @@
 """The user action `estimate`: what `optimize` would take and show, from simulated runs, before anything is spent."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from skillopt.execution.logins import given_keys
 from skillopt.execution.recording import check_cap
 from skillopt.execution.unboxed_checks import checks_warning
 from skillopt.forecast.foresight import CallCost, Foresight, foresee
+from skillopt.forecast.latencies import Latencies
 from skillopt.forecast.proposer import PROPOSERS, Proposer
 from skillopt.forecast.typical_costs import typical_call, typical_rollout
 from skillopt.forecast.world import StartingRates
@@ -33,7 +34,7 @@ from skillopt.runs.recorded_success import recorded_edits, recorded_rates
 from skillopt.settings import Settings
 from skillopt.skills.document import Skill
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.mean_costs import MeanCost, mean_cost
+from skillopt.storage.mean_costs import MeanCost, mean_cost, recorded_seconds
 from skillopt.tasks import Split, Suite
 
 __all__ = ["SIMULATED_RUNS", "Estimated", "Known", "Records", "estimate", "read_records"]
@@ -69,6 +70,7 @@ class Known:
         calls: Optimizer calls of this model whose cost is known.
         edits: Edits of this model that were tested in training.
         lasted: How many of those stayed.
+        timed: Rollouts of this target of which it is recorded how long they took, at most 500; 0 where too few.
     """
 
     tasks: int = 0
@@ -77,6 +79,7 @@ class Known:
     calls: int = 0
     edits: int = 0
     lasted: int = 0
+    timed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,7 @@ class Records:
         rates: By task, how many of its runs passed, and how many there were.
         rollout: Mean cost of a rollout, None where none is recorded.
         call: Mean cost of a call of the optimizer model, None where none is recorded.
+        seconds: How long rollouts took; None where too few were timed.
         earlier: What earlier runs with another preset on the same tasks mean; empty when there were none.
     """
 
@@ -212,6 +216,7 @@ class Records:
     rates: dict[str, tuple[int, int]]
     rollout: MeanCost | None
     call: MeanCost | None
+    seconds: Latencies | None
     earlier: str
 
     @property
@@ -225,18 +230,34 @@ class Records:
         """Give the cost of a rollout and of a call: as measured, else as typical."""
         workers = settings.executor.workers
         return (
-            _measured(self.rollout, workers, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS),
+            _measured(self.rollout, workers, typical_rollout(settings, suite, skill), _FEWEST_ROLLOUTS, self.seconds),
             _measured(self.call, 1, typical_call(settings, skill), 1),
         )
 
 
-def _measured(mean: MeanCost | None, workers: int, typical: CallCost, fewest: int) -> CallCost:
+def _measured(
+    mean: MeanCost | None, workers: int, typical: CallCost, fewest: int, timed: Latencies | None = None
+) -> CallCost:
     """Give the cost of a call: as measured where it was measured often enough; what was not measured is typical."""
     if mean is None or mean.calls < fewest:
         return typical
     tokens, error = mean.tokens
-    seconds = typical.seconds if mean.pace is None or typical.seconds is None else mean.pace * workers
-    return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0)
+    if timed is not None and typical.seconds is not None:
+        seconds: float | None = timed.mean
+    else:
+        seconds = typical.seconds if mean.pace is None or typical.seconds is None else mean.pace * workers
+    recorded = timed if seconds is not None else None
+    return CallCost(tokens, mean.usd[0] if mean.usd else None, seconds, error / tokens if tokens else 0.0, recorded)
+
+
+def _latencies(found: Sequence[tuple[str, float]]) -> Latencies | None:
+    """Give how long rollouts take; None where too few were timed."""
+    if len(found) < _FEWEST_ROLLOUTS:
+        return None
+    by_task: dict[str, list[float]] = {}
+    for task, seconds in found:
+        by_task.setdefault(task, []).append(seconds)
+    return Latencies([seconds for _, seconds in found], by_task)
 
 
 def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Records:
@@ -251,7 +272,7 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
     try:
         ledger = Ledger.open(root, read_only=True)
     except SkilloptError:
-        return Records(Known(), {}, None, None, "")  # nothing was run yet
+        return Records(Known(), {}, None, None, None, "")  # nothing was run yet
     with closing(ledger):
         earlier = describe_earlier_runs(ledger, target.name, suite, target.settings)
         target_identity = model_identity = ""
@@ -263,6 +284,7 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
         rates = dict(recorded_rates(ledger, skill.digest, target_identity, suite))
         lasted, edits = recorded_edits(ledger, model_identity)
         rows = ledger.costs()
+        timed = _latencies(recorded_seconds(ledger, target_identity))
     rollout, call = mean_cost(rows, "rollout", target_identity), mean_cost(rows, "reply", model_identity)
     known = Known(
         len(rates),
@@ -271,8 +293,9 @@ def read_records(root: Path, target: Target, skill: Skill, suite: Suite) -> Reco
         call.calls if call else 0,
         edits,
         lasted,
+        len(timed.every) if timed else 0,
     )
-    return Records(known, rates, rollout, call, earlier)
+    return Records(known, rates, rollout, call, timed, earlier)
 
 
 def _cap(likely: Foresight, suite: Suite, settings: Settings, val: int) -> str:

@@ -5,6 +5,7 @@ Whatever breaks on the way is missing data (`infra_error`), never a score of 0.
 
 from dataclasses import replace
 from functools import lru_cache
+from time import monotonic
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
 from skillopt.execution.metering import OutOfBudget
@@ -40,6 +41,7 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
         AnswersPendingError: The task was handed off and is not done.
         OutOfBudget: The rollout could pass a cap.
     """
+    begun = monotonic()
     try:
         with Workspace.create(request.task.files) as workspace:
             trajectory, score = _run_and_score(harness, request, workspace.path, make_verifier)
@@ -50,7 +52,8 @@ def run_rollout(harness: Harness, request: RolloutRequest, make_verifier: Verifi
     score = score and replace(score, feedback=readable(score.feedback))
     status = Status.INFRA_ERROR if score is None else trajectory.status
     digest = request.skill.digest if request.skill else ""
-    return Rollout(request.task.id, digest, request.repeat, trajectory, status, score, trajectory.reason)
+    seconds = round(monotonic() - begun, 3)
+    return Rollout(request.task.id, digest, request.repeat, trajectory, status, score, trajectory.reason, seconds)
 
 
 def _run_and_score(

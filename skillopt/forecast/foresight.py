@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from skillopt.forecast.latencies import Latencies, guess_latencies, run_seconds
 from skillopt.forecast.proposer import Proposer
 from skillopt.forecast.simulated_run import Consumption, SimulatedRun, simulate_run, stand_in
 from skillopt.forecast.world import StartingRates, draw_world
@@ -32,12 +33,21 @@ class CallCost:
         usd: In US dollars; None where nobody knows a price.
         seconds: From its start to its end; None where nobody knows, as in hand-off.
         spread: Standard deviation of the logarithm of what it is really on average, ≥ 0; 0 for sure.
+        recorded: How long each took; None where only the mean is known.
     """
 
     tokens: float
     usd: float | None
     seconds: float | None
     spread: float = 0.0
+    recorded: Latencies | None = None
+
+    @property
+    def latencies(self) -> Latencies | None:
+        """Give how long calls take: as recorded, else as guessed from the mean; None where nobody knows."""
+        if self.recorded is not None or self.seconds is None:
+            return self.recorded
+        return guess_latencies(self.seconds)
 
     @property
     def usage(self) -> Usage:
@@ -138,9 +148,10 @@ def _taken(run: SimulatedRun, settings: Settings, costs: tuple[CallCost, CallCos
     usd = minutes = None
     if rollout.usd is not None and call.usd is not None:
         usd = run.rollouts * rollout.usd * factors[0] + run.calls * call.usd * factors[1]
-    if rollout.seconds is not None and call.seconds is not None:
-        seconds = (rollout.seconds * factors[0], call.seconds * factors[1])
-        minutes = sum(-(-many // settings.executor.workers) * seconds[is_call] for many, is_call in run.batches) / 60
+    done, asked = rollout.latencies, call.latencies
+    if done is not None and asked is not None:
+        latencies = (done.times(factors[0]), asked.times(factors[1]))
+        minutes = run_seconds(run.batches, settings.executor.workers, latencies, draw) / 60
     return _Taken(run, minutes, tokens, usd)
 
 

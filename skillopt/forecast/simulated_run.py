@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from statistics import fmean
 from typing import Final
@@ -38,7 +39,7 @@ class SimulatedRun:
     Args:
         rollouts: Rollouts that were run, the held-out test included.
         calls: Optimizer calls.
-        batches: Rollouts and calls in the order asked: how many side by side, and whether they were calls.
+        batches: Rollouts and calls in the order asked: for each that went side by side its task, empty for a call.
         capped: Whether a cap ended it.
         gain: True gain in tasks passed of what it handed over, from -1 to 1; 0 where it handed over nothing.
         grade: What was shown of that; None where it handed over nothing.
@@ -46,7 +47,7 @@ class SimulatedRun:
 
     rollouts: int
     calls: int
-    batches: tuple[tuple[int, bool], ...]
+    batches: tuple[tuple[str, ...], ...]
     capped: bool
     gain: float
     grade: Grade | None
@@ -112,7 +113,7 @@ class _SimulatedRunner:
         self._chances: dict[tuple[str, str], list[float]] = {}
         self._texts: dict[str, tuple[frozenset[int], int]] = {}
         self.calls = 0
-        self.batches: list[tuple[int, bool]] = []
+        self.batches: list[tuple[str, ...]] = []
 
     @property
     def made(self) -> int:
@@ -124,7 +125,7 @@ class _SimulatedRunner:
         before = len(self._known)
         found = tuple(self._rollout(request) for request in requests)
         if len(self._known) > before:
-            self.batches.append((len(self._known) - before, False))
+            self.batches.append(tuple(task for _, task, _ in islice(self._known, before, None)))
         return found
 
     def replies(self, prompts: Iterable[str], schema: str = "") -> tuple[Reply, ...]:  # noqa: ARG002 - read from the prompt
@@ -133,7 +134,7 @@ class _SimulatedRunner:
             Reply(answer_prompt(self._world, self._proposer, self._seed, prompt), self._call) for prompt in prompts
         )
         self.calls += len(found)
-        self.batches.append((len(found), True))
+        self.batches.append(("",) * len(found))
         return found
 
     def _rollout(self, request: RolloutRequest) -> Rollout:

@@ -8,12 +8,15 @@ from math import sqrt
 from statistics import fmean, pstdev
 from typing import Final, Literal
 
-from skillopt.storage.ledger import CostRow
+from skillopt.storage.ledger import CostRow, Ledger
 
-__all__ = ["MeanCost", "mean_cost"]
+__all__ = ["MeanCost", "mean_cost", "recorded_seconds"]
 
 _PAUSE: Final = 900.0
 """Seconds without a record after which nobody was waiting for one: the command had ended."""
+
+_NEWEST: Final = 500
+"""Rollouts whose times are read: how long the others took says little of what the target takes now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,18 @@ class MeanCost:
     tokens: tuple[float, float]
     usd: tuple[float, float] | None
     pace: float | None
+
+
+def recorded_seconds(ledger: Ledger, identity: str) -> list[tuple[str, float]]:
+    """List task and seconds of the newest rollouts of a target that were timed, oldest first.
+
+    Args:
+        ledger: Where they are recorded.
+        identity: Of the target and its judge.
+    """
+    keys = [row.key for row in ledger.target_results(identity)][-_NEWEST:]
+    found = ledger.rollouts(keys)
+    return [(one.task_id, one.seconds) for one in map(found.__getitem__, keys) if one.seconds is not None]
 
 
 def mean_cost(rows: Sequence[CostRow], kind: Literal["rollout", "reply"], identity: str) -> MeanCost | None:

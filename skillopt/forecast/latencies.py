@@ -1,0 +1,92 @@
+"""How long rollouts and calls take, as recorded or guessed, and how long many of them keep a number of workers busy."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heapreplace
+from random import Random
+from statistics import NormalDist, fmean
+from typing import Final
+
+__all__ = ["Latencies", "guess_latencies", "run_seconds", "seconds_on"]
+
+_GUESSED: Final = 41
+"""Values that stand for a guessed distribution."""
+
+_TAIL: Final = 0.7
+"""Standard deviation of the logarithm that is guessed: one rollout in ten takes twice the mean or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Seconds from the start of a call to its end.
+
+    Args:
+        every: Of all that are recorded, at least one.
+        by_task: By task id, those of the tasks that were run.
+    """
+
+    every: Sequence[float]
+    by_task: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @property
+    def mean(self) -> float:
+        """Give the mean of all."""
+        return fmean(self.every)
+
+    def times(self, factor: float) -> "Latencies":
+        """Give them longer or shorter by a factor."""
+        by_task = {task: [factor * one for one in own] for task, own in self.by_task.items()}
+        return Latencies([factor * one for one in self.every], by_task)
+
+    def draw(self, task: str, draw: Random) -> float:
+        """Draw how long the next rollout of a task takes: as one of its own, and as any the more rarely it was run.
+
+        Args:
+            task: Its id; one that was never run, or an empty one, takes as long as any.
+            draw: Of this run.
+        """
+        own = self.by_task.get(task, ())
+        at = draw.randrange(len(own) + 1)
+        return own[at] if at < len(own) else draw.choice(self.every)
+
+
+def guess_latencies(mean: float) -> Latencies:
+    """Give latencies for where only a mean is known: log-normal, with a long tail.
+
+    Args:
+        mean: Seconds, ≥ 0.
+    """
+    drawn = [math.exp(_TAIL * NormalDist().inv_cdf((at + 0.5) / _GUESSED)) for at in range(_GUESSED)]
+    return Latencies([mean * one * _GUESSED / sum(drawn) for one in drawn])
+
+
+def seconds_on(workers: int, seconds: Iterable[float]) -> float:
+    """Give when the last of some calls has ended, each begun by the first worker that is free.
+
+    Args:
+        workers: Calls at a time, ≥ 1.
+        seconds: Of each call, in the order in which they are begun.
+    """
+    free = [0.0] * workers
+    heapify(free)
+    for one in seconds:
+        heapreplace(free, free[0] + one)
+    return max(free)
+
+
+def run_seconds(
+    batches: Iterable[Sequence[str]], workers: int, latencies: tuple[Latencies, Latencies], draw: Random
+) -> float:
+    """Draw how long a run takes whose batches wait for each other.
+
+    Args:
+        batches: For each rollout of a batch its task, empty for a call of the optimizer model.
+        workers: Calls at a time, ≥ 1.
+        latencies: Of rollouts and of calls.
+        draw: Of this run.
+    """
+    rollouts, calls = latencies
+    return sum(
+        seconds_on(workers, [(rollouts if task else calls).draw(task, draw) for task in batch]) for batch in batches
+    )
