@@ -16,7 +16,7 @@ from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import EVERY_PROTOCOL, install_server, say, text_of
 from tests.fakes.repositories import make_repository
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 PLUGIN = Path(__file__).resolve().parents[2] / "plugin"
 USUAL = "/usr/bin:/bin"

@@ -15,6 +15,8 @@ from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask, pipe, say, text_of
 from tests.fakes.projects import git
 
+pytestmark = pytest.mark.process
+
 BOUNDED = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 METHODS = [
     *("tools/call", "tools/list", "resources/read", "resources/list", "resources/directory/read", "skills/get"),

@@ -9,6 +9,8 @@ import skillopt
 from tests.fakes.mcp_clients import MODERN, pipe
 from tests.fakes.projects import git
 
+pytestmark = pytest.mark.process
+
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
 def test_older_clients_shake_hands_and_are_served(project: Path, version: str) -> None:
