@@ -33,6 +33,7 @@ from skillopt.triggers.training import DescriptionTraining, TrainedDescription, 
 from skillopt.triggers.version import (
     declined_descriptions,
     description_of,
+    expect_free_branch,
     list_descriptions,
     publish_description,
     trigger_branch,
@@ -179,6 +180,7 @@ def _begin(plan: TriggerPlan) -> _Training:
         UsageError: It cannot be trained; nothing was spent.
     """
     path, repository, name = expect_trainable(plan), plan.project.repository(), plan.skill.name
+    expect_free_branch(repository, name)
     declined = tuple(
         TriedDescription(
             description_of(repository, sha, path), f"declined by a person{f': {word.reason}' if word.reason else ''}"

@@ -24,6 +24,7 @@ __all__ = [
     "declined_descriptions",
     "description_of",
     "description_tip",
+    "expect_free_branch",
     "list_descriptions",
     "publish_description",
     "trigger_branch",
@@ -156,19 +157,29 @@ def publish_description(
     return _commit(repository, new)
 
 
-def _commit(repository: Repository, new: NewVersion) -> str:
-    """Write a commit and move the branch to it, unless it is a person's."""
-    name, branch = trigger_branch(new.skill), f"{DESCRIPTION_BRANCHES}{new.skill}"
-    if new.expected_tip is not None and not _line(repository, new.skill):
+def expect_free_branch(repository: Repository, skill: str) -> None:
+    """Refuse a branch that cannot be moved.
+
+    Raises:
+        VersionConflictError: A person has committed on it, or it is checked out.
+    """
+    name, tip = trigger_branch(skill), description_tip(repository, skill)
+    if tip is not None and not _line(repository, skill):
         raise VersionConflictError(
-            f"{name} has commits of people ({new.expected_tip[:10]}); it was left alone. Rename it to keep them: git "
-            f"branch -m {name} MY-NAME"
+            f"{name} has commits of people ({tip[:10]}); it was left alone. Rename it to keep them: git branch -m "
+            f"{name} MY-NAME"
         )
-    if place := repository.checked_out_in(branch):
+    if place := repository.checked_out_in(f"{DESCRIPTION_BRANCHES}{skill}"):
         raise VersionConflictError(
             f"expected branch {name} free to move, found it checked out in {place}; it was left alone. Switch to "
             "another branch there, then run this again"
         )
+
+
+def _commit(repository: Repository, new: NewVersion) -> str:
+    """Write a commit and move the branch to it, unless it is a person's."""
+    branch = f"{DESCRIPTION_BRANCHES}{new.skill}"
+    expect_free_branch(repository, new.skill)
     here, commit = repository.ref_tip(branch), repository.write_commit(new)
     if here != commit and (problem := repository.move_branch(branch, here, commit)):
         raise RepositoryError(f"{problem}; mend that and run this again")

@@ -80,6 +80,7 @@ def test_a_commit_of_a_person_on_the_branch_is_left_alone(siblings: Path) -> Non
     ended = skillopt(siblings, "trigger", "expense-claims", "--train", "--repeats", "1")
     assert ended.returncode == 2
     assert "skillopt-trigger/expense-claims has commits of people" in ended.stderr
+    assert not (siblings / ".skillopt" / "ledger.db").exists()
 
 
 def write_set(folder: Path, rows: object) -> None:
