@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,9 +11,10 @@ from ruamel.yaml.error import YAMLError
 
 from skillopt.authoring.config_lines import put_file
 from skillopt.errors import SuiteError
+from skillopt.safety.split_leaks import SplitLeak, find_split_leaks
 from skillopt.suites import load_suite
 from skillopt.suites.formats import recognise
-from skillopt.tasks import Split, Task
+from skillopt.tasks import Split, Suite, Task
 
 __all__ = ["add_tasks", "append_tasks", "block_entry", "suite_file_of", "tasks_in"]
 
@@ -51,6 +52,9 @@ def suite_file_of(suite: Path) -> Path:
 def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
     """Append tasks to a suite file and see that the suite can be read; otherwise the file stays as it is.
 
+    Where the tasks of the file say their splits, the new ones go to `train` and `val` in turn; one of which a task in
+    another split tells goes to that task's.
+
     Args:
         path: As `suite_file_of` gives it.
         blocks: One task each, as YAML.
@@ -70,22 +74,52 @@ def add_tasks(path: Path, blocks: Sequence[str]) -> tuple[str, ...]:
         raise SuiteError(
             f"expected ids that no other task has, found {', '.join(twice)}; rename them in the review file"
         )
+    sides: dict[str, Split] = {}
     if before is not None and _have_splits(path):
-        sides = (Split.TRAIN.value, Split.VAL.value)
-        blocks = [f"{block}\nsplit: {sides[at % 2]}" for at, block in enumerate(blocks)]
-    after = _append_lines(before or "", blocks) if path.suffix == ".jsonl" else append_tasks(before or "", blocks, path)
-    put_file(path, after)
+        sides = {name: (Split.TRAIN, Split.VAL)[at % 2] for at, name in enumerate(ids)}
     try:
-        left_out = set(ids) - {task.id for _, task in load_suite(path).splits}
+        whole = _put(path, before or "", blocks, ids, sides)
+        leaks = find_split_leaks(whole) if sides else ()
+        for at, name in enumerate(ids):
+            beside = _split_of_twin(leaks, name, ids[at:])
+            if beside is not None:
+                sides[name] = beside
+                whole = _put(path, before or "", blocks, ids, sides)
+                leaks = find_split_leaks(whole)
     except SuiteError:
         _restore(path, before)
         raise
+    left_out = set(ids) - {task.id for _, task in whole.splits}
     if left_out:
         _restore(path, before)
         raise SuiteError(
             f"expected tasks that can be run, found {', '.join(sorted(left_out))}; correct the review file"
         )
     return ids
+
+
+def _put(path: Path, before: str, blocks: Sequence[str], ids: Sequence[str], sides: Mapping[str, Split]) -> Suite:
+    """Write the file with more tasks, each in its split where it has one, and read it."""
+    if sides:
+        blocks = [f"{block}\nsplit: {sides[name].value}" for block, name in zip(blocks, ids, strict=True)]
+    put_file(path, _append_lines(before, blocks) if path.suffix == ".jsonl" else append_tasks(before, blocks, path))
+    return load_suite(path)
+
+
+def _split_of_twin(leaks: Sequence[SplitLeak], name: str, moving: Sequence[str]) -> Split | None:
+    """Give the split of a task that nearly is a new one, or tells of it; None where none in another split does.
+
+    Args:
+        leaks: Between splits.
+        name: Its id.
+        moving: Ids of those that have no split of their own yet.
+    """
+    for leak in leaks:
+        pairs = ((leak.task, leak.other, leak.parts[1]), (leak.other, leak.task, leak.parts[0]))
+        for own, other, part in pairs:
+            if own == name != other and other not in moving:
+                return Split(part)
+    return None
 
 
 def append_tasks(text: str, blocks: Sequence[str], path: Path) -> str:
@@ -195,6 +229,6 @@ def _have_splits(path: Path) -> bool:
 
 def _restore(path: Path, before: str | None) -> None:
     if before is None:
-        path.unlink()
+        path.unlink(missing_ok=True)
     else:
         put_file(path, before)

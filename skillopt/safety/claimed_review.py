@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from skillopt.safety.lazy_patterns import LazyPattern
-from skillopt.safety.sentences import first_in_sentences
+from skillopt.safety.sentences import match_orders
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_claimed_review"]
@@ -170,6 +170,4 @@ def find_claimed_review(paragraph: str) -> Iterator[TextMatch]:
     """
     folded = paragraph.lower()
     if any(stem in folded for stem in _STEMS):
-        for start, text in first_in_sentences(_REVIEW, paragraph):
-            what = "text that stands in for a review"
-            yield TextMatch(LintClass.JUDGE_GAMING, text.lower(), start, text, what)
+        yield from match_orders(_REVIEW, paragraph, LintClass.JUDGE_GAMING, "text that stands in for a review")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from skillopt.safety.lazy_patterns import LazyPattern
-from skillopt.safety.sentences import first_in_sentences
+from skillopt.safety.sentences import match_orders
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_judge_gaming"]
@@ -293,7 +293,4 @@ def find_judge_gaming(paragraph: str) -> Iterator[TextMatch]:
     Args:
         paragraph: Its lines joined by spaces, as a reader takes them.
     """
-    for start, text in first_in_sentences(_GAMING, paragraph):
-        yield TextMatch(
-            LintClass.JUDGE_GAMING, text.lower(), start, text, "an order about the score instead of the work"
-        )
+    return match_orders(_GAMING, paragraph, LintClass.JUDGE_GAMING, "an order about the score instead of the work")

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from skillopt.safety.lazy_patterns import LazyPattern
+from skillopt.safety.text_classes import LintClass, TextMatch
 
-__all__ = ["first_in_sentences"]
+__all__ = ["first_in_sentences", "match_orders"]
 
 _DRESS: Final = re.compile(r"[*_`~\u201c\u201d]+")
 _BETWEEN_LETTERS: Final = re.compile(r"(?<=\w)_(?=\w)")
@@ -36,3 +37,16 @@ def first_in_sentences(pattern: LazyPattern, paragraph: str) -> Iterator[tuple[i
                 yield match.start(), plain[match.start() : end].strip()
                 break
         begin = end
+
+
+def match_orders(pattern: LazyPattern, paragraph: str, kind: LintClass, what: str) -> Iterator[TextMatch]:
+    """Give of each sentence the first match that is not forbidden, as a finding known by its words.
+
+    Args:
+        pattern: What is looked for.
+        paragraph: Its lines joined by spaces.
+        kind: The class of the findings.
+        what: The words for them.
+    """
+    for start, text in first_in_sentences(pattern, paragraph):
+        yield TextMatch(kind, text.lower(), start, text, what)

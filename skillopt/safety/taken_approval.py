@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from skillopt.safety.lazy_patterns import LazyPattern
-from skillopt.safety.sentences import first_in_sentences
+from skillopt.safety.sentences import match_orders
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_taken_approval"]
@@ -126,5 +126,4 @@ def find_taken_approval(paragraph: str) -> Iterator[TextMatch]:
     Args:
         paragraph: Its lines joined by spaces, as a reader takes them.
     """
-    for start, text in first_in_sentences(_APPROVAL, paragraph):
-        yield TextMatch(LintClass.CONCEALMENT, text.lower(), start, text, "an instruction that works against people")
+    return match_orders(_APPROVAL, paragraph, LintClass.CONCEALMENT, "an instruction that works against people")

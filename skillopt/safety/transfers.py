@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from skillopt.safety.lazy_patterns import LazyPattern
-from skillopt.safety.sentences import first_in_sentences
+from skillopt.safety.sentences import match_orders
 from skillopt.safety.text_classes import LintClass, TextMatch
 
 __all__ = ["find_transfers"]
@@ -94,5 +94,4 @@ def find_transfers(paragraph: str) -> Iterator[TextMatch]:
     Args:
         paragraph: Its lines joined by spaces, as a reader takes them.
     """
-    for start, text in first_in_sentences(_TRANSFER, paragraph):
-        yield TextMatch(LintClass.NETWORK_COMMAND, text.lower(), start, text, "an order to reach the network")
+    return match_orders(_TRANSFER, paragraph, LintClass.NETWORK_COMMAND, "an order to reach the network")

@@ -7,7 +7,7 @@ import pytest
 
 from skillopt.agents.claude_code.harness import ClaudeCodeHarness
 from skillopt.agents.codex.harness import CodexHarness
-from skillopt.protocols import Discovery, RolloutRequest
+from skillopt.protocols import Discovery, Harness, RolloutRequest
 from skillopt.rollouts import Status, skills_loaded
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.triggers.loading import trigger_task
@@ -43,33 +43,31 @@ def ask(request: str) -> RolloutRequest:
     return RolloutRequest(skill, task, discovery=Discovery(tuple(beside)))
 
 
+def loaded(harness: Harness, place: Path) -> dict[str, tuple[str, ...] | None]:
+    """Make each request, and give the skills that the client loaded for it."""
+    found = {}
+    for number, request in enumerate(REQUESTS):
+        folder = place / str(number)
+        folder.mkdir()
+        trajectory = harness.run(ask(request), str(folder))
+        assert trajectory.status is Status.OK, trajectory.reason
+        found[request] = skills_loaded(trajectory)
+    return found
+
+
 def test_claude_code_loads_the_skill_whose_description_fits_and_ends_after_that(
     agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-for-loopback-only")
-    found = {}
     with fake_anthropic(choose_by_claude_listing) as server:
         harness = ClaudeCodeHarness(program=agent("claude"), base_url=server.url)
-        for number, request in enumerate(REQUESTS):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            trajectory = harness.run(ask(request), str(folder))
-            assert trajectory.status is Status.OK, trajectory.reason
-            found[request] = skills_loaded(trajectory)
-    assert found == REQUESTS
+        assert loaded(harness, tmp_path) == REQUESTS
 
 
 def test_codex_reads_the_skill_whose_description_fits(
     agent: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-for-loopback-only")
-    found = {}
     with fake_openai(choose_by_codex_listing) as server:
         harness = CodexHarness("gpt-5", program=agent("codex"), base_url=f"{server.url}/v1")
-        for number, request in enumerate(REQUESTS):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            trajectory = harness.run(ask(request), str(folder))
-            assert trajectory.status is Status.OK, trajectory.reason
-            found[request] = skills_loaded(trajectory)
-    assert found == REQUESTS
+        assert loaded(harness, tmp_path) == REQUESTS

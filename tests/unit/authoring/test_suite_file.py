@@ -1,5 +1,6 @@
 """Tasks are appended to a suite's file, whose lines stay as they are; a file that takes none is refused."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,36 @@ def test_a_new_file_that_cannot_be_read_is_not_left_behind(tmp_path: Path) -> No
     with pytest.raises(SuiteError):
         add_tasks(tmp_path / "suite.yaml", [BLOCK.replace("exact", "exactly")])
     assert not (tmp_path / "suite.yaml").exists()
+
+
+LONG = "Clean the table of vendors in May, sort its rows by their dates and write all of it to output.csv"
+
+
+def asking(name: str, prompt: str, split: str = "") -> dict[str, object]:
+    task: dict[str, object] = {"id": name, "prompt": prompt, "verifier": {"kind": "exact", "value": name}}
+    return {**task, "split": split} if split else task
+
+
+def put_suite(path: Path, *tasks: dict[str, object]) -> Path:
+    rows = [asking("hello", "Say hello.", "train"), asking("bye", "Say goodbye.", "val"), *tasks]
+    lines = list(map(json.dumps, rows))
+    path.write_text("\n".join(lines) + "\n" if path.suffix == ".jsonl" else append_tasks("", lines, path))
+    return path
+
+
+@pytest.mark.parametrize("file", ["suite.yaml", "tasks.jsonl"])
+def test_a_near_copy_goes_to_the_split_of_what_it_is_a_copy_of(tmp_path: Path, file: str) -> None:
+    path = put_suite(tmp_path / file, asking("old", LONG, "test"))
+    new = {"a": "Count.", "b": "Sing.", "copy": f"{LONG} now", "again": f"{LONG} at once"}
+    blocks = [f"id: {name}\nprompt: {text}\nverifier: {{kind: exact, value: x}}" for name, text in new.items()]
+    assert add_tasks(path, blocks) == tuple(new)
+    splits = {task.id: split.value for split, task in load_suite(path).splits}
+    assert [splits[name] for name in new] == ["train", "val", "test", "test"]
+
+
+def test_near_copies_that_come_together_stay_together(tmp_path: Path) -> None:
+    path = put_suite(tmp_path / "suite.yaml")
+    texts = [f"id: t{at}\nprompt: {LONG} in {at} steps\nverifier: {{kind: exact, value: x}}" for at in "abc"]
+    add_tasks(path, texts)
+    splits = {task.id: split.value for split, task in load_suite(path).splits}
+    assert [splits[name] for name in ("ta", "tb", "tc")] == ["train"] * 3
