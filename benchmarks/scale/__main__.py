@@ -38,7 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parts = {} if given.quick else read_parts()
     for name in () if given.page else given.names or _present():
         print(f"{name} ...", file=sys.stderr, flush=True)
-        parts[name] = _measured(name, quick=given.quick)
+        try:
+            parts[name] = _measured(name, quick=given.quick)
+        except ModuleNotFoundError as error:  # of a part of its own, such as Ray
+            print(f"{name} is left out: {error}", file=sys.stderr)
         if not given.quick:
             write_parts(parts)  # at once: one that fails later takes nothing with it
     page = format_page(parts)
@@ -79,7 +82,7 @@ def _measured(name: str, *, quick: bool) -> Part:
 
 def _draw(parts: Mapping[str, Part], names: Iterable[str]) -> None:
     """Draw the plots of some parts."""
-    plots = [plot["name"] for name in names for plot in parts[name].plots]
+    plots = [plot["name"] for name in names if name in parts for plot in parts[name].plots]
     if not plots:
         return
     make_ready("plots")

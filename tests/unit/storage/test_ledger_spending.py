@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from skillopt.rollouts import Reply, Rollout, Score, Status, Trajectory, Usage
 from skillopt.storage.ledger import Ledger
-from skillopt.storage.mean_costs import mean_cost
+from skillopt.storage.mean_costs import mean_cost, recorded_seconds
 
 
 @pytest.fixture
@@ -66,3 +67,18 @@ def test_the_pace_is_the_time_between_records_without_pauses(tmp_path: Path) -> 
         rows = opened.costs()
     found = [mean_cost(rows, "rollout", "target"), mean_cost(rows, "reply", "model")]
     assert [one and one.pace for one in found] == [30, 10]
+
+
+def test_how_long_rollouts_took_is_read_back_with_their_tasks_and_what_nobody_timed_is_left_out(ledger: Ledger) -> None:
+    done = rollout(Usage())
+    timed = [("a", replace(done, seconds=2.5)), ("b", done), ("c", replace(done, seconds=4.0))]
+    ledger.store_rollouts("run", timed, "someone")
+    assert recorded_seconds(ledger, "someone") == [("t", 2.5), ("t", 4.0)]
+    assert recorded_seconds(ledger, "nobody") == []
+
+
+def test_a_rollout_is_the_same_however_long_it_took(ledger: Ledger) -> None:
+    done = rollout(Usage())
+    assert replace(done, seconds=2.5) == done
+    ledger.store_rollouts("run", [("a", replace(done, seconds=2.5))])
+    assert ledger.store_rollouts("run", [("a", done)])["a"].seconds == 2.5

@@ -1,0 +1,45 @@
+"""What `estimate` says of time: from recorded latencies where there are some, and that it is a guess where not."""
+
+import json
+import re
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillopt.storage.ledger import Ledger
+from tests.fakes.projects import make_project, skillopt
+
+pytestmark = pytest.mark.process
+
+
+def test_time_is_a_guess_until_rollouts_are_recorded_and_then_shrinks_with_workers(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project")
+    guess = skillopt(project, "estimate", "rows", "--harness", "chat/anthropic/claude-haiku-4-5").stdout
+    assert "with 2 workers; a guess: no latencies are recorded\n" in guess
+    assert skillopt(project, "evaluate", "rows").returncode == 0
+    _slow_down(project, 60.0)
+    found = {
+        workers: skillopt(project, "estimate", "rows", "--workers", str(workers), "--json").stdout for workers in (1, 8)
+    }
+    likely = {workers: json.loads(said)["likely"] for workers, said in found.items()}
+    assert likely[1]["rollouts"] == likely[8]["rollouts"]
+    assert likely[1]["minutes"]["median"] > 0.9 * likely[1]["rollouts"]["median"]
+    assert 2 < likely[1]["minutes"]["median"] / likely[8]["minutes"]["median"] <= 8.1
+    said = skillopt(project, "estimate", "rows", "--workers", "8").stdout
+    assert re.search(r"^time: .* with 8 workers; from \d+ recorded latencies$", said, re.MULTILINE), said
+
+
+def _slow_down(project: Path, seconds: float) -> None:
+    """Record again what is recorded, as if each rollout had taken so long."""
+    ledger_file = project / ".skillopt" / "ledger.db"
+    with closing(Ledger.open(project)) as ledger:
+        (identity,) = {row.identity for row in ledger.costs() if row.kind == "rollout"}
+        keys = [row.key for row in ledger.target_results(identity)]
+        found = ledger.rollouts(keys)
+    for name in ("ledger.db", "ledger.db-wal", "ledger.db-shm"):
+        (ledger_file.parent / name).unlink(missing_ok=True)
+    with closing(Ledger.open(project)) as ledger:
+        slow = [(key, replace(one, seconds=seconds)) for key, one in found.items()]
+        ledger.store_rollouts("", slow, identity)
