@@ -73,8 +73,8 @@ def cluster() -> Iterator[SimulatedCluster]:
     os.environ.update(before)
     ray.init(started.address, log_to_driver=False, logging_level=logging.CRITICAL)
     yield started
-    ray.shutdown()  # type: ignore[no-untyped-call]  # Ray gives it no type
-    started.shutdown()
+    ray.shutdown()
+    started.shutdown()  # type: ignore[no-untyped-call]  # Ray gives it no type
 
 
 def settings(address: str, **more: object) -> Settings:
@@ -126,8 +126,8 @@ def test_a_key_of_a_node_stays_there_and_is_in_no_log_of_ray(cluster: SimulatedC
             [RolloutRequest(SKILL, one, 7) for one in TASKS]
         )
     assert all("with [secret]" in one.reason for one in answers)
-    assert cluster.head_node is not None
-    logs = Path(cluster.head_node.get_session_dir_path(), "logs")
+    session: str = cluster.head_node.get_session_dir_path()  # type: ignore[attr-defined]  # Ray gives it no type
+    logs = Path(session, "logs")
     read = [place.read_bytes() for place in logs.rglob("*") if place.is_file()]
     assert len(read) > 5
     assert not any(SECRET.encode() in content for content in read)
