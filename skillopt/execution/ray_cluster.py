@@ -16,7 +16,16 @@ from typing import Any, Final, TypeVar
 
 import ray
 from ray import cloudpickle
-from ray.exceptions import GetTimeoutError, ObjectStoreFullError, OutOfDiskError, RayError, TaskCancelledError
+from ray.exceptions import (
+    GetTimeoutError,
+    NodeDiedError,
+    ObjectStoreFullError,
+    OutOfDiskError,
+    RayError,
+    RayTaskError,
+    TaskCancelledError,
+    TaskUnschedulableError,
+)
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from skillopt.errors import InfrastructureError, SettingsError
@@ -67,8 +76,7 @@ class RayCluster:
     def __init__(self, settings: Settings, project: Path, identity: str, own: Harness | None = None) -> None:
         self.notice: Callable[[str], None] = lambda _: None
         self._settings = settings
-        self._identity = identity
-        self._job = NodeJob(settings, str(project.resolve()), own)
+        self._job = NodeJob(settings, str(project.resolve()), identity, own)
         self._lock = Lock()
         self._is_ready = False
         self._shipped: OrderedDict[object, ray.ObjectRef[Any]] = OrderedDict()
@@ -87,7 +95,7 @@ class RayCluster:
             here = describe_node(self._job)
             nodes = ray.nodes()  # type: ignore[no-untyped-call]  # Ray gives it no type
             found = [self._facts_of(node["NodeID"]) for node in nodes if node["Alive"]]
-            differs = compare_nodes(here, found)
+            differs = compare_nodes(here, [facts for facts in found if facts is not None])
             if differs:
                 raise SettingsError(differs)
             self._is_ready = True
@@ -167,8 +175,8 @@ class RayCluster:
                 self._shipped.popitem(last=False)
             return self._shipped[name]
 
-    def _facts_of(self, node: str) -> NodeFacts:
-        """Ask one node what it has; one that does not answer has nothing."""
+    def _facts_of(self, node: str) -> NodeFacts | None:
+        """Ask one node what it has; None where it is gone by now, which no rollout will run on."""
         _expect_no_key(self._job)
         where = NodeAffinitySchedulingStrategy(node, soft=False)
         try:
@@ -176,6 +184,8 @@ class RayCluster:
             return ray.get(asked, timeout=_CHECK_SECONDS)
         except GetTimeoutError:
             return _unknown(node, f"it did not answer within {_CHECK_SECONDS:g} s")
+        except (TaskUnschedulableError, NodeDiedError):
+            return None
         except RayError as error:
             return _unknown(node, _first_line(error))
 
@@ -191,16 +201,18 @@ def _connect(address: str) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     _expect_reachable(address)
+    # Ray's only switch: else it prints logs of its own daemons on stdout, amid what a command gives with --json.
+    ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 - as above
     try:
         if address == "local":
             ray.init("local", include_dashboard=False, log_to_driver=False, logging_level=logging.CRITICAL)
         else:
             ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except (RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise SettingsError(
             f'address = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
-            f"{platform.python_version()}, found: {_first_line(error)}; start one with `ray start --head`, or set "
-            'run_on = "threads"'
+            f"{platform.python_version()}, found: {_first_line(error)}; start one with `ray start --head`, give its "
+            'password in RAY_AUTH_TOKEN with RAY_AUTH_MODE=token, or set run_on = "threads"'
         ) from error
 
 
@@ -252,8 +264,8 @@ def _expect_no_key(value: object) -> None:
         )
 
 
-def _translated(error: RayError) -> InfrastructureError:
-    """Say what became of a task."""
+def _translated(error: RayError) -> Exception:
+    """Say what became of a task; what broke in the harness itself is raised as it would be here."""
     if isinstance(error, TaskCancelledError):
         return InfrastructureError("the command was interrupted")
     if isinstance(error, ObjectStoreFullError | OutOfDiskError):
@@ -261,6 +273,8 @@ def _translated(error: RayError) -> InfrastructureError:
             "the memory that Ray shares between tasks is full; start the nodes with a larger --object-store-memory, or "
             "lower workers"
         )
+    if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
+        return error.cause
     return NodeLostError(f"its node was lost ({_first_line(error)})")
 
 
@@ -269,5 +283,5 @@ def _unknown(node: str, trouble: str) -> NodeFacts:
 
 
 def _first_line(error: BaseException) -> str:
-    text = str(error).strip()
+    text = str(error.cause if isinstance(error, RayTaskError) else error).strip()
     return text.splitlines()[0][:200] if text else type(error).__name__

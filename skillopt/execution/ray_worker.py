@@ -36,11 +36,13 @@ class NodeJob:
     Args:
         settings: Name the harness and what it may do; they hold no key.
         project: The folder of skillopt.toml.
+        identity: What the harness must be: a node that joins later is not compared before.
         own: A harness that the user of the Python API passed; None to make one by its name.
     """
 
     settings: Settings
     project: str
+    identity: str
     own: Harness | None = None
 
 
@@ -126,7 +128,10 @@ def run_on_node(job: NodeJob, skill: Skill | None, task: Task, repeat: int, disc
     masking = environment_masking()
     try:
         with Workspace.create(task.files) as workspace:
-            trajectory = _harness(job).run(RolloutRequest(skill, task, repeat, discovery), workspace.path)
+            harness = _harness(job)
+            if harness.identity != job.identity:
+                raise InfrastructureError(f"expected the target {job.identity!r}, found {harness.identity!r}")
+            trajectory = harness.run(RolloutRequest(skill, task, repeat, discovery), workspace.path)
             return NodeAnswer(masking.trajectory(trajectory), pack_changes(workspace.path, task.files))
     except ProviderError as error:
         said = masking.text(str(error))

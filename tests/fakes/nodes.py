@@ -9,9 +9,25 @@ from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Trajectory, Usage
 from skillopt.sandbox.workspace import changed_files
 
-__all__ = ["HeldHarness", "RowsHarness"]
+__all__ = ["BrokenHarness", "HeldHarness", "RowsHarness"]
 
 _PAUSE = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenHarness:
+    """Breaks."""
+
+    error: type[Exception]
+    identity: str = "broken"
+
+    def worst_case(self, request: RolloutRequest) -> Usage:  # noqa: ARG002 - each costs the same
+        """Bound a rollout."""
+        return Usage(1, 100, 10, 1.0)
+
+    def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
+        """Raise the error."""
+        raise self.error(f"{request.task.id} in {workspace and 'a workspace'}")
 
 
 @dataclass(frozen=True, slots=True)

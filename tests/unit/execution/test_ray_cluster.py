@@ -1,8 +1,9 @@
 """Rollouts on the nodes of a Ray cluster: the same answers, the same events, no key sent, nothing charged twice."""
 
 import json
-import logging
 import os
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 import ray
 from ray.cluster_utils import Cluster as SimulatedCluster
+from ray.exceptions import ObjectStoreFullError
 
 from skillopt import Suite, load_skill, load_suite, optimize
 from skillopt.errors import SettingsError
@@ -32,7 +34,7 @@ from skillopt.storage.ledger import Ledger
 from skillopt.tasks import File, Split, Task, VerifierSpec
 from skillopt.testing import ScriptedHarness
 from tests.contracts.executor_contract import ExecutorContract
-from tests.fakes.nodes import HeldHarness, RowsHarness
+from tests.fakes.nodes import BrokenHarness, HeldHarness, RowsHarness
 
 pytestmark = pytest.mark.process
 
@@ -66,12 +68,13 @@ def cluster() -> Iterator[SimulatedCluster]:
     """Two simulated nodes, which have a key of their own; this process has another one."""
     before = dict(os.environ)
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "NODE_API_KEY": SECRET}
-    head = {"num_cpus": 2, "include_dashboard": False, "object_store_memory": 80_000_000, "memory": 4_000_000_000}
+    own = {"num_cpus": 2, "object_store_memory": 80_000_000, "memory": 4_000_000_000}
+    soon = {"health_check_period_ms": 500, "health_check_failure_threshold": 8}
+    head = {**own, "include_dashboard": False, "_system_config": soon}
     started = SimulatedCluster(initialize_head=True, head_node_args=head)
-    started.add_node(num_cpus=2, object_store_memory=80_000_000, memory=4_000_000_000)
+    started.add_node(wait=True, **own)
     os.environ.clear()
     os.environ.update(before)
-    ray.init(started.address, log_to_driver=False, logging_level=logging.CRITICAL)
     yield started
     ray.shutdown()
     started.shutdown()  # type: ignore[no-untyped-call]  # Ray gives it no type
@@ -200,7 +203,7 @@ def test_a_run_that_is_killed_under_threads_goes_on_under_ray_to_the_same_events
 
 
 def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_loses_none(
-    cluster: SimulatedCluster, tmp_path: Path
+    cluster: SimulatedCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     third = cluster.add_node(num_cpus=2, object_store_memory=80_000_000, memory=4_000_000_000)
     chosen, notices, signs = settings(cluster.address, max_usd=100.0), list[str](), tmp_path / "signs"
@@ -227,6 +230,70 @@ def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_lo
     assert found.meter.spent.usd == 6 * 0.25 + lost * 1.0
     assert "is run again" in notices[0]
     assert "its node was lost" in notices[0]
+    assert not capfd.readouterr().out  # what a command prints there is read by programs
+
+
+def test_a_full_object_store_is_missing_data_with_what_to_do(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    found = drivers(settings(cluster.address), tmp_path, BrokenHarness(ObjectStoreFullError))
+    answer = run_rollout(found.harness, RolloutRequest(SKILL, TASKS[0]))
+    assert answer.score is None
+    assert "the memory that Ray shares between tasks is full; start the nodes with a larger" in answer.reason
+
+
+def test_a_mistake_in_an_own_harness_is_raised_as_on_this_machine(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    found = drivers(settings(cluster.address), tmp_path, BrokenHarness(LookupError))
+    with pytest.raises(LookupError, match="t0 in a workspace"):
+        run_rollout(found.harness, RolloutRequest(SKILL, TASKS[0]))
+    assert found.meter.rollouts == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "found nobody who listens at 127.0.0.1:1"),
+        ("ray://head:10001", 'expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found'),
+        ("head", "expected HOST:PORT"),
+    ],
+)
+def test_a_wrong_address_is_refused_at_once(address: str, said: str) -> None:
+    """In a process of its own, which is in no cluster."""
+    code = f"""
+from pathlib import Path
+from skillopt import Suite
+from skillopt.execution.drivers import load_drivers
+from skillopt.presets import make_settings
+chosen = make_settings(("flags", {{"harness": "demo", "model": "demo", "run_on": "ray", "address": {address!r}}}))
+load_drivers(chosen, Suite("none", ()), Path(), optimizer=False).cluster.ready()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert "skillopt.errors.SettingsError: address" in ended.stderr
+    assert said in ended.stderr
+
+
+def test_without_ray_the_extra_is_named(tmp_path: Path) -> None:
+    (tmp_path / "ray.py").write_text("raise ModuleNotFoundError('no ray here', name='ray')\n")
+    code = """
+from pathlib import Path
+from skillopt import Suite
+from skillopt.execution.drivers import load_drivers
+from skillopt.presets import make_settings
+chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "run_on": "ray"}))
+load_drivers(chosen, Suite("none", ()), Path(), optimizer=False)
+"""
+    path = os.pathsep.join((str(tmp_path), str(ROOT)))
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert "expected the package ray, found none; install it with `pip install 'skillopt-mcp[ray]'`" in ended.stderr
+
+
+def test_tasks_that_are_handed_to_people_stay_on_this_machine(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="is done by people on this machine"):
+        drivers(settings("auto", harness="handoff"), tmp_path)
 
 
 def test_what_runs_on_nodes_ends_when_it_is_dropped(cluster: SimulatedCluster, tmp_path: Path) -> None:
