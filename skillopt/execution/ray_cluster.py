@@ -275,7 +275,7 @@ def _translated(error: RayError) -> Exception:
         )
     if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
         return error.cause
-    return NodeLostError(f"its node was lost ({_first_line(error)})")
+    return NodeLostError(f"its node, or its process there, was lost ({_first_line(error)})")
 
 
 def _unknown(node: str, trouble: str) -> NodeFacts:
