@@ -89,6 +89,11 @@ class ExecutorSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     workers: Annotated[int, Field(description="Calls made at a time; cannot change a result.", ge=1, le=256)] = 2
+    run_on: Annotated[
+        Literal["threads", "ray"],
+        Field(description="Where rollouts run: `threads` of this machine, or nodes of `ray`."),
+    ] = "threads"
+    address: Annotated[str, Field(description="Of Ray: HOST:PORT, `auto` for a cluster here, or `local`.")] = "auto"
     retry_seconds: Annotated[
         float, Field(description="How long a call of an API is repeated while it fails for a passing reason.", ge=0)
     ] = 120.0

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AllSplitsOption",
     "CallsOption",
+    "ExecutorOption",
     "HarnessOption",
     "JsonOption",
     "MinutesOption",
@@ -62,6 +63,9 @@ RepeatsOption = Annotated[int, typer.Option("--repeats", min=1, help="Runs of ea
 PresetOption = Annotated[str | None, typer.Option("--preset", help="Set of settings: default or paper.")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Seed of every draw.")]
 WorkersOption = Annotated[int | None, typer.Option("--workers", help="Calls made at a time; cannot change a result.")]
+ExecutorOption = Annotated[
+    Literal["threads", "ray"] | None, typer.Option("--executor", help="Where rollouts run; cannot change a result.")
+]
 HarnessOption = Annotated[str | None, typer.Option("--harness", help="How the target is run.")]
 SandboxOption = Annotated[
     str | None, typer.Option("--sandbox", help="Where agents and checks run: auto, bwrap or none.")
@@ -95,6 +99,7 @@ class RunOptions:
     preset: PresetOption = None
     seed: SeedOption = None
     workers: WorkersOption = None
+    run_on: ExecutorOption = None
     harness: HarnessOption = None
     sandbox: SandboxOption = None
     model: ModelOption = None

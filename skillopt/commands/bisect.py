@@ -10,8 +10,8 @@ from difflib import get_close_matches
 
 from skillopt.errors import UsageError
 from skillopt.execution.drivers import load_drivers
+from skillopt.execution.executors import make_executor
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.loop.caps import CappedRunner
 from skillopt.project import Selection
 from skillopt.review.bisection import Bisection, Found
@@ -110,7 +110,7 @@ def bisect(
     drivers = load_drivers(settings, suite, project.root, optimizer=False)
     observer = observer or RunObserver()
     with closing(Ledger.open(project.root)) as ledger:
-        executor = ThreadExecutor(settings.executor.workers, observer.notice)
+        executor = make_executor(settings, observer.notice, drivers.cluster)
         runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
         capped = CappedRunner(runner, settings, 0)
         texts = [state.skill for state in states]

@@ -10,9 +10,9 @@ from statistics import fmean
 from skillopt.errors import UsageError
 from skillopt.execution.budget import NO_CAPS
 from skillopt.execution.drivers import caps_of, load_drivers
+from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.gate import check_coverage
 from skillopt.loop.events import HeldOutTestMeasured, RunEnded, StepStarted
 from skillopt.loop.optimizer import train
@@ -165,7 +165,7 @@ class _Runs:
         # What is recorded was counted above: a meter without caps takes it.
         root, free = self._plan.repository.root, Meter(NO_CAPS)
         drivers = replace(load_drivers(settings, self._suite, root, meter=free, allowance=self._meter), notice="")
-        executor = ThreadExecutor(settings.executor.workers, observer.notice)
+        executor = make_executor(settings, observer.notice, drivers.cluster)
         runner = RecordedRunner(ledger, study, drivers, executor, observer, settings.executor.breaker)
         tasks, scores, asked = self._suite.tasks(Split.TEST), list[float](), 0
         for event in train(self._skill, self._suite, settings, runner):

@@ -12,6 +12,7 @@ from skillopt.execution.available import expect_chosen
 from skillopt.execution.budget import NO_CAPS, Caps
 from skillopt.execution.ci_rule import expect_sandbox_in_ci
 from skillopt.execution.credentials import exposure_warning
+from skillopt.execution.executors import Cluster, ClusterHarness, ClusterVerifier, RerunningHarness, open_cluster
 from skillopt.execution.masking import MaskedModel, environment_masking
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
 from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
@@ -58,6 +59,7 @@ class PlainDrivers:
         verifiers: Own kinds of verifiers, beside those that are built in.
         waits: Tells why calls of models that were made by their names wait.
         warning: What makes scores worth less, a line each; empty for nothing.
+        cluster: Where rollouts run; None for this machine.
     """
 
     harness: Harness | None = None
@@ -66,6 +68,7 @@ class PlainDrivers:
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     waits: WaitNotices = field(default_factory=WaitNotices)
     warning: str = ""
+    cluster: Cluster | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class Drivers:
         verifiers: Own kinds of verifiers, beside those that are built in.
         waits: Tells why calls wait.
         sandbox: Where programs of verifiers run.
+        cluster: Where rollouts run; None for this machine.
     """
 
     harness: Harness
@@ -91,6 +95,7 @@ class Drivers:
     verifiers: Mapping[str, VerifierFactory] = field(default_factory=dict)
     waits: WaitNotices = field(default_factory=WaitNotices)
     sandbox: SandboxChoice = "auto"
+    cluster: Cluster | None = None
 
     def verifier(self, spec: VerifierSpec) -> Verifier:
         """Make the verifier of a task.
@@ -101,6 +106,8 @@ class Drivers:
         own = self.verifiers.get(spec.kind)
         if own is not None:
             return own(spec)
+        if self.cluster is not None and not spec.judged and any(part.kind == "command" for part in spec.parts):
+            return ClusterVerifier(spec, self.cluster)
         return (
             shared_verifier(spec, self.sandbox) if self.judge is None else load_verifier(spec, self.judge, self.sandbox)
         )
@@ -225,13 +232,15 @@ def make_drivers(
         table = find_agent_table(settings.harness, settings.agents)
         check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
     expect_sandbox_in_ci(settings, suite, agent=given.harness is None and runs_agent(settings))
-    harness = with_checks(given.harness or load_target(settings, root, waits), suite, settings.sandbox)
+    harness = given.harness or load_target(settings, root, waits)
+    cluster = open_cluster(settings, root, harness, given.harness)
+    harness = with_checks(harness if cluster is None else ClusterHarness(harness, cluster), suite, settings.sandbox)
     model = (given.model or load_retrying_model(settings.model, settings, folder, waits=waits)) if optimizer else None
     judge = None
     if any(task.verifier.judged for _, task in suite.splits):
         judge = given.judge or (None if settings.judge else given.model) or _load_judge(settings, suite, folder, waits)
     warning = "\n".join(filter(None, (checks_warning(suite, settings.sandbox), collected_code_note(suite))))
-    return PlainDrivers(harness, model, judge, given.verifiers, waits, warning)
+    return PlainDrivers(harness, model, judge, given.verifiers, waits, warning, cluster)
 
 
 def meter_drivers(
@@ -254,6 +263,7 @@ def meter_drivers(
         harness = MeteredHarness(harness, one)
         model = model and MeteredModel(model, one, "optimizer", longest)
         judge = judge and MeteredModel(judge, one, "judge", longest)
+    harness = harness if drivers.cluster is None else RerunningHarness(harness, drivers.cluster)
     judge = judge and MaskedModel(judge, environment_masking())
     exposed = exposure_warning(settings.sandbox, os.environ) if runs_agent(settings) else ""
     return Drivers(
@@ -265,6 +275,7 @@ def meter_drivers(
         drivers.verifiers,
         drivers.waits,
         settings.sandbox,
+        drivers.cluster,
     )
 
 

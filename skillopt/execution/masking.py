@@ -71,14 +71,15 @@ class Masking:
         """Mask every text of a rollout; its score was given before, so masking changes none."""
         score = rollout.score and self._score(rollout.score)
         return replace(
-            rollout, trajectory=self._trajectory(rollout.trajectory), score=score, reason=self.text(rollout.reason)
+            rollout, trajectory=self.trajectory(rollout.trajectory), score=score, reason=self.text(rollout.reason)
         )
 
     def reply(self, reply: Reply) -> Reply:
         """Mask the text of a model's reply."""
         return replace(reply, text=self.text(reply.text))
 
-    def _trajectory(self, found: Trajectory) -> Trajectory:
+    def trajectory(self, found: Trajectory) -> Trajectory:
+        """Mask every text of a trajectory."""
         return replace(
             found,
             messages=tuple(self._messages(found.messages)),

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, SettingsError
 from skillopt.execution.drivers import Drivers
+from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.loop.events import (
     Event,
     HeldOutTestMeasured,
@@ -55,7 +55,7 @@ class Recording:
         self.drivers = drivers
         self.settings = settings
         self.raised = tuple(raised)
-        executor = ThreadExecutor(settings.executor.workers, watch.notice)
+        executor = make_executor(settings, watch.notice, drivers.cluster)
         self.runner = RecordedRunner(ledger, record.id, drivers, executor, watch, settings.executor.breaker)
         self._ledger = ledger
         self._watch = watch

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from skillopt.errors import InvalidMeasurementError
 from skillopt.execution.drivers import Drivers
+from skillopt.execution.executors import make_executor
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.comparison import Outcome, Tally, Verdict, compare, tally
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Rollout
@@ -42,7 +42,7 @@ class Scoring:
 
     def __init__(self, ledger: Ledger, drivers: Drivers, settings: Settings, observer: RunObserver | None) -> None:
         observer = observer or RunObserver()
-        executor = ThreadExecutor(settings.executor.workers, observer.notice)
+        executor = make_executor(settings, observer.notice, drivers.cluster)
         self._runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
         self._settings = settings
 

@@ -30,11 +30,18 @@ class ThreadExecutor:
     Args:
         workers: Calls at a time, ≥ 1.
         notice: Gets a message for the user when Ctrl-C is pressed.
+        drop: Ends what runs when Ctrl-C is pressed again: by default, the programs of this process.
     """
 
-    def __init__(self, workers: int, notice: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        workers: int,
+        notice: Callable[[str], None] = lambda _: None,
+        drop: Callable[[], None] = stop_all_processes,
+    ) -> None:
         self._workers = workers
         self._notice = notice
+        self._drop = drop
 
     def run(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[list[tuple[int, R]]]:
         """Yield (index, result) in groups as calls end.
@@ -52,7 +59,7 @@ class ThreadExecutor:
                     futures[-1].add_done_callback(lambda done, at=index: ended.put((at, done)))  # type: ignore[misc]  # default binds the loop variable
                 yield from self._hand_over(pool, ended, len(items))
         except _DroppedError as dropped:
-            stop_all_processes()
+            self._drop()
             wait(futures, _LAST_SECONDS)
             pool.shutdown(wait=False, cancel_futures=True)
             raise KeyboardInterrupt from dropped

@@ -10,9 +10,9 @@ from typing import Final
 from skillopt.errors import SkillError, SuiteError, UsageError
 from skillopt.execution.budget import Caps
 from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
+from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.gate import resolvable_gain
 from skillopt.harnesses import find_harness_driver
 from skillopt.project import Project, Selection, Target
@@ -97,7 +97,7 @@ class TriggerPlan:
 
     def runner(self, ledger: Ledger, drivers: Drivers, observer: RunObserver) -> RecordedRunner:
         """Make a runner that records every answer."""
-        executor = ThreadExecutor(self.settings.executor.workers, observer.notice)
+        executor = make_executor(self.settings, observer.notice, drivers.cluster)
         return RecordedRunner(ledger, "", drivers, executor, observer, self.settings.executor.breaker)
 
     @property

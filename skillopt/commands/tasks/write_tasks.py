@@ -14,8 +14,8 @@ from skillopt.authoring.trials import RunRequests, TrialLimits, TrialRunners, Tr
 from skillopt.errors import UsageError
 from skillopt.execution.available import expect_chosen
 from skillopt.execution.drivers import Drivers, load_drivers
+from skillopt.execution.executors import make_executor
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.harnesses.chat import ChatHarness
 from skillopt.project import Project, Selection, Target
 from skillopt.prompts.task_drafts import TaskDraft
@@ -205,7 +205,7 @@ class _Work:
         return run
 
     def _runner(self, drivers: Drivers) -> RecordedRunner:
-        executor = ThreadExecutor(self._settings.executor.workers, self._observer.notice)
+        executor = make_executor(self._settings, self._observer.notice, drivers.cluster)
         breaker = self._settings.executor.breaker
         self.made.append(RecordedRunner(self._ledger, "", drivers, executor, self._observer, breaker))
         return self.made[-1]

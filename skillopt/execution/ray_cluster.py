@@ -1,0 +1,287 @@
+"""Ray cluster: runs the paid part of rollouts, and programs of verifiers, as Ray tasks on its nodes.
+
+Ray places tasks where memory is free. This process alone admits calls, keeps caps and writes the ledger.
+"""
+
+import logging
+import os
+import platform
+import socket
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+import ray
+from ray import cloudpickle
+from ray.exceptions import (
+    GetTimeoutError,
+    NodeDiedError,
+    ObjectStoreFullError,
+    OutOfDiskError,
+    RayError,
+    RayTaskError,
+    TaskCancelledError,
+    TaskUnschedulableError,
+)
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from skillopt.errors import InfrastructureError, SettingsError
+from skillopt.execution.carried_files import CarriedFiles
+from skillopt.execution.executors import NodeLostError
+from skillopt.execution.masking import environment_masking
+from skillopt.execution.ray_nodes import compare_nodes
+from skillopt.execution.ray_worker import NodeFacts, NodeJob, describe_node, run_on_node, score_on_node
+from skillopt.harnesses import runs_agent
+from skillopt.protocols import Harness, RolloutRequest
+from skillopt.rollouts import Score, Trajectory
+from skillopt.settings import Settings
+from skillopt.tasks import VerifierSpec
+
+__all__ = ["RayCluster"]
+
+R = TypeVar("R")
+
+_AGENT_BYTES: Final = 325_000_000
+"""Memory of a client program, about 225 MB, and of the worker process that started it."""
+
+_WORKER_BYTES: Final = 100_000_000
+_KEPT: Final = 512
+"""Skills and tasks that are kept in the cluster's object store at a time."""
+
+_CURRENT: Final = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")  # noqa: S108 - Ray's place
+"""Where Ray writes down the address of the cluster that was started last on this machine."""
+
+_CHECK_SECONDS: Final = 120.0
+_DIAL_SECONDS: Final = 5.0
+
+
+_FACTS: Final = ray.remote(describe_node)
+_ROLLOUT: Final = ray.remote(run_on_node)
+_CHECK: Final = ray.remote(score_on_node)
+
+
+class RayCluster:
+    """A cluster that does the rollouts of one target.
+
+    Args:
+        settings: Name the harness and the address of the cluster.
+        project: The folder of skillopt.toml.
+        identity: The target on this machine.
+        own: A harness that the user of the Python API passed; None to make one by its name on each node.
+    """
+
+    def __init__(self, settings: Settings, project: Path, identity: str, own: Harness | None = None) -> None:
+        self.notice: Callable[[str], None] = lambda _: None
+        self._settings = settings
+        self._job = NodeJob(settings, str(project.resolve()), identity, own)
+        self._lock = Lock()
+        self._is_ready = False
+        self._shipped: OrderedDict[object, ray.ObjectRef[Any]] = OrderedDict()
+        self._running: set[ray.ObjectRef[Any]] = set()
+
+    def ready(self) -> None:
+        """Connect, and compare all nodes with this machine before anything is paid; only the first time.
+
+        Raises:
+            SettingsError: There is no cluster at the address, or a node lacks something or has it in another version.
+        """
+        with self._lock:
+            if self._is_ready:
+                return
+            _connect(self._settings.executor.address)
+            here = describe_node(self._job)
+            nodes = ray.nodes()  # type: ignore[no-untyped-call]  # Ray gives it no type
+            found = [self._facts_of(node["NodeID"]) for node in nodes if node["Alive"]]
+            differs = compare_nodes(here, [facts for facts in found if facts is not None])
+            if differs:
+                raise SettingsError(differs)
+            self._is_ready = True
+
+    def run(self, request: RolloutRequest) -> tuple[Trajectory, CarriedFiles]:
+        """Let the target do a task on a node that has the memory for it.
+
+        Raises:
+            NodeLostError: The node went away meanwhile.
+            InfrastructureError: The target could not be run, or the command was interrupted.
+        """
+        self.ready()
+        task, skill = request.task, request.skill
+        parts = (self._ship("job", self._job), skill and self._ship(skill.digest, skill), self._ship(task.digest, task))
+        memory = _AGENT_BYTES if runs_agent(self._settings) else _WORKER_BYTES
+        rollout = _ROLLOUT.options(num_cpus=0, memory=memory, max_retries=0, scheduling_strategy="SPREAD")
+        answer = self._get(lambda: rollout.remote(*parts, request.repeat, request.discovery))
+        if answer.failure is not None:
+            raise answer.failure.as_error()
+        if answer.trajectory is None or answer.files is None:
+            raise InfrastructureError("expected a trajectory and its files from a node, found neither")
+        return answer.trajectory, answer.files
+
+    def score(self, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score:
+        """Run a verifier's program on a node; nothing is paid for it, so Ray repeats it when a node goes away.
+
+        Raises:
+            InfrastructureError: The verifier broke, or no node could run it.
+        """
+        check = _CHECK.options(num_cpus=0, memory=_WORKER_BYTES, max_retries=3, scheduling_strategy="SPREAD")
+        shipped = self._ship("job", self._job), self._ship(spec, spec)
+        score = self._get(lambda: check.remote(*shipped, trajectory, files))
+        if isinstance(score, str):
+            raise InfrastructureError(score)
+        return score
+
+    def drop(self) -> None:
+        """End all tasks that run on the nodes, and the programs that they have started."""
+        with self._lock:
+            for reference in self._running:
+                ray.cancel(reference)
+
+    def _get(self, start: "Callable[[], ray.ObjectRef[R]]") -> R:
+        """Wait for a task.
+
+        Raises:
+            NodeLostError: Its node went away.
+            InfrastructureError: It was cancelled, or the cluster has no memory or disk left.
+        """
+        with self._lock:
+            reference = start()
+            self._running.add(reference)
+        try:
+            return ray.get(reference)
+        except RayError as error:
+            raise _translated(error) from error
+        finally:
+            with self._lock:
+                self._running.discard(reference)
+
+    def _ship(self, name: object, value: object) -> "ray.ObjectRef[Any]":
+        """Put a value into the cluster's object store once, after a look for keys in it.
+
+        Raises:
+            SettingsError: It holds a key of this machine, or cannot be sent.
+            InfrastructureError: The object store is full.
+        """
+        with self._lock:
+            if name not in self._shipped:
+                _expect_no_key(value)
+                try:
+                    self._shipped[name] = ray.put(value)
+                except RayError as error:
+                    raise _translated(error) from error
+            self._shipped.move_to_end(name)
+            if len(self._shipped) > _KEPT:
+                self._shipped.popitem(last=False)
+            return self._shipped[name]
+
+    def _facts_of(self, node: str) -> NodeFacts | None:
+        """Ask one node what it has; None where it is gone by now, which no rollout will run on."""
+        _expect_no_key(self._job)
+        where = NodeAffinitySchedulingStrategy(node, soft=False)
+        try:
+            asked = _FACTS.options(num_cpus=0, max_retries=1, scheduling_strategy=where).remote(self._job)
+            return ray.get(asked, timeout=_CHECK_SECONDS)
+        except GetTimeoutError:
+            return _unknown(node, f"it did not answer within {_CHECK_SECONDS:g} s")
+        except (TaskUnschedulableError, NodeDiedError):
+            return None
+        except RayError as error:
+            return _unknown(node, _first_line(error))
+
+
+def _connect(address: str) -> None:
+    """Join the cluster, or start one of this machine alone for `local`; a session that is there is used.
+
+    Raises:
+        SettingsError: There is none at the address, or it has another version.
+    """
+    if ray.is_initialized():
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    _expect_reachable(address)
+    # Ray's only switch: else it prints logs of its own daemons on stdout, amid what a command gives with --json.
+    ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 - as above
+    try:
+        if address == "local":
+            ray.init("local", include_dashboard=False, log_to_driver=False, logging_level=logging.CRITICAL)
+        else:
+            ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL)
+    except (RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise SettingsError(
+            f'address = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
+            f"{platform.python_version()}, found: {_first_line(error)}; start one with `ray start --head`, give its "
+            'password in RAY_AUTH_TOKEN with RAY_AUTH_MODE=token, or set run_on = "threads"'
+        ) from error
+
+
+def _expect_reachable(address: str) -> None:
+    """Refuse an address where nobody listens: Ray itself would try for minutes.
+
+    Raises:
+        SettingsError: So it is.
+    """
+    found = _last_started() if address == "auto" else address
+    if found in {"", "local"}:
+        return
+    host, _, port = found.rpartition(":")
+    if not host or not port.isdigit() or "/" in host:
+        raise SettingsError(f'address: expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found {found!r}')
+    try:
+        socket.create_connection((host, int(port)), _DIAL_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise SettingsError(
+            f'address = "{address}": expected a Ray cluster, found nobody who listens at {found} ({error}); `ray start '
+            '--head` prints its address, or set run_on = "threads"'
+        ) from error
+
+
+def _last_started() -> str:
+    """Give the address of the cluster that `auto` means, which may be over; empty where Ray knows none."""
+    with suppress(OSError):
+        return os.environ.get("RAY_ADDRESS") or _CURRENT.read_text(encoding="utf-8").strip()
+    return ""
+
+
+def _expect_no_key(value: object) -> None:
+    """Refuse to send what holds a key of this machine's environment.
+
+    Raises:
+        SettingsError: It does, or it cannot be sent.
+    """
+    try:
+        sent = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]  # Ray gives it no type
+    except Exception as error:
+        raise SettingsError(
+            f"expected a harness that can be sent to another machine, found {_first_line(error)}; pass one that can "
+            'be pickled, or set run_on = "threads"'
+        ) from error
+    if any(secret.encode() in sent for secret in environment_masking().secrets):
+        raise SettingsError(
+            "expected skills, tasks and settings without a key, found the value of a secret environment variable of "
+            "this machine in one; nothing was sent. Set the variable on the nodes instead"
+        )
+
+
+def _translated(error: RayError) -> Exception:
+    """Say what became of a task; what broke in the harness itself is raised as it would be here."""
+    if isinstance(error, TaskCancelledError):
+        return InfrastructureError("the command was interrupted")
+    if isinstance(error, ObjectStoreFullError | OutOfDiskError):
+        return InfrastructureError(
+            "the memory that Ray shares between tasks is full; start the nodes with a larger --object-store-memory, or "
+            "lower workers"
+        )
+    if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
+        return error.cause
+    return NodeLostError(f"its node, or its process there, was lost ({_first_line(error)})")
+
+
+def _unknown(node: str, trouble: str) -> NodeFacts:
+    return NodeFacts(f"{node[:8]}…", platform.python_version(), "", "", trouble)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error.cause if isinstance(error, RayTaskError) else error).strip()
+    return text.splitlines()[0][:200] if text else type(error).__name__

@@ -1,0 +1,337 @@
+"""Rollouts on the nodes of a Ray cluster: the same answers, the same events, no key sent, nothing charged twice."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster as SimulatedCluster
+from ray.exceptions import ObjectStoreFullError
+
+from skillopt import Suite, load_skill, load_suite, optimize
+from skillopt.errors import SettingsError
+from skillopt.execution.drivers import Drivers, PlainDrivers, make_drivers, meter_drivers
+from skillopt.execution.executors import make_executor
+from skillopt.execution.masking import environment_masking
+from skillopt.execution.rollout import run_rollout
+from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.loop.events import Event, encode_event
+from skillopt.presets import make_settings
+from skillopt.protocols import Executor, Harness, RolloutRequest
+from skillopt.rollouts import Trajectory
+from skillopt.settings import Settings
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.storage.ledger import Ledger
+from skillopt.tasks import File, Split, Task, VerifierSpec
+from skillopt.testing import ScriptedHarness
+from tests.contracts.executor_contract import ExecutorContract
+from tests.fakes.nodes import BrokenHarness, HeldHarness, RowsHarness
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).parents[3]
+SUITE = ROOT / "benchmarks" / "suites" / "tidy_tables"
+SECRET = "sk-planted-0123456789abcdef"  # noqa: S105 - planted, to be found nowhere
+SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Rows.\n---\n# Rows\n"))
+CHECK = 'test "$(cat twice)" = 44 && test ! -e number.bak && echo right'
+
+
+def task(number: int, kind: str = "exact", **options: object) -> Task:
+    spec = VerifierSpec(kind, json.dumps(options or {"value": str(number)}))
+    return Task(f"t{number}", f"Say {number}.", spec, (File("number", b"%d" % number),))
+
+
+TASKS = (*(task(number) for number in range(4)), task(4, "command", argv=["/bin/sh", "-c", CHECK]))
+
+
+class Notes(RunObserver):
+    """An observer that remembers."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.notices.append(text)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SimulatedCluster]:
+    """Two simulated nodes, which have a key of their own; this process has another one."""
+    before = dict(os.environ)
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "NODE_API_KEY": SECRET}
+    own = {"num_cpus": 2, "object_store_memory": 80_000_000, "memory": 4_000_000_000}
+    soon = {"health_check_period_ms": 500, "health_check_failure_threshold": 8}
+    head = {**own, "include_dashboard": False, "_system_config": soon}
+    started = SimulatedCluster(initialize_head=True, head_node_args=head)
+    started.add_node(wait=True, **own)
+    os.environ.clear()
+    os.environ.update(before)
+    yield started
+    ray.shutdown()
+    started.shutdown()  # type: ignore[no-untyped-call]  # Ray gives it no type
+
+
+def settings(address: str, **more: object) -> Settings:
+    named = {"harness": "demo", "model": "demo", "run_on": "ray", "address": address, "workers": 4, "sandbox": "none"}
+    return make_settings(("flags", {**named, **more}))
+
+
+def drivers(chosen: Settings, root: Path, harness: Harness | None = None) -> Drivers:
+    suite = Suite("rows", tuple((Split.VAL, one) for one in TASKS))
+    return meter_drivers(make_drivers(chosen, suite, root, PlainDrivers(harness), optimizer=False), chosen)
+
+
+def runner(ledger: Ledger, chosen: Settings, found: Drivers, observer: RunObserver | None = None) -> RecordedRunner:
+    observer = observer or RunObserver()
+    return RecordedRunner(ledger, "run", found, make_executor(chosen, observer.notice, found.cluster), observer)
+
+
+class TestRayExecutor(ExecutorContract):
+    @pytest.fixture
+    def executor(self, cluster: SimulatedCluster, tmp_path: Path) -> Executor:
+        chosen = settings(cluster.address)
+        return make_executor(chosen, lambda _: None, drivers(chosen, tmp_path).cluster)
+
+
+def test_rollouts_on_nodes_have_the_answers_files_and_scores_of_rollouts_here(
+    cluster: SimulatedCluster, tmp_path: Path
+) -> None:
+    requests = [RolloutRequest(SKILL, one) for one in TASKS]
+    found = {}
+    for name, chosen in (("ray", settings(cluster.address)), ("threads", settings("", run_on="threads"))):
+        (tmp_path / name).mkdir()
+        with closing(Ledger.open(tmp_path / name)) as ledger:
+            asked = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness()))
+            found[name] = asked.rollouts(requests)
+            assert asked.usage.usd == 0.25 * len(TASKS)
+    plain = {
+        name: [replace(one, trajectory=replace(one.trajectory, reason=""), reason="") for one in all_]
+        for name, all_ in found.items()
+    }
+    assert plain["ray"] == plain["threads"]
+    assert [one.score and one.score.passed for one in found["ray"]] == [True] * len(TASKS)
+    assert len({one.reason for one in found["ray"]}) > 1  # more than one process, none of them this one
+
+
+def test_a_key_of_a_node_stays_there_and_is_in_no_log_of_ray(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    chosen = settings(cluster.address)
+    with closing(Ledger.open(tmp_path)) as ledger:
+        answers = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness())).rollouts(
+            [RolloutRequest(SKILL, one, 7) for one in TASKS]
+        )
+    assert all("with [secret]" in one.reason for one in answers)
+    session: str = cluster.head_node.get_session_dir_path()  # type: ignore[attr-defined]  # Ray gives it no type
+    logs = Path(session, "logs")
+    read = [place.read_bytes() for place in logs.rglob("*") if place.is_file()]
+    assert len(read) > 5
+    assert not any(SECRET.encode() in content for content in read)
+
+
+def test_a_task_that_holds_a_key_of_this_machine_is_not_sent(
+    cluster: SimulatedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRIVER_API_KEY", "sk-of-the-driver-0123456789")
+    environment_masking.cache_clear()
+    chosen = settings(cluster.address)
+    leaking = replace(TASKS[0], prompt="Use sk-of-the-driver-0123456789.")
+    with closing(Ledger.open(tmp_path)) as ledger:
+        asked = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness()))
+        with pytest.raises(SettingsError, match=r"nothing was sent. Set the variable on the nodes"):
+            asked.rollouts([RolloutRequest(SKILL, leaking)])
+    environment_masking.cache_clear()
+
+
+def events_of(
+    root: Path, *, on_event: Callable[[Event], None] | None = None, **chosen: object
+) -> list[tuple[str, str]]:
+    """Train the example skill and give all events as they are recorded."""
+    skill, suite = load_skill(ROOT / "skills" / "tidy-tables"), load_suite(SUITE)
+    happened: list[Event] = []
+
+    def remember(event: Event) -> None:
+        happened.append(event)
+        if on_event is not None:
+            on_event(event)
+
+    named = {"harness": "demo", "model": "demo", "sandbox": "none", "max_rollouts": 130, **chosen}
+    optimize(skill, suite, settings=named, store=root, on_event=remember)
+    return [encode_event(event) for event in happened]
+
+
+def test_events_are_the_same_with_one_worker_eight_workers_and_nodes(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    on_nodes = events_of(tmp_path / "ray", run_on="ray", address=cluster.address, workers=4)
+    assert len(on_nodes) > 3
+    assert events_of(tmp_path / "one", workers=1) == on_nodes
+    assert events_of(tmp_path / "eight", workers=8) == on_nodes
+
+
+def test_a_provider_that_fails_on_a_node_fails_as_it_would_here(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    chosen = settings(cluster.address)
+    broken = replace(TASKS[0], files=())  # the harness finds no file
+    with closing(Ledger.open(tmp_path)) as ledger:
+        answer = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness())).rollouts(
+            [RolloutRequest(SKILL, broken)]
+        )[0]
+    assert answer.score is None
+    assert "on node " in answer.reason
+    assert "No such file" in answer.reason
+
+
+def test_a_run_that_is_killed_under_threads_goes_on_under_ray_to_the_same_events(
+    cluster: SimulatedCluster, tmp_path: Path
+) -> None:
+    whole, seen = events_of(tmp_path / "whole", workers=2), list[Event]()
+
+    def stop_after_three(event: Event) -> None:
+        seen.append(event)
+        if len(seen) == 3:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        events_of(tmp_path / "killed", on_event=stop_after_three, workers=2)
+    assert len(seen) == 3
+    assert events_of(tmp_path / "killed", run_on="ray", address=cluster.address, workers=4) == whole
+
+
+def test_a_node_that_dies_in_mid_call_costs_each_of_its_rollouts_one_more_and_loses_none(
+    cluster: SimulatedCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    third = cluster.add_node(num_cpus=2, object_store_memory=80_000_000, memory=4_000_000_000)
+    chosen, notices, signs = settings(cluster.address, max_usd=100.0), list[str](), tmp_path / "signs"
+    signs.mkdir()
+    found = drivers(chosen, tmp_path, HeldHarness(str(signs)))
+    assert found.cluster is not None
+    found.cluster.notice = notices.append
+    held = [replace(task(number, value=f"Say {number}."), id=f"held{number}") for number in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        waiting = [pool.submit(run_rollout, found.harness, RolloutRequest(SKILL, one), found.verifier) for one in held]
+        wait_until(lambda: len(list(signs.glob("begun-*"))) == 6)
+        cluster.remove_node(third, allow_graceful=False)
+        wait_until(lambda: bool(notices))
+        (signs / "go").touch()
+        answers = [one.result() for one in waiting]
+    begun = Counter(place.name.split("-")[1] for place in signs.glob("begun-*"))
+    lost = len(notices)
+    assert lost >= 1
+    assert all(one.score is not None and one.score.passed for one in answers)
+    assert begun.total() == 6 + lost
+    assert max(begun.values()) == 2
+    assert found.meter.rollouts == 6 + lost
+    # Each answer is paid once; a call that was lost may have been billed, so that the cap counts its worst case.
+    assert found.meter.spent.usd == 6 * 0.25 + lost * 1.0
+    assert "is run again" in notices[0]
+    assert "its node, or its process there, was lost" in notices[0]
+    assert not capfd.readouterr().out  # what a command prints there is read by programs
+
+
+def test_a_full_object_store_is_missing_data_with_what_to_do(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    found = drivers(settings(cluster.address), tmp_path, BrokenHarness(ObjectStoreFullError))
+    answer = run_rollout(found.harness, RolloutRequest(SKILL, TASKS[0]))
+    assert answer.score is None
+    assert "the memory that Ray shares between tasks is full; start the nodes with a larger" in answer.reason
+
+
+def test_a_mistake_in_an_own_harness_is_raised_as_on_this_machine(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    found = drivers(settings(cluster.address), tmp_path, BrokenHarness(LookupError))
+    with pytest.raises(LookupError, match="t0 in a workspace"):
+        run_rollout(found.harness, RolloutRequest(SKILL, TASKS[0]))
+    assert found.meter.rollouts == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:1", "found nobody who listens at 127.0.0.1:1"),
+        ("ray://head:10001", 'expected HOST:PORT, as in "10.0.0.5:6379", "auto" or "local", found'),
+        ("head", "expected HOST:PORT"),
+    ],
+)
+def test_a_wrong_address_is_refused_at_once(address: str, said: str) -> None:
+    """In a process of its own, which is in no cluster."""
+    code = f"""
+from pathlib import Path
+from skillopt import Suite
+from skillopt.execution.drivers import load_drivers
+from skillopt.presets import make_settings
+chosen = make_settings(("flags", {{"harness": "demo", "model": "demo", "run_on": "ray", "address": {address!r}}}))
+load_drivers(chosen, Suite("none", ()), Path(), optimizer=False).cluster.ready()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert "skillopt.errors.SettingsError: address" in ended.stderr
+    assert said in ended.stderr
+
+
+def test_without_ray_the_extra_is_named(tmp_path: Path) -> None:
+    (tmp_path / "ray.py").write_text("raise ModuleNotFoundError('no ray here', name='ray')\n")
+    code = """
+from pathlib import Path
+from skillopt import Suite
+from skillopt.execution.drivers import load_drivers
+from skillopt.presets import make_settings
+chosen = make_settings(("flags", {"harness": "demo", "model": "demo", "run_on": "ray"}))
+load_drivers(chosen, Suite("none", ()), Path(), optimizer=False)
+"""
+    path = os.pathsep.join((str(tmp_path), str(ROOT)))
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert "expected the package ray, found none; install it with `pip install 'skillopt-mcp[ray]'`" in ended.stderr
+
+
+def test_tasks_that_are_handed_to_people_stay_on_this_machine(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="is done by people on this machine"):
+        drivers(settings("auto", harness="handoff"), tmp_path)
+
+
+def test_what_runs_on_nodes_ends_when_it_is_dropped(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    chosen, signs = settings(cluster.address), tmp_path / "signs"
+    signs.mkdir()
+    found = drivers(chosen, tmp_path, HeldHarness(str(signs)))
+    assert found.cluster is not None
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(run_rollout, found.harness, RolloutRequest(SKILL, one)) for one in TASKS[:2]]
+        wait_until(lambda: len(list(signs.glob("begun-*"))) == 2)
+        found.cluster.drop()
+        answers = [one.result() for one in waiting]
+    assert [one.reason for one in answers] == ["the command was interrupted"] * 2
+
+
+def test_a_node_without_the_key_of_the_target_is_refused_before_anything_is_paid(
+    cluster: SimulatedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-only-here-0123456789")
+    chosen = settings(cluster.address, harness="chat/openai/gpt-5-mini")
+    with pytest.raises(SettingsError, match=r"^node \S+.* expected a key in OPENAI_API_KEY, found none"):
+        make_executor(chosen, lambda _: None, drivers(chosen, tmp_path).cluster)
+
+
+def test_a_harness_that_cannot_be_sent_is_refused(cluster: SimulatedCluster, tmp_path: Path) -> None:
+    chosen = settings(cluster.address)
+    unsendable = ScriptedHarness(lambda request, _: Trajectory(answer=request.task.prompt))
+    unsendable.lock = threading.Lock()  # type: ignore[attr-defined]  # what cannot be pickled
+    with pytest.raises(SettingsError, match="expected a harness that can be sent to another machine"):
+        make_executor(chosen, lambda _: None, drivers(chosen, tmp_path, unsendable).cluster)
+
+
+class KilledError(Exception):
+    """Stands for a kill."""
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    """Look again and again; the limit of pytest ends a wait for what never comes."""
+    pause = threading.Event()
+    while not reached():
+        pause.wait(0.02)
