@@ -251,7 +251,7 @@ def _newest(rejections: Sequence[str]) -> tuple[str, ...]:
 
 def _events(ledger: Ledger, skill: str) -> Iterator[list[Event]]:
     """Give the events of each of the newest runs of a skill, oldest first."""
-    runs = [run for run in ledger.runs() if run.skill == skill and run.kind != "gate"][:_RUNS]
+    runs = [run for run in ledger.runs(skill) if run.kind != "gate"][:_RUNS]
     for run in reversed(runs):
         yield [decode_event(row.kind, row.payload) for row in ledger.events(run.id)]
 

@@ -334,9 +334,9 @@ def _duration(found: Job) -> str:
 
 def _run_of(ledger: Ledger, found: Job) -> RunRecord | None:
     """Find the run of a job: the one under way while it runs, else the last that ended since it began."""
-    for record in ledger.runs():
+    for record in ledger.runs(found.skill):
         ended_since = record.ended_at >= found.created_at
-        if record.skill == found.skill and (record.state == "running" or ended_since):
+        if record.state == "running" or ended_since:
             return record
     return None
 

@@ -73,7 +73,7 @@ class LivePages:
         return None
 
     def _index(self, ledger: Ledger) -> str:
-        found = [run_status(self._project.root, ledger, record) for record in ledger.runs()[:_MOST_RUNS]]
+        found = [run_status(self._project.root, ledger, record) for record in ledger.runs(most=_MOST_RUNS)]
         return render_index(
             [
                 RunEntry(
@@ -150,4 +150,4 @@ def _has_runs(project: Project) -> bool:
 
 
 def _exact(ledger: Ledger, name: str) -> RunRecord | None:
-    return next((record for record in ledger.runs() if record.id == name), None)
+    return ledger.find_run(name)

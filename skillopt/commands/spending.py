@@ -131,7 +131,7 @@ def foresee_night(flags: Mapping[str, object], *, capped: bool) -> Payment:
 
 def _was_billed(root: Path) -> bool:
     with suppress(UsageError), closing(Ledger.open(root, read_only=True)) as ledger:  # there may be no ledger yet
-        return any(row.usd for row in ledger.costs())
+        return ledger.was_billed()
     return False
 
 

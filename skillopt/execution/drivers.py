@@ -25,7 +25,7 @@ from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.sandbox.bubblewrap import SandboxChoice
 from skillopt.settings import Settings
-from skillopt.storage.ledger import rollout_key
+from skillopt.storage.keys import rollout_key
 from skillopt.tasks import Suite, Task, VerifierSpec, digest_of
 from skillopt.verifiers import load_verifier
 

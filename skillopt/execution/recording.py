@@ -170,9 +170,7 @@ def earlier_looks(ledger: Ledger, record: RunRecord, released: str) -> int:
         if isinstance(event, HeldOutTestMeasured | ReleaseCheckWithheld):
             return event.look - 1
     others = (
-        run
-        for run in ledger.runs()
-        if (run.skill, run.suite_digest) == (record.skill, record.suite_digest) and run.id != record.id
+        run for run in ledger.runs(record.skill) if run.suite_digest == record.suite_digest and run.id != record.id
     )
     rows = (row for run in others for row in ledger.events(run.id) if row.kind == HeldOutTestMeasured.__name__)
     looks = (decode_event(row.kind, row.payload) for row in rows)

@@ -17,7 +17,8 @@ from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Model, RolloutRequest
 from skillopt.rollouts import Reply, Rollout, Status, Usage, readable
 from skillopt.settings import Settings
-from skillopt.storage.ledger import Ledger, reply_key
+from skillopt.storage.keys import reply_key
+from skillopt.storage.ledger import Ledger
 
 __all__ = ["PROBE", "Activity", "RecordedRunner", "RunObserver"]
 

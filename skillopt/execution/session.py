@@ -51,7 +51,7 @@ class Session:
         drivers, settings = self.drivers, self.settings
         identities = tuple(one.identity for one in (drivers.harness, drivers.model, drivers.judge) if one is not None)
         record = record_of(skill, suite, config_of(settings, identities), settings.seed)
-        known = any(run.id == record.id for run in self.ledger.runs())
+        known = self.ledger.find_run(record.id) is not None
         return Recording(self.ledger, self.ledger.begin_run(record), drivers, settings, _Events(on_event)), known
 
     def scoring(self) -> Scoring:

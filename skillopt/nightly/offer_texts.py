@@ -52,13 +52,12 @@ def write_offer(sources: ClaimSources, place: OfferPlace) -> WrittenOffer:
 
 def _views(sources: ClaimSources, line: EditLine) -> dict[str, RunView]:
     """Read what the ledger has of the runs behind the versions, by id."""
-    known = {run.id: run for run in sources.ledger.runs()}
     names = dict.fromkeys(version.trailer("Skillopt-Run") for version in line.versions)
     found: dict[str, RunView] = {}
     for name in names:
-        if name in known:
+        if run := sources.ledger.find_run(name):
             with suppress(SkilloptError):
-                found[name] = load_inspected_view(sources.project, sources.ledger, known[name])
+                found[name] = load_inspected_view(sources.project, sources.ledger, run)
     return found
 
 

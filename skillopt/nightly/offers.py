@@ -110,7 +110,7 @@ def _moot(state: SkillState, newest: Version | None, into: str) -> str:
 
 
 def _record(ledger: Ledger, run: str) -> RunRecord | None:
-    return next((one for one in ledger.runs() if one.id == run), None)
+    return ledger.find_run(run)
 
 
 def _unfit(record: RunRecord, events: Sequence[Event], test: HeldOutTestMeasured | None, grade: Grade | None) -> str:

@@ -106,7 +106,7 @@ class _Recorded:
 
 def training_runs(ledger: Ledger, skill: str) -> list[RunRecord]:
     """List the runs that trained a skill, newest first; neither proposed edits nor gated changes are any."""
-    return [run for run in ledger.runs() if run.skill == skill and run.kind == "training"]
+    return [run for run in ledger.runs(skill) if run.kind == "training"]
 
 
 def read_skill_state(selection: Selection, default_branch: DefaultBranch, ledger: Ledger, now: datetime) -> SkillState:

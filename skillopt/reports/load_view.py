@@ -24,6 +24,9 @@ from skillopt.versions.draft_branch import DraftBranch
 
 __all__ = ["find_run", "load_progress", "load_view", "start_and_events", "suite_of_run", "target_identity"]
 
+_NEWEST = 1_000
+"""Runs among which one that is no gate is looked for."""
+
 
 def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
     """Find the run that a user means.
@@ -37,12 +40,13 @@ def find_run(ledger: Ledger, name: str | None = None) -> RunRecord:
         UsageError: There is no such run.
     """
     # A gate gave its verdict where it was asked for; whoever asks for a skill's run means what trained it.
-    runs = sorted(ledger.runs(), key=lambda run: run.kind == "gate" and run.state != "running")
-    if not runs:
+    named = ledger.runs(name or "", -1 if name else _NEWEST)
+    runs = sorted(named, key=lambda run: run.kind == "gate" and run.state != "running")
+    if not runs and not ledger.runs(most=1):
         raise UsageError("no runs yet; train a skill with `skillopt optimize`")
     if name is None:
         return runs[0]
-    return next((run for run in runs if run.skill == name), None) or ledger.run(name)
+    return runs[0] if runs else ledger.run(name)
 
 
 def load_view(project: Project, ledger: Ledger, record: RunRecord, suite: Path | None = None) -> RunView:

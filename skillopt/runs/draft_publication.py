@@ -134,7 +134,7 @@ def recover_draft(root: Path, repository: Repository, skill: str) -> None:
     except UsageError:
         return
     with opened as ledger:
-        newest = next((run for run in ledger.runs() if run.skill == skill and run.kind == "training"), None)
+        newest = next((run for run in ledger.runs(skill) if run.kind == "training"), None)
         if newest is not None and newest.state == "running" and not is_locked(root, skill):
             publish_draft(repository, ledger, newest)
 

@@ -14,7 +14,7 @@ __all__ = ["earlier_here_tests", "earlier_spending", "runs_on"]
 
 def runs_on(ledger: Ledger, kind: str, skill: str, suite_digest: str) -> list[RunRecord]:
     """List the runs of a kind for a skill on a suite, newest first."""
-    runs = (run for run in ledger.runs() if (run.skill, run.suite_digest) == (skill, suite_digest))
+    runs = (run for run in ledger.runs(skill) if run.suite_digest == suite_digest)
     return [run for run in runs if run.kind == kind]
 
 

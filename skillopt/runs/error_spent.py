@@ -38,7 +38,7 @@ def spent_by_earlier(
         until: Only what was recorded before this time counts, so that a run that goes on gets the same answer as at
             its start; ISO 8601 in UTC, empty for all.
     """
-    runs = [run for run in ledger.runs() if run.skill == skill and run.kind != "gate"]
+    runs = [run for run in ledger.runs(skill) if run.kind != "gate"]
     found = [_of_run(ledger, run, suite, until) for run in runs]
     known = {run.id for run in runs}
     # Whether their tasks were others cannot be known here, and an error that is not counted would break the promise.

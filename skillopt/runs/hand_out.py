@@ -18,7 +18,8 @@ from skillopt.rollouts import Reply, Rollout
 from skillopt.runs.lookahead import look_ahead
 from skillopt.runs.plan import Start
 from skillopt.settings import Settings
-from skillopt.storage.ledger import Ledger, reply_key
+from skillopt.storage.keys import reply_key
+from skillopt.storage.ledger import Ledger
 
 __all__ = ["Handoff", "HandoffSession", "is_handed_off", "load_session", "save_session"]
 

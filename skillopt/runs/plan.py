@@ -153,7 +153,9 @@ def _find_unseen(plan: RunPlan, ledger: Ledger, config: str) -> RunRecord | None
     """Find the newest run of this very command, if it finished and was killed before it could say so."""
     root = ledger.path.parent.parent
     wanted = (plan.target.name, config, plan.suite.digest)
-    newest = next((run for run in ledger.runs() if (run.skill, run.config, run.suite_digest) == wanted), None)
+    newest = next(
+        (run for run in ledger.runs(plan.target.name) if (run.skill, run.config, run.suite_digest) == wanted), None
+    )
     return newest if newest and newest.state == "finished" and is_unreported(root, newest.id) else None
 
 

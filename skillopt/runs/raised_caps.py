@@ -49,7 +49,7 @@ def find_capped(ledger: Ledger, skill: str, config: str, suite: Suite, settings:
         suite: Its tasks.
         settings: Of the command.
     """
-    alike = (run for run in ledger.runs() if (run.skill, run.suite_digest) == (skill, suite.digest))
+    alike = (run for run in ledger.runs(skill) if run.suite_digest == suite.digest)
     record = next((run for run in alike if _without_caps(run.config) == _without_caps(config)), None)
     if record is None or record.config == config:
         return None

@@ -57,11 +57,10 @@ def recorded_versions(root: Path, versions: Sequence[Version]) -> dict[str, Reco
     except UsageError:  # there is no ledger
         return found
     with opened as ledger:
-        known = {run.id for run in ledger.runs()}
         events: dict[str, list[Event]] = {}
         for version in versions:
             run = version.trailer(_RUN)
-            if run not in known:
+            if run not in events and ledger.find_run(run) is None:
                 continue
             if run not in events:
                 events[run] = [decode_event(row.kind, row.payload) for row in ledger.events(run)]

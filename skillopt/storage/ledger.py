@@ -8,24 +8,21 @@ Invariants:
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
-
-from pydantic import TypeAdapter
 
 from skillopt.errors import LedgerError, UsageError
 from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.storage.locks import state_folder
+from skillopt.storage.payloads import Payloads
 from skillopt.storage.schema import create_database, database_uri, explain_errors, prepare_connection
-from skillopt.tasks import digest_of
 
-__all__ = ["CostRow", "Counts", "EventRow", "Ledger", "ResultRow", "RunRecord", "reply_key", "rollout_key"]
+__all__ = ["CostRow", "Counts", "EventRow", "Ledger", "ResultRow", "RunRecord"]
 
+_Answer = TypeVar("_Answer", Rollout, Reply)
 _LOCK_SECONDS: Final = 30
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
@@ -44,8 +41,11 @@ SELECT kind, COUNT(*), SUM(input_tokens), SUM(output_tokens), CASE COUNT(usd) WH
 FROM calls WHERE run = ? GROUP BY kind
 """
 _COSTS: Final = """
-SELECT kind, identity, at, input_tokens + output_tokens + judge_tokens, usd + judge_usd FROM calls ORDER BY at
+SELECT kind, identity, at, input_tokens + output_tokens + judge_tokens, usd + judge_usd FROM calls
+ORDER BY at DESC LIMIT ?
 """
+_NEWEST: Final = 20_000
+_BILLED: Final = "SELECT 1 FROM calls WHERE usd + judge_usd > 0 LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +117,6 @@ class CostRow:
     usd: float | None
 
 
-def rollout_key(skill_digest: str, task_digest: str, harness: str, repeat: int) -> str:
-    """Give the key of a rollout: a digest of everything that can change its result."""
-    return digest_of("rollout", skill_digest, task_digest, harness, str(repeat))
-
-
-def reply_key(model: str, prompt: str) -> str:
-    """Give the key of a model's reply."""
-    return digest_of("reply", model, prompt)
-
-
 class Ledger:
     """The open database; use `Ledger.open`, and close it.
 
@@ -140,6 +130,7 @@ class Ledger:
         self.path = path
         self._database = database
         self._now = now
+        self._stored = Payloads(database)
 
     @classmethod
     def open(
@@ -194,7 +185,7 @@ class Ledger:
         """
         at = self._now()
         rows = []
-        for key, rollout in pairs:
+        for (key, rollout), packed in zip(pairs, self._pack(pairs, identity), strict=True):
             if rollout.score is None:
                 message = f"rollout of {rollout.task_id!r} has no score: failures are not kept"
                 raise ValueError(message)
@@ -203,7 +194,7 @@ class Ledger:
             cost = (usage.input_tokens, usage.output_tokens, usage.usd)
             judge = rollout.score.usage
             judge_cost = (judge.calls, judge.input_tokens + judge.output_tokens, judge.usd)
-            rows.append((key, "rollout", run, *result, *cost, at, _pack(rollout), identity, *judge_cost))
+            rows.append((key, "rollout", run, *result, *cost, at, packed, identity, *judge_cost))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.rollouts([key for key, _ in pairs])
 
     def store_replies(self, run: str, pairs: Sequence[tuple[str, Reply]], identity: str = "") -> dict[str, Reply]:
@@ -214,9 +205,9 @@ class Ledger:
         """
         at = self._now()
         rows = []
-        for key, reply in pairs:
+        for (key, reply), packed in zip(pairs, self._pack(pairs, identity), strict=True):
             cost = (reply.usage.input_tokens, reply.usage.output_tokens, reply.usage.usd)
-            rows.append((key, "reply", run, None, None, None, None, None, *cost, at, _pack(reply), identity, 0, 0, 0.0))
+            rows.append((key, "reply", run, None, None, None, None, None, *cost, at, packed, identity, 0, 0, 0.0))
         return dict(pairs) if self._write(_CALL, rows) == len(rows) else self.replies([key for key, _ in pairs])
 
     def failures(self, run: str, keys: Sequence[str]) -> dict[str, Rollout]:
@@ -225,7 +216,8 @@ class Ledger:
 
     def store_failures(self, run: str, pairs: Sequence[tuple[str, Rollout]]) -> None:
         """Record failed rollouts that a run goes on without."""
-        rows = [(run, key, _pack(rollout)) for key, rollout in pairs]
+        packed = self._pack(pairs, "")
+        rows = [(run, key, payload) for (key, _), payload in zip(pairs, packed, strict=True)]
         self._write("INSERT OR IGNORE INTO failures VALUES (?,?,?)", rows)
 
     def begin_run(self, record: RunRecord) -> RunRecord:
@@ -250,7 +242,7 @@ class Ledger:
     def find_interrupted(self, skill: str, config_digest: str, suite_digest: str) -> RunRecord | None:
         """Give the newest unfinished run of a skill with this configuration and suite."""
         wanted = (skill, config_digest, suite_digest)
-        same = (run for run in self.runs() if (run.skill, run.config_digest, run.suite_digest) == wanted)
+        same = (run for run in self.runs(skill) if (run.skill, run.config_digest, run.suite_digest) == wanted)
         newest = next(same, None)
         return newest if newest and newest.state != "finished" else None
 
@@ -260,18 +252,35 @@ class Ledger:
         Raises:
             UsageError: There is none, or more than one.
         """
-        alike = [record for record in self.runs() if record.id.startswith(beginning)]
+        alike = self._runs("WHERE id >= ? AND id < ?", [beginning, f"{beginning}\U0010ffff"])
         found = [record for record in alike if record.id == beginning] or alike
         if len(found) != 1:
             message = f"expected one run, found {len(found)} whose id begins with {beginning!r}; see `skillopt status`"
             raise UsageError(message)
         return found[0]
 
-    def runs(self) -> list[RunRecord]:
-        """List the runs, newest first."""
+    def runs(self, skill: str = "", most: int = -1) -> list[RunRecord]:
+        """List the runs, newest first.
+
+        Args:
+            skill: Only of this one; of all when empty.
+            most: At most so many; all when negative.
+        """
+        return self._runs("WHERE skill = ?" if skill else "", [skill] if skill else [], most)
+
+    def find_run(self, run: str) -> RunRecord | None:
+        """Give the run of an id, or None."""
+        return next(iter(self._runs("WHERE id = ?", [run])), None)
+
+    def unfinished_bases(self) -> frozenset[str]:
+        """Give the commits that unfinished runs started from."""
+        rows = self._read("SELECT DISTINCT base FROM runs WHERE state <> 'finished' AND base <> ''", [])
+        return frozenset(base for (base,) in rows)
+
+    def _runs(self, where: str, values: Sequence[str], most: int = -1) -> list[RunRecord]:
         names = ", ".join(RunRecord.__dataclass_fields__)
-        rows = self._read(f"SELECT {names} FROM runs ORDER BY started_at DESC, rowid DESC", [])  # noqa: S608 - names of our own fields
-        return [RunRecord(*row) for row in rows]
+        query = f"SELECT {names} FROM runs {where} ORDER BY started_at DESC, rowid DESC LIMIT ?"  # noqa: S608 - our own text
+        return [RunRecord(*row) for row in self._read(query, [*values, most])]
 
     def append_event(self, run: str, seq: int, kind: str, payload: str) -> str:
         """Record an event, or check it against the one recorded; give the time of the first record.
@@ -345,17 +354,25 @@ class Ledger:
         return usage
 
     def costs(self) -> list[CostRow]:
-        """List what every recorded rollout and reply took, the judge's part included, in the order of recording."""
-        return [CostRow(*row) for row in self._read(_COSTS, [])]
+        """List what the newest 20,000 answers took, the judge's part included, in the order of recording."""
+        return [CostRow(*row) for row in reversed(self._read(_COSTS, [_NEWEST]))]
 
-    def _payloads(self, query: str, keys: Sequence[str], shape: "type[T]", *values: str) -> "dict[str, T]":
-        values_by_key: dict[str, T] = {}
+    def was_billed(self) -> bool:
+        """Tell whether any recorded rollout or reply cost dollars."""
+        return bool(self._read(_BILLED, []))
+
+    def _payloads(self, query: str, keys: Sequence[str], shape: type[_Answer], *values: str) -> dict[str, _Answer]:
+        values_by_key: dict[str, _Answer] = {}
         for start in range(0, len(keys), _CHUNK):
             chunk: Sequence[str] = keys[start : start + _CHUNK]
             rows = self._read(f"{query} ({','.join('?' * len(chunk))})", [*values, *chunk])
             with explain_errors(self.path):
-                values_by_key |= {key: _unpack(payload, shape) for key, payload in rows}
+                values_by_key |= {key: self._stored.unpack(payload, shape) for key, payload in rows}
         return values_by_key
+
+    def _pack(self, pairs: Sequence[tuple[str, Rollout | Reply]], identity: str) -> list[bytes]:
+        with explain_errors(self.path):
+            return self._stored.pack([value for _, value in pairs], identity)
 
     def _read(self, query: str, values: Sequence[object]) -> list[Any]:
         """Give rows as SQLite types them, which only the schema knows."""
@@ -378,23 +395,6 @@ class Ledger:
         return changed
 
 
-T = TypeVar("T", Rollout, Reply)
-
-
-@cache
-def _adapters() -> dict[type, TypeAdapter[Any]]:
-    return {shape: TypeAdapter(shape) for shape in (Rollout, Reply)}
-
-
 def _result(row: Sequence[Any]) -> ResultRow:
     task, skill, repeat, score, passed, *key = row
     return ResultRow(task, skill, repeat, score, bool(passed), *key)
-
-
-def _pack(value: Rollout | Reply) -> bytes:
-    return zlib.compress(_adapters()[type(value)].dump_json(value), 1)
-
-
-def _unpack(payload: bytes, shape: "type[T]") -> "T":
-    value: T = _adapters()[shape].validate_json(zlib.decompress(payload))
-    return value

@@ -17,7 +17,7 @@ from skillopt.harnesses import HARNESSES, HarnessDriver
 from skillopt.models import MODELS, ModelDriver
 from skillopt.protocols import RolloutRequest
 from skillopt.rollouts import Reply, Trajectory, Usage
-from skillopt.storage.ledger import reply_key, rollout_key
+from skillopt.storage.keys import reply_key, rollout_key
 
 __all__ = ["CountedHarness", "CountedModel"]
 

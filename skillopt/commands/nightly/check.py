@@ -184,7 +184,7 @@ def _fetch_starts(project: Project, remote: Remote, tips: Tips) -> None:
     if not (project.root / ".skillopt" / "ledger.db").is_file():
         return
     with closing(Ledger.open(project.root, read_only=True)) as ledger:
-        bases = {run.base for run in ledger.runs() if run.state != "finished" and run.base}
+        bases = ledger.unfinished_bases()
     for base in sorted(bases):
         remote.fetch_commit(base, tips)
 

@@ -16,7 +16,7 @@ from skillopt.storage.ledger import Ledger
         (-1, "an older skillopt; move it away"),
         (0, "an older skillopt; move it away"),
         (2, "an older skillopt; move it away"),
-        (4, "a newer skillopt; install that one, or move it away"),
+        (5, "a newer skillopt; install that one, or move it away"),
     ],
 )
 @pytest.mark.parametrize("read_only", [True, False])
@@ -28,7 +28,7 @@ def test_a_file_of_another_format_is_refused_and_left_as_it_is(
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
-    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 3, found format {version} of {advice}"):
+    with pytest.raises(LedgerFormatError, match=f"ledger.db in format 4, found format {version} of {advice}"):
         Ledger.open(tmp_path, read_only=read_only)
     assert path.read_bytes() == before
 
