@@ -134,8 +134,9 @@ class RecordedRunner:
         self._count({key: rollout.usage for key, rollout in known.items()})
         if missing:
             self._probe()
-        scores = [rollout.score.value for rollout in known.values() if rollout.score is not None]
-        self._show(Activity("rollouts", recorded, len(wanted), 0, _mean(scores)))
+        scores = _RunningMean()
+        scores.add(known.values())
+        self._show(Activity("rollouts", recorded, len(wanted), 0, scores.mean))
         for pairs in self._run(lambda key: self._measure(wanted[key]), missing):
             self._task_seconds.record((wanted[key], rollout) for key, rollout in pairs)
             failed = {key: rollout for key, rollout in pairs if rollout.score is None}
@@ -146,8 +147,8 @@ class RecordedRunner:
             self._failures |= failed
             self._tell(failed.values())
             self.paid_rollouts += len(pairs)
-            scores += [rollout.score.value for _, rollout in pairs if rollout.score is not None]
-            self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, _mean(scores)))
+            scores.add(rollout for _, rollout in pairs)
+            self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, scores.mean))
         self._counted |= known.keys()
         self.usage += Usage.total(known[key].usage for key in wanted)
         self._expect_answers(known)
@@ -268,8 +269,21 @@ def _asked(model: Model, prompt: str, schema: str) -> Reply:
         raise ProviderError(error.kind, message, error.retry_after) from error
 
 
-def _mean(scores: Sequence[float]) -> float | None:
-    return fsum(scores) / len(scores) if scores else None
+class _RunningMean:
+    """Mean score of rollouts as they come, so that a batch of any size is not summed again for each of them."""
+
+    def __init__(self) -> None:
+        self._total = 0.0
+        self._many = 0
+
+    def add(self, rollouts: Iterable[Rollout]) -> None:
+        found = [rollout.score.value for rollout in rollouts if rollout.score is not None]
+        self._total += fsum(found)
+        self._many += len(found)
+
+    @property
+    def mean(self) -> float | None:
+        return self._total / self._many if self._many else None
 
 
 def _for_task(rollout: Rollout, request: RolloutRequest) -> Rollout:
