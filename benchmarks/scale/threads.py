@@ -4,6 +4,7 @@ The target is a stand-in in this process that waits and answers; workspace, veri
 ones. The ideal is a list schedule: every worker takes the next rollout as soon as it has ended one.
 """
 
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -202,7 +203,9 @@ def _busy(folders: _Folders, latency: str, workers: int) -> Busy:
         requests, began = _requests(range(count)), time.perf_counter()
         runner.rollouts(requests)
         taken = time.perf_counter() - began
-    return Busy(latency, workers, count, taken, ideal, workers * count / fsum(seconds))
+    found = Busy(latency, workers, count, taken, ideal, workers * count / fsum(seconds))
+    print(f"  {latency} s, {workers} workers: {100 * found.share:.1f}% of the ideal", file=sys.stderr, flush=True)
+    return found
 
 
 def _latency(latency: str, draw: Random) -> float:
@@ -239,6 +242,7 @@ def _long(folders: _Folders, count: int) -> list[Long]:
                 runner.rollouts(_requests(range(first, min(end, first + _BATCH))))
             spent, taken = time.process_time() - cpu, time.perf_counter() - began
             found.append(Long(end, 1000 * spent / step, resident(), taken))
+            print(f"  {end:,} rollouts: {found[-1].cpu_ms:.2f} ms each", file=sys.stderr, flush=True)
     return found
 
 
