@@ -88,6 +88,11 @@ class FailureKind(StrEnum):
         """Tell whether the same call is worth repeating."""
         return self in _TRANSIENT
 
+    @property
+    def refusal(self) -> bool:
+        """Tell whether the provider takes no more calls for now."""
+        return self in {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED}
+
 
 _TRANSIENT = frozenset(
     (

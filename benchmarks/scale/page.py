@@ -31,6 +31,7 @@ PAGE: Final = _ROOT / "docs" / "scale.md"
 
 TITLES: Final[Mapping[str, str]] = {
     "threads": "Threads of one machine",
+    "scheduling": "Order of rollouts, and hedging of stragglers",
     "overlap": "A whole run with 32 workers",
     "cluster": "Ray on several nodes",
     "month": "A month of nights over 200 skills",

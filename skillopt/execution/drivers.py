@@ -15,12 +15,14 @@ from skillopt.execution.credentials import exposure_warning
 from skillopt.execution.executors import Cluster, ClusterHarness, ClusterVerifier, RerunningHarness, open_cluster
 from skillopt.execution.masking import MaskedModel, environment_masking
 from skillopt.execution.metering import Meter, MeteredHarness, MeteredModel
+from skillopt.execution.provider_limits import LimitedHarness, provider_limit
 from skillopt.execution.retry import Retry, RetryingModel, WaitNotices
 from skillopt.execution.rollout import shared_verifier
 from skillopt.execution.tool_records import check_recorded_tools
 from skillopt.execution.unboxed_checks import checks_warning, collected_code_note, with_checks
 from skillopt.harnesses import HarnessParts, load_harness, runs_agent
 from skillopt.models import MODELS, load_model
+from skillopt.models.api_model import ApiModel
 from skillopt.prompts.judging import JUDGING
 from skillopt.protocols import Harness, Model, RolloutRequest, Verifier, VerifierFactory
 from skillopt.sandbox.bubblewrap import SandboxChoice
@@ -153,7 +155,9 @@ def load_target(settings: Settings, root: Path, waits: WaitNotices | None = None
     def load(name: str) -> Model:
         return load_retrying_model(name, settings, folder, target=True, waits=waits)
 
-    return load_harness(settings.harness, HarnessParts(settings, folder, load, root))
+    harness = load_harness(settings.harness, HarnessParts(settings, folder, load, root))
+    agent = settings.harness.partition("/")[0]
+    return LimitedHarness(harness, provider_limit(agent)) if runs_agent(settings) else harness
 
 
 def identify_target(settings: Settings, suite: Suite, root: Path) -> str:
@@ -181,8 +185,10 @@ def load_retrying_model(
         SettingsError: There is no such model, or it lacks what it needs.
     """
     model = load_model(name, settings, folder, target=target)
-    retried = MODELS[name.partition("/")[0]].retried
-    return RetryingModel(model, Retry(settings.executor.retry_seconds, notices=waits)) if retried else model
+    if not MODELS[name.partition("/")[0]].retried:
+        return model
+    limit = provider_limit(f"{model.driver} {model.url}") if isinstance(model, ApiModel) else None
+    return RetryingModel(model, Retry(settings.executor.retry_seconds, notices=waits, limit=limit))
 
 
 def load_drivers(

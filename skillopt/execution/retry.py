@@ -11,7 +11,8 @@ from random import Random
 from threading import Lock
 from typing import Final, TypeVar
 
-from skillopt.errors import ForgeError, ForgeLimitError, ProviderError
+from skillopt.errors import FailureKind, ForgeError, ForgeLimitError, ProviderError
+from skillopt.execution.provider_limits import ProviderLimit
 from skillopt.protocols import Comment, Forge, Issue, Model, PullRequest, RepositoryFacts
 from skillopt.rollouts import Reply, Usage
 
@@ -60,6 +61,7 @@ class Retry:
         sleep: Waits so many seconds.
         notices: Is told of each wait; None for nobody.
         now: Gives the time.
+        limit: Of the provider's account: a call waits for its place there, which is no retry; None for none.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class Retry:
         sleep: Callable[[float], None] = time.sleep,
         notices: WaitNotices | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        limit: ProviderLimit | None = None,
     ) -> None:
         self._now = now
+        self._limit = limit
         self._seconds = seconds
         self._clock = clock
         self._sleep = sleep
@@ -85,21 +89,49 @@ class Retry:
             ProviderError: A model's failure does not pass, or not within the time.
             ForgeError: The same of a forge.
         """
-        begun = self._clock()
+        wanted = begun = self._clock()
         for attempt in count():
             try:
-                return request()
+                if self._limit is None:
+                    return request()
+                asked = self._clock()
+                admitted = self._limit.admit(wanted, self._seconds)
+                begun += self._clock() - asked
+                return self._limited(self._limit, request, admitted)
             except (ProviderError, ForgeError) as error:
                 pause = self._pause(error.retry_after, attempt)
-                over = self._clock() - begun + pause > self._seconds
+                over = self._clock() - self._failing_since(wanted, begun, error) + pause > self._seconds
                 if not error.transient or over:
                     tried = f"; tried {attempt + 1} times" if attempt else ""
-                    asked = f"; it asks to wait {self._until(pause)}" if over and error.retry_after else ""
-                    raise error.with_words(f"{tried}{asked}") from error
+                    asked_for = f"; it asks to wait {self._until(pause)}" if over and error.retry_after else ""
+                    raise error.with_words(f"{tried}{asked_for}") from error
                 if self._notices is not None:
                     self._notices.tell(str(error), pause)
                 self._sleep(pause)
         raise AssertionError
+
+    @staticmethod
+    def _limited(limit: ProviderLimit, request: Callable[[], _Value], admitted: int) -> _Value:
+        """Make an admitted call, and tell the account's limit how it ended."""
+        failure: ProviderError | None = ProviderError(FailureKind.CRASHED, "")
+        try:
+            answer = request()
+            failure = None
+        except ProviderError as error:
+            failure = error
+            raise
+        finally:
+            limit.release(admitted, failure)
+        return answer
+
+    def _failing_since(self, wanted: float, begun: float, error: ProviderError | ForgeError) -> float:
+        """Give from when on the time of a failing call counts.
+
+        A refused call has its turn to come while others are answered. What fails otherwise counts its own time, without
+        the waits for its place.
+        """
+        refused = isinstance(error, ProviderError) and error.kind.refusal
+        return begun if self._limit is None or not refused else self._limit.refusing_since(wanted)
 
     def _until(self, pause: float) -> str:
         """Say how long to wait: whoever reads it later wants the time of day."""

@@ -12,6 +12,7 @@ from skillopt.errors import AnswersPendingError, InfrastructureError, InvalidMea
 from skillopt.execution.circuit_breaker import CircuitBreaker
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.masking import environment_masking
+from skillopt.execution.ordering import TaskSeconds, longest_first
 from skillopt.execution.rollout import run_rollout
 from skillopt.loop.events import Event
 from skillopt.protocols import Executor, Model, RolloutRequest
@@ -107,6 +108,7 @@ class RecordedRunner:
         if drivers.notice:
             observer.notice(drivers.notice)
         self._probed = False
+        self._task_seconds = TaskSeconds()
         self._counted: set[str] = set()
         self._failures: dict[str, Rollout] = {}
         self._told: set[str] = set()
@@ -126,13 +128,17 @@ class RecordedRunner:
         known = self._ledger.rollouts(list(wanted)) | self._ledger.failures(self._run_id, list(wanted))
         known |= {key: self._failures[key] for key in wanted if key in self._failures}
         recorded = len(known)
+        self._task_seconds.record((wanted[key], rollout) for key, rollout in known.items())
         missing = [key for key in wanted if key not in known]
+        missing = longest_first(wanted, missing, self._task_seconds.means())
         self._count({key: rollout.usage for key, rollout in known.items()})
         if missing:
             self._probe()
-        scores = [rollout.score.value for rollout in known.values() if rollout.score is not None]
-        self._show(Activity("rollouts", recorded, len(wanted), 0, _mean(scores)))
+        scores = _RunningMean()
+        scores.add(known.values())
+        self._show(Activity("rollouts", recorded, len(wanted), 0, scores.mean))
         for pairs in self._run(lambda key: self._measure(wanted[key]), missing):
+            self._task_seconds.record((wanted[key], rollout) for key, rollout in pairs)
             failed = {key: rollout for key, rollout in pairs if rollout.score is None}
             known |= self._ledger.store_rollouts(
                 self._run_id, [pair for pair in pairs if pair[0] not in failed], self._drivers.target_identity
@@ -141,8 +147,8 @@ class RecordedRunner:
             self._failures |= failed
             self._tell(failed.values())
             self.paid_rollouts += len(pairs)
-            scores += [rollout.score.value for _, rollout in pairs if rollout.score is not None]
-            self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, _mean(scores)))
+            scores.add(rollout for _, rollout in pairs)
+            self._show(Activity("rollouts", len(known), len(wanted), len(known) - recorded, scores.mean))
         self._counted |= known.keys()
         self.usage += Usage.total(known[key].usage for key in wanted)
         self._expect_answers(known)
@@ -263,8 +269,21 @@ def _asked(model: Model, prompt: str, schema: str) -> Reply:
         raise ProviderError(error.kind, message, error.retry_after) from error
 
 
-def _mean(scores: Sequence[float]) -> float | None:
-    return fsum(scores) / len(scores) if scores else None
+class _RunningMean:
+    """Mean score of rollouts as they come, so that a batch of any size is not summed again for each of them."""
+
+    def __init__(self) -> None:
+        self._total = 0.0
+        self._many = 0
+
+    def add(self, rollouts: Iterable[Rollout]) -> None:
+        found = [rollout.score.value for rollout in rollouts if rollout.score is not None]
+        self._total += fsum(found)
+        self._many += len(found)
+
+    @property
+    def mean(self) -> float | None:
+        return self._total / self._many if self._many else None
 
 
 def _for_task(rollout: Rollout, request: RolloutRequest) -> Rollout:

@@ -69,7 +69,7 @@ def test_results_are_read_back_as_they_were_written_and_a_plot_is_found_by_its_n
 def test_a_page_with_one_part_says_which_are_not_measured_yet() -> None:
     page = format_page({"threads": Part("on a machine", {}, "| a | b |")})
     assert "## Threads of one machine\n\n| a | b |\n\n`threads`: on a machine.\n" in page
-    assert "Not measured yet: `overlap`, " in page
+    assert "Not measured yet: `scheduling`, " in page
 
 
 def test_the_page_can_be_written_anew_without_measuring(
