@@ -1,6 +1,7 @@
 """`skillopt prune` removes what nothing needs, `skillopt export` writes all answers to one table."""
 
 import json
+import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from skillopt.commands.export import export
 from skillopt.commands.prune import prune
 from skillopt.errors import BusyError, UsageError
+from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.loop.events import VersionAccepted, encode_event
 from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Trajectory
 from skillopt.skills.document import Skill, SkillDocument
 from skillopt.skills.folder import encode_skill
@@ -89,8 +92,10 @@ def test_the_newest_run_of_another_skill_stays_however_old_it_is(root: Path) -> 
 
 
 def test_a_run_that_accepted_a_version_stays_whole(root: Path) -> None:
+    verdict = Verdict(Outcome.ACCEPT, "better", 0.1, 0.3, 0.97, 5, 3, 1, ("a",), (), 1)
+    accepted = VersionAccepted(1, 1, 1, "edits", SKILL.text, (), verdict, 9)
     with closing(Ledger.open(root)) as ledger:
-        ledger.append_event("old", 0, "VersionAccepted", '{"step":1,"version":1,"text":""}')
+        ledger.append_event("old", 0, *encode_event(accepted))
     before = left(root)
     assert prune(90, folder=root, now=NOW).kept_runs == 2
     assert left(root) == before
@@ -113,7 +118,7 @@ def test_parquet_holds_the_same_rows_as_json_lines(root: Path) -> None:
 
 
 def test_without_pyarrow_one_sentence_says_what_to_do(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r"expected PyArrow, found none; install it: .*or export to a .jsonl file"):
         export(root / "all.parquet", folder=root)
     assert not list(root.glob("all.parquet*"))
