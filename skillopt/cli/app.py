@@ -16,6 +16,7 @@ from skillopt.cli import (
     estimate,
     evaluate,
     evidence,
+    export,
     gate,
     handoff,
     init,
@@ -23,6 +24,7 @@ from skillopt.cli import (
     nightly,
     optimize,
     propose,
+    prune,
     status,
     transfer,
     trigger,
@@ -59,9 +61,9 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         decline.drop,
         rename.rename,
     ),
-    "Reports": (report.report, inspect.inspect, watch.watch, serve.serve),
+    "Reports": (report.report, inspect.inspect, watch.watch, serve.serve, export.export),
     "Nights and jobs": (jobs.jobs, jobs.job, jobs.cancel),
-    "Remove": (clean.clean,),
+    "Remove": (clean.clean, prune.prune),
     "Other ways to train": (evidence.evidence, propose.propose, tune.tune),
 }
 """Every command under its heading, in the order of help."""

@@ -23,7 +23,7 @@ from skillopt.versions.draft_branch import (
 from skillopt.versions.repository import Repository
 from skillopt.versions.revisions import find_skill_folder
 
-__all__ = ["Removable", "Trace", "Traces", "clean", "list_traces"]
+__all__ = ["Removable", "Trace", "Traces", "clean", "list_traces", "refuse_while_busy"]
 
 _WORKSPACES: Final = "handoff"
 
@@ -94,7 +94,7 @@ def clean(kinds: Collection[Trace], folder: Path | None = None) -> Traces:
     """
     root = Project.find(folder or Path.cwd()).root
     chosen = list_traces(kinds, root)
-    _check_idle(root)
+    refuse_while_busy(root)
     remove: dict[Trace, Callable[[Path, Removable], None]] = {
         Trace.WORKSPACES: _remove_path,
         Trace.RUNS: _remove_path,
@@ -174,7 +174,7 @@ def _clients(root: Path) -> Iterator[Removable]:
             yield Removable(Trace.CLIENTS, change.path, None, f"skillopt-mcp is registered there for {change.client}")
 
 
-def _check_idle(root: Path) -> None:
+def refuse_while_busy(root: Path) -> None:
     """Refuse to take anything away from under a process.
 
     Raises:

@@ -18,12 +18,11 @@ from skillopt.errors import LedgerError, UsageError
 from skillopt.rollouts import Reply, Rollout, Usage, readable
 from skillopt.storage.locks import state_folder
 from skillopt.storage.payloads import Payloads
-from skillopt.storage.schema import create_database, database_uri, explain_errors, prepare_connection
+from skillopt.storage.schema import connect_database, create_database, explain_errors
 
 __all__ = ["CostRow", "Counts", "EventRow", "Ledger", "ResultRow", "RunRecord"]
 
 _Answer = TypeVar("_Answer", Rollout, Reply)
-_LOCK_SECONDS: Final = 30
 _CHUNK: Final = 500
 _RECORDED: Final = "SELECT key, payload FROM calls WHERE key IN"
 _RESULTS: Final = (
@@ -156,13 +155,7 @@ class Ledger:
         with explain_errors(path):
             if not path.exists():
                 create_database(path)
-            place = database_uri(path, read_only=read_only)
-            database = sqlite3.connect(place, timeout=_LOCK_SECONDS, isolation_level=None, uri=True)
-            try:
-                prepare_connection(database, path, read_only=read_only)
-            except BaseException:
-                database.close()
-                raise
+            database = connect_database(path, read_only=read_only)
         return cls(path, database, now)
 
     def close(self) -> None:

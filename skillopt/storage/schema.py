@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from skillopt.errors import LedgerError, LedgerFormatError
 
-__all__ = ["create_database", "database_uri", "explain_errors", "prepare_connection"]
+__all__ = ["connect_database", "create_database", "database_uri", "explain_errors"]
 
 _FORMAT: Final = 4
 _READABLE: Final = 3
@@ -82,7 +82,23 @@ def database_uri(path: Path, *, read_only: bool) -> str:
     return f"{path.absolute().as_uri()}?{'mode=ro&immutable=1' if settled else 'mode=rw'}"
 
 
-def prepare_connection(database: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
+def connect_database(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Open a database that is there.
+
+    Raises:
+        LedgerFormatError: An older or newer version of this program wrote it.
+    """
+    place = database_uri(path, read_only=read_only)
+    database = sqlite3.connect(place, timeout=_LOCK_SECONDS, isolation_level=None, uri=True)
+    try:
+        _prepare(database, path, read_only=read_only)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _prepare(database: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
     """Check the format of an open database, and set up its connection.
 
     Raises:

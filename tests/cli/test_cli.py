@@ -212,7 +212,7 @@ def test_a_ledger_of_an_older_version_is_refused_in_one_sentence(project: Path, 
     before = ledger.read_bytes()
     ended = skillopt(project, *command)
     assert ended.returncode == 2
-    assert f"expected {ledger} in format 3, found format 2 of an older skillopt; move it away" in ended.stderr
+    assert f"expected {ledger} in format 4, found format 2 of an older skillopt; move it away" in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert ledger.read_bytes() == before
 

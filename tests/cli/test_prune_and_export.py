@@ -1,0 +1,131 @@
+"""`skillopt prune` removes what nothing needs, `skillopt export` writes all answers to one table."""
+
+import json
+import sys
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from skillopt.commands.export import export
+from skillopt.commands.prune import prune
+from skillopt.errors import BusyError, UsageError
+from skillopt.gate.comparison import Outcome, Verdict
+from skillopt.loop.events import VersionAccepted, encode_event
+from skillopt.rollouts import Message, Reply, Rollout, Score, Status, Stream, Trajectory
+from skillopt.skills.document import Skill, SkillDocument
+from skillopt.skills.folder import encode_skill
+from skillopt.storage.ledger import Ledger, RunRecord
+from skillopt.storage.locks import writer_lock
+from skillopt.storage.unreported import mark_unreported
+
+SKILL = Skill("rows", SkillDocument("---\nname: rows\ndescription: Cleans.\n---\n# Rows\n"))
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+
+
+def rollout(task: str, skill: str, stream: Stream) -> Rollout:
+    trajectory = Trajectory((Message("user", "Clean it."),), "done")
+    return Rollout(task, skill, stream.repeat(0), trajectory, Status.OK, Score(1.0, passed=True))
+
+
+def add_run(root: Path, name: str, days_ago: int, *, state: str = "finished", skill: str = "rows") -> None:
+    """Record a run that learnt from one rollout, compared by another, and asked one reply."""
+    at = (NOW - timedelta(days=days_ago)).isoformat(timespec="seconds")
+    with closing(Ledger.open(root, now=lambda: at)) as ledger:
+        ledger.begin_run(RunRecord(name, skill, "", '[{}, "demo"]', "c", "s", encode_skill(SKILL), "", 0))
+        pairs = [(f"{name}-{s.name}", rollout("t", f"text of {name}", s)) for s in (Stream.LEARNING, Stream.LOOP)]
+        ledger.store_rollouts(name, pairs, "demo")
+        ledger.store_replies(name, [(f"{name}-reply", Reply("edit"))], "model")
+        if state != "running":
+            ledger.end_run(name, state, "")
+
+
+def left(root: Path) -> set[str]:
+    export(root / "left.jsonl", folder=root)
+    return {json.loads(line)["key"] for line in (root / "left.jsonl").read_text(encoding="utf-8").splitlines()}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "skillopt.toml").write_text("", encoding="utf-8")
+    add_run(tmp_path, "old", 400)
+    add_run(tmp_path, "new", 10)
+    return tmp_path
+
+
+def test_prune_removes_what_an_old_run_learnt_from_and_keeps_what_gates_compared(root: Path) -> None:
+    before = left(root)
+    found = prune(90, folder=root, now=NOW)
+    assert (found.answers.rollouts, found.answers.replies) == (1, 1)
+    assert before - left(root) == {"old-LEARNING", "old-reply"}
+    with closing(Ledger.open(root, read_only=True)) as ledger:
+        assert {run.id for run in ledger.runs()} == {"old", "new"}
+
+
+def test_a_dry_run_counts_the_same_and_removes_nothing(root: Path) -> None:
+    before = left(root)
+    found = prune(90, dry_run=True, folder=root, now=NOW)
+    assert (found.answers.rollouts, found.answers.replies, found.removed) == (1, 1, False)
+    assert left(root) == before
+
+
+@pytest.mark.parametrize("state", ["running", "stopped", "failed"])
+def test_nothing_goes_of_a_skill_that_has_a_run_which_can_go_on(root: Path, state: str) -> None:
+    add_run(root, "cut", 300, state=state)
+    before = left(root)
+    prune(90, folder=root, now=NOW)
+    assert left(root) == before
+
+
+def test_nothing_goes_of_a_skill_whose_result_nobody_was_shown_yet(root: Path) -> None:
+    mark_unreported(root, "old")
+    before = left(root)
+    prune(90, folder=root, now=NOW)
+    assert left(root) == before
+
+
+def test_the_newest_run_of_another_skill_stays_however_old_it_is(root: Path) -> None:
+    add_run(root, "other", 900, skill="columns")
+    prune(0, folder=root, now=NOW)
+    assert {"other-LEARNING", "other-LOOP", "other-reply"} <= left(root)
+
+
+def test_a_run_that_accepted_a_version_stays_whole(root: Path) -> None:
+    verdict = Verdict(Outcome.ACCEPT, "better", 0.1, 0.3, 0.97, 5, 3, 1, ("a",), (), 1)
+    accepted = VersionAccepted(1, 1, 1, "edits", SKILL.text, (), verdict, 9)
+    with closing(Ledger.open(root)) as ledger:
+        ledger.append_event("old", 0, *encode_event(accepted))
+    before = left(root)
+    assert prune(90, folder=root, now=NOW).kept_runs == 2
+    assert left(root) == before
+
+
+def test_while_something_trains_nothing_is_removed(root: Path) -> None:
+    with writer_lock(root, "rows"), pytest.raises(BusyError, match="training 'rows'"):
+        prune(90, folder=root, now=NOW)
+    assert "old-LEARNING" in left(root)
+
+
+def test_parquet_holds_the_same_rows_as_json_lines(root: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name in ("all.jsonl", "all.parquet"):
+        assert export(root / name, whole=True, folder=root).rows == 6
+    lines = [json.loads(line) for line in (root / "all.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert parquet.read_table(root / "all.parquet").to_pylist() == lines
+    assert json.loads(lines[0]["answer"])["trajectory"]["messages"][0]["text"] == "Clean it."
+    assert lines[0]["passed"] is True
+
+
+def test_without_pyarrow_one_sentence_says_what_to_do(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UsageError, match=r"expected PyArrow, found none; install it: .*or export to a .jsonl file"):
+        export(root / "all.parquet", folder=root)
+    assert not list(root.glob("all.parquet*"))
+
+
+def test_another_ending_and_a_place_that_cannot_be_written_are_refused(root: Path) -> None:
+    with pytest.raises(UsageError, match=r"ends in \.parquet or \.jsonl, found 'all.csv'"):
+        export(Path("all.csv"), folder=root)
+    with pytest.raises(UsageError, match="cannot write"):
+        export(root / "missing" / "all.jsonl", folder=root)
