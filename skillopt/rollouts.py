@@ -67,6 +67,8 @@ class Stream(Enum):
     """Trials of drafted tasks: which of them became tasks was decided by how they went."""
     TRIGGERS = 9
     """Measurements of when a skill is loaded, outside of any training."""
+    AUDIT = 10
+    """Comparisons of skills with no skill, outside of any training."""
 
     def repeat(self, number: int) -> int:
         """Give the index of a repeat of a task.

@@ -1,0 +1,143 @@
+"""Does a skill help, hurt or lie idle on its tasks: paired tests of it against no skill, valid whenever one looks.
+
+Which task is compared next is drawn at random from the suite, with replacement, before anything of it is run. So every
+pair of rollouts has the mean gain on these tasks as its expectation, however much tasks differ, and four sequential
+tests (skillopt.gate.sequential_test) may look after each pair: the gain is above 0, below 0, below what removal may
+lose, and no loss as large. The claim is about these tasks, not about new ones.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from random import Random
+
+from skillopt.gate.sequential_test import SequentialPlan, SequentialTest, lower_limit, observe, upper_limit
+
+__all__ = ["EffectPlan", "EffectTest", "SkillEffect", "draw_tasks"]
+
+
+class SkillEffect(StrEnum):
+    """What a skill does for its tasks, against no skill."""
+
+    HELPS = "helps"
+    IDLE = "idle"
+    HURTS = "hurts"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectPlan:
+    """What is fixed before the first pair.
+
+    Args:
+        pairs: Most pairs of rollouts, > 0.
+        loss: The mean score that an `idle` skill gains or loses at most, in (0, 1): what its removal may lose.
+        error: Chance that a skill without an effect is said to have one, in (0, 1); each side has half of it, and so
+            has the chance that a gain above `loss` is called idle.
+    """
+
+    pairs: int
+    loss: float = 0.1
+    error: float = 0.1
+
+    def test(self, margin: float) -> SequentialTest:
+        """Begin the test that a gain is above a margin."""
+        return SequentialTest(SequentialPlan(self.pairs, 1 - self.error / 2, margin))
+
+
+@dataclass(frozen=True, slots=True)
+class EffectTest:
+    """The pairs so far, and what they show.
+
+    Args:
+        plan: What was fixed beforehand.
+        gains: With the skill minus without, of each pair in the order drawn; None where one was not measured.
+    """
+
+    plan: EffectPlan
+    gains: tuple[float | None, ...] = ()
+    _tests: tuple[SequentialTest, ...] = field(default=(), repr=False)
+
+    def observe(self, gains: Sequence[float | None]) -> "EffectTest":
+        """Look at the next pairs; once there is an answer, it stays.
+
+        Args:
+            gains: One number in [-1, 1] for each pair; None where one was not measured.
+        """
+        tests = self._tests or tuple(self.plan.test(margin) for margin in (0.0, 0.0, -self.plan.loss, -self.plan.loss))
+        found = list(gains)
+        turned = [None if gain is None else -gain for gain in found]
+        sides = (found, turned, turned, found)
+        seen = tuple(observe(test, side) for test, side in zip(tests, sides, strict=True))
+        return EffectTest(self.plan, (*self.gains, *found), seen)
+
+    @property
+    def effect(self) -> SkillEffect:
+        """Say what is shown by now."""
+        if not self._tests:
+            return SkillEffect.UNKNOWN
+        above, below, little_gain, little_loss = (test.log_peak >= test.plan.target for test in self._tests)
+        if above != below:
+            return SkillEffect.HELPS if above else SkillEffect.HURTS
+        return SkillEffect.IDLE if little_gain and little_loss and not above else SkillEffect.UNKNOWN
+
+    @property
+    def left(self) -> int:
+        """Count the pairs that may still be run; 0 once there is an answer."""
+        return 0 if self.effect is not SkillEffect.UNKNOWN else self.plan.pairs - len(self.gains)
+
+    @property
+    def measured(self) -> tuple[float, ...]:
+        """List the gains that were measured."""
+        return tuple(gain for gain in self.gains if gain is not None)
+
+    @property
+    def gain(self) -> float | None:
+        """Give the mean gain so far; None before the first."""
+        measured = self.measured
+        return math.fsum(measured) / len(measured) if measured else None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Give what the mean gain on these tasks lies between, each end with half of the error."""
+        test = observe(self.plan.test(0.0), self.gains)
+        return lower_limit(test), upper_limit(test)
+
+    @property
+    def pairs_to_go(self) -> float:
+        """Guess how many pairs an answer takes, were the gain what it is so far; infinite where none is in sight."""
+        if not self._tests:
+            return math.inf
+        above, below, little_gain, little_loss = map(_to_go, self._tests)
+        return min(above, below, max(little_gain, little_loss))
+
+
+def draw_tasks(tasks: int, pairs: int, random: Random) -> list[tuple[int, int]]:
+    """Draw the order of the pairs: the index of the task, and how often it came before.
+
+    Args:
+        tasks: Tasks of the suite, > 0.
+        pairs: Most pairs.
+        random: Decides.
+    """
+    counts = [0] * tasks
+    drawn = []
+    for _ in range(pairs):
+        index = random.randrange(tasks)
+        drawn.append((index, counts[index]))
+        counts[index] += 1
+    return drawn
+
+
+def _to_go(test: SequentialTest) -> float:
+    """Guess the pairs until a test is done, by the best bet on the mean and spread so far."""
+    measured = test.measured
+    if not measured:
+        return math.inf
+    distance = math.fsum(measured) / len(measured) - test.plan.margin
+    if distance <= 0:
+        return math.inf
+    square = max(test.squares / len(measured), distance * distance)
+    growth = min(distance * distance / (2 * square), distance) or math.inf
+    return max(0.0, test.plan.target - test.log_e_value) / growth
