@@ -9,6 +9,7 @@ import typer
 
 from skillopt import __version__
 from skillopt.cli import (
+    audit,
     bisect,
     clean,
     docs,
@@ -47,7 +48,7 @@ _COMMANDS: Final[Mapping[str, tuple[Callable[..., None], ...]]] = {
         docs.docs,
     ),
     "Tasks": (import_tasks.import_tasks, harvest.harvest),
-    "Measure": (evaluate.evaluate, trigger.trigger, transfer.transfer, gate.gate, bisect.bisect),
+    "Measure": (evaluate.evaluate, audit.audit, trigger.trigger, transfer.transfer, gate.gate, bisect.bisect),
     "Versions and drafts": (
         status.status,
         log.log,

@@ -10,7 +10,7 @@ from skillopt.gate.skill_effect import EffectPlan, EffectTest, SkillEffect, draw
 
 
 def simulate(skills: int, gains: tuple[float, ...], pairs: int = 60, seed: int = 1) -> Counter[SkillEffect]:
-    """Audit skills whose tasks pass with 0.5 - gain/2 without them, and 0.5 + gain/2 with them, each at its own rate."""
+    """Audit skills whose tasks pass at 0.5 - gain/2 without them and at 0.5 + gain/2 with them."""
     random, found = Random(seed), Counter[SkillEffect]()
     for _ in range(skills):
         test = EffectTest(EffectPlan(pairs))

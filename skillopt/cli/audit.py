@@ -1,0 +1,138 @@
+"""The command `audit`: its options, and its result as text."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skillopt.cli.options import (
+    HarnessOption,
+    JsonOption,
+    MinutesOption,
+    QuietOption,
+    RolloutsOption,
+    SetOption,
+    TokensOption,
+    UsdOption,
+    VerboseOption,
+    WorkersOption,
+    YesOption,
+    flags_of,
+)
+from skillopt.cli.output import format_usage, interruptible, show, write_report
+from skillopt.cli.spending import ask_to_pay
+from skillopt.safety.escaping import escape_terminal
+from skillopt.safety.plurals import count_noun
+
+if TYPE_CHECKING:
+    from skillopt.commands.audit import AuditedSkill, AuditReport
+
+__all__ = ["audit"]
+
+
+def audit(
+    skills: Annotated[list[str] | None, typer.Argument(help="Skills, by name or folder; all when left out.")] = None,
+    *,
+    pairs: Annotated[
+        int, typer.Option("--pairs", min=1, max=10_000, help="Most pairs of rollouts, with and without, of a skill.")
+    ] = 100,
+    loss: Annotated[
+        float, typer.Option("--loss", min=0.01, max=0.5, help="Score that the removal of an idle skill may lose.")
+    ] = 0.1,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write an HTML page.")] = None,
+    settings: SetOption = None,
+    workers: WorkersOption = None,
+    harness: HarnessOption = None,
+    max_rollouts: RolloutsOption = None,
+    max_usd: UsdOption = None,
+    max_tokens: TokensOption = None,
+    max_minutes: MinutesOption = None,
+    yes: YesOption = False,
+    verbose: VerboseOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find which skills help, hurt or lie idle.
+
+    Every skill is compared with no skill on its own tasks, pair by pair, until there is an answer. The removal of an
+    idle skill is proposed, with what it loses at most; nothing is removed. Before money is spent for the first time,
+    a terminal is asked; without a terminal a paid target needs a cap, or --yes.
+    """
+    from skillopt.cli.progress import ProgressObserver
+    from skillopt.commands.audit import AuditAsk, plan_audit
+    from skillopt.commands.audit import audit as run
+
+    caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
+    flags = flags_of(settings, workers=workers, harness=harness, **caps)
+    plan = plan_audit(AuditAsk(tuple(skills or ()), pairs, loss, flags))
+    if not quiet:
+        typer.echo(plan.words, err=True)
+    ask_to_pay(plan.payment, plan.words, yes=yes)
+    with interruptible(), ProgressObserver(quiet=quiet) as observer:
+        report = run(plan, observer)
+    show(report, partial(_text, verbose=verbose), as_json=as_json)
+    if output is not None:
+        from skillopt.reports.html.audit_page import render_audit_page
+
+        write_report(output, render_audit_page(report))
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
+
+
+def _text(report: "AuditReport", *, verbose: bool) -> str:
+    from collections import Counter
+
+    counts = Counter(one.effect.value for one in report.skills)
+    listed = ", ".join(f"{counts[name]} {name}" for name in ("helps", "idle", "hurts", "unknown") if counts[name])
+    removable = [escape_terminal(one.skill) for one in report.skills if one.removable]
+    lines = [f"{count_noun(len(report.skills), 'skill')}: {listed}", "", *_table(report.skills), ""]
+    lines += [f"{escape_terminal(one.skill)}: {escape_terminal(one.reason)}" for one in report.skills]
+    lines += [f"ended early: {escape_terminal(report.stopped)}"] if report.stopped else []
+    if removable:
+        lines.append(f"proposed for removal: {', '.join(removable)}; nothing was removed")
+    if report.false_effects:
+        lines.append(
+            f"a skill without an effect is said to help or hurt in {report.error:.0%} of audits at most: "
+            f"of these skills {report.false_effects:.1f} on average, were none of any effect"
+        )
+    lines.append(f"newly run: {count_noun(report.paid_rollouts, 'rollout')}, the rest was recorded")
+    if verbose:
+        lines += [f"spent by the {role}: {format_usage(usage)}" for role, usage in report.spent.items()]
+    return "\n".join(lines)
+
+
+def _table(skills: "tuple[AuditedSkill, ...]") -> list[str]:
+    """Align the table; numbers to the right."""
+    rows: list[tuple[str, ...]] = [
+        ("skill", "effect", "passed", "score gained (90% limits)", "pairs", "tasks", "tokens", "turns", "listing")
+    ]
+    rows += [_row(one) for one in skills]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    texts = (0, 1)
+    return [
+        "  ".join(
+            cell.ljust(width) if at in texts else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _row(one: "AuditedSkill") -> tuple[str, ...]:
+    passed, gained, costs = "-", "-", one.costs
+    if one.passed_with is not None and one.passed_without is not None:
+        passed = f"{one.passed_without:.0%} → {one.passed_with:.0%}"
+    if one.gain is not None and one.low is not None and one.high is not None:
+        gained = f"{one.gain:+.2f} ({one.low:+.2f} to {one.high:+.2f})"
+    return (
+        escape_terminal(one.skill),
+        one.effect.value,
+        passed,
+        gained,
+        str(one.pairs),
+        str(one.tasks),
+        "-" if costs.tokens is None else f"{costs.tokens:+,.0f}",
+        "-" if costs.turns is None else f"{costs.turns:+.1f}",
+        str(one.listing_tokens) if one.listing_tokens else "-",
+    )

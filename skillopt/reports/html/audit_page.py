@@ -1,0 +1,51 @@
+"""An audit of a project's skills as one HTML page that needs nothing else."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from skillopt.reports.html.page import fill_page
+
+__all__ = ["AuditTable", "AuditTableRow", "render_audit_page"]
+
+_ORDER: Final = ("hurts", "idle", "helps", "unknown")
+"""What needs a decision comes first."""
+
+
+class AuditTableRow(Protocol):
+    """A skill as the page shows it."""
+
+    @property
+    def skill(self) -> str:
+        """Give its name."""
+
+    @property
+    def effect(self) -> str:
+        """Give what it does for its tasks."""
+
+    @property
+    def removable(self) -> bool:
+        """Tell whether its removal is proposed."""
+
+
+class AuditTable(Protocol):
+    """What the page shows."""
+
+    @property
+    def skills(self) -> Sequence[AuditTableRow]:
+        """List the skills."""
+
+    @property
+    def error(self) -> float:
+        """Give the chance for a skill without an effect to be said to have one."""
+
+    @property
+    def stopped(self) -> str:
+        """Say why it ended early."""
+
+
+def render_audit_page(table: AuditTable) -> str:
+    """Render what an audit found; what hurts and what lies idle comes first."""
+    rows = sorted(table.skills, key=lambda row: (_ORDER.index(row.effect), row.skill))
+    counts = [(name, sum(row.effect == name for row in rows)) for name in _ORDER]
+    removable = [row.skill for row in rows if row.removable]
+    return fill_page("audit.html", table=table, rows=rows, counts=counts, removable=removable)

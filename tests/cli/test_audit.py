@@ -1,0 +1,106 @@
+"""Auditing the skills of a project: real files, real git, the demo target."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.projects import SKILL, git, make_project, skillopt
+
+pytestmark = pytest.mark.process
+
+GOOD = SKILL + "- Write e-mail addresses in lower case.\n- Write dates in ISO form, YYYY-MM-DD.\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a skill that its tasks need, one that says nothing, one without tasks, one whose suite breaks."""
+    folder = make_project(tmp_path / "pröject")
+    (folder / "skills" / "rows" / "SKILL.md").write_text(GOOD, encoding="utf-8")
+    tasks = (folder / "suites" / "rows.jsonl").read_bytes()
+    for name, suite in (("polite", tasks), ("new", b""), ("broken", b"{]\n")):
+        skill = folder / "skills" / name
+        skill.mkdir()
+        text = f"---\nname: {name}\ndescription: Höflich.\n---\n# Notes\n\n- Be kind.\n"
+        (skill / "SKILL.md").write_text(text, encoding="utf-8")
+        if suite:
+            (folder / "suites" / f"{name}.jsonl").write_bytes(suite)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "Add skills")
+    return folder
+
+
+def audited(folder: Path, *arguments: str) -> dict[str, Any]:
+    ended = skillopt(folder, "audit", "--json", "-q", *arguments)
+    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+def test_every_skill_has_an_effect_and_a_reason(project: Path) -> None:
+    found = audited(project, "--pairs", "20", "--loss", "0.3")
+    rows = {row["skill"]: row for row in found["skills"]}
+    assert rows["rows"]["effect"] == "helps"
+    assert rows["rows"]["low"] > 0
+    assert rows["rows"]["grade"] == "proven here"
+    assert not rows["rows"]["removable"]
+    assert rows["rows"]["costs"]["tokens"] > 0
+    assert rows["new"]["effect"] == rows["broken"]["effect"] == "unknown"
+    assert "skillopt write-tasks new" in rows["new"]["reason"]
+    assert "broken.jsonl" in rows["broken"]["reason"]
+    assert rows["polite"]["effect"] == "idle"
+    assert rows["polite"]["high"] <= 0.3
+
+
+def test_a_second_audit_costs_nothing_and_says_the_same(project: Path) -> None:
+    first = audited(project, "--pairs", "20", "rows", "skills/rows")
+    again = audited(project, "--pairs", "20", "rows")
+    assert len(first["skills"]) == 1
+    assert first["paid_rollouts"] > 0 == again["paid_rollouts"]
+    assert first["skills"] == again["skills"]
+
+
+def test_an_audit_that_a_cap_ended_goes_on_and_comes_to_the_same(project: Path, tmp_path: Path) -> None:
+    capped = audited(project, "rows", "polite", "--pairs", "10", "--max-rollouts", "12")
+    assert "rollouts" in capped["stopped"]
+    whole = audited(project, "rows", "polite", "--pairs", "10")
+    assert whole["stopped"] == ""
+    assert whole["paid_rollouts"] > 0
+    (project / ".skillopt").rename(tmp_path / "away")
+    assert audited(project, "rows", "polite", "--pairs", "10")["skills"] == whole["skills"]
+
+
+def test_a_cap_below_one_pair_is_no_result(project: Path) -> None:
+    ended = skillopt(project, "audit", "rows", "--max-rollouts", "1")
+    assert ended.returncode == 3
+    assert "not one pair could be measured" in ended.stderr
+
+
+def test_a_name_that_is_no_skill_is_refused(project: Path) -> None:
+    ended = skillopt(project, "audit", "rowz")
+    assert ended.returncode == 2
+    assert "did you mean 'rows'?" in ended.stderr
+
+
+def test_a_project_without_skills_says_how_to_begin(tmp_path: Path) -> None:
+    ended = skillopt(tmp_path, "audit")
+    assert ended.returncode == 2
+    assert "expected skills to audit" in ended.stderr
+
+
+def test_the_table_and_the_page_show_every_skill(project: Path) -> None:
+    ended = skillopt(project, "audit", "--pairs", "8", "-o", "audit.html")
+    assert ended.returncode == 0, ended.stderr
+    page = (project / "audit.html").read_text(encoding="utf-8")
+    for name in ("rows", "polite", "new", "broken"):
+        assert name in ended.stdout
+        assert name in page
+    assert "nothing was removed" in page.lower()
+
+
+def test_a_page_that_cannot_be_written_is_refused_after_the_result_is_shown(project: Path) -> None:
+    ended = skillopt(project, "audit", "new", "-o", "there/is/none/audit.html")
+    assert ended.returncode == 2
+    assert "unknown" in ended.stdout
+    assert "choose another --output" in ended.stderr
