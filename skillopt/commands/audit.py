@@ -12,9 +12,9 @@ from skillopt.commands.spending import Payment, payment_of
 from skillopt.errors import InfrastructureError, UsageError
 from skillopt.execution.budget import Caps
 from skillopt.execution.drivers import caps_of, load_drivers
+from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
-from skillopt.execution.threads import ThreadExecutor
 from skillopt.gate.skill_effect import EffectPlan, EffectTest, SkillEffect, draw_tasks
 from skillopt.project import FoundSkill, Project, Selection, Target
 from skillopt.protocols import RolloutRequest
@@ -236,7 +236,7 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
             drivers = load_drivers(
                 settings, one.suite, plan.project.root, optimizer=False, meter=meter, allowance=allowance
             )
-            executor = ThreadExecutor(settings.executor.workers, observer.notice)
+            executor = make_executor(settings, observer.notice, drivers.cluster)
             runner = RecordedRunner(ledger, "", drivers, executor, observer, settings.executor.breaker)
             series.append(_Series(one, plan.ask, runner))
         try:

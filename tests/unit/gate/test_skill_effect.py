@@ -24,13 +24,13 @@ def simulate(skills: int, gains: tuple[float, ...], pairs: int = 60, seed: int =
 
 
 def test_a_skill_without_an_effect_is_said_to_have_one_in_at_most_a_tenth_of_audits() -> None:
-    found = simulate(400, (0.0,) * 6)
-    assert found[SkillEffect.HELPS] + found[SkillEffect.HURTS] <= 0.1 * 400 + 2 * math.sqrt(0.09 * 400)
+    found = simulate(200, (0.0,) * 6)
+    assert found[SkillEffect.HELPS] + found[SkillEffect.HURTS] <= 0.1 * 200 + 2 * math.sqrt(0.09 * 200)
 
 
 def test_gains_and_losses_that_cancel_out_are_no_effect() -> None:
-    found = simulate(400, (0.8, -0.8, 0.4, -0.4))
-    assert found[SkillEffect.HELPS] + found[SkillEffect.HURTS] <= 0.1 * 400 + 2 * math.sqrt(0.09 * 400)
+    found = simulate(200, (0.8, -0.8, 0.4, -0.4))
+    assert found[SkillEffect.HELPS] + found[SkillEffect.HURTS] <= 0.1 * 200 + 2 * math.sqrt(0.09 * 200)
 
 
 def test_removal_of_a_skill_that_gains_more_than_allowed_is_proposed_in_at_most_a_twentieth_of_audits() -> None:
