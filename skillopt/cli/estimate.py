@@ -74,10 +74,15 @@ def _costs(result: "Estimated") -> list[str]:
         f"an optimizer call as {_source(known.calls, 'calls')}",
     ]
     return [
-        *([f"time: {time_words(likely)} with {result.workers} workers; {_timed(result)}"] if likely.minutes else []),
+        *([f"time: {time_words(likely)} with {_workers(result)}; {_timed(result)}"] if likely.minutes else []),
         f"cost: {price_words(likely) or 'price unknown'}; {tokens}",
         f"assumed: {', '.join(figures)}",
     ]
+
+
+def _workers(result: "Estimated") -> str:
+    where = " on Ray, whose start is not counted" if result.executor == "ray" else ""
+    return f"{result.workers} workers{where}"
 
 
 def _timed(result: "Estimated") -> str:

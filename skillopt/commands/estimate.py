@@ -92,6 +92,7 @@ class Estimated:
         harness: Of the target.
         model: The optimizer model.
         workers: Calls made at a time.
+        executor: Where rollouts run: `threads` or `ray`.
         pass_rate: As it was stated; None where it was not.
         known: What is recorded.
         likely: What is foreseen.
@@ -111,6 +112,7 @@ class Estimated:
     harness: str
     model: str
     workers: int
+    executor: str
     pass_rate: float | None
     known: Known
     likely: Foresight
@@ -175,6 +177,7 @@ def estimate(
         settings.harness,
         settings.model,
         settings.executor.workers,
+        settings.executor.run_on,
         pass_rate,
         records.known,
         likely,

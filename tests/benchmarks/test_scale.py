@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.scale.__main__ import main
+from benchmarks.scale.capacity import CHECK, CHOOSE, Capacity, Job, errors, measure_run
+from benchmarks.scale.capacity import markdown as capacity_table
+from benchmarks.scale.capacity import plots as capacity_plots
 from benchmarks.scale.constants import Constants, Program
 from benchmarks.scale.million import ACCOUNT, AGENT, CHAT, NIGHT, Million, limits, markdown
 from benchmarks.scale.page import PAGE, Part, format_page, plot_file, read_parts, write_parts
@@ -79,3 +82,24 @@ def test_the_page_can_be_written_anew_without_measuring(
     monkeypatch.setattr("benchmarks.scale.__main__.read_parts", lambda: {"threads": Part("here", {}, "text")})
     assert main(["--page"]) == 0
     assert capsys.readouterr().out.strip() == (tmp_path / "scale.md").read_text(encoding="utf-8").strip()
+
+
+def test_errors_are_shares_of_what_it_really_was() -> None:
+    assert errors([(110.0, 100.0), (50.0, 100.0), (100.0, 100.0)]) == pytest.approx((0.1, 0.42))
+
+
+def test_what_is_foreseen_of_batches_is_drawn_from_recorded_latencies_and_the_same_run_is_measured_the_same() -> None:
+    job = Job("real-8", 3, 4)
+    found = measure_run(job)
+    assert found == measure_run(job)
+    assert 0.4 < found.batches / found.minutes < 2.5
+    said = capacity_table(Capacity((found, found)))
+    assert said.count("\n| ") == 7
+    assert "| minutes, one rollout of each `val` task recorded |" in said
+    (plot,) = capacity_plots(Capacity((found,)))
+    assert [len(panel.series) for panel in plot.panels] == [2, 2, 2]
+
+
+def test_no_run_that_was_chosen_by_is_reported() -> None:
+    assert not {job.seed for job in CHOOSE} & {job.seed for job in CHECK}
+    assert len(CHECK) >= 20

@@ -28,6 +28,10 @@ def test_time_is_a_guess_until_rollouts_are_recorded_and_then_shrinks_with_worke
     assert likely[1]["minutes"]["median"] > 0.9 * likely[1]["rollouts"]["median"]
     assert 2 < likely[1]["minutes"]["median"] / likely[8]["minutes"]["median"] <= 8.1
     said = skillopt(project, "estimate", "rows", "--workers", "8").stdout
+    assert (
+        "with 2 workers on Ray, whose start is not counted; from "
+        in skillopt(project, "estimate", "rows", "--executor", "ray").stdout
+    )
     assert re.search(r"^time: .* with 8 workers; from \d+ recorded latencies$", said, re.MULTILINE), said
 
 
