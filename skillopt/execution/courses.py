@@ -13,14 +13,14 @@ from skillopt.errors import SkilloptError
 from skillopt.protocols import RolloutRequest, Runner
 from skillopt.rollouts import Reply, Rollout
 
-__all__ = ["Answers", "Course", "Courses"]
+__all__ = ["Course", "Courses", "KnownAnswers"]
 
 Course: TypeAlias = Callable[[Runner], object]
 """Asks a runner what the loop will ask; it is stopped at the first question that has no answer yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class KnownAnswers:
     """Looks up what is answered.
 
     Args:
@@ -56,7 +56,7 @@ class _Course:
         """Say whether something that it waits for has no answer."""
         return bool((self.rollouts.keys() | self.prompts.keys()).difference(answered))
 
-    def follow(self, answers: Answers) -> None:
+    def follow(self, answers: KnownAnswers) -> None:
         """Run it to its end, or to the first question without an answer; an error ends it without a word."""
         self.rollouts, self.prompts = {}, {}
         with suppress(SkilloptError, _UnansweredError):
@@ -72,7 +72,7 @@ class _Peek:
         answers: What is known.
     """
 
-    def __init__(self, ahead: _Course, answers: Answers) -> None:
+    def __init__(self, ahead: _Course, answers: KnownAnswers) -> None:
         self._ahead, self._answers = ahead, answers
 
     def rollouts(self, requests: Sequence[RolloutRequest]) -> tuple[Rollout, ...]:
@@ -108,7 +108,7 @@ class Courses:
 
     def __init__(
         self,
-        answers: Answers,
+        answers: KnownAnswers,
         begin_rollouts: Callable[[Mapping[str, RolloutRequest]], None],
         begin_prompts: Callable[[Mapping[str, tuple[str, str]]], None],
     ) -> None:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from skillopt.errors import AnswersPendingError, InfrastructureError, InvalidMeasurementError, ProviderError
 from skillopt.execution.circuit_breaker import CircuitBreaker
-from skillopt.execution.courses import Answers, Course, Courses
+from skillopt.execution.courses import Course, Courses, KnownAnswers
 from skillopt.execution.drivers import Drivers
 from skillopt.execution.masking import environment_masking
 from skillopt.execution.ordering import TaskSeconds, longest_first
@@ -113,7 +113,7 @@ class RecordedRunner:
         self._counted: set[str] = set()
         self._failures: dict[str, Rollout] = {}
         self._early: dict[str, Rollout] = {}
-        answers = Answers(self._peek_rollouts, self._peek_replies)
+        answers = KnownAnswers(self._peek_rollouts, self._peek_replies)
         self._courses = Courses(answers, self._begin_rollouts, self._begin_prompts)
         self._told: set[str] = set()
         self._asked: set[str] = set()
