@@ -114,7 +114,17 @@ def run_training(
     """
     runner, skill = recording.runner, recording.skill
     events, ended = recording.drive(
-        train(skill, suite, recording.settings, runner, released, spent, raised=recording.raised, refused=refused)
+        train(
+            skill,
+            suite,
+            recording.settings,
+            runner,
+            released,
+            spent,
+            raised=recording.raised,
+            refused=refused,
+            ahead=recording.ahead,
+        )
     )
     texts = [event.text for event in events if isinstance(event, VersionAccepted)]
     return OptimizeResult(

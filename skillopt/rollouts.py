@@ -279,6 +279,10 @@ class Rollout:
     reason: str = ""
     seconds: float | None = field(default=None, compare=False)
 
+    def __deepcopy__(self, _: dict[int, object]) -> "Rollout":
+        """Share it with every copy: it never changes."""
+        return self
+
     @property
     def usage(self) -> Usage:
         """Sum what the target and the judge consumed."""

@@ -112,6 +112,10 @@ class Task:
     tags: tuple[str, ...] = ()
     timeout: float = 600.0
 
+    def __deepcopy__(self, _: dict[int, object]) -> "Task":
+        """Share it with every copy: it never changes."""
+        return self
+
     @property
     def verifier_with_inputs(self) -> VerifierSpec:
         """Give the verifier as it scores a rollout: it knows the files that the workspace held at the start."""

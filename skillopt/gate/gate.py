@@ -123,7 +123,7 @@ class Gate:
             Random(f"{settings.seed}/baseline").shuffle(order)
         repeats: list[tuple[Rollout, ...]] = [()] * settings.baseline_repeats
         for start in range(0, len(order), size):
-            sample = [self._measure(skill, order[start : start + size]) for _ in repeats]
+            sample = self._measure_repeats(skill, order[start : start + size], len(repeats))
             repeats = [(*before, *new) for before, new in zip(repeats, sample, strict=True)]
             if enough(sample):
                 break
@@ -311,6 +311,12 @@ class Gate:
     def _measure(self, skill: Skill, tasks: Sequence[Task]) -> tuple[Rollout, ...]:
         repeat = self._next_repeat()
         return self._runner.rollouts([RolloutRequest(skill, task, repeat) for task in tasks])
+
+    def _measure_repeats(self, skill: Skill, tasks: Sequence[Task], times: int) -> list[tuple[Rollout, ...]]:
+        """Run tasks several times in one batch; give the rollouts repeat by repeat."""
+        repeats = [self._next_repeat() for _ in range(times)]
+        found = self._runner.rollouts([RolloutRequest(skill, task, repeat) for repeat in repeats for task in tasks])
+        return [found[at * len(tasks) : (at + 1) * len(tasks)] for at in range(times)]
 
     def _pairs(self, sides: _Sides, tasks: Sequence[Task], repeat: int) -> Pairs:
         """Run both in one batch, in random order, and with the same repeat.

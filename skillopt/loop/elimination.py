@@ -11,6 +11,7 @@ from typing import Final
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner, Seen
 from skillopt.loop.leave_out import ENOUGH, LeaveOut, leave_out
+from skillopt.loop.sure_runs import sure_rounds
 
 __all__ = ["Eliminated", "eliminate", "elimination_reason"]
 
@@ -184,7 +185,10 @@ def _overlap(cited: Mapping[Line, Sequence[str]], line: Line, other: Line) -> bo
 def _grown(learner: Learner, base: Sequence[Line], own: Sequence[Line], names: Sequence[str]) -> float:
     """Test lines on their tasks, on top of what is kept so far."""
     evidence, text = 0.0, learner.draft.build(base)
-    names = list(names)
+    names, step = list(names), max(learner.rates.for_it, learner.rates.against)
+    sure = 1 + sure_rounds([evidence], _GROW_STOP, _GROW_KEEP, step)
+    if sure > 1 and names:
+        learner.begin_ahead([(text, learner.tasks[names[number % len(names)]]) for number in range(sure)])
     for number in range(_GROW_RUNS):
         if not names:
             break

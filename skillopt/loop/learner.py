@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from random import Random
 from statistics import fmean
@@ -11,6 +12,7 @@ from typing import Final
 from skillopt.loop.draft import Draft, Line
 from skillopt.loop.memory import Memory, PeoplesRefusal
 from skillopt.loop.pass_rates import PassRates
+from skillopt.loop.sure_runs import sure_runs
 from skillopt.loop.symptoms import symptoms_of
 from skillopt.rollouts import Rollout
 from skillopt.settings import Metric
@@ -81,6 +83,7 @@ class Learner:
         metric: Which number of a score is compared.
         most_tries: Most reflections on one symptom, ≥ 3.
         refused: What people refused before the run.
+        begin: Lets idle workers begin tasks that will be run in any case, in this order.
     """
 
     def __init__(  # noqa: PLR0913 - what learning begins with
@@ -93,6 +96,7 @@ class Learner:
         most_tries: int = MOST_TRIES,
         *,
         refused: Sequence[PeoplesRefusal] = (),
+        begin: Callable[[Sequence[tuple[Skill, Task]]], None] = lambda _: None,
     ) -> None:
         self.tasks = {task.id: task for task in tasks}
         self.draft = Draft(incumbent)
@@ -115,6 +119,7 @@ class Learner:
         self._epoch: list[str] = []
         self._missing: Counter[str] = Counter()
         self._best_epoch = 0.0
+        self.begin_ahead = begin
         self._measure, self._metric, self._most_tries = measure, metric, most_tries
         self._observed: dict[tuple[str, str], frozenset[str]] = {}
         self._cited: set[str] = set()
@@ -136,6 +141,12 @@ class Learner:
             None if rollout is None else self._note(skill, name, rollout)
             for (skill, name), rollout in zip(wanted, rollouts, strict=True)
         ]
+
+    def begin_first(self) -> None:
+        """Let idle workers begin what `pick` runs first where nothing was run yet."""
+        order = list(self.tasks)
+        copy(self.draw).shuffle(order)
+        self.begin_ahead([(self.draft.skill, self.tasks[name]) for name in order[: self._wanted]])
 
     def begin(self, rollouts: Iterable[Rollout]) -> None:
         """Take up rollouts of the incumbent that were made already.
@@ -217,7 +228,7 @@ class Learner:
     def pick(self) -> dict[str, Seen]:
         """Give failing tasks under the draft as it is: known ones first, then tasks never run, then passed ones."""
         first, noisy = not self.visits, self.rates.noisy
-        wanted = _SHOWN * (3 if self.rates.repeats >= 3 else 1) * (2 if self.idle else 1)  # noqa: PLR2004 - see _SHOWN
+        wanted = self._wanted
         order = [name for name in self.tasks if name not in self.aside and name not in self._unmeasurable]
         self.draw.shuffle(order)
         digest = self.draft.skill.digest
@@ -228,11 +239,13 @@ class Learner:
         passed = [name for name in passed if self.seen[name].text != digest and name not in self._passed_again]
         some = wanted if first or self.idle else max(6, wanted // 3)
         runs = 0
-        for group, most, limit in (
+        groups = (
             ([name for name in known if name not in found], wanted, wanted + _PROBED),
             (fresh, some, wanted + _PROBED if first else 10),
             (passed, some, 10),
-        ):
+        )
+        self.begin_ahead([(self.draft.skill, self.tasks[name]) for name in sure_runs(groups, len(found))])
+        for group, most, limit in groups:
             runs += self._find(group, found, most, limit - runs)
             if group is passed:
                 self._passed_again.update(name for name in passed if self.seen[name].text == digest)
@@ -243,6 +256,11 @@ class Learner:
             asked = self.rates.reruns >= _ASKED_OFTEN and len(self.tasks) >= _MANY
             self.pooled = asked and self.rates.without > _POOLED
         return dict(list(found.items())[: max(wanted, 24)])
+
+    @property
+    def _wanted(self) -> int:
+        """Count the failing tasks that a reflection is to see."""
+        return _SHOWN * (3 if self.rates.repeats >= 3 else 1) * (2 if self.idle else 1)  # noqa: PLR2004 - see _SHOWN
 
     def _find(self, group: Sequence[str], found: dict[str, Seen], most: int, limit: int) -> int:
         """Run tasks of a group until enough of them fail; give how many were run."""

@@ -11,7 +11,9 @@ from typing import Final
 
 from skillopt.loop.draft import Line
 from skillopt.loop.learner import Learner, Seen
+from skillopt.loop.sure_runs import sure_rounds
 from skillopt.rollouts import Rollout
+from skillopt.skills.document import Skill
 
 __all__ = ["ENOUGH", "LeaveOut", "leave_out"]
 
@@ -101,6 +103,7 @@ def leave_out(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut],
     start = {test.line: test.evidence for test in tests}
     while going:
         now = going[:_AT_A_TIME]
+        _begin_rounds(learner, left, now)
         _run_round(learner, left, now, beside)
         over = [test for test in now if not test.open]
         dropped = [test for test in over if not test.needed]
@@ -123,14 +126,33 @@ def _mean_score(rollouts: Sequence[Rollout]) -> float | None:
     return fmean(scores) if scores else None
 
 
+def _begin_rounds(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut]) -> None:
+    """Begin the runs of the rounds in which no test can have ended yet."""
+    rates = learner.rates
+    step = max(rates.for_it, rates.against, _BOTH_FAIL)
+    more = min(sure_rounds([test.evidence], test.least, ENOUGH, step) for test in tests)
+    more = min(more, *(_MOST_RUNS - 1 - test.runs for test in tests))
+    if more > 0:
+        texts = [_without(learner, base, test) for test in tests]
+        wanted = [
+            (text, learner.tasks[test.names[(test.runs + later) % len(test.names)]])
+            for later in range(more + 1)
+            for text, test in zip(texts, tests, strict=True)
+        ]
+        learner.begin_ahead(wanted)
+
+
+def _without(learner: Learner, base: Sequence[Line], test: LeaveOut) -> Skill:
+    """Give the candidate without the line of a test."""
+    rest = [line for line in base if line is not test.line]
+    return learner.draft.build([*rest, test.inverse] if test.inverse else rest)
+
+
 def _run_round(learner: Learner, base: Sequence[Line], tests: Sequence[LeaveOut], beside: dict[str, Seen]) -> None:
     """Leave the line of each test out on its next task, then run the candidate beside those that fail."""
-    draft = learner.draft
     asked = []
     for test in tests:
-        rest = [line for line in base if line is not test.line]
-        text = draft.build([*rest, test.inverse] if test.inverse else rest)
-        asked.append((text, test.names[test.runs % len(test.names)]))
+        asked.append((_without(learner, base, test), test.names[test.runs % len(test.names)]))
         test.runs += 1
     failing: list[tuple[LeaveOut, str, Seen]] = []
     for test, (_, name), seen in zip(tests, asked, learner.run_all(asked), strict=True):

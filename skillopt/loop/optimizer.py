@@ -3,7 +3,7 @@
 It is deterministic given settings, seed and the runner's answers, which is why resuming a run is running it again.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -19,6 +19,7 @@ from skillopt.loop.recheck import recheck
 from skillopt.loop.release_check import Released, check_release
 from skillopt.loop.rollout_plan import settle_folds
 from skillopt.loop.scheduling import gate_is_due, next_learner
+from skillopt.loop.side_by_side import begin_next_step
 from skillopt.loop.step import take_step
 from skillopt.loop.training_run import TrainingRun
 from skillopt.protocols import Runner
@@ -39,6 +40,7 @@ def train(  # noqa: PLR0913 - what a run is made of
     *,
     raised: Sequence[Settings] = (),
     refused: Sequence[PeoplesRefusal] = (),
+    ahead: Callable[[Callable[[Runner], object]], None] | None = None,
 ) -> Iterator[Event]:
     """Train a skill on a suite, yielding what happens as it happens.
 
@@ -52,12 +54,13 @@ def train(  # noqa: PLR0913 - what a run is made of
         spent: Error that earlier runs of the skill spent on the same `val` tasks.
         raised: The same settings with higher caps; under each in turn the run goes on from where it ended.
         refused: Edits that people refused in earlier versions or drafts; they are not tried again.
+        ahead: Lets idle workers begin what a course will ask; it changes when things run, and nothing that is decided.
 
     Raises:
         SuiteError: There is no task to learn from, or none to judge by.
         InvalidMeasurementError: Too little could be measured, for example because a provider is dead.
     """
-    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused)
+    run = TrainingRun(skill, settle_folds(suite, settings), settings, runner, spent, refused, ahead=ahead)
     released = released or Released(skill)
     run.first_text = released.first or skill.document
     train_tasks = sum(len(learner.tasks) for learner in run.learners)
@@ -77,6 +80,8 @@ def _train_to_the_caps(run: TrainingRun, released: Released, runner: Runner) -> 
     settings, capped = run.settings, False
     try:
         if not run.measured:
+            if settings.patch_tests and run.cross is None:
+                run.learner.begin_first()
             yield from measure_baseline(run)
             run.measured = True
         reason = yield from (_learn(run) if settings.patch_tests else learn_as_published(run))
@@ -115,6 +120,7 @@ def _learn(run: TrainingRun) -> Generator[Event, None, str]:
         learner = next_learner(run)
         if learner is None:
             break
+        begin_next_step(run)
         yield from take_step(run, learner, step)
         yield from recheck(learner, step)
         yield from run.draft_changed()

@@ -122,6 +122,15 @@ def _try_own(
         By task, the lines with which it moved.
     """
     known, found, halved = _known(learner, lines), dict[str, Sequence[Line]](), False
+
+    def begin(names: Sequence[str]) -> None:
+        """Begin what is tried on tasks first, whatever comes of the others."""
+        own = [
+            (learner.draft.build([*base, *(line for line in lines if name in line.targets)]), name) for name in names
+        ]
+        learner.begin_ahead([(text, learner.tasks[name]) for text, name in own if text.digest != whole])
+
+    begin(left[:_PROBES])
     for number, name in enumerate(left):
         if number % _PROBES == 0 and number and not found:
             break
@@ -133,6 +142,8 @@ def _try_own(
             text = learner.draft.build([*base, *part])
             seen = learner.run(text, [name]).get(name) if text.digest != whole else None
             if seen and seen.symptoms <= known and _moves(part, name, seen):
+                if not found:
+                    begin(left[number + 1 :])
                 found[name] = part
                 test.moved.add(name)
                 test.after[name] = seen

@@ -45,7 +45,12 @@ def gate_is_due(run: TrainingRun) -> bool:
     return not learner.pooled and learner.lead(tasks) >= (_LATER_LEAD if run.versions else _CLEAR_LEAD)
 
 
-def next_learner(run: TrainingRun) -> Learner | None:
-    """Give the learner whose turn it is; None when nothing is left to learn, or the draft only waits for the gate."""
-    turns = (run.learners[(run.step + number) % len(run.learners)] for number in range(len(run.learners)))
+def next_learner(run: TrainingRun, later: int = 0) -> Learner | None:
+    """Give the learner whose turn it is; None when nothing is left to learn, or the draft only waits for the gate.
+
+    Args:
+        run: The state of the run.
+        later: Steps from now, by what is known now.
+    """
+    turns = (run.learners[(run.step + later + number) % len(run.learners)] for number in range(len(run.learners)))
     return next((learner for learner in turns if not learner.done), None)

@@ -1,7 +1,7 @@
 """Rollouts of train tasks, each with a fresh repeat; a provider that is away ends the run."""
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from skillopt.errors import InvalidMeasurementError
@@ -33,10 +33,17 @@ class TrainRollouts:
         runner: Runs rollouts.
         stream: What the repeats are drawn for.
         first: Number of the first repeat in the stream.
+        ahead: Lets idle workers begin what a course will ask.
     """
 
-    def __init__(self, runner: Runner, stream: Stream, first: int = 0) -> None:
-        self._runner, self._stream, self._first = runner, stream, first
+    def __init__(
+        self,
+        runner: Runner,
+        stream: Stream,
+        first: int = 0,
+        ahead: Callable[[Callable[[Runner], object]], None] = lambda _: None,
+    ) -> None:
+        self._runner, self._stream, self._first, self._ahead = runner, stream, first, ahead
         self._repeats: Counter[tuple[str, str]] = Counter()
         self._newest: deque[Rollout] = deque(maxlen=_WATCHED)
         self._unread: list[Rollout] = []
@@ -47,11 +54,7 @@ class TrainRollouts:
         Raises:
             InvalidMeasurementError: Of the newest rollouts less than a tenth could be measured.
         """
-        requests = []
-        for skill, task in wanted:
-            key = (skill.digest, task.id)
-            requests.append(RolloutRequest(skill, task, self._stream.repeat(self._first + self._repeats[key])))
-            self._repeats[key] += 1
+        requests = self._number(wanted, self._repeats)
         rollouts = self._runner.rollouts(requests)
         self._newest.extend(rollouts)
         self._unread.extend(rollouts)
@@ -61,6 +64,21 @@ class TrainRollouts:
             newest = f"only {measured} of the newest {len(self._newest)} rollouts could be measured"
             raise InvalidMeasurementError(f"train: {newest}{first_failure(list(self._newest))}")
         return [None if rollout.score is None else rollout for rollout in rollouts]
+
+    def begin(self, wanted: Sequence[tuple[Skill, Task]]) -> None:
+        """Let idle workers begin what `measure` will be asked for next, in this order; nothing is counted yet."""
+        requests = self._number(wanted, self._repeats.copy())
+        if requests:
+            self._ahead(lambda runner: runner.rollouts(requests))
+
+    def _number(self, wanted: Sequence[tuple[Skill, Task]], repeats: Counter[tuple[str, str]]) -> list[RolloutRequest]:
+        """Give each its next repeat, and count it."""
+        requests = []
+        for skill, task in wanted:
+            key = (skill.digest, task.id)
+            requests.append(RolloutRequest(skill, task, self._stream.repeat(self._first + repeats[key])))
+            repeats[key] += 1
+        return requests
 
     @property
     def alive(self) -> bool:

@@ -1,6 +1,6 @@
 """The state of one training run: the draft, what was measured of it, what is remembered, what may still be spent."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -53,9 +53,10 @@ class TrainingRun:
         runner: Answers rollouts and prompts.
         spent: Error that earlier runs spent on the same `val` tasks.
         refused: Edits that people refused in earlier versions or drafts.
+        ahead: Lets idle workers begin what a course will ask; None to begin nothing ahead.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a run is made of
         self,
         skill: Skill,
         suite: Suite,
@@ -63,6 +64,8 @@ class TrainingRun:
         runner: Runner,
         spent: Sequence[ErrorSpent] = (),
         refused: Sequence[PeoplesRefusal] = (),
+        *,
+        ahead: Callable[[Callable[[Runner], object]], None] | None = None,
     ) -> None:
         self.start = self.epoch_start = skill
         self.first_text = skill.document
@@ -71,11 +74,12 @@ class TrainingRun:
         self._train, self.val, self.test = (suite.tasks(split) for split in Split)
         self.plan = plan_rollouts(suite, settings)
         self._refused = refused
-        self.runner = CappedRunner(runner, settings, self.plan.test, self.plan.gate if settings.patch_tests else 0)
+        kept = self.plan.gate if settings.patch_tests else 0
+        self.runner = CappedRunner(runner, settings, self.plan.test, kept, ahead=ahead)
         self.cross = CrossFoldRunner(self.runner, suite.folds) if suite.folds else None
         self.gate = Gate(self.val, settings, self.cross or self.runner, looked=spent)
         self.increments = Increments(self.val, settings, self.runner)
-        self.rollouts = TrainRollouts(self.runner, Stream.LEARNING)
+        self.rollouts = TrainRollouts(self.runner, Stream.LEARNING, ahead=self.runner.ahead)
         self.learner = self._learner("learning", self._train, MOST_TRIES)
         folds = [
             self._learner(f"fold {number}", fold, _TRIES_IN_A_FOLD) for number, fold in enumerate(suite.folds or (), 1)
@@ -95,7 +99,10 @@ class TrainingRun:
 
     def _learner(self, stream: str, tasks: Sequence[Task], most_tries: int) -> Learner:
         draw, metric = self.random(stream, 0), self.settings.metric
-        return Learner(self.start, tasks, self.rollouts.measure, draw, metric, most_tries, refused=self._refused)
+        rollouts, refused = self.rollouts, self._refused
+        return Learner(
+            self.start, tasks, rollouts.measure, draw, metric, most_tries, refused=refused, begin=rollouts.begin
+        )
 
     @property
     def draft(self) -> Draft:

@@ -305,6 +305,10 @@ class Skill:
     files: tuple[File, ...] = ()
     left_out: tuple[str, ...] = field(default=(), compare=False)
 
+    def __deepcopy__(self, _: dict[int, object]) -> "Skill":
+        """Share it with every copy: it never changes."""
+        return self
+
     @property
     def text(self) -> str:
         """Give the whole SKILL.md."""
