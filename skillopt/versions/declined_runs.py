@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from skillopt.errors import SkilloptError
-from skillopt.versions.decisions import read_decisions
+from skillopt.versions.decisions import Decisions
+from skillopt.versions.histories import read_histories
 from skillopt.versions.repository import Repository
 
 __all__ = ["declined_runs"]
@@ -21,8 +22,10 @@ def declined_runs(find: Callable[[], Repository], skills: Iterable[str]) -> Mapp
     found: dict[str, str] = {}
     try:
         repository = find()
-        for skill in dict.fromkeys(skills):
-            for sha, word in read_decisions(repository, skill).declined_by.items():
+        wanted = frozenset(skills)
+        tips = {skill: tip for skill, tip in repository.tips().items() if skill in wanted}
+        for versions in read_histories(repository.root, tips).values():
+            for sha, word in Decisions(versions).declined_by.items():
                 if repository.ref_tip(sha) is None:  # a draft that this clone does not have
                     continue
                 by, why = f" by {word.by}" if word.by else "", f": {word.reason}" if word.reason else ""
