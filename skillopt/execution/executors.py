@@ -85,7 +85,7 @@ def open_cluster(settings: Settings, project: Path, harness: Harness, own: Harne
     except ModuleNotFoundError as error:
         raise SettingsError(
             f'run_on = "{name}": expected the package {name}, found none; install it with '
-            f"`pip install 'skillopt-mcp[{name}]'`, or set run_on = \"threads\""
+            f"`pip install 'PATH-OF-CLONE[{name}]'`, or set run_on = \"threads\""
         ) from error
     return cast("Cluster", made)  # the table names only clusters
 
