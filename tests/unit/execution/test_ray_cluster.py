@@ -288,7 +288,7 @@ load_drivers(chosen, Suite("none", ()), Path(), optimizer=False)
         check=False,
         env={**os.environ, "PYTHONPATH": path},
     )
-    assert "expected the package ray, found none; install it with `pip install 'skillopt-mcp[ray]'`" in ended.stderr
+    assert "expected the package ray, found none; install it with `pip install 'PATH-OF-CLONE[ray]'`" in ended.stderr
 
 
 def test_tasks_that_are_handed_to_people_stay_on_this_machine(tmp_path: Path) -> None:
