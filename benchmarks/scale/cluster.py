@@ -151,7 +151,7 @@ def markdown(result: ClusterResult) -> str:
 
 The ideal is workers ÷ latency. `to the first batch`: joining the cluster, comparing its nodes, starting a process for
 each worker, and one batch in all of them. `after a pause`: the same batch when nothing had run for two seconds, in
-which Ray ends idle processes. To start the simulated nodes themselves took, by their number, {up}.
+which Ray ends idle processes above `RAY_num_workers_soft_limit`, here 32. To start the simulated nodes themselves took, by their number, {up}.
 
 A node killed under {lost.rollouts} rollouts: {lost.answered} answered, {lost.lost} were on that node, {lost.begun}
 begun in all, none more than {lost.most} times; {lost.seconds:.1f} s from the kill to the last answer.
@@ -172,6 +172,7 @@ def _row(pace: Pace) -> str:
 def simulated_nodes(nodes: int) -> Iterator[Cluster]:
     """Start Ray nodes on this machine; they end with the block."""
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    os.environ["RAY_num_workers_soft_limit"] = "32"  # noqa: SIM112 - Ray's own spelling; as docs/cluster.md has it
     own = {"num_cpus": 2, "object_store_memory": _STORE, "memory": 16_000_000_000}
     cluster = Cluster(initialize_head=True, head_node_args={**own, "include_dashboard": False})
     try:
