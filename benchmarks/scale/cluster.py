@@ -150,8 +150,9 @@ def markdown(result: ClusterResult) -> str:
 {rows}
 
 The ideal is workers ÷ latency. `to the first batch`: joining the cluster, comparing its nodes, starting a process for
-each worker, and one batch in all of them. `after a pause`: the same batch when nothing had run for two seconds, in
-which Ray ends idle processes above `RAY_num_workers_soft_limit`, here 32. To start the simulated nodes themselves took, by their number, {up}.
+each worker (the row of 1 s finds those of the row above), and one batch in all of them. `after a pause`: the same
+batch when nothing had run for two seconds, in which Ray ends idle processes above `RAY_num_workers_soft_limit`, here
+32. To start the simulated nodes themselves took, by their number, {up}.
 
 A node killed under {lost.rollouts} rollouts: {lost.answered} answered, {lost.lost} were on that node, {lost.begun}
 begun in all, none more than {lost.most} times; {lost.seconds:.1f} s from the kill to the last answer.
