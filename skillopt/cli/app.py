@@ -17,7 +17,6 @@ from skillopt.cli import (
     estimate,
     evaluate,
     evidence,
-    export,
     gate,
     handoff,
     init,
@@ -33,7 +32,7 @@ from skillopt.cli import (
 )
 from skillopt.cli.grouped_help import GroupedHelp
 from skillopt.cli.history import blame, decline, diff, log, rename, rollback, show
-from skillopt.cli.reports import inspect, report, serve, watch
+from skillopt.cli.reports import export, inspect, report, serve, watch
 from skillopt.cli.tasks import harvest, import_tasks, suite, write_tasks
 
 __all__ = ["app"]
