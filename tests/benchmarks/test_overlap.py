@@ -36,7 +36,19 @@ def test_a_run_with_folds_is_shorter_where_work_is_begun_ahead_and_makes_no_roll
 
 def test_the_table_gives_the_median_of_each_world_and_the_range_of_all_runs() -> None:
     runs = [
-        OverlappedRun("far", True, seed, 100, 4.0, hours, 2.0, (0.05, 0.1), 40, (0.1, 0.6), 0)
+        OverlappedRun(
+            "far",
+            folds=True,
+            seed=seed,
+            rollouts=100,
+            barrier=4.0,
+            overlapped=hours,
+            unlimited=2.0,
+            busy=(0.05, 0.1),
+            waits=40,
+            alone=(0.1, 0.6),
+            wasted=0,
+        )
         for seed, hours in enumerate((2.0, 2.5, 4.0))
     ]
     said = markdown(Overlap(32, tuple(runs)))
