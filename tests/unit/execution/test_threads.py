@@ -1,5 +1,7 @@
 """The thread pool."""
 
+import os
+import signal
 import threading
 
 import pytest
@@ -25,3 +27,26 @@ class TestInlineExecutor(ExecutorContract):
     @pytest.fixture
     def executor(self) -> Executor:
         return InlineExecutor()
+
+
+def test_after_ctrl_c_nothing_more_begins_and_what_is_under_way_ahead_is_handed_over() -> None:
+    before = threading.active_count()
+    executor, landed, begun, made = ThreadExecutor(2), list[tuple[int, int]](), threading.Event(), list[int]()
+
+    def call(number: int) -> int:
+        made.append(number)
+        if number == 1:
+            begun.set()
+        elif number == 0:
+            assert begun.wait(30)
+            os.kill(os.getpid(), signal.SIGINT)
+        return number
+
+    executor.ahead(call, [1, 2, 3, 4, 5], landed.extend)
+    with pytest.raises(KeyboardInterrupt):
+        for _ in executor.run(call, [0]):
+            pass
+    executor.close()
+    assert 1 in dict(landed)
+    assert sorted(made) == sorted({0, *dict(landed)})
+    assert threading.active_count() == before
