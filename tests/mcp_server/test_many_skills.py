@@ -59,10 +59,10 @@ async def test_what_is_served_untrained_is_the_default_branch_and_not_what_is_ch
     async with Client(make_server(folder)) as client:
         assert "Feature." not in await say(client, "read_skill", name="skill-0000")
         git(folder, "symbolic-ref", "-d", "refs/remotes/origin/HEAD")
-        assert "text of branch origin/main at" in await say(client, "read_skill", name="skill-0000")
-        git(folder, "update-ref", "-d", "refs/remotes/origin/main")
         assert "text of branch main at" in await say(client, "read_skill", name="skill-0000")
         git(folder, "branch", "--move", "main", "trunk")
+        assert "text of branch origin/main at" in await say(client, "read_skill", name="skill-0000")
+        git(folder, "update-ref", "-d", "refs/remotes/origin/main")
         assert "Feature." in await say(client, "read_skill", name="skill-0000")
         git(folder, "branch", "--move", "trunk", "main")
         git(folder, "branch", "--move", "skillopt-draft/skill-0000")
