@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["prune"]
 
 _MEGA = 1_000_000
+_MOST_DAYS = 36_500
 
 
 def prune(
     *,
-    days: Annotated[int, typer.Option("--days", min=0, help="Answers of the last so many days stay.")] = 90,
+    days: Annotated[
+        int, typer.Option("--days", min=0, max=_MOST_DAYS, help="Answers of the last so many days stay.")
+    ] = 90,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -42,7 +42,7 @@ class Prunable:
 
 
 def prunable_answers(path: Path, before: str, runs: Collection[str], texts: Collection[str]) -> Prunable:
-    """Count the answers that would be removed.
+    """Count the answers that would be removed; the ledger is not written, so one of an earlier format keeps it.
 
     Args:
         path: The ledger.
@@ -53,7 +53,8 @@ def prunable_answers(path: Path, before: str, runs: Collection[str], texts: Coll
     Raises:
         LedgerError: It cannot be read.
     """
-    with explain_errors(path), closing(connect_database(path, read_only=False)) as database:
+    with explain_errors(path), closing(connect_database(path, read_only=True)) as database:
+        database.execute("PRAGMA query_only = OFF")  # which refuses temporary tables, too
         _name_kept(database, runs, texts)
         return _count(database, path, before)
 

@@ -1,6 +1,7 @@
 """`skillopt prune` removes what nothing needs, `skillopt export` writes all answers to one table."""
 
 import json
+import sqlite3
 import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from skillopt.cli.entry import run
 from skillopt.commands.export import export
 from skillopt.commands.prune import prune
 from skillopt.errors import BusyError, UsageError
@@ -129,3 +131,22 @@ def test_another_ending_and_a_place_that_cannot_be_written_are_refused(root: Pat
         export(Path("all.csv"), folder=root)
     with pytest.raises(UsageError, match="cannot write"):
         export(root / "missing" / "all.jsonl", folder=root)
+
+
+def test_a_dry_run_leaves_a_ledger_of_an_earlier_format_in_it(root: Path) -> None:
+    with closing(sqlite3.connect(root / ".skillopt" / "ledger.db", isolation_level=None)) as database:
+        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL").fetchall()
+        for (name,) in names:
+            database.execute(f"DROP INDEX {name}")
+        database.execute("DROP TABLE dictionaries")
+        database.execute("PRAGMA user_version = 3")
+        prune(90, dry_run=True, folder=root, now=NOW)
+        assert database.execute("PRAGMA user_version").fetchone() == (3,)
+
+
+def test_more_days_than_there_are_dates_are_refused_in_a_sentence(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(root)
+    assert run(["prune", "--days", "99999999"]) == 2
+    assert "36500" in capsys.readouterr().err
