@@ -50,7 +50,7 @@ def pack_changes(workspace: str, placed: Sequence[File]) -> CarriedFiles:
     if size > _MOST_BYTES + sum(len(file.content) for file in placed):
         raise InfrastructureError(
             f"expected a rollout that leaves at most {_MOST_BYTES // 1_000_000} MB in its workspace, which is what a "
-            f'node sends back, found {size // 1_000_000} MB; run this suite with executor = "threads"'
+            f'node sends back, found {size // 1_000_000} MB; run this suite with run_on = "threads"'
         )
     changed = set(changed_files(workspace, placed))
     same = {file.path for file in placed} - changed
