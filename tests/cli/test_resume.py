@@ -17,7 +17,9 @@ from typing import IO
 
 import pytest
 
+from skillopt.rollouts import Reply, Rollout
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.payloads import Payloads
 from skillopt.storage.unreported import is_unreported
 from tests.fakes.projects import git, make_project, skillopt_process
 
@@ -39,7 +41,7 @@ class Ended:
 
     versions: list[tuple[str, str]]
     events: list[tuple[str, str]]
-    calls: dict[str, bytes]
+    calls: dict[str, Rollout | Reply]
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,15 @@ class Reference:
     paid: int
 
 
-def recorded(folder: Path) -> dict[str, bytes]:
-    """Give the recorded calls by key, as they lie in the file."""
+def recorded(folder: Path) -> dict[str, Rollout | Reply]:
+    """Give the recorded calls by key; what was recorded first decides how the others are compressed."""
     path = folder / ".skillopt" / "ledger.db"
     if not path.exists():
         return {}
     with closing(sqlite3.connect(path)) as database:
-        return dict(database.execute("SELECT key, payload FROM calls"))
+        payloads, shapes = Payloads(database), {"rollout": Rollout, "reply": Reply}
+        rows = database.execute("SELECT key, kind, payload FROM calls").fetchall()
+        return {key: payloads.unpack(packed, shapes[kind]) for key, kind, packed in rows}
 
 
 def look(folder: Path) -> Ended:
