@@ -22,6 +22,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 
 __all__ = ["ENVIRONMENT", "border", "inside", "outside", "run_gateway"]
 
@@ -106,15 +107,26 @@ def _obey(control: socket.socket, pid: int) -> None:
 
 def _listen(path: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(path)
+    listener.bind(_short(path))
     listener.listen(128)
     return listener
 
 
 def _connect(path: str) -> socket.socket:
     connected = socket.socket(socket.AF_UNIX)
-    connected.connect(path)
+    connected.connect(_short(path))
     return connected
+
+
+def _short(path: str) -> str:
+    """Name a socket file through its folder's number: the system takes no more than 107 bytes of an address."""
+    folder, _, name = path.rpartition("/")
+    return f"/proc/self/fd/{_folder(folder)}/{name}"
+
+
+@lru_cache
+def _folder(path: str) -> int:
+    return os.open(path, os.O_PATH | os.O_DIRECTORY)
 
 
 def _serve(listener: socket.socket, connect: Callable[[], socket.socket]) -> None:

@@ -205,8 +205,23 @@ def test_temporary_files_may_lie_behind_a_link(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "link"))
     with Workspace.create() as made:
         ended = boxed("echo here >made.txt; pwd", Path(made.path), "http://127.0.0.1:9")
-        assert ended.result.stdout == f"{made.path}\n"
+        assert ended.result.stdout == f"{made.path}\n", ended.result.stderr
         assert Path(made.path, "made.txt").read_text(encoding="utf-8") == "here\n"
+
+
+@needs_bwrap
+@pytest.mark.parametrize("length", [80, 100, 108, 200])
+def test_temporary_files_may_lie_deep(
+    length: int, tmp_path: Path, provider: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path / ("d" * length)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    with Workspace.create() as made:
+        ask = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode())"
+        python = os.path.realpath(sys.executable)
+        ended = boxed(f"{python} -I -S -c '{ask}' {provider.url}", Path(made.path), provider.url)
+    assert ended.result.stdout == '{"said": "hello"}\n', ended.result.stderr
 
 
 @needs_bwrap
