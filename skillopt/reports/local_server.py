@@ -15,6 +15,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from json import loads
 from secrets import compare_digest, token_urlsafe
+from socket import socket
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
@@ -112,6 +113,16 @@ class _Server(ThreadingHTTPServer):
     act: PageAction | None
     names: frozenset[str]
     token: str
+
+    def process_request(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
+        """Answer on a thread; Ctrl-C that comes while that is started ends the server, too."""
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError as error:
+            # It broke into the handling of a lock, whose error has taken its place (CPython's Condition.wait).
+            if isinstance(error.__context__, KeyboardInterrupt):
+                raise error.__context__ from None
+            raise
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -128,7 +128,10 @@ def test_serve_says_where_and_ends_cleanly_with_ctrl_c(folder: Path) -> None:
             link.request("GET", "/")
             assert link.getresponse().status == 404
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        try:
+            _, told = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert (process.returncode, told) == (0, "Ctrl-C ends it.\n")
 
 

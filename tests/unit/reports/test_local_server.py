@@ -37,6 +37,19 @@ def ask_at(server: LoopbackServer, path: str, method: str = "GET", **headers: st
         return answer.status, dict(answer.getheaders()), answer.read().decode()
 
 
+def test_ctrl_c_ends_it_also_while_a_thread_is_being_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken_into(_: Thread) -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("cannot release un-acquired lock")
+
+    with closing(LoopbackServer(PAGES.get)) as made, closing(socket.create_connection(("127.0.0.1", made.port))):
+        monkeypatch.setattr(Thread, "start", broken_into)
+        with pytest.raises(KeyboardInterrupt):
+            made.serve()
+
+
 def test_a_page_comes_with_headers_that_keep_it_to_itself(server: LoopbackServer) -> None:
     status, headers, body = ask(server, "/")
     assert (status, body) == (200, "<p>ä</p>")
