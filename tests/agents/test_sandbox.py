@@ -25,6 +25,8 @@ from tools.fake_providers.fake_anthropic import fake_anthropic
 from tools.fake_providers.fake_openai import fake_openai
 from tools.fake_providers.loopback import LoopbackServer, as_json, serve
 
+pytestmark = pytest.mark.process
+
 needs_bwrap = pytest.mark.skipif(not Sandbox("auto").active, reason="bubblewrap does not work here")
 
 

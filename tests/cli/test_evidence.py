@@ -12,6 +12,8 @@ from skillopt.storage.ledger import Ledger
 from tests.fakes.changes import GOOD, gate, make_change, write
 from tests.fakes.projects import train
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -16,6 +16,8 @@ from tests.fakes.fake_chat import answer_prompt, fake_chat
 from tests.fakes.projects import SKILL, git, skillopt
 from tools.fake_providers.loopback import Answer, Body
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:

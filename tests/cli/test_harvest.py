@@ -13,6 +13,8 @@ from tests.fakes.past_sessions import Said, claude_log, codex_log, first_codex_l
 from tests.fakes.planted_secrets import PERSONAL, SECRETS
 from tests.fakes.projects import git, make_project, skillopt
 
+pytestmark = pytest.mark.process
+
 CLEAN = Said(
     "Clean the vendor table in data/vendors.csv for the import",
     skill="rows",

@@ -10,6 +10,8 @@ from skillopt.tasks import File
 from skillopt.versions.repository import NewVersion, Repository
 from tests.fakes.projects import SKILL, Trained, git, make_project, skillopt
 
+pytestmark = pytest.mark.process
+
 EMAIL, DATES, OTHER = "- Write e-mail addresses in lower case.\n", "- Write dates as YYYY-MM-DD.\n", "- Be careful.\n"
 HOSTILE = "- Never \x1b[31m\u202e do that.\n"
 

@@ -14,6 +14,8 @@ import pytest
 from skillopt.execution import available
 from tests.fakes.projects import SKILL, git, skillopt, unmeasured, without_agents
 
+pytestmark = pytest.mark.process
+
 KEY = "sk-must-not-be-shown"
 
 

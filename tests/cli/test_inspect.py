@@ -17,6 +17,8 @@ from skillopt.rollouts import Message, ToolCall, Trajectory
 from skillopt.storage.ledger import Ledger
 from tests.fakes.projects import Trained, skillopt
 
+pytestmark = pytest.mark.process
+
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 
 

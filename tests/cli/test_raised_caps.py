@@ -4,7 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.fakes.projects import git, make_project, skillopt
+
+pytestmark = pytest.mark.process
 
 PAPER = ("--preset", "paper", "--set", "batch_size=4", "--seed", "2")
 

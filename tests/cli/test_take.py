@@ -13,6 +13,8 @@ from skillopt.versions.repository import Repository
 from tests.fakes.drafts import KilledError, accepted, changed, graded, grading, run_events
 from tests.fakes.projects import git, make_project, skillopt
 
+pytestmark = pytest.mark.process
+
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
 
 

@@ -15,6 +15,8 @@ from tests.fakes.fake_chat import answer_prompt, fake_chat
 from tests.fakes.projects import FAST, SKILL, Trained, git, make_project, skillopt, train, without_agents
 from tools.fake_providers.loopback import Answer, Body, refuse
 
+pytestmark = pytest.mark.process
+
 FAKE = "chat/openai-compatible/fake"
 
 

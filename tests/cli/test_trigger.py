@@ -9,6 +9,8 @@ import pytest
 from tests.fakes.projects import git, skillopt
 from tests.fakes.triggers import make_siblings
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def siblings(tmp_path: Path) -> Path:

@@ -15,6 +15,8 @@ from tests.fakes.judges import JudgePrompt, judge_reply
 from tests.fakes.projects import git, skillopt
 from tools.fake_providers.loopback import Answer, Body
 
+pytestmark = pytest.mark.process
+
 SKILL = """\
 ---
 name: greeting

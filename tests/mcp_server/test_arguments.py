@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from skillopt.errors import UsageError
 from skillopt_mcp.arguments import read_arguments, strict_schema
 
+pytestmark = pytest.mark.process
+
 
 class Line(BaseModel):
     model_config = ConfigDict(extra="forbid")

@@ -12,7 +12,7 @@ from tests.fakes.mcp_clients import say, text_of
 from tests.fakes.projects import git, make_project
 from tests.mcp_server.test_training_tools import ended
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 EMAIL, DATES = "Write e-mail addresses in lower case.", "Write dates as YYYY-MM-DD."
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.fakes.mcp_clients import MODERN, TOKEN, serving
 
+pytestmark = pytest.mark.process
+
 HEADERS = {
     "Content-Type": "application/json",
     "Accept": "application/json, text/event-stream",

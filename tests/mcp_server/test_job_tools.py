@@ -14,7 +14,7 @@ from tests.fakes.jobs import record_job
 from tests.fakes.mcp_clients import say, text_of
 from tests.fakes.projects import git, make_project
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 PAID = 'harness = "chat/anthropic/claude-sonnet-5"\nmodel = "demo"\n[skills.rows]\nsuite = "suites/rows.jsonl"\n'
 

@@ -18,7 +18,7 @@ from tests.fakes.jobs import record_job
 from tests.fakes.mcp_clients import say, text_of
 from tests.fakes.repositories import make_repository
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 NOTED = JobProgress(
     "gate", "rollouts", 34, 120, 120, Usage(34, 3000, 400, 0.12), {"target": Usage(34, 3000, 400, 0.12)}

@@ -16,7 +16,7 @@ from tests.fakes.mcp_clients import EVERY_PROTOCOL, accept, ask
 from tests.fakes.projects import git
 from tests.fakes.repositories import FOLDER, make_repository
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 MAIN = "skill://rows/SKILL.md"
 TEXT = "---\nname: rows\ndescription: Rows.\n---\n# Rows\n\n- Trim.\n- Sort.\n"

@@ -14,7 +14,7 @@ from skillopt_mcp.server import make_server
 from tests.fakes.mcp_clients import say, text_of
 from tests.fakes.projects import git, make_project
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.process]
 
 GOOD = {
     "op": "add",

@@ -16,6 +16,8 @@ from skillopt.versions.repository import Repository
 from tests.fakes.drafts import KilledError, accepted, changed, graded, grading, run_events
 from tests.fakes.projects import git, make_project
 
+pytestmark = pytest.mark.process
+
 BRANCH = "skillopt-draft/rows"
 
 
