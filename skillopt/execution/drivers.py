@@ -239,7 +239,7 @@ def make_drivers(
         check_recorded_tools(settings.harness, suite, blind=table is not None and table.tool is None)
     expect_sandbox_in_ci(settings, suite, agent=given.harness is None and runs_agent(settings))
     harness = given.harness or load_target(settings, root, waits)
-    cluster = open_cluster(settings, root, harness, given.harness)
+    cluster = open_cluster(settings, root, harness, given.harness, [task for _, task in suite.splits])
     harness = with_checks(harness if cluster is None else ClusterHarness(harness, cluster), suite, settings.sandbox)
     model = (given.model or load_retrying_model(settings.model, settings, folder, waits=waits)) if optimizer else None
     judge = None

@@ -4,7 +4,7 @@ With either, one process admits every call, keeps the caps and writes the ledger
 target does a task and where programs of verifiers run. So nothing that is decided depends on the executor.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -16,7 +16,7 @@ from skillopt.protocols import Executor, Harness, RolloutRequest
 from skillopt.rollouts import Score, Trajectory, Usage
 from skillopt.sandbox.processes import stop_all_processes
 from skillopt.settings import Settings
-from skillopt.tasks import VerifierSpec
+from skillopt.tasks import Task, VerifierSpec
 
 __all__ = [
     "CLUSTERS",
@@ -62,7 +62,9 @@ class Cluster(Protocol):
         ...
 
 
-def open_cluster(settings: Settings, project: Path, harness: Harness, own: Harness | None = None) -> Cluster | None:
+def open_cluster(
+    settings: Settings, project: Path, harness: Harness, own: Harness | None = None, tasks: Sequence[Task] = ()
+) -> Cluster | None:
     """Give the cluster that the settings name; None for threads of this process. Nothing is connected yet.
 
     Args:
@@ -70,6 +72,7 @@ def open_cluster(settings: Settings, project: Path, harness: Harness, own: Harne
         project: The folder of skillopt.toml.
         harness: The target on this machine; that of each node must be the same.
         own: It, where the user of the Python API passed it as an object.
+        tasks: Those that are known to be asked for.
 
     Raises:
         SettingsError: What the executor needs is not installed, or the harness cannot run elsewhere.
@@ -81,7 +84,7 @@ def open_cluster(settings: Settings, project: Path, harness: Harness, own: Harne
         raise SettingsError('harness = "handoff" is done by people on this machine; set run_on = "threads"')
     module, _, factory = CLUSTERS[name].partition(":")
     try:
-        made = getattr(import_module(module), factory)(settings, project, harness.identity, own)
+        made = getattr(import_module(module), factory)(settings, project, harness.identity, own, tasks)
     except ModuleNotFoundError as error:
         raise SettingsError(
             f'run_on = "{name}": expected the package {name}, found none; install it with '

@@ -18,7 +18,7 @@ from skillopt.protocols import Model
 from skillopt.rollouts import Message, Reply, Rollout, Score, ToolCall, Trajectory, Usage
 from skillopt.safety.credentials import mask
 
-__all__ = ["MaskedModel", "Masking", "environment_masking"]
+__all__ = ["MaskedModel", "Masking", "environment_masking", "secret_variables"]
 
 _SECRET_NAME: Final = re.compile(
     r"(?:^|_|API|ACCESS|SECRET|PRIVATE)KEYS?(?:$|_)|TOKENS?(?:$|_)|SECRETS?(?:$|_)|PASS(?:WORD|WD|PHRASE)?(?:$|_)"
@@ -51,8 +51,7 @@ class Masking:
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "Masking":
         """Take the values of all variables whose names say that they are secret."""
-        values = (value.strip() for name, value in environment.items() if _is_secret(name))
-        return cls(frozenset(value for value in values if len(value) >= _SHORTEST))
+        return cls(frozenset(secret_variables(environment)))
 
     @cached_property
     def _known(self) -> re.Pattern[str] | None:
@@ -99,6 +98,12 @@ class Masking:
         said = score.judgement
         shown = said and replace(said, shown=self.text(said.shown), addressed=self.text(said.addressed))
         return replace(score, feedback=self.text(score.feedback), judgement=shown)
+
+
+def secret_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Give the names of the variables that hold a secret by their values; of several with one value, the last."""
+    values = {value.strip(): name for name, value in environment.items() if _is_secret(name)}
+    return {value: name for value, name in values.items() if len(value) >= _SHORTEST}
 
 
 @cache

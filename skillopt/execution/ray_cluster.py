@@ -8,14 +8,16 @@ import os
 import platform
 import socket
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
 from typing import Any, Final, TypeVar
 
 import ray
 from ray import cloudpickle
+from ray._raylet import GcsClient  # type: ignore[attr-defined]  # Ray gives it no type
 from ray.exceptions import (
     GetTimeoutError,
     NodeDiedError,
@@ -31,14 +33,15 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from skillopt.errors import InfrastructureError, SettingsError
 from skillopt.execution.carried_files import CarriedFiles
 from skillopt.execution.executors import NodeLostError
-from skillopt.execution.masking import environment_masking
+from skillopt.execution.masking import environment_masking, secret_variables
 from skillopt.execution.ray_nodes import compare_nodes
 from skillopt.execution.ray_worker import NodeFacts, NodeJob, describe_node, run_on_node, score_on_node
 from skillopt.harnesses import runs_agent
 from skillopt.protocols import Harness, RolloutRequest
 from skillopt.rollouts import Score, Trajectory
 from skillopt.settings import Settings
-from skillopt.tasks import VerifierSpec
+from skillopt.skills.document import Skill
+from skillopt.tasks import Task, VerifierSpec
 
 __all__ = ["RayCluster"]
 
@@ -56,6 +59,8 @@ _CURRENT: Final = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current
 
 _CHECK_SECONDS: Final = 120.0
 _DIAL_SECONDS: Final = 5.0
+_ANSWER_SECONDS: Final = 12.0
+"""How long who listens at the address gets to answer as a cluster does; Ray itself would ask for minutes."""
 
 
 _FACTS: Final = ray.remote(describe_node)
@@ -71,12 +76,16 @@ class RayCluster:
         project: The folder of skillopt.toml.
         identity: The target on this machine.
         own: A harness that the user of the Python API passed; None to make one by its name on each node.
+        tasks: Those that are known to be asked for, which are looked through for keys before any is sent.
     """
 
-    def __init__(self, settings: Settings, project: Path, identity: str, own: Harness | None = None) -> None:
+    def __init__(
+        self, settings: Settings, project: Path, identity: str, own: Harness | None = None, tasks: Sequence[Task] = ()
+    ) -> None:
         self.notice: Callable[[str], None] = lambda _: None
         self._settings = settings
         self._job = NodeJob(settings, str(project.resolve()), identity, own)
+        self._tasks = tasks
         self._lock = Lock()
         self._is_ready = False
         self._shipped: OrderedDict[object, ray.ObjectRef[Any]] = OrderedDict()
@@ -86,11 +95,14 @@ class RayCluster:
         """Connect, and compare all nodes with this machine before anything is paid; only the first time.
 
         Raises:
-            SettingsError: There is no cluster at the address, or a node lacks something or has it in another version.
+            SettingsError: A task holds a key, there is no cluster at the address, or a node lacks something or has it
+                in another version.
         """
         with self._lock:
             if self._is_ready:
                 return
+            for value in (self._job, *self._tasks):
+                _expect_no_key(value)
             _connect(self._settings.executor.address)
             here = describe_node(self._job)
             nodes = ray.nodes()  # type: ignore[no-untyped-call]  # Ray gives it no type
@@ -177,7 +189,6 @@ class RayCluster:
 
     def _facts_of(self, node: str) -> NodeFacts | None:
         """Ask one node what it has; None where it is gone by now, which no rollout will run on."""
-        _expect_no_key(self._job)
         where = NodeAffinitySchedulingStrategy(node, soft=False)
         try:
             asked = _FACTS.options(num_cpus=0, max_retries=1, scheduling_strategy=where).remote(self._job)
@@ -209,15 +220,19 @@ def _connect(address: str) -> None:
         else:
             ray.init(address, log_to_driver=False, logging_level=logging.CRITICAL)
     except (RayError, ConnectionError, RuntimeError, ValueError, OSError) as error:
-        raise SettingsError(
-            f'address = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
-            f"{platform.python_version()}, found: {_first_line(error)}; start one with `ray start --head`, give its "
-            'password in RAY_AUTH_TOKEN with RAY_AUTH_MODE=token, or set run_on = "threads"'
-        ) from error
+        raise _no_cluster(address, _first_line(error)) from error
+
+
+def _no_cluster(address: str, found: str) -> SettingsError:
+    return SettingsError(
+        f'address = "{address}": expected a Ray cluster with Ray {ray.__version__} and Python '
+        f"{platform.python_version()}, found: {found}; start one with `ray start --head`, which prints its address, "
+        'give its password in RAY_AUTH_TOKEN with RAY_AUTH_MODE=token, or set run_on = "threads"'
+    )
 
 
 def _expect_reachable(address: str) -> None:
-    """Refuse an address where nobody listens: Ray itself would try for minutes.
+    """Refuse an address where nobody listens, or something that is not Ray: Ray itself would try for minutes.
 
     Raises:
         SettingsError: So it is.
@@ -235,6 +250,23 @@ def _expect_reachable(address: str) -> None:
             f'address = "{address}": expected a Ray cluster, found nobody who listens at {found} ({error}); `ray start '
             '--head` prints its address, or set run_on = "threads"'
         ) from error
+    answers: SimpleQueue[str] = SimpleQueue()
+    Thread(target=lambda: answers.put(_asked_for_cluster(found)), daemon=True).start()
+    try:
+        trouble = answers.get(timeout=_ANSWER_SECONDS)
+    except Empty:
+        trouble = f"who listens at {found} is not Ray, or is too busy: no answer within {_ANSWER_SECONDS:g} s"
+    if trouble:
+        raise _no_cluster(address, trouble)
+
+
+def _asked_for_cluster(address: str) -> str:
+    """Ask who listens for the id of its cluster, and say what kept it from answering; empty for nothing."""
+    try:
+        GcsClient(address=address)
+    except (RayError, RuntimeError, ValueError, OSError) as error:
+        return _first_line(error)
+    return ""
 
 
 def _last_started() -> str:
@@ -257,11 +289,24 @@ def _expect_no_key(value: object) -> None:
             f"expected a harness that can be sent to another machine, found {_first_line(error)}; pass one that can "
             'be pickled, or set run_on = "threads"'
         ) from error
-    if any(secret.encode() in sent for secret in environment_masking().secrets):
+    found = next((one for one in environment_masking().secrets if one.encode("utf-8", "surrogatepass") in sent), None)
+    if found is not None:
+        variable = secret_variables(os.environ).get(found, "a secret variable")
         raise SettingsError(
-            "expected skills, tasks and settings without a key, found the value of a secret environment variable of "
-            "this machine in one; nothing was sent. Set the variable on the nodes instead"
+            f"{_called(value)}: expected nothing secret, found the value of {variable} of this machine's environment; "
+            "it was not sent to the nodes. Take it out, and set the variable on the nodes instead"
         )
+
+
+def _called(value: object) -> str:
+    match value:
+        case Task():
+            return f"task {value.id!r}"
+        case Skill():
+            return f"skill {value.name!r}"
+        case VerifierSpec():
+            return f"a verifier of kind {value.kind!r}"
+    return "settings or harness"
 
 
 def _translated(error: RayError) -> Exception:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -138,18 +139,34 @@ def test_a_key_of_a_node_stays_there_and_is_in_no_log_of_ray(cluster: SimulatedC
     assert not any(SECRET.encode() in content for content in read)
 
 
-def test_a_task_that_holds_a_key_of_this_machine_is_not_sent(
-    cluster: SimulatedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def key_here(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("DRIVER_API_KEY", "sk-of-the-driver-0123456789")
     environment_masking.cache_clear()
+    yield "sk-of-the-driver-0123456789"
+    environment_masking.cache_clear()
+
+
+def test_a_task_that_holds_a_key_of_this_machine_is_refused_before_the_first_rollout(
+    cluster: SimulatedCluster, tmp_path: Path, key_here: str
+) -> None:
+    chosen, leaking = settings(cluster.address), replace(TASKS[3], prompt=f"Use {key_here}.")
+    suite = Suite("rows", ((Split.VAL, TASKS[0]), (Split.TEST, leaking)))
+    made = make_drivers(chosen, suite, tmp_path, PlainDrivers(RowsHarness()), optimizer=False)
+    with pytest.raises(SettingsError, match=r"^task 't3': .* the value of DRIVER_API_KEY of this machine") as refused:
+        make_executor(chosen, lambda _: None, made.cluster)
+    assert key_here not in str(refused.value)
+
+
+def test_a_skill_that_holds_a_key_of_this_machine_is_not_sent(
+    cluster: SimulatedCluster, tmp_path: Path, key_here: str
+) -> None:
     chosen = settings(cluster.address)
-    leaking = replace(TASKS[0], prompt="Use sk-of-the-driver-0123456789.")
+    leaking = Skill("rows", SkillDocument(f"---\nname: rows\ndescription: Rows.\n---\n# Use {key_here}\n"))
     with closing(Ledger.open(tmp_path)) as ledger:
         asked = runner(ledger, chosen, drivers(chosen, tmp_path, RowsHarness()))
-        with pytest.raises(SettingsError, match=r"nothing was sent. Set the variable on the nodes"):
-            asked.rollouts([RolloutRequest(SKILL, leaking)])
-    environment_masking.cache_clear()
+        with pytest.raises(SettingsError, match=r"^skill 'rows': .* the value of DRIVER_API_KEY .* was not sent"):
+            asked.rollouts([RolloutRequest(leaking, TASKS[0])])
 
 
 def events_of(
@@ -258,7 +275,18 @@ def test_a_mistake_in_an_own_harness_is_raised_as_on_this_machine(cluster: Simul
     ],
 )
 def test_a_wrong_address_is_refused_at_once(address: str, said: str) -> None:
-    """In a process of its own, which is in no cluster."""
+    assert said in refusal_of(address)
+
+
+def test_a_port_of_something_else_is_refused_instead_of_asked_for_minutes() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        said = refusal_of(f"127.0.0.1:{silent.getsockname()[1]}")
+    assert "expected a Ray cluster with Ray " in said
+    assert "is not Ray, or is too busy: no answer within 12 s; start one with `ray start --head`" in said
+
+
+def refusal_of(address: str) -> str:
+    """Connect in a process of its own, which is in no cluster."""
     code = f"""
 from pathlib import Path
 from skillopt import Suite
@@ -269,7 +297,7 @@ load_drivers(chosen, Suite("none", ()), Path(), optimizer=False).cluster.ready()
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert "skillopt.errors.SettingsError: address" in ended.stderr
-    assert said in ended.stderr
+    return ended.stderr
 
 
 def test_without_ray_the_extra_is_named(tmp_path: Path) -> None:
