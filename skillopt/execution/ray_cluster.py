@@ -20,13 +20,17 @@ from ray import cloudpickle
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # Ray gives it no type
 from ray.exceptions import (
     GetTimeoutError,
+    LocalRayletDiedError,
     NodeDiedError,
+    ObjectLostError,
     ObjectStoreFullError,
     OutOfDiskError,
+    OutOfMemoryError,
     RayError,
     RayTaskError,
     TaskCancelledError,
     TaskUnschedulableError,
+    WorkerCrashedError,
 )
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -62,6 +66,8 @@ _DIAL_SECONDS: Final = 5.0
 _ANSWER_SECONDS: Final = 12.0
 """How long who listens at the address gets to answer as a cluster does; Ray itself would ask for minutes."""
 
+_LOST: Final = (LocalRayletDiedError, NodeDiedError, ObjectLostError, WorkerCrashedError)
+"""What Ray says when the node or the process of a task went away; other errors of it would come again."""
 
 _FACTS: Final = ray.remote(describe_node)
 _ROLLOUT: Final = ray.remote(run_on_node)
@@ -198,7 +204,7 @@ class RayCluster:
         except (TaskUnschedulableError, NodeDiedError):
             return None
         except RayError as error:
-            return _unknown(node, _first_line(error))
+            return _unknown(node, environment_masking().text(_first_line(error)))
 
 
 def _connect(address: str) -> None:
@@ -309,8 +315,8 @@ def _called(value: object) -> str:
     return "settings or harness"
 
 
-def _translated(error: RayError) -> Exception:
-    """Say what became of a task; what broke in the harness itself is raised as it would be here."""
+def _translated(error: RayError) -> InfrastructureError:
+    """Say what became of a task; what breaks in a harness or verifier is no error of Ray: a node sends it as a text."""
     if isinstance(error, TaskCancelledError):
         return InfrastructureError("the command was interrupted")
     if isinstance(error, ObjectStoreFullError | OutOfDiskError):
@@ -318,9 +324,13 @@ def _translated(error: RayError) -> Exception:
             "the memory that Ray shares between tasks is full; start the nodes with a larger --object-store-memory, or "
             "lower workers"
         )
-    if isinstance(error, RayTaskError) and isinstance(error.cause, Exception):
-        return error.cause
-    return NodeLostError(f"its node, or its process there, was lost ({_first_line(error)})")
+    said = environment_masking().text(_first_line(error))
+    if isinstance(error, OutOfMemoryError):
+        return InfrastructureError(f"Ray ended it because its node had no memory left ({said}); lower workers")
+    if isinstance(error, _LOST):
+        return NodeLostError(f"its node, or its process there, was lost ({said})")
+    kind = type(error.cause if isinstance(error, RayTaskError) else error).__name__
+    return InfrastructureError(f"Ray could not run it: {kind}: {said}")
 
 
 def _unknown(node: str, trouble: str) -> NodeFacts:

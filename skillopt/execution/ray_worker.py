@@ -9,6 +9,7 @@ import socket
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
+from traceback import extract_tb
 
 from skillopt.agent_tables.table import ALLOWED_AGENTS
 from skillopt.errors import FailureKind, InfrastructureError, ProviderError, SkilloptError
@@ -105,8 +106,8 @@ def describe_node(job: NodeJob) -> NodeFacts:
     identity = trouble = access = ""
     try:
         identity = _harness(job).identity
-    except SkilloptError as error:
-        trouble = environment_masking().text(str(error))
+    except Exception as error:  # noqa: BLE001 - allowed: masked here, for Ray would log and send it as it is
+        trouble = _said(error)
     if job.own is None:
         kind, _, target = settings.harness.partition("/")
         ready, told = find_login(target.partition("/")[0] if kind == "chat" else kind, settings.agents)
@@ -128,16 +129,13 @@ def run_on_node(job: NodeJob, skill: Skill | None, task: Task, repeat: int, disc
     masking = environment_masking()
     try:
         with Workspace.create(task.files) as workspace:
-            harness = _harness(job)
-            if harness.identity != job.identity:
-                raise InfrastructureError(f"expected the target {job.identity!r}, found {harness.identity!r}")
-            trajectory = harness.run(RolloutRequest(skill, task, repeat, discovery), workspace.path)
+            trajectory = _same_harness(job).run(RolloutRequest(skill, task, repeat, discovery), workspace.path)
             return NodeAnswer(masking.trajectory(trajectory), pack_changes(workspace.path, task.files))
     except ProviderError as error:
         said = masking.text(str(error))
         return NodeAnswer(None, None, NodeFailure(said, error.kind, error.retry_after))
-    except (SkilloptError, OSError) as error:
-        return NodeAnswer(None, None, NodeFailure(f"on node {socket.gethostname()}: {masking.text(str(error))}"))
+    except Exception as error:  # noqa: BLE001 - allowed: masked here, for Ray would log and send it as it is
+        return NodeAnswer(None, None, NodeFailure(f"on node {socket.gethostname()}: {_said(error)}"))
 
 
 def score_on_node(job: NodeJob, spec: VerifierSpec, trajectory: Trajectory, files: CarriedFiles) -> Score | str:
@@ -157,6 +155,27 @@ def score_on_node(job: NodeJob, spec: VerifierSpec, trajectory: Trajectory, file
     except Exception as error:  # noqa: BLE001 - allowed: as in run_rollout, whatever breaks in a verifier is its crash
         return masking.text(f"{type(error).__name__}: {error}")
     return replace(score, feedback=masking.text(score.feedback))
+
+
+def _same_harness(job: NodeJob) -> Harness:
+    """Make the harness.
+
+    Raises:
+        InfrastructureError: It is another one than on the machine that asks.
+    """
+    harness = _harness(job)
+    if harness.identity != job.identity:
+        raise InfrastructureError(f"expected the target {job.identity!r}, found {harness.identity!r}")
+    return harness
+
+
+def _said(error: Exception) -> str:
+    """Give an error's message, masked; of one that nobody foresaw also its type and where it was raised."""
+    text = str(error)
+    if not isinstance(error, SkilloptError | OSError):
+        at = extract_tb(error.__traceback__)[-1]
+        text = f"{type(error).__name__}: {text} ({Path(at.filename).name}:{at.lineno})"
+    return environment_masking().text(text)
 
 
 @cache

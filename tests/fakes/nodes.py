@@ -16,7 +16,7 @@ _PAUSE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class BrokenHarness:
-    """Breaks."""
+    """Breaks, and says the key of its node."""
 
     error: type[Exception]
     identity: str = "broken"
@@ -27,7 +27,8 @@ class BrokenHarness:
 
     def run(self, request: RolloutRequest, workspace: str) -> Trajectory:
         """Raise the error."""
-        raise self.error(f"{request.task.id} in {workspace and 'a workspace'}")
+        key = os.environ.get("NODE_API_KEY", "no key")
+        raise self.error(f"{request.task.id} in {workspace and 'a workspace'} with {key}")
 
 
 @dataclass(frozen=True, slots=True)
