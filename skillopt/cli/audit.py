@@ -26,7 +26,7 @@ from skillopt.safety.escaping import escape_terminal
 from skillopt.safety.plurals import count_noun
 
 if TYPE_CHECKING:
-    from skillopt.commands.audit import AuditedSkill, AuditReport
+    from skillopt.audit.findings import AuditedSkill, AuditReport
 
 __all__ = ["audit"]
 
@@ -59,9 +59,10 @@ def audit(
     idle skill is proposed, with what it loses at most; nothing is removed. Before money is spent for the first time,
     a terminal is asked; without a terminal a paid target needs a cap, or --yes.
     """
+    from skillopt.audit.subjects import AuditAsk
     from skillopt.cli.progress import ProgressObserver
-    from skillopt.commands.audit import AuditAsk, plan_audit
     from skillopt.commands.audit import audit as run
+    from skillopt.commands.audit import plan_audit
 
     caps = {"max_rollouts": max_rollouts, "max_usd": max_usd, "max_tokens": max_tokens, "max_minutes": max_minutes}
     flags = flags_of(settings, workers=workers, harness=harness, **caps)
