@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from skillopt.gate.skill_effect import SkillEffect
 from skillopt.rollouts import Usage
 
-__all__ = ["AuditReport", "AuditedSkill", "SkillCosts"]
+__all__ = ["AuditReport", "AuditedSkill", "RemovalOffer", "SkillCosts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class AuditedSkill:
         listing_tokens: Estimated tokens of its name and description, which every session reads.
         costs: What it costs in each rollout.
         removable: Whether its removal is proposed: it is idle, on tasks of which some pass.
+        target: The target that it was measured on, as the setting `harness` names it.
+        digest: Of its text and files.
     """
 
     skill: str
@@ -65,6 +67,31 @@ class AuditedSkill:
     listing_tokens: int = 0
     costs: SkillCosts = SkillCosts()
     removable: bool = False
+    target: str = ""
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalOffer:
+    """What became of the pull request that proposes removals.
+
+    Args:
+        branch: Its branch.
+        commit: Its commit, empty where nothing is proposed.
+        skills: What it removes.
+        action: `opened`, `updated` or `closed`; empty when nothing changed.
+        url: Its address, or the file with its text; empty for none.
+        notes: Why idle skills are left out, and remarks.
+        next_step: What to do with the branch; empty where it was pushed, or nothing is proposed.
+    """
+
+    branch: str
+    commit: str = ""
+    skills: tuple[str, ...] = ()
+    action: str = ""
+    url: str = ""
+    notes: tuple[str, ...] = ()
+    next_step: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +106,7 @@ class AuditReport:
         stopped: Why it ended before every skill had its answer or all its pairs; empty when it did not.
         paid_rollouts: Rollouts that were not recorded before.
         spent: What each role consumed in this command.
+        offer: What was offered; None where nothing was to be.
     """
 
     skills: tuple[AuditedSkill, ...]
@@ -88,6 +116,7 @@ class AuditReport:
     stopped: str
     paid_rollouts: int
     spent: Mapping[str, Usage]
+    offer: RemovalOffer | None = None
 
     @property
     def exit_code(self) -> int:

@@ -73,6 +73,8 @@ class AuditSeries:
             estimate_tokens(f"{subject.skill.name}: {listed_description(subject.skill.document)}"),
             _costs(whole),
             test.effect is SkillEffect.IDLE and _some_passed(whole),
+            subject.target.settings.harness,
+            subject.skill.digest,
         )
 
 

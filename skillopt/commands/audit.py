@@ -1,34 +1,46 @@
 """The user action `audit`: which skills of a project help, hurt or lie idle on a target, against no skill."""
 
+import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from pydantic import TypeAdapter, ValidationError
+
 from skillopt.audit.findings import AuditedSkill, AuditReport
+from skillopt.audit.offering import offer_removals
 from skillopt.audit.series import AuditSeries
 from skillopt.audit.subjects import AuditAsk, AuditSubject, choose_skills, read_subject
+from skillopt.commands.nightly.check import ForgeAccess, find_access
 from skillopt.commands.spending import Payment, payment_of
-from skillopt.errors import InfrastructureError, UsageError
+from skillopt.errors import ForgeAccessError, InfrastructureError, UsageError
 from skillopt.execution.budget import Caps
+from skillopt.execution.credentials import run_without_credentials
 from skillopt.execution.drivers import caps_of, load_drivers
 from skillopt.execution.executors import make_executor
 from skillopt.execution.metering import Meter, OutOfBudget
 from skillopt.execution.runner import RecordedRunner, RunObserver
+from skillopt.forge import load_forge
 from skillopt.gate.skill_effect import EffectPlan
 from skillopt.project import Project
 from skillopt.settings import Settings
 from skillopt.skills.discovery import HOW_TO_BEGIN
 from skillopt.storage.ledger import Ledger
+from skillopt.storage.locks import state_folder
 
-__all__ = ["AuditPlan", "audit", "plan_audit"]
+__all__ = ["AuditPlan", "audit", "audit_and_offer", "plan_audit"]
 
 _SCREEN: Final = 4
 """Pairs that every skill gets before one gets more."""
 
 _BATCH: Final = 8
 """Pairs that are run before the next skill is chosen; whatever the workers, so that they change no decision."""
+
+_AUDIT: Final = (sys.executable, "-P", "-m", "skillopt", "audit")
+_INTERRUPTED: Final = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +138,59 @@ def audit(plan: AuditPlan, observer: RunObserver | None = None) -> AuditReport:
         except OutOfBudget as error:
             stopped = str(error)
     return _report(plan, series, stopped, meter)
+
+
+def audit_and_offer(plan: AuditPlan, options: Sequence[str]) -> AuditReport:
+    """Audit in a process without tokens of forges, then open, update or close the pull request that proposes removals.
+
+    Args:
+        plan: What is measured: all skills, for the pull request is about all.
+        options: Options of `skillopt audit` that come to the same plan.
+
+    Raises:
+        UsageError: Skills are named, or the forge or its token is missing; nothing was spent.
+        ForgeError: The forge cannot be reached, or refuses.
+        RemoteError: The remote cannot be reached, or refuses.
+        VersionConflictError: People have committed on the branch; it was left alone.
+        InfrastructureError: The audit ended without a result.
+        KeyboardInterrupt: It was interrupted, and has ended.
+    """
+    if plan.ask.names:
+        found = ", ".join(map(repr, plan.ask.names))
+        raise UsageError(f"expected no skills beside --offer, which is about all of the project, found {found}")
+    access = _access(plan)
+    facts = access.forge.facts()
+    if not facts.may_open:
+        raise ForgeAccessError(f"forge {access.name!r}: expected a token that may open pull requests, {facts.reason}")
+    here = plan.ask.folder or Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="audit-", dir=state_folder(plan.project.root)) as place:
+        kept = Path(place, "audit.json")
+        code = run_without_credentials([*_AUDIT, "--yes", f"--save={kept}", *options], here)
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt
+        report = _read_report(kept, code)
+    return replace(report, offer=offer_removals(plan.project, report, access.forge, access.remote))
+
+
+def _access(plan: AuditPlan) -> ForgeAccess:
+    """Find forge and remote; without a forge, the text goes to a file and the branch stays here."""
+    nightly = plan.settings.nightly
+    if nightly.forge != "none":
+        return find_access(plan.project, plan.ask.flags)
+    return ForgeAccess("none", load_forge(nightly, "", state_folder(plan.project.root) / "pull-requests"), None)
+
+
+def _read_report(path: Path, code: int) -> AuditReport:
+    """Read what the audit's own process found."""
+    if not path.is_file():
+        raise InfrastructureError(f"the audit ended with {code} and left no result; see above, and run this again")
+    try:
+        return TypeAdapter(AuditReport).validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InfrastructureError(
+            f"the audit left another result than expected ({first['msg']}); run this again"
+        ) from error
 
 
 def _report(plan: AuditPlan, series: Sequence[AuditSeries], stopped: str, meter: Meter) -> AuditReport:
